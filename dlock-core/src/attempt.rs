@@ -1,0 +1,238 @@
+//! One try to take a lock: its identity, and the channel between core and backend about it.
+
+use std::{
+    fmt,
+    pin::pin,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::sync::Notify;
+
+use crate::{
+    cause::LostCause,
+    clock::Moment,
+    hold::Hold,
+    state::{Phase, State},
+};
+
+/// The random 128-bit identity of an attempt: of each acquisition, never of a client or a process,
+/// so that two holds of one process are never taken for each other.
+///
+/// Prints as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttemptId(u128);
+
+impl AttemptId {
+    fn random() -> Self {
+        Self(rand::random())
+    }
+
+    /// The identity with this number.
+    #[must_use]
+    pub const fn from_u128(id: u128) -> Self {
+        Self(id)
+    }
+
+    /// The identity as a number.
+    #[must_use]
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+}
+
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// An attempt as its backend sees it. Cheap to clone; a backend that can learn of a loss by itself
+/// keeps a clone for as long as the lock is held.
+#[derive(Clone)]
+pub struct Attempt(Arc<Inner>);
+
+struct Inner {
+    id: AttemptId,
+    state: State,
+    /// Whether the store's last word was that the lock is taken; false while it has not been asked.
+    contended: AtomicBool,
+    owner: Owner,
+    /// Wakes whoever waits for a change of `state`.
+    changed: Notify,
+}
+
+/// Who drives the attempt and hears of its loss.
+enum Owner {
+    /// A locker; set before the grant.
+    Locker(OnceLock<Weak<Hold>>),
+    /// A layer, for a backend inside it.
+    Layer { outer: Attempt, on_lost: Box<dyn Fn(LostCause) + Send + Sync> },
+}
+
+impl Attempt {
+    pub(crate) fn new() -> Self {
+        Self::with(AttemptId::random(), Owner::Locker(OnceLock::new()))
+    }
+
+    pub(crate) fn inner(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
+        Self::with(self.0.id, Owner::Layer { outer: self.clone(), on_lost })
+    }
+
+    fn with(id: AttemptId, owner: Owner) -> Self {
+        Self(Arc::new(Inner {
+            id,
+            state: State::pending(),
+            contended: AtomicBool::new(false),
+            owner,
+            changed: Notify::new(),
+        }))
+    }
+
+    /// Its identity.
+    #[must_use]
+    pub fn id(&self) -> AttemptId {
+        self.0.id
+    }
+
+    /// Whether nobody wants this attempt any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        match &self.0.owner {
+            _ if self.0.state.phase() == Phase::Cancelled => true,
+            Owner::Locker(_) => false,
+            Owner::Layer { outer, .. } => outer.is_cancelled(),
+        }
+    }
+
+    /// Ends when nobody wants this attempt any more. The backend then undoes what it did and returns
+    /// an error within a bound of its own (K7); core polls its future to that end.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: a new call sees a cancellation that happened meanwhile.
+    pub async fn cancelled(&self) {
+        self.until(|| self.is_cancelled().then_some(())).await;
+    }
+
+    /// Says that the lock is lost (K8). The guard, if there is one, knows at once; a loss before the
+    /// grant makes the acquire fail; after a release, and the second time, nothing happens.
+    ///
+    /// Never blocks and works off-runtime.
+    pub fn lost(&self, cause: LostCause) {
+        if let Some(before) = self.0.state.lose(cause) {
+            self.tell_lost(matches!(before, Phase::Held(_)), cause);
+        }
+    }
+
+    /// Says that the store has answered that the lock is taken, so that a wait which ends now ends
+    /// as `Contended` (K6).
+    pub fn taken(&self) {
+        self.0.contended.store(true, Ordering::Release);
+    }
+
+    /// Says that the store cannot be asked at present, so that a wait which ends now ends as
+    /// `Unavailable` (K6).
+    pub fn unreachable(&self) {
+        self.0.contended.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn is_contended(&self) -> bool {
+        self.0.contended.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.0.state
+    }
+
+    /// Makes `hold` the one that hears of a loss; once, before the grant.
+    pub(crate) fn belongs_to(&self, hold: &Arc<Hold>) {
+        if let Owner::Locker(slot) = &self.0.owner {
+            let _ = slot.set(Arc::downgrade(hold));
+        }
+    }
+
+    /// Gives the attempt up; whether that came before a grant.
+    pub(crate) fn cancel(&self) -> bool {
+        let did = self.0.state.cancel();
+        self.wake();
+        did
+    }
+
+    /// Ends the hold as lost if its deadline has passed at `now`.
+    pub(crate) fn expire(&self, now: Moment) {
+        if self.0.state.expire(now.as_nanos()) {
+            self.tell_expired();
+        }
+    }
+
+    /// Tells the guard that its deadline has passed.
+    pub(crate) fn tell_expired(&self) {
+        self.tell_lost(true, LostCause::Expired);
+    }
+
+    /// Makes everything that waits for a change look again: after a change, or after the clock
+    /// jumped.
+    pub(crate) fn wake(&self) {
+        self.notifier().notify_waiters();
+    }
+
+    /// Waits until `look` finds something; it is asked again after each [`wake`](Self::wake).
+    pub(crate) async fn until<T>(&self, look: impl Fn() -> Option<T>) -> T {
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            self.woken(|| look().is_some()).await;
+        }
+    }
+
+    /// Waits for one [`wake`](Self::wake), or returns at once if `already` holds when it is sure
+    /// that no later wake can be missed.
+    pub(crate) async fn woken(&self, already: impl Fn() -> bool) {
+        let mut notified = pin!(self.notifier().notified());
+        notified.as_mut().enable();
+        if !already() {
+            notified.await;
+        }
+    }
+
+    /// One notifier for an attempt and all that layers made of it: a cancelled outer attempt wakes
+    /// the inner ones.
+    fn notifier(&self) -> &Notify {
+        match &self.0.owner {
+            Owner::Locker(_) => &self.0.changed,
+            Owner::Layer { outer, .. } => outer.notifier(),
+        }
+    }
+
+    fn tell_lost(&self, was_held: bool, cause: LostCause) {
+        match &self.0.owner {
+            // A loss before the grant makes the acquire fail, which is told to its caller.
+            Owner::Locker(slot) => {
+                if let Some(hold) = slot.get().and_then(Weak::upgrade).filter(|_| was_held) {
+                    hold.on_lost(cause);
+                }
+            }
+            Owner::Layer { on_lost, .. } => on_lost(cause),
+        }
+        self.wake();
+    }
+}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt")
+            .field("id", &self.0.id)
+            .field("phase", &self.0.state.phase())
+            .finish()
+    }
+}

@@ -1,0 +1,65 @@
+//! Text that is never printed.
+
+use std::fmt;
+
+/// What secrets look like wherever they would be printed.
+pub(super) const MASK: &str = "***";
+
+/// A password. `Debug` and `Display` print `***`; only [`Secret::expose`] gives it away.
+///
+/// ```
+/// use dlock_core::config::Secret;
+///
+/// let password = Secret::new("hunter2");
+/// assert_eq!(format!("{password} {password:?}"), "*** ***");
+/// assert_eq!(password.expose(), "hunter2");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps `text`.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself: for the driver that logs in with it, never for a message.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+/// Whether the value of the URL key `key` is a secret: decided by the name, so that it is known
+/// before any backend has looked at the URL.
+pub(super) fn is_secret_key(key: &str) -> bool {
+    ["password", "passphrase", "secret"].iter().any(|word| key.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_secrets_are_known_by_name() {
+        for key in ["password", "sentinel-password", "tls-key-passphrase", "client_secret"] {
+            assert!(is_secret_key(key), "{key}");
+        }
+        for key in ["ttl", "prefix", "token", "token_base", "tls-key"] {
+            assert!(!is_secret_key(key), "{key}");
+        }
+    }
+}

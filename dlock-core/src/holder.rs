@@ -1,0 +1,117 @@
+//! Who holds a lock, in words.
+
+use std::{fmt, sync::OnceLock, time::Duration};
+
+use crate::{
+    attempt::AttemptId,
+    request::{AcquireRequest, Mode},
+    token::Token,
+};
+
+/// Who holds a lock, as far as its store knows. For people: it is old when it arrives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The attempt that holds it; `None` for a client other than dlock.
+    pub attempt: Option<AttemptId>,
+    /// The token of its grant.
+    pub token: Option<Token>,
+    /// Exclusive or shared; of several shared holders, this is one.
+    pub mode: Mode,
+    /// The machine's name.
+    pub host: Option<String>,
+    /// The process.
+    pub pid: Option<u32>,
+    /// Since when, in microseconds since 1970 by the holder's own clock.
+    pub since_unix_micros: Option<u64>,
+    /// What it said of itself.
+    pub note: Option<String>,
+    /// How long it still lives without a renewal; `None` where the hold has no end or it is unknown.
+    pub remaining: Option<Duration>,
+}
+
+impl Holder {
+    /// A holder of which nothing is known: another client library.
+    #[must_use]
+    pub fn foreign() -> Self {
+        Self::default()
+    }
+
+    /// The holder that `request` becomes when it is granted with `token`: this process.
+    #[must_use]
+    pub fn of_request(request: &AcquireRequest, token: Token) -> Self {
+        Self {
+            attempt: Some(request.attempt.id()),
+            token: Some(token),
+            mode: request.mode,
+            since_unix_micros: Some(request.clock().unix_micros()),
+            note: request.note.as_deref().map(str::to_owned),
+            ..Self::this_process()
+        }
+    }
+
+    /// This process, holding nothing.
+    pub(crate) fn this_process() -> Self {
+        Self {
+            host: Some(host_name().to_owned()),
+            pid: Some(std::process::id()),
+            ..Self::default()
+        }
+    }
+
+    /// Reads what [`Holder`]'s `Display` wrote; `None` for anything else.
+    ///
+    /// ```
+    /// use dlock_core::Holder;
+    ///
+    /// let line = "4f0000000000000000000000000000a1 77 1780000000000000 4711@web-3 checkout 77";
+    /// let holder = Holder::parse(line).unwrap();
+    /// assert_eq!(holder.note.as_deref(), Some("checkout 77"));
+    /// assert_eq!(holder.to_string(), line);
+    /// assert_eq!(Holder::parse("something else"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.splitn(5, ' ');
+        let attempt = words.next().filter(|word| word.len() == 32)?;
+        let attempt = AttemptId::from_u128(u128::from_str_radix(attempt, 16).ok()?);
+        let token = Token::new(words.next()?.parse().ok()?)?;
+        let since = words.next()?.parse().ok()?;
+        let (pid, host) = words.next()?.split_once('@')?;
+        Some(Self {
+            attempt: Some(attempt),
+            token: Some(token),
+            mode: Mode::Exclusive,
+            host: Some(host.to_owned()),
+            pid: Some(pid.parse().ok()?),
+            since_unix_micros: Some(since),
+            note: words.next().filter(|note| !note.is_empty()).map(str::to_owned),
+            remaining: None,
+        })
+    }
+}
+
+impl fmt::Display for Holder {
+    /// One line, `ATTEMPT TOKEN SINCE PID@HOST NOTE`: what backends store as the lock's value. The
+    /// attempt comes first, so that a store can compare it as a prefix.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(attempt), Some(token)) = (self.attempt, self.token) else {
+            return f.write_str("another client");
+        };
+        let since = self.since_unix_micros.unwrap_or(0);
+        let pid = self.pid.unwrap_or(0);
+        let host = self.host.as_deref().unwrap_or("?");
+        write!(f, "{attempt} {token} {since} {pid}@{host}")?;
+        self.note.as_ref().map_or(Ok(()), |note| write!(f, " {note}"))
+    }
+}
+
+/// This machine's name, without anything that would break a line.
+fn host_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let plain = |c: char| if c.is_control() || c.is_whitespace() { '?' } else { c };
+        name.chars().map(plain).collect()
+    })
+}

@@ -1,0 +1,119 @@
+//! What a memory store can be told to do wrong.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+
+use crate::{
+    attempt::Attempt,
+    error::{Effect, Error, ErrorKind, Result},
+};
+
+/// What can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Taking a lock.
+    Acquire,
+    /// Renewing it.
+    Renew,
+    /// Releasing it.
+    Release,
+    /// Looking at its holder.
+    Inspect,
+}
+
+/// How it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The request is lost: nothing happens, and the answer is an `Unavailable` with unknown effect.
+    LoseRequest,
+    /// The reply is lost: it happens, and the answer is an `Unavailable` with unknown effect.
+    LoseReply,
+    /// Nothing comes back before [`heal`](crate::Memory::heal); then it happens.
+    Stall,
+    /// The store refuses: `Denied`, and nothing happens.
+    Deny,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// The fault of each operation, and for how many times more; `None` is without end.
+    injected: Mutex<HashMap<Operation, (Fault, Option<u32>)>>,
+    healed: Notify,
+}
+
+/// What becomes of a reply.
+#[derive(Clone, Copy)]
+pub(super) enum Reply {
+    Arrives,
+    IsLost,
+}
+
+impl Faults {
+    pub(super) fn inject(&self, operation: Operation, fault: Fault, times: Option<u32>) {
+        self.lock().insert(operation, (fault, times));
+    }
+
+    pub(super) fn heal(&self) {
+        self.lock().clear();
+        self.healed.notify_waiters();
+    }
+
+    /// Fails or stalls if a fault of `operation` is injected; a stall ends with `attempt`.
+    pub(super) async fn meet(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
+        tokio::select! {
+            reply = self.meet_uncancelled(operation) => reply,
+            () = attempt.cancelled() => Err(lost()),
+        }
+    }
+
+    pub(super) async fn meet_uncancelled(&self, operation: Operation) -> Result<Reply> {
+        let healed = self.healed.notified();
+        match self.next(operation) {
+            None => Ok(Reply::Arrives),
+            Some(Fault::LoseRequest) => Err(lost()),
+            Some(Fault::LoseReply) => Ok(Reply::IsLost),
+            Some(Fault::Deny) => Err(Error::new(ErrorKind::Denied, "the store refuses (injected)")),
+            Some(Fault::Stall) => {
+                healed.await;
+                Ok(Reply::Arrives)
+            }
+        }
+    }
+
+    fn next(&self, operation: Operation) -> Option<Fault> {
+        let mut injected = self.lock();
+        let (fault, times) = injected.get_mut(&operation)?;
+        let fault = *fault;
+        match times {
+            None => {}
+            Some(times) if *times > 1 => *times -= 1,
+            Some(_) => {
+                injected.remove(&operation);
+            }
+        }
+        Some(fault)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Operation, (Fault, Option<u32>)>> {
+        self.injected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reply {
+    pub(super) fn deliver<T>(self, result: Result<T>) -> Result<T> {
+        match self {
+            Self::Arrives => result,
+            Self::IsLost => Err(lost()),
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::new(ErrorKind::Unavailable, "no answer (injected)").with_effect(Effect::Unknown)
+}

@@ -1,0 +1,235 @@
+//! The contract as code: a store of locks in this process's memory.
+//!
+//! It is the reference that other backends are compared with, and what users test their own code
+//! against: it can be told to misbehave.
+
+mod faults;
+mod store;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+
+pub use self::faults::{Fault, Operation};
+use self::{
+    faults::Faults,
+    store::{Store, Taken},
+};
+use crate::{
+    capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
+    cause::LostCause,
+    clock::Clock,
+    error::{Error, ErrorKind, Result},
+    holder::Holder,
+    lease::{Lease, Renewed},
+    lock::DistributedLock,
+    name::LockName,
+    request::{AcquireRequest, Wait},
+};
+
+/// Locks in memory, for this process alone. A clone is another client of the same store: give one
+/// each to as many lockers as needed, and keep one to make the store misbehave.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use dlock_core::{Fault, Locker, Memory, Operation};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = Memory::new();
+/// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+/// let guard = locks.acquire("report").await?;
+///
+/// // Somebody deletes the lock: the code under test must notice.
+/// store.take_away("report");
+/// assert!(!guard.is_held());
+///
+/// // The store is down: no lock, and an error that says so.
+/// store.inject(Operation::Acquire, Fault::Stall);
+/// assert!(locks.acquire("report").wait(std::time::Duration::from_millis(20)).await.is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Memory {
+    store: Arc<Store>,
+    faults: Arc<Faults>,
+    /// The address of this identifies the client, so that `close` releases its holds only.
+    closed: Arc<AtomicBool>,
+}
+
+impl Memory {
+    /// The shortest ttl: what is left of it after the margin is still worth holding.
+    const TTL_MIN: Duration = Duration::from_millis(10);
+
+    /// The longest ttl: a day more than a year.
+    const TTL_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+    /// A waiter sleeps until the very end of the holder's lease; this is what timers may be late.
+    const TAKEOVER_MAX: Duration = Duration::from_millis(10);
+
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Clock::boottime())
+    }
+
+    /// An empty store whose leases end by `clock`; for tests that pause time, with the same clock
+    /// for the locker.
+    #[must_use]
+    pub fn with_clock(clock: Clock) -> Self {
+        Self {
+            store: Arc::new(Store::new(clock)),
+            faults: Arc::default(),
+            closed: Arc::default(),
+        }
+    }
+
+    /// Makes every `operation` of every client fail as `fault` says, until [`heal`](Self::heal).
+    pub fn inject(&self, operation: Operation, fault: Fault) {
+        self.faults.inject(operation, fault, None);
+    }
+
+    /// Makes the next `operation` of any client fail as `fault` says.
+    pub fn inject_once(&self, operation: Operation, fault: Fault) {
+        self.faults.inject(operation, fault, Some(1));
+    }
+
+    /// Ends all faults; what is stalled goes on.
+    pub fn heal(&self) {
+        self.faults.heal();
+    }
+
+    /// Ends every hold of `name` without telling its holder, who finds out by the next renewal: an
+    /// eviction, a flush, an early expiry.
+    pub fn expire(&self, name: &str) {
+        self.store.remove(name);
+    }
+
+    /// Ends every hold of `name` and tells its holder at once, as a store does that pushes.
+    pub fn take_away(&self, name: &str) {
+        for attempt in self.store.remove(name) {
+            attempt.lost(LostCause::Removed);
+        }
+    }
+
+    /// The names that are held or waited for.
+    #[must_use]
+    pub fn names(&self) -> Vec<LockName> {
+        self.store.names()
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Unavailable, "this backend is closed"));
+        }
+        Ok(())
+    }
+
+    async fn wait(&self, request: &AcquireRequest) -> Result<Lease> {
+        let place = self.store.queue(request);
+        loop {
+            let sent = request.start();
+            let free_at = match self.store.take(request, self.client(), Some(&place)) {
+                Ok(token) => return Ok(request.granted(sent, request.ttl, token, ())),
+                Err(Taken { free_at }) => free_at,
+            };
+            request.attempt.taken();
+            tokio::select! {
+                () = place.turn() => {}
+                () = request.clock().sleep_until(free_at) => {}
+                () = request.attempt.cancelled() => return Err(Error::contended()),
+            }
+            self.check_open()?;
+        }
+    }
+
+    fn client(&self) -> usize {
+        Arc::as_ptr(&self.closed).addr()
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        let (store, faults) = (self.store.clone(), self.faults.clone());
+        Self { store, faults, closed: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl DistributedLock for Memory {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            backend: "memory",
+            modes: Modes::ExclusiveAndShared,
+            fencing: Fencing::Growing,
+            order: Order::Fifo,
+            waiting: Waiting::Notified,
+            expiry: Expiry::Lease,
+            ttl_min: Self::TTL_MIN,
+            ttl_max: Self::TTL_MAX,
+            held_max: None,
+            takeover_max: Self::TAKEOVER_MAX,
+        }
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.check_open()?;
+        let reply = self.faults.meet(Operation::Acquire, &request.attempt).await?;
+        let lease = match request.wait {
+            Wait::Never => {
+                let sent = request.start();
+                match self.store.take(request, self.client(), None) {
+                    Ok(token) => Ok(request.granted(sent, request.ttl, token, ())),
+                    Err(_) => Err(Error::contended()),
+                }
+            }
+            Wait::UntilCancelled => self.wait(request).await,
+        };
+        reply.deliver(lease)
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.check_open()?;
+        let sent = lease.start();
+        let reply = self.faults.meet_uncancelled(Operation::Renew).await?;
+        let renewed = match self.store.extend(lease) {
+            Ok(()) => lease.renewed(sent, lease.ttl),
+            Err(cause) => Renewed::Lost(cause),
+        };
+        reply.deliver(Ok(renewed))
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.check_open()?;
+        let reply = self.faults.meet_uncancelled(Operation::Release).await?;
+        self.store.release(&lease.name, lease.id());
+        reply.deliver(Ok(()))
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.check_open()?;
+        let reply = self.faults.meet_uncancelled(Operation::Inspect).await?;
+        reply.deliver(Ok(self.store.holder(name)))
+    }
+
+    async fn close(&self) -> Result<()> {
+        if !self.closed.swap(true, Ordering::AcqRel) {
+            self.store.release_client(self.client());
+        }
+        Ok(())
+    }
+}

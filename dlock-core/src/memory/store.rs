@@ -1,0 +1,245 @@
+//! What a memory store knows: holders and queues by name.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+
+use crate::{
+    attempt::{Attempt, AttemptId},
+    cause::LostCause,
+    clock::{Clock, Moment},
+    holder::Holder,
+    lease::Lease,
+    name::LockName,
+    request::{AcquireRequest, Mode},
+    token::Token,
+};
+
+pub(super) struct Store {
+    clock: Clock,
+    locks: Mutex<Locks>,
+}
+
+#[derive(Default)]
+struct Locks {
+    by_name: HashMap<LockName, Lock>,
+    last_token: u64,
+}
+
+#[derive(Default)]
+struct Lock {
+    held: Vec<Held>,
+    queue: VecDeque<Waiting>,
+}
+
+struct Held {
+    attempt: Attempt,
+    client: usize,
+    mode: Mode,
+    token: Token,
+    until: Moment,
+    since_unix_micros: u64,
+    note: Option<Arc<str>>,
+}
+
+struct Waiting {
+    id: AttemptId,
+    mode: Mode,
+    turn: Arc<Notify>,
+}
+
+/// The lock is taken, until `free_at` if nobody renews or releases it.
+pub(super) struct Taken {
+    pub(super) free_at: Moment,
+}
+
+/// A place in the queue of a name; given up when dropped.
+pub(super) struct Place<'a> {
+    store: &'a Store,
+    name: LockName,
+    id: AttemptId,
+    turn: Arc<Notify>,
+}
+
+impl Store {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, locks: Mutex::default() }
+    }
+
+    /// Takes a place in the queue.
+    pub(super) fn queue(&self, request: &AcquireRequest) -> Place<'_> {
+        let (id, turn) = (request.attempt.id(), Arc::new(Notify::new()));
+        let waiting = Waiting { id, mode: request.mode, turn: turn.clone() };
+        let mut locks = self.lock();
+        locks.by_name.entry(request.name.clone()).or_default().queue.push_back(waiting);
+        Place { store: self, name: request.name.clone(), id, turn }
+    }
+
+    /// Takes the lock if nobody holds it and nobody stands before `place`. The same attempt gets the
+    /// same token again (K5, K9).
+    pub(super) fn take(
+        &self,
+        request: &AcquireRequest,
+        client: usize,
+        place: Option<&Place<'_>>,
+    ) -> Result<Token, Taken> {
+        let now = self.clock.now();
+        let until = now.after(request.ttl);
+        let mut locks = self.lock();
+        let Locks { by_name, last_token } = &mut *locks;
+        let lock = by_name.entry(request.name.clone()).or_default();
+        lock.expire(now);
+        if let Some(mine) = lock.held_by(request.attempt.id()) {
+            mine.until = until;
+            return Ok(mine.token);
+        }
+        lock.admit(request.mode, place.map(|place| place.id))?;
+        *last_token += 1;
+        let token = Token::new(*last_token).ok_or(Taken { free_at: Moment::FOREVER })?;
+        lock.held.push(Held {
+            attempt: request.attempt.clone(),
+            client,
+            mode: request.mode,
+            token,
+            until,
+            since_unix_micros: request.clock().unix_micros(),
+            note: request.note.clone(),
+        });
+        Ok(token)
+    }
+
+    /// Moves the end of a hold; never re-creates it (K3).
+    pub(super) fn extend(&self, lease: &Lease) -> Result<(), LostCause> {
+        let now = self.clock.now();
+        let mut locks = self.lock();
+        let lock = locks.by_name.get_mut(&lease.name).ok_or(LostCause::Removed)?;
+        lock.expire(now);
+        let gone = if lock.held.is_empty() { LostCause::Removed } else { LostCause::Taken };
+        lock.held_by(lease.id()).ok_or(gone)?.until = now.after(lease.ttl);
+        Ok(())
+    }
+
+    pub(super) fn release(&self, name: &LockName, id: AttemptId) {
+        self.change(name, |lock| lock.held.retain(|held| held.attempt.id() != id));
+    }
+
+    pub(super) fn release_client(&self, client: usize) {
+        for name in self.names() {
+            self.change(&name, |lock| lock.held.retain(|held| held.client != client));
+        }
+    }
+
+    /// Ends every hold of `name`; whose they were.
+    pub(super) fn remove(&self, name: &str) -> Vec<Attempt> {
+        let Ok(name) = LockName::new(name) else { return Vec::new() };
+        let mut removed = Vec::new();
+        self.change(&name, |lock| removed = lock.held.drain(..).map(|held| held.attempt).collect());
+        removed
+    }
+
+    pub(super) fn names(&self) -> Vec<LockName> {
+        let now = self.clock.now();
+        let mut locks = self.lock();
+        locks.by_name.retain(|_, lock| {
+            lock.expire(now);
+            !lock.is_unused()
+        });
+        locks.by_name.keys().cloned().collect()
+    }
+
+    pub(super) fn holder(&self, name: &LockName) -> Option<Holder> {
+        let now = self.clock.now();
+        let mut locks = self.lock();
+        let lock = locks.by_name.get_mut(name)?;
+        lock.expire(now);
+        let held = lock.held.first()?;
+        Some(Holder {
+            attempt: Some(held.attempt.id()),
+            token: Some(held.token),
+            mode: held.mode,
+            since_unix_micros: Some(held.since_unix_micros),
+            note: held.note.as_deref().map(str::to_owned),
+            remaining: Some(held.until.since(now)),
+            ..Holder::this_process()
+        })
+    }
+
+    /// Changes a lock, wakes whose turn it is then, and forgets the lock when nobody uses it.
+    fn change(&self, name: &LockName, change: impl FnOnce(&mut Lock)) {
+        let mut locks = self.lock();
+        let Some(lock) = locks.by_name.get_mut(name) else { return };
+        change(lock);
+        lock.wake();
+        if lock.is_unused() {
+            locks.by_name.remove(name);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Locks> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lock {
+    fn expire(&mut self, now: Moment) {
+        self.held.retain(|held| held.until > now);
+    }
+
+    fn held_by(&mut self, id: AttemptId) -> Option<&mut Held> {
+        self.held.iter_mut().find(|held| held.attempt.id() == id)
+    }
+
+    /// Whether `mode` can be granted now to the one in the queue with `id`, or to one that is not in
+    /// the queue and so stands behind it.
+    fn admit(&self, mode: Mode, id: Option<AttemptId>) -> Result<(), Taken> {
+        let compatible = |other: Mode| mode == Mode::Shared && other == Mode::Shared;
+        let held = self.held.iter().filter(|held| !compatible(held.mode));
+        if let Some(free_at) = held.map(|held| held.until).max() {
+            return Err(Taken { free_at });
+        }
+        let mut before = self.queue.iter().take_while(|waiting| Some(waiting.id) != id);
+        if before.any(|waiting| !compatible(waiting.mode)) {
+            // Whoever stands before takes the lock, or wakes us by leaving.
+            return Err(Taken { free_at: Moment::FOREVER });
+        }
+        Ok(())
+    }
+
+    /// Wakes the first in the queue, and with a shared one all shared ones right behind it.
+    fn wake(&self) {
+        let Some(first) = self.queue.front() else { return };
+        let shared = |waiting: &&Waiting| waiting.mode == Mode::Shared;
+        first.turn.notify_one();
+        if shared(&first) {
+            self.queue.iter().skip(1).take_while(shared).for_each(|next| next.turn.notify_one());
+        }
+    }
+
+    fn is_unused(&self) -> bool {
+        self.held.is_empty() && self.queue.is_empty()
+    }
+}
+
+impl Place<'_> {
+    /// Ends when it may be this one's turn.
+    pub(super) async fn turn(&self) {
+        self.turn.notified().await;
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let id = self.id;
+        self.store.change(&self.name, |lock| lock.queue.retain(|waiting| waiting.id != id));
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("locks", &self.lock().by_name.len()).finish()
+    }
+}

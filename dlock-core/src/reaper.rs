@@ -1,0 +1,145 @@
+//! Background work of a locker: releases of dropped guards and ends of dropped acquires.
+//!
+//! A drop can happen anywhere, so it only sends a message; one task of the locker's runtime takes
+//! it from there. The queue is bounded by what is dropped: each guard and each attempt sends one.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{capabilities::Expiry, clock::Moment, hold::Hold, lock::DistributedLock};
+
+/// After an unconfirmed release the next try comes after this,
+const RETRY_MIN: Duration = Duration::from_millis(50);
+
+/// which doubles up to this.
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// When a whole ttl and this have passed since the hold ended, its lease has ended in the store.
+const LEASE_SLACK: Duration = Duration::from_secs(1);
+
+/// How long releases go on after the last locker, guard and attempt are gone without a shutdown, and
+/// how long the backend then has to close.
+const CLOSE_MAX: Duration = Duration::from_secs(5);
+
+/// An acquire that is on its way, with everything that it needs.
+pub(crate) type Flight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+enum Job {
+    /// Free this hold in the store.
+    Release(Arc<Hold>),
+    /// Run this to its end.
+    Finish(Flight<()>),
+    /// Say when all that came before is done.
+    Drain(oneshot::Sender<()>),
+}
+
+/// The sending side. Cheap to clone; never blocks, works off-runtime.
+#[derive(Clone)]
+pub(crate) struct Reaper {
+    jobs: mpsc::UnboundedSender<Job>,
+    /// The backend was closed: there is nothing left to release.
+    closed: Arc<AtomicBool>,
+}
+
+impl Reaper {
+    /// Starts the task on the current runtime. `ended` is cancelled when the task is gone, also with
+    /// its runtime.
+    pub(crate) fn start(backend: Arc<dyn DistributedLock>, ended: CancellationToken) -> Self {
+        let (jobs, inbox) = mpsc::unbounded_channel();
+        let closed = Arc::new(AtomicBool::new(false));
+        tokio::spawn(run(inbox, backend, closed.clone(), ended));
+        Self { jobs, closed }
+    }
+
+    pub(crate) fn release(&self, hold: Arc<Hold>) {
+        // A locker whose runtime is gone cannot release; the lease ends by its ttl.
+        let _ = self.jobs.send(Job::Release(hold));
+    }
+
+    pub(crate) fn finish(&self, flight: Flight<()>) {
+        let _ = self.jobs.send(Job::Finish(flight));
+    }
+
+    /// Waits until everything that was sent before is done; at once when the runtime is gone.
+    pub(crate) async fn drain(&self) {
+        let (done, drained) = oneshot::channel();
+        if self.jobs.send(Job::Drain(done)).is_ok() {
+            let _ = drained.await;
+        }
+    }
+
+    /// Ends the retries: the backend is closed.
+    pub(crate) fn give_up(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+async fn run(
+    mut inbox: mpsc::UnboundedReceiver<Job>,
+    backend: Arc<dyn DistributedLock>,
+    closed: Arc<AtomicBool>,
+    ended: CancellationToken,
+) {
+    let _ended = ended.drop_guard();
+    let mut running = JoinSet::new();
+    let mut draining: Vec<oneshot::Sender<()>> = Vec::new();
+    loop {
+        tokio::select! {
+            job = inbox.recv() => match job {
+                Some(Job::Release(hold)) => {
+                    running.spawn(release_until_confirmed(hold, closed.clone()));
+                }
+                Some(Job::Finish(flight)) => {
+                    running.spawn(flight);
+                }
+                Some(Job::Drain(done)) => draining.push(done),
+                None => break,
+            },
+            Some(_) = running.join_next() => {}
+        }
+        if running.is_empty() {
+            for done in draining.drain(..) {
+                let _ = done.send(());
+            }
+        }
+    }
+    // Nobody can ask for anything any more: all lockers, guards and attempts are gone.
+    let _ = timeout(CLOSE_MAX, async { while running.join_next().await.is_some() {} }).await;
+    if !closed.load(Ordering::Acquire) {
+        let _ = timeout(CLOSE_MAX, backend.close()).await;
+    }
+}
+
+/// K4: retried until it is confirmed, or until the lease that carries the entry has ended.
+async fn release_until_confirmed(hold: Arc<Hold>, closed: Arc<AtomicBool>) {
+    let clock = &hold.core.clock;
+    let over = match hold.core.capabilities.expiry {
+        Expiry::Lease => clock.now().after(hold.lease.ttl).after(LEASE_SLACK),
+        // An entry on a session lives as long as the session; the backend confirms when that is over.
+        Expiry::Session | Expiry::Process => Moment::FOREVER,
+    };
+    let mut pause = RETRY_MIN;
+    while let Err(error) = hold.try_release().await {
+        if closed.load(Ordering::Acquire) || clock.now() >= over {
+            tracing::warn!(%error, "gave up a release");
+            break;
+        }
+        tracing::debug!(%error, "a release is not confirmed yet");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(RETRY_MAX);
+    }
+}

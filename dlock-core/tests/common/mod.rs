@@ -1,0 +1,126 @@
+//! What the tests of core share.
+
+#![expect(dead_code, reason = "each test binary uses a part of it")]
+#![allow(unreachable_pub, missing_docs, reason = "a module of tests")]
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use dlock_core::{
+    AcquireRequest, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Locker, Memory,
+    Renewed, Result, async_trait,
+};
+
+pub const NAME: &str = "the/name";
+
+pub fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+pub fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub fn locker(backend: impl DistributedLock) -> Locker {
+    Locker::builder(Arc::new(backend)).build().expect("locker")
+}
+
+/// A memory store and a locker of it on a clock that follows tokio's.
+pub fn paused() -> (Clock, Memory, Locker) {
+    let clock = Clock::pausable();
+    let store = Memory::with_clock(clock.clone());
+    let locks = Locker::builder(Arc::new(store.clone())).ttl(secs(10)).clock(clock.clone());
+    (clock, store, locks.build().expect("locker"))
+}
+
+/// Polls `future` at most `polls` times, letting everything else run in between, then drops it.
+pub async fn poll_times<F: Future>(future: F, polls: usize) -> Option<F::Output> {
+    let mut future = pin!(future);
+    for _ in 0..polls {
+        let mut cx = Context::from_waker(Waker::noop());
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return Some(output);
+        }
+        settle().await;
+    }
+    None
+}
+
+/// Lets every other task run until it waits.
+pub async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits until nobody holds or waits for anything in `store`.
+pub async fn until_unused(store: &Memory) {
+    let unused = async {
+        while !store.names().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(secs(5), unused).await.expect("nothing is left");
+}
+
+/// Calls a hook at each poll of the wrapped backend's acquire.
+pub struct CountingPolls<B> {
+    pub inner: B,
+    pub polls: Arc<AtomicUsize>,
+    pub hook: Mutex<Option<Box<dyn FnMut(usize) + Send>>>,
+}
+
+impl<B> CountingPolls<B> {
+    pub fn new(inner: B, hook: impl FnMut(usize) + Send + 'static) -> Self {
+        Self { inner, polls: Arc::default(), hook: Mutex::new(Some(Box::new(hook))) }
+    }
+}
+
+impl<B> std::fmt::Debug for CountingPolls<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CountingPolls")
+    }
+}
+
+#[async_trait]
+impl<B: DistributedLock> DistributedLock for CountingPolls<B> {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let mut acquire = pin!(self.inner.acquire(request));
+        std::future::poll_fn(|cx| {
+            let poll = self.polls.fetch_add(1, Ordering::SeqCst);
+            if let Some(hook) = self.hook.lock().expect("hook").as_mut() {
+                hook(poll);
+            }
+            acquire.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.inner.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.inner.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.inner.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+}

@@ -1,0 +1,133 @@
+//! K2, K3, K8 on a paused clock: renewals, deadlines, suspended machines.
+
+mod common;
+
+use common::{NAME, millis, paused, secs, settle, until_unused};
+use dlock_core::{ErrorKind, Fault, LostCause, Operation};
+
+#[tokio::test(start_paused = true)]
+async fn a_held_lock_is_renewed_for_as_long_as_it_is_held() {
+    let (_, _store, locks) = paused();
+    let guard = locks.acquire(NAME).await.expect("free");
+    let token = guard.token();
+    for _ in 0..600 {
+        tokio::time::sleep(millis(500)).await;
+        assert!(guard.remaining() > secs(5), "{:?}", guard.remaining());
+    }
+    assert_eq!(guard.token(), token);
+    guard.release().await.expect("held");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hung_renewal_is_lost_within_a_millisecond_of_the_deadline() {
+    let (clock, store, locks) = paused();
+    let start = clock.now();
+    let guard = locks.acquire(NAME).await.expect("free");
+    store.inject(Operation::Renew, Fault::Stall);
+    assert_eq!(guard.lost().await, LostCause::Expired);
+    let held = clock.now().since(start);
+    assert!((millis(9_898)..=millis(9_899)).contains(&held), "{held:?}");
+    assert!(!guard.is_held());
+    let error = guard.release().await.expect_err("lost");
+    assert_eq!(error.kind(), ErrorKind::Lost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_renewals_are_tried_again_before_the_deadline() {
+    for fault in [Fault::LoseRequest, Fault::LoseReply, Fault::Stall, Fault::Deny] {
+        let (_, store, locks) = paused();
+        let guard = locks.acquire(NAME).await.expect("free");
+        // Half of the time to live is enough for two more tries.
+        store.inject(Operation::Renew, fault);
+        tokio::time::sleep(secs(5)).await;
+        store.heal();
+        tokio::time::sleep(secs(20)).await;
+        assert!(guard.is_held(), "{fault:?}");
+        guard.release().await.expect("held");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspended_machine_loses_its_locks_at_once() {
+    let (clock, _store, locks) = paused();
+    let guard = locks.acquire(NAME).await.expect("free");
+    let lost = tokio::spawn(guard.lost());
+    settle().await;
+    clock.jump(secs(11));
+    assert!(!guard.is_held());
+    assert_eq!(lost.await.expect("no panic"), LostCause::Expired);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_jump_is_told_within_a_second_though_nobody_asks() {
+    let (clock, _store, locks) = paused();
+    let guard = locks.acquire(NAME).ttl(secs(60)).no_renewal().await.expect("free");
+    let lost = tokio::spawn(guard.lost());
+    settle().await;
+    clock.jump(secs(61));
+    let told = tokio::time::timeout(millis(1_001), lost).await.expect("in a second");
+    assert_eq!(told.expect("no panic"), LostCause::Expired);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_renewal_it_ends_after_its_ttl() {
+    let (clock, store, locks) = paused();
+    let start = clock.now();
+    let guard = locks.acquire(NAME).ttl(secs(3)).no_renewal().await.expect("free");
+    assert_eq!(guard.lost().await, LostCause::Expired);
+    assert!(clock.now().since(start) < secs(3));
+    until_unused(&store).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_by_hand_moves_the_deadline_and_finds_a_loss() {
+    let (_, store, locks) = paused();
+    let guard = locks.acquire(NAME).no_renewal().await.expect("free");
+    tokio::time::sleep(secs(5)).await;
+    guard.renew().await.expect("held");
+    assert!(guard.remaining() > secs(9));
+    store.expire(NAME);
+    let error = guard.renew().await.expect_err("gone");
+    assert_eq!(error.lost_cause(), Some(LostCause::Removed));
+    assert!(!guard.is_held());
+    assert!(store.names().is_empty(), "a renewal re-created the lock");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_push_is_told_once_and_never_after_a_release() {
+    let (_, store, locks) = paused();
+    let guard = locks.acquire(NAME).await.expect("free");
+    store.take_away(NAME);
+    assert_eq!(guard.lost().await, LostCause::Removed);
+    assert_eq!(guard.lost().await, LostCause::Removed, "level-triggered");
+
+    let guard = locks.acquire(NAME).await.expect("free");
+    let lost = guard.lost();
+    guard.release().await.expect("held");
+    assert!(tokio::time::timeout(secs(60), lost).await.is_err(), "told on release");
+}
+
+#[tokio::test(start_paused = true)]
+async fn jeopardy_is_told_before_the_deadline_and_only_then() {
+    let (clock, store, locks) = paused();
+    let start = clock.now();
+    let guard = locks.acquire(NAME).await.expect("free");
+    let quiet = tokio::time::timeout(secs(60), guard.expires_within(secs(2))).await;
+    assert!(quiet.is_err(), "renewals succeed");
+    store.inject(Operation::Renew, Fault::Stall);
+    guard.expires_within(secs(2)).await;
+    let left = guard.remaining();
+    assert!(left <= secs(2) && left >= millis(1_998), "{left:?}");
+    assert!(guard.is_held() && clock.now().since(start) > secs(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn core_releases_after_a_loss() {
+    let (_, store, locks) = paused();
+    let guard = locks.acquire(NAME).await.expect("free");
+    store.inject(Operation::Renew, Fault::Stall);
+    guard.lost().await;
+    // The store's own expiry comes later than the guard's: only a release frees it at once.
+    settle().await;
+    assert!(store.names().is_empty());
+}
