@@ -20,13 +20,20 @@ use crate::{
 };
 
 /// Takes the lock as `request` says, waiting until `until` at most.
-pub(crate) async fn acquire(core: Arc<Core>, request: AcquireRequest, until: Moment) -> Result<Guard> {
+pub(crate) async fn acquire(
+    core: Arc<Core>,
+    request: AcquireRequest,
+    until: Moment,
+) -> Result<Guard> {
     if core.closed.is_cancelled() {
         return Err(core.closed_error());
     }
     let waiting = Waiting::begin(&core);
     let attempt = request.attempt.clone();
-    let end = End { core: core.clone(), until };
+    let end = End {
+        core: core.clone(),
+        until,
+    };
     let pass = match request.wait {
         // K6: it asks the store itself, whatever others of this process are waiting for.
         Wait::Never => None,
@@ -96,7 +103,11 @@ impl InFlight {
     fn launch(core: Arc<Core>, request: AcquireRequest) -> Self {
         let attempt = request.attempt.clone();
         let flight = Some(Self::fly(core.clone(), request));
-        Self { core, attempt, flight }
+        Self {
+            core,
+            attempt,
+            flight,
+        }
     }
 
     fn fly(core: Arc<Core>, request: AcquireRequest) -> Flight<Result<Arc<Hold>>> {
@@ -111,7 +122,9 @@ impl Future for InFlight {
     type Output = Result<Arc<Hold>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(flight) = self.flight.as_mut() else { return Poll::Pending };
+        let Some(flight) = self.flight.as_mut() else {
+            return Poll::Pending;
+        };
         let result = std::task::ready!(flight.as_mut().poll(cx));
         self.flight = None;
         Poll::Ready(result)
@@ -141,12 +154,17 @@ struct Waiting {
 impl Waiting {
     fn begin(core: &Arc<Core>) -> Self {
         core.meters.waiting();
-        Self { core: core.clone(), since: core.clock.now() }
+        Self {
+            core: core.clone(),
+            since: core.clock.now(),
+        }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.core.meters.waited(self.core.clock.now().since(self.since));
+        self.core
+            .meters
+            .waited(self.core.clock.now().since(self.since));
     }
 }

@@ -75,7 +75,10 @@ enum Owner {
     /// A locker; set before the grant.
     Locker(OnceLock<Weak<Hold>>),
     /// A layer, for a backend inside it.
-    Layer { outer: Attempt, on_lost: Box<dyn Fn(LostCause) + Send + Sync> },
+    Layer {
+        outer: Attempt,
+        on_lost: Box<dyn Fn(LostCause) + Send + Sync>,
+    },
 }
 
 impl Attempt {
@@ -84,7 +87,13 @@ impl Attempt {
     }
 
     pub(crate) fn inner(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
-        Self::with(self.0.id, Owner::Layer { outer: self.clone(), on_lost })
+        Self::with(
+            self.0.id,
+            Owner::Layer {
+                outer: self.clone(),
+                on_lost,
+            },
+        )
     }
 
     fn with(id: AttemptId, owner: Owner) -> Self {

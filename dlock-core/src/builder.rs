@@ -42,7 +42,14 @@ pub(crate) struct Options {
 impl Options {
     pub(crate) fn new(core: Arc<Core>) -> Self {
         let (mode, renewal) = (Mode::default(), Renewal::default());
-        Self { core, ttl: None, wait: None, mode, renewal, note: None }
+        Self {
+            core,
+            ttl: None,
+            wait: None,
+            mode,
+            renewal,
+            note: None,
+        }
     }
 
     /// When the wait is over that begins now.
@@ -71,15 +78,27 @@ impl Options {
         let capabilities = &self.core.capabilities;
         check_ttl(self.ttl(), capabilities.ttl_min, capabilities.ttl_max)?;
         if self.mode == Mode::Shared && capabilities.modes == Modes::Exclusive {
-            return Err(Error::new(ErrorKind::Unsupported, "this store has no shared locks"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "this store has no shared locks",
+            ));
         }
         self.note.as_deref().map_or(Ok(()), check_note)
     }
 
     /// Takes `name` until `until`.
-    pub(crate) async fn acquire(&self, name: LockName, wait: WaitFor, until: Moment) -> Result<Guard> {
+    pub(crate) async fn acquire(
+        &self,
+        name: LockName,
+        wait: WaitFor,
+        until: Moment,
+    ) -> Result<Guard> {
         let core = self.core.clone();
-        let wait = if matches!(wait, WaitFor::Never) { Wait::Never } else { Wait::UntilCancelled };
+        let wait = if matches!(wait, WaitFor::Never) {
+            Wait::Never
+        } else {
+            Wait::UntilCancelled
+        };
         let mut request = AcquireRequest::new(name.clone(), self.ttl(), wait, core.clock.clone());
         request.wait_until = (until != Moment::FOREVER).then_some(until);
         request.mode = self.mode;
@@ -106,7 +125,10 @@ pub(crate) fn check_ttl(ttl: Duration, min: Duration, max: Duration) -> Result<(
 fn check_note(note: &str) -> Result<()> {
     let max = AcquireRequest::NOTE_BYTES_MAX;
     let why = if note.len() > max {
-        format!("a note has at most {max} bytes, this one has {}", note.len())
+        format!(
+            "a note has at most {max} bytes, this one has {}",
+            note.len()
+        )
     } else if note.chars().any(char::is_control) {
         "a note has no control characters".to_owned()
     } else {
@@ -120,7 +142,6 @@ macro_rules! setters {
     () => {
         /// How long a grant lives in the store without a renewal; within the backend's bounds. The
         /// default is the locker's.
-        #[must_use]
         pub fn ttl(mut self, ttl: Duration) -> Self {
             self.options.ttl = Some(ttl);
             self
@@ -128,14 +149,12 @@ macro_rules! setters {
 
         /// Lets others hold it shared at the same time; `Unsupported` where the backend has no
         /// shared mode.
-        #[must_use]
         pub fn shared(mut self) -> Self {
             self.options.mode = Mode::Shared;
             self
         }
 
         /// What people see who inspect the lock: at most 255 bytes without control characters.
-        #[must_use]
         pub fn note(mut self, note: &str) -> Self {
             self.options.note = Some(note.into());
             self
@@ -147,14 +166,12 @@ macro_rules! setters {
 macro_rules! wait_setters {
     () => {
         /// How long to wait while the lock is taken; zero asks once. The default is the locker's.
-        #[must_use]
         pub fn wait(mut self, wait: Duration) -> Self {
             self.options.wait = Some(WaitFor::AtMost(wait));
             self
         }
 
         /// Waits without an end.
-        #[must_use]
         pub fn wait_forever(mut self) -> Self {
             self.options.wait = Some(WaitFor::Forever);
             self
@@ -174,7 +191,10 @@ pub struct Acquire {
 
 impl Acquire {
     pub(crate) fn new(core: Arc<Core>, name: Result<LockName>) -> Self {
-        Self { options: Options::new(core), name }
+        Self {
+            options: Options::new(core),
+            name,
+        }
     }
 
     setters!();
@@ -216,7 +236,9 @@ impl Acquire {
         let backend = options.core.capabilities.backend;
         let invalid = |error: Error, name| error.in_context("acquire", backend, name);
         let name = name.map_err(|error| invalid(error, None))?;
-        options.check().map_err(|error| invalid(error, Some(&name)))?;
+        options
+            .check()
+            .map_err(|error| invalid(error, Some(&name)))?;
         let wait = options.wait_for();
         let until = options.until(wait, options.ttl());
         options.acquire(name, wait, until).await

@@ -7,7 +7,10 @@ use std::time::Duration;
 /// The conformance suite reads them to choose its cases and its bounds, `dlock` to refuse what the
 /// store cannot do before it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "implementors must state every property")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "implementors must state every property"
+)]
 pub struct Capabilities {
     /// The backend's name in errors and metrics: `"redis"`.
     pub backend: &'static str,

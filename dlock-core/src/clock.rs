@@ -103,7 +103,9 @@ impl Clock {
                 // An hour past the origin, so that tests can look back from the first reading.
                 const HEAD_START: Duration = Duration::from_secs(3600);
                 let run = tokio::time::Instant::now().saturating_duration_since(*origin);
-                Moment(jumped.load(Ordering::Acquire)).after(HEAD_START).after(run)
+                Moment(jumped.load(Ordering::Acquire))
+                    .after(HEAD_START)
+                    .after(run)
             }
         }
     }
@@ -178,7 +180,10 @@ impl JumpDetector {
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub(crate) fn new(clock: &Clock) -> Self {
-        Self { clock: clock.now(), timers: tokio::time::Instant::now() }
+        Self {
+            clock: clock.now(),
+            timers: tokio::time::Instant::now(),
+        }
     }
 
     /// Whether the clock has jumped ahead of the timers since the last call.

@@ -175,7 +175,11 @@ impl fmt::Display for Error {
         // Drivers like to print several lines; this error is one.
         if let Some(source) = &inner.source {
             let text = source.to_string();
-            write!(f, ": {}", text.split_whitespace().collect::<Vec<_>>().join(" "))?;
+            write!(
+                f,
+                ": {}",
+                text.split_whitespace().collect::<Vec<_>>().join(" ")
+            )?;
         }
         Ok(())
     }
@@ -221,14 +225,20 @@ mod tests {
         let error = Error::contended()
             .in_context("renew", "redis", None)
             .in_context("acquire", "quorum", None);
-        assert_eq!((error.operation(), error.backend()), (Some("renew"), Some("redis")));
+        assert_eq!(
+            (error.operation(), error.backend()),
+            (Some("renew"), Some("redis"))
+        );
     }
 
     #[test]
     fn a_loss_names_its_cause() {
         let name = LockName::new("a").expect("name");
         let error = Error::lost(LostCause::Taken).in_context("release", "redis", Some(&name));
-        assert_eq!(error.to_string(), "lost \"a\" (redis): somebody else holds it");
+        assert_eq!(
+            error.to_string(),
+            "lost \"a\" (redis): somebody else holds it"
+        );
         assert_eq!(error.lost_cause(), Some(LostCause::Taken));
     }
 }

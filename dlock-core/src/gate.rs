@@ -63,22 +63,34 @@ impl Gate {
             return Entry::Passed(self.pass(name));
         }
         let (turn, turned) = oneshot::channel();
-        queue.push(Waiter { mode, attempt: attempt.clone(), turn });
+        queue.push(Waiter {
+            mode,
+            attempt: attempt.clone(),
+            turn,
+        });
         Entry::Queued(turned)
     }
 
     /// Whether the store's last word to the attempt on the wire was that the lock is taken.
     pub(crate) fn is_contended(&self, name: &LockName) -> bool {
-        self.lock().get(name).is_some_and(|queue| queue.on_wire.is_contended())
+        self.lock()
+            .get(name)
+            .is_some_and(|queue| queue.on_wire.is_contended())
     }
 
     fn pass(&self, name: &LockName) -> Pass {
-        Pass { gate: self.clone(), name: name.clone(), answered: false }
+        Pass {
+            gate: self.clone(),
+            name: name.clone(),
+            answered: false,
+        }
     }
 
     fn leave(&self, name: &LockName, answered: bool) {
         let mut queues = self.lock();
-        let Some(queue) = queues.get_mut(name) else { return };
+        let Some(queue) = queues.get_mut(name) else {
+            return;
+        };
         queue.passing -= 1;
         if queue.passing > 0 {
             return;
@@ -109,7 +121,13 @@ impl Queue {
 
     fn new(mode: Mode, on_wire: Attempt) -> Self {
         let waiting = VecDeque::new();
-        Self { passing: 1, mode, on_wire, waiting, sweep_at: Self::SWEEP_MIN }
+        Self {
+            passing: 1,
+            mode,
+            on_wire,
+            waiting,
+            sweep_at: Self::SWEEP_MIN,
+        }
     }
 
     fn admits(&self, mode: Mode) -> bool {
@@ -134,7 +152,9 @@ impl Queue {
             if !alone && !gone {
                 break;
             }
-            let Some(waiter) = self.waiting.pop_front() else { break };
+            let Some(waiter) = self.waiting.pop_front() else {
+                break;
+            };
             if !gone {
                 self.mode = waiter.mode;
                 self.on_wire = waiter.attempt.clone();
@@ -211,7 +231,9 @@ mod tests {
         let exclusive = exclusive.try_recv().expect("exclusive");
         assert!(late[0].try_recv().is_err());
         drop(exclusive);
-        let passes = late.each_mut().map(|turned| turned.try_recv().expect("shared"));
+        let passes = late
+            .each_mut()
+            .map(|turned| turned.try_recv().expect("shared"));
         drop(passes);
         assert!(gate.lock().is_empty());
     }

@@ -28,7 +28,10 @@ pub struct Guard {
 
 impl Guard {
     pub(crate) fn new(hold: Arc<Hold>) -> Self {
-        Self { hold, confirmed: false }
+        Self {
+            hold,
+            confirmed: false,
+        }
     }
 
     /// What is locked.
@@ -99,7 +102,11 @@ impl Guard {
 
     /// Fails with `Lost` if it is not held.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_held() { Ok(()) } else { Err(self.hold.not_held("run")) }
+        if self.is_held() {
+            Ok(())
+        } else {
+            Err(self.hold.not_held("run"))
+        }
     }
 
     /// As [`run`](Self::run), without the look at the end.
@@ -139,7 +146,8 @@ impl Guard {
     /// The release goes on in the background.
     pub async fn release(mut self) -> Result<()> {
         let hold = &self.hold;
-        hold.begin_release().map_err(|cause| hold.in_context("release", Error::lost(cause)))?;
+        hold.begin_release()
+            .map_err(|cause| hold.in_context("release", Error::lost(cause)))?;
         hold.try_release().await?;
         self.confirmed = true;
         Ok(())

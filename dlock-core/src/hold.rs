@@ -58,7 +58,10 @@ impl Hold {
 
     fn try_grant(self: &Arc<Self>) -> Result<()> {
         if self.lease.token.get() > Token::MAX {
-            return Err(Error::new(ErrorKind::Internal, "the store gave a token out of range"));
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "the store gave a token out of range",
+            ));
         }
         let attempt = &self.lease.attempt;
         attempt.belongs_to(self);
@@ -119,7 +122,9 @@ impl Hold {
             }
             Renewed::Lost(cause) => attempt.lost(cause),
         }
-        self.deadline().map(drop).ok_or_else(|| self.not_held("renew"))
+        self.deadline()
+            .map(drop)
+            .ok_or_else(|| self.not_held("renew"))
     }
 
     /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`].
@@ -149,7 +154,9 @@ impl Hold {
         match attempt.state().release() {
             Ok(()) => {
                 self.core.schedule.remove(self);
-                self.core.meters.ended(self.core.clock.now().since(self.since));
+                self.core
+                    .meters
+                    .ended(self.core.clock.now().since(self.since));
                 Ok(())
             }
             Err(Phase::Lost(cause)) => Err(cause),
@@ -174,12 +181,19 @@ impl Hold {
 
     /// `error` with what is known of this hold.
     pub(crate) fn in_context(&self, operation: &'static str, error: Error) -> Error {
-        error.in_context(operation, self.core.capabilities.backend, Some(&self.lease.name))
+        error.in_context(
+            operation,
+            self.core.capabilities.backend,
+            Some(&self.lease.name),
+        )
     }
 }
 
 impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hold").field("lease", &self.lease).field("token", &self.token).finish()
+        f.debug_struct("Hold")
+            .field("lease", &self.lease)
+            .field("token", &self.token)
+            .finish()
     }
 }

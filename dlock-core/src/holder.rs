@@ -85,7 +85,10 @@ impl Holder {
             host: Some(host.to_owned()),
             pid: Some(pid.parse().ok()?),
             since_unix_micros: Some(since),
-            note: words.next().filter(|note| !note.is_empty()).map(str::to_owned),
+            note: words
+                .next()
+                .filter(|note| !note.is_empty())
+                .map(str::to_owned),
             remaining: None,
         })
     }
@@ -102,7 +105,9 @@ impl fmt::Display for Holder {
         let pid = self.pid.unwrap_or(0);
         let host = self.host.as_deref().unwrap_or("?");
         write!(f, "{attempt} {token} {since} {pid}@{host}")?;
-        self.note.as_ref().map_or(Ok(()), |note| write!(f, " {note}"))
+        self.note
+            .as_ref()
+            .map_or(Ok(()), |note| write!(f, " {note}"))
     }
 }
 
@@ -110,8 +115,17 @@ impl fmt::Display for Holder {
 fn host_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
-        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let plain = |c: char| if c.is_control() || c.is_whitespace() { '?' } else { c };
+        let name = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
+        let plain = |c: char| {
+            if c.is_control() || c.is_whitespace() {
+                '?'
+            } else {
+                c
+            }
+        };
         name.chars().map(plain).collect()
     })
 }

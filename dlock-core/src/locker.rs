@@ -110,7 +110,9 @@ impl Locker {
         N: TryInto<LockName>,
         Error: From<N::Error>,
     {
-        let names = names.into_iter().map(|name| name.try_into().map_err(Error::from));
+        let names = names
+            .into_iter()
+            .map(|name| name.try_into().map_err(Error::from));
         AcquireAll::new(self.0.clone(), names.collect())
     }
 
@@ -154,8 +156,12 @@ impl Locker {
         let name = name.try_into().map_err(Error::from);
         let name = name.map_err(|error| error.in_context("inspect", backend, None))?;
         let holder = self.0.backend.inspect(&name).await;
-        let mut holder = holder.map_err(|error| error.in_context("inspect", backend, Some(&name)))?;
-        if let Some(Holder { token: Some(token), .. }) = &mut holder {
+        let mut holder =
+            holder.map_err(|error| error.in_context("inspect", backend, Some(&name)))?;
+        if let Some(Holder {
+            token: Some(token), ..
+        }) = &mut holder
+        {
             *token = token.with_base(self.0.token_base).unwrap_or(*token);
         }
         Ok(holder)
@@ -237,7 +243,13 @@ impl LockerBuilder {
 
     fn new(backend: Arc<dyn DistributedLock>) -> Self {
         let clock = Clock::boottime();
-        Self { backend, ttl: Self::TTL, wait: Self::WAIT, token_base: 0, clock }
+        Self {
+            backend,
+            ttl: Self::TTL,
+            wait: Self::WAIT,
+            token_base: 0,
+            clock,
+        }
     }
 
     /// The ttl of locks for which none is given; 30 s by default.
@@ -271,19 +283,33 @@ impl LockerBuilder {
     ///
     /// `InvalidConfig` for a default ttl or a token base out of bounds, and outside a tokio runtime.
     pub fn build(self) -> Result<Locker> {
-        let Self { backend, ttl, wait, token_base, clock } = self;
+        let Self {
+            backend,
+            ttl,
+            wait,
+            token_base,
+            clock,
+        } = self;
         let capabilities = backend.capabilities();
         let invalid = |why: String| {
-            Error::new(ErrorKind::InvalidConfig, why).in_context("connect", capabilities.backend, None)
+            Error::new(ErrorKind::InvalidConfig, why).in_context(
+                "connect",
+                capabilities.backend,
+                None,
+            )
         };
         check_ttl(ttl, capabilities.ttl_min, capabilities.ttl_max)
             .map_err(|error| invalid(error.to_string()))?;
         if token_base > Self::TOKEN_BASE_MAX {
             let max = Self::TOKEN_BASE_MAX;
-            return Err(invalid(format!("a token_base of {token_base} is not allowed, 0 to {max} is")));
+            return Err(invalid(format!(
+                "a token_base of {token_base} is not allowed, 0 to {max} is"
+            )));
         }
         if Handle::try_current().is_err() {
-            return Err(invalid("a locker is made inside a tokio runtime".to_owned()));
+            return Err(invalid(
+                "a locker is made inside a tokio runtime".to_owned(),
+            ));
         }
         let closed = CancellationToken::new();
         let schedule = Schedule::new(clock.clone());

@@ -81,7 +81,10 @@ struct Watch {
 
 impl Watch {
     fn new(hold: &Hold) -> Self {
-        Self { attempt: hold.lease.attempt.clone(), clock: hold.core.clock.clone() }
+        Self {
+            attempt: hold.lease.attempt.clone(),
+            clock: hold.core.clock.clone(),
+        }
     }
 
     async fn lost(&self) -> LostCause {

@@ -30,7 +30,10 @@ pub struct AcquireAll {
 
 impl AcquireAll {
     pub(crate) fn new(core: Arc<Core>, names: Result<Vec<LockName>>) -> Self {
-        Self { options: Options::new(core), names }
+        Self {
+            options: Options::new(core),
+            names,
+        }
     }
 
     setters!();
@@ -83,7 +86,9 @@ impl GuardSet {
     /// The guard of `name`, if it is one of the set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Guard> {
-        self.guards.iter().find(|guard| guard.name().as_str() == name)
+        self.guards
+            .iter()
+            .find(|guard| guard.name().as_str() == name)
     }
 
     /// Whether all are held at this moment.

@@ -33,11 +33,16 @@ impl LockName {
     pub fn new(name: &str) -> Result<Self, Error> {
         let refuse = |why: String| Err(Error::new(ErrorKind::InvalidInput, why));
         if name.is_empty() {
-            return refuse(format!("a lock name has 1 to {} bytes, this one is empty", Self::BYTES_MAX));
+            return refuse(format!(
+                "a lock name has 1 to {} bytes, this one is empty",
+                Self::BYTES_MAX
+            ));
         }
         if name.len() > Self::BYTES_MAX {
             let (max, len) = (Self::BYTES_MAX, name.len());
-            return refuse(format!("a lock name has 1 to {max} bytes, this one has {len}"));
+            return refuse(format!(
+                "a lock name has 1 to {max} bytes, this one has {len}"
+            ));
         }
         if let Some((at, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
             let code = u32::from(c);
@@ -128,7 +133,17 @@ mod tests {
 
     #[test]
     fn everything_else_is_allowed() {
-        for good in ["a", "a/b", "a{b}c", "..", ".", " ", "ü/日本", "%2F", "a:fence"] {
+        for good in [
+            "a",
+            "a/b",
+            "a{b}c",
+            "..",
+            ".",
+            " ",
+            "ü/日本",
+            "%2F",
+            "a:fence",
+        ] {
             assert_eq!(LockName::new(good).expect(good).as_str(), good);
         }
     }

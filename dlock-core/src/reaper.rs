@@ -118,7 +118,10 @@ async fn run(
         }
     }
     // Nobody can ask for anything any more: all lockers, guards and attempts are gone.
-    let _ = timeout(CLOSE_MAX, async { while running.join_next().await.is_some() {} }).await;
+    let _ = timeout(CLOSE_MAX, async {
+        while running.join_next().await.is_some() {}
+    })
+    .await;
     if !closed.load(Ordering::Acquire) {
         let _ = timeout(CLOSE_MAX, backend.close()).await;
     }

@@ -82,7 +82,9 @@ impl Schedule {
 
     /// Takes `hold` in; false when the locker is shut down.
     pub(crate) fn insert(&self, hold: &Arc<Hold>) -> bool {
-        let Some(deadline) = hold.deadline() else { return true };
+        let Some(deadline) = hold.deadline() else {
+            return true;
+        };
         let due = if renews(hold) {
             first_renewal(hold.since, deadline)
         } else {
@@ -146,7 +148,11 @@ impl Schedule {
             return None;
         }
         let (mut expired, mut renewing) = (Vec::new(), Vec::new());
-        while let Some(entry) = table.holds.first_entry().filter(|entry| entry.key().0 <= now) {
+        while let Some(entry) = table
+            .holds
+            .first_entry()
+            .filter(|entry| entry.key().0 <= now)
+        {
             let ((due, _), hold) = entry.remove_entry();
             if hold.lease.attempt.state().expire(now.as_nanos()) {
                 expired.push(hold);
@@ -172,8 +178,14 @@ impl Schedule {
     async fn renew(self: Arc<Self>, hold: Arc<Hold>) {
         let renewed = hold.renew().await.is_ok();
         let now = self.clock.now();
-        let Some(deadline) = hold.deadline() else { return };
-        let next = if renewed { next_renewal(now, deadline) } else { next_try(now, deadline) };
+        let Some(deadline) = hold.deadline() else {
+            return;
+        };
+        let next = if renewed {
+            next_renewal(now, deadline)
+        } else {
+            next_try(now, deadline)
+        };
         let mut table = self.lock();
         if table.take(&hold).is_some() {
             table.put(next, hold.clone());
@@ -234,7 +246,11 @@ impl Table {
         // After a busy second the task looks once more even if nothing is held just now, or a loop of
         // short holds would wake it each time.
         let busy = std::mem::take(&mut self.active) || first.is_some();
-        let tick = if busy { now.after(LOOK_EVERY) } else { Moment::FOREVER };
+        let tick = if busy {
+            now.after(LOOK_EVERY)
+        } else {
+            Moment::FOREVER
+        };
         self.next_look = first.map_or(tick, |first| first.min(tick));
         self.next_look
     }

@@ -64,7 +64,11 @@ impl State {
     ///
     /// Fails with what the attempt is instead: cancelled or lost (also by coming too late).
     pub(crate) fn grant(&self, now: u64, deadline: u64) -> Result<(), Phase> {
-        let next = if now < deadline { deadline.max(HELD) } else { lost(LostCause::Expired) };
+        let next = if now < deadline {
+            deadline.max(HELD)
+        } else {
+            lost(LostCause::Expired)
+        };
         match self.swap(PENDING, next) {
             Ok(()) if now < deadline => Ok(()),
             Ok(()) => Err(Phase::of(next)),
@@ -116,14 +120,18 @@ impl State {
     }
 
     fn swap(&self, from: u64, to: u64) -> Result<(), u64> {
-        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+            .map(drop)
     }
 
     /// Applies `next` until it sticks: the new bits, or the old ones where it says `None`.
     fn change(&self, mut next: impl FnMut(u64) -> Option<u64>) -> Result<u64, u64> {
         let mut bits = self.0.load(Ordering::Acquire);
         loop {
-            let Some(to) = next(bits) else { return Err(bits) };
+            let Some(to) = next(bits) else {
+                return Err(bits);
+            };
             match self.swap(bits, to) {
                 Ok(()) => return Ok(to),
                 Err(found) => bits = found,

@@ -1,11 +1,13 @@
 //! Every interleaving of what can happen to one attempt at once (K4, K7, K8): loom runs the very file
 //! that core uses, with loom's atomics in place of std's.
 
+#![expect(clippy::expect_used, reason = "a test fails by it")]
+
 mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
 #[path = "../src/cause.rs"]
-#[expect(dead_code, unreachable_pub, reason = "only the numbers of the causes are used here")]
+#[expect(unreachable_pub, reason = "it is public in core")]
 mod cause;
 #[path = "../src/state.rs"]
 mod state;
@@ -48,7 +50,11 @@ fn of_grant_and_cancel_exactly_one_counts() {
         let state = pending();
         let (granted, cancelled) = race(&state, |s| s.grant(NOW, DEADLINE), State::cancel);
         assert_ne!(granted.is_ok(), cancelled);
-        let expected = if cancelled { Phase::Cancelled } else { Phase::Held(DEADLINE) };
+        let expected = if cancelled {
+            Phase::Cancelled
+        } else {
+            Phase::Held(DEADLINE)
+        };
         assert_eq!(state.phase(), expected);
     });
 }
@@ -60,7 +66,11 @@ fn a_loss_before_the_grant_stops_it_and_one_after_it_is_kept() {
         let lose = |s: &State| s.lose(LostCause::Taken);
         let (granted, lost) = race(&state, |s| s.grant(NOW, DEADLINE), lose);
         assert_eq!(state.phase(), Phase::Lost(LostCause::Taken));
-        let before = if granted.is_ok() { Phase::Held(DEADLINE) } else { Phase::Pending };
+        let before = if granted.is_ok() {
+            Phase::Held(DEADLINE)
+        } else {
+            Phase::Pending
+        };
         assert_eq!(lost, Some(before));
     });
 }
@@ -72,7 +82,11 @@ fn of_release_and_loss_exactly_one_counts() {
         let lose = |s: &State| s.lose(LostCause::Removed).is_some();
         let (released, lost) = race(&state, State::release, lose);
         assert_ne!(released.is_ok(), lost);
-        let expected = if lost { Phase::Lost(LostCause::Removed) } else { Phase::Released };
+        let expected = if lost {
+            Phase::Lost(LostCause::Removed)
+        } else {
+            Phase::Released
+        };
         assert_eq!(state.phase(), expected);
     });
 }
@@ -91,10 +105,16 @@ fn a_renewal_never_revives_what_was_released() {
 fn a_hold_either_expires_or_is_renewed() {
     loom::model(|| {
         let state = held();
-        let (expired, ()) =
-            race(&state, |s| s.expire(DEADLINE), |s| s.extend(DEADLINE - 1, LATER));
-        let expected =
-            if expired { Phase::Lost(LostCause::Expired) } else { Phase::Held(LATER) };
+        let (expired, ()) = race(
+            &state,
+            |s| s.expire(DEADLINE),
+            |s| s.extend(DEADLINE - 1, LATER),
+        );
+        let expected = if expired {
+            Phase::Lost(LostCause::Expired)
+        } else {
+            Phase::Held(LATER)
+        };
         assert_eq!(state.phase(), expected);
     });
 }
@@ -103,7 +123,11 @@ fn a_hold_either_expires_or_is_renewed() {
 fn two_renewals_keep_the_later_deadline() {
     loom::model(|| {
         let state = held();
-        race(&state, |s| s.extend(NOW, LATER), |s| s.extend(NOW, DEADLINE + 1));
+        race(
+            &state,
+            |s| s.extend(NOW, LATER),
+            |s| s.extend(NOW, DEADLINE + 1),
+        );
         assert_eq!(state.phase(), Phase::Held(LATER));
     });
 }

@@ -22,7 +22,11 @@ pub(super) fn mask(text: &str) -> String {
         None => {
             let (before, query) = split_query(rest);
             let (hosts, path) = before.split_at(before.find('/').unwrap_or(before.len()));
-            let hosts = if slashes.is_empty() { hosts.to_owned() } else { mask_ports(hosts) };
+            let hosts = if slashes.is_empty() {
+                hosts.to_owned()
+            } else {
+                mask_ports(hosts)
+            };
             (hosts + path, query)
         }
     };
@@ -37,7 +41,7 @@ fn split_query(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Masks what is in the place of a port and is none: in `redis://user:password` the host is missing.
+/// Masks what is in the place of a port and is none: `redis://user:password` lacks its host.
 fn mask_ports(hosts: &str) -> String {
     let masked = hosts.split(',').map(|host| match host.split_once(':') {
         Some((name, port)) if !name.starts_with('[') && port.parse::<u16>().is_err() => {
@@ -72,7 +76,10 @@ mod tests {
             ("p@h:1", "***@h:1"),
             ("redis://u:p", "redis://u:***"),
             ("redis://u:p,h:1,[::1]:2/0", "redis://u:***,h:1,[::1]:2/0"),
-            ("redis://h?sentinel-password=p&ttl=1s", "redis://h?sentinel-password=***&ttl=1s"),
+            (
+                "redis://h?sentinel-password=p&ttl=1s",
+                "redis://h?sentinel-password=***&ttl=1s",
+            ),
             ("file:/a:b", "file:/a:b"),
             ("", ""),
         ] {

@@ -3,18 +3,20 @@
 //! No message of this file quotes a user, a password, or what stands where a port should be, since
 //! that may be a password whose host is missing.
 
-use std::{borrow::Cow, collections::BTreeMap, net::Ipv6Addr};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use percent_encoding::percent_decode_str;
 
 use super::{
+    host::parse_hosts,
     secret::{Secret, is_secret_key},
-    url::{BackendUrl, Host},
+    url::BackendUrl,
 };
 
-type Parsed<T> = Result<T, Cow<'static, str>>;
+/// What was parsed, or why not.
+pub(super) type Parsed<T> = Result<T, Cow<'static, str>>;
 
-fn refuse<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
+pub(super) fn refuse<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
     Err(why.into())
 }
 
@@ -35,9 +37,12 @@ pub(super) fn parse(text: &str) -> Parsed<BackendUrl> {
         Some((login, hosts)) => (Some(login), hosts),
         None => (None, authority),
     };
-    // One rule without exceptions, so that no password with a bare "/" or "?" in it is ever taken for
-    // a host and a path, connected to and printed.
-    if [hosts, path, query.unwrap_or_default()].iter().any(|part| part.contains('@')) {
+    // One rule without exceptions, so that no password with a bare "/" or "?" in it is ever taken
+    // for a host and a path, connected to and printed.
+    if [hosts, path, query.unwrap_or_default()]
+        .iter()
+        .any(|part| part.contains('@'))
+    {
         return refuse("\"@\" only ends the user and password, elsewhere it is written %40");
     }
     let (user, password) = parse_login(login)?;
@@ -47,7 +52,14 @@ pub(super) fn parse(text: &str) -> Parsed<BackendUrl> {
     }
     let path = decode(path, "path")?;
     let params = query.map(parse_params).transpose()?.unwrap_or_default();
-    Ok(BackendUrl { scheme, user, password, hosts, path, params })
+    Ok(BackendUrl {
+        scheme,
+        user,
+        password,
+        hosts,
+        path,
+        params,
+    })
 }
 
 fn split_scheme(text: &str) -> Parsed<(String, &str)> {
@@ -67,7 +79,9 @@ fn split_scheme(text: &str) -> Parsed<(String, &str)> {
 /// `user`, `user:password` or `:password`. An empty password is refused: it is most likely a
 /// variable that was not set, and must not become a login without one.
 fn parse_login(login: Option<&str>) -> Parsed<(Option<String>, Option<Secret>)> {
-    let Some(login) = login else { return Ok((None, None)) };
+    let Some(login) = login else {
+        return Ok((None, None));
+    };
     let (user, password) = match login.split_once(':') {
         Some((_, "")) => return refuse("the password is empty; leave it out with its \":\""),
         Some((user, password)) => (user, Some(Secret::new(unescape(password, "password")?))),
@@ -76,48 +90,6 @@ fn parse_login(login: Option<&str>) -> Parsed<(Option<String>, Option<Secret>)> 
     };
     let user = decode(user, "user")?;
     Ok(((!user.is_empty()).then_some(user), password))
-}
-
-fn parse_hosts(text: &str) -> Parsed<Vec<Host>> {
-    if text.is_empty() {
-        return Ok(Vec::new());
-    }
-    text.split(',').map(parse_host).collect()
-}
-
-fn parse_host(text: &str) -> Parsed<Host> {
-    let (name, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let Some((address, port)) = rest.split_once(']') else {
-                return refuse("an IPv6 address has no closing \"]\"");
-            };
-            if address.parse::<Ipv6Addr>().is_err() {
-                return refuse("what is in brackets is not an IPv6 address");
-            }
-            (address, port.is_empty().then_some(None).or_else(|| port.strip_prefix(':').map(Some)))
-        }
-        None => match text.split_once(':') {
-            Some((name, port)) => (name, Some(Some(port))),
-            None => (text, Some(None)),
-        },
-    };
-    let Some(port) = port else { return refuse("after \"]\" only a \":\" and a port may follow") };
-    if name.is_empty() {
-        return refuse("a host is empty");
-    }
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-    if !text.starts_with('[') && !name.chars().all(allowed) {
-        return refuse("a host is a DNS name, an IPv4 address or an IPv6 address in brackets");
-    }
-    let port = port.map(parse_port).transpose()?;
-    Ok(Host { name: name.to_owned(), port })
-}
-
-fn parse_port(text: &str) -> Parsed<u16> {
-    match text.parse() {
-        Ok(port) if port > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(port),
-        _ => refuse("a port is a number from 1 to 65535"),
-    }
 }
 
 fn parse_params(query: &str) -> Parsed<BTreeMap<String, String>> {
@@ -131,7 +103,11 @@ fn parse_params(query: &str) -> Parsed<BTreeMap<String, String>> {
             });
         };
         check_key(key)?;
-        let value = if is_secret_key(key) { unescape(value, key)? } else { decode(value, key)? };
+        let value = if is_secret_key(key) {
+            unescape(value, key)?
+        } else {
+            decode(value, key)?
+        };
         if params.insert(key.to_owned(), value).is_some() {
             return refuse(format!("key {key:?} is given twice"));
         }
@@ -143,7 +119,9 @@ fn parse_params(query: &str) -> Parsed<BTreeMap<String, String>> {
 pub(super) fn check_key(key: &str) -> Parsed<()> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if key.is_empty() || !key.chars().all(allowed) {
-        return refuse(format!("{key:?} is no key: keys are of a-z, 0-9, \"_\" and \"-\""));
+        return refuse(format!(
+            "{key:?} is no key: keys are of a-z, 0-9, \"_\" and \"-\""
+        ));
     }
     Ok(())
 }
@@ -158,10 +136,12 @@ fn decode(text: &str, what: &str) -> Parsed<String> {
 }
 
 fn unescape(text: &str, what: &str) -> Parsed<String> {
-    let escapes = text.split('%').skip(1);
-    let is_escape = |rest: &str| rest.as_bytes().iter().take_while(|b| b.is_ascii_hexdigit()).count() >= 2;
-    if !escapes.into_iter().all(is_escape) {
-        return refuse(format!("the {what} has a \"%\" without two hexadecimal digits (a \"%\" itself is written %25)"));
+    let is_escape =
+        |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|b| b.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return refuse(format!(
+            "the {what} has a \"%\" that is no escape; \"%\" is written %25"
+        ));
     }
     match percent_decode_str(text).decode_utf8() {
         Ok(decoded) => Ok(decoded.into_owned()),
@@ -171,20 +151,28 @@ fn unescape(text: &str, what: &str) -> Parsed<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::host::Host, *};
 
     fn hosts(list: &[(&str, Option<u16>)]) -> Vec<Host> {
-        list.iter().map(|&(name, port)| Host { name: name.to_owned(), port }).collect()
+        let host = |&(name, port): &(&str, _)| Host {
+            name: name.to_owned(),
+            port,
+        };
+        list.iter().map(host).collect()
     }
 
     #[test]
     fn all_parts() {
-        let url = parse("REDIS://us%3Aer:p%40ss@h-1:6379,[::1]:7000,10.0.0.1/0?ttl=10s&prefix=a%26b+c")
-            .expect("url");
+        let url =
+            parse("REDIS://us%3Aer:p%40ss@h-1:6379,[::1]:7000,10.0.0.1/0?ttl=10s&prefix=a%26b+c")
+                .expect("url");
         assert_eq!(url.scheme(), "redis");
         assert_eq!(url.user(), Some("us:er"));
         assert_eq!(url.password().map(Secret::expose), Some("p@ss"));
-        assert_eq!(url.hosts(), hosts(&[("h-1", Some(6379)), ("::1", Some(7000)), ("10.0.0.1", None)]));
+        assert_eq!(
+            url.hosts(),
+            hosts(&[("h-1", Some(6379)), ("::1", Some(7000)), ("10.0.0.1", None)])
+        );
         assert_eq!(url.path(), "/0");
         assert_eq!(url.param("ttl"), Some("10s"));
         assert_eq!(url.param("prefix"), Some("a&b+c"));
@@ -201,53 +189,86 @@ mod tests {
             ("file:/my%20locks/%C3%BC", &[], "/my locks/ü"),
             ("file:relative", &[], "relative"),
             ("redis://", &[], ""),
-            ("etcd://a:2379,b:2379", &[("a", Some(2379)), ("b", Some(2379))], ""),
-            ("zk://h1,h2,h3/chroot", &[("h1", None), ("h2", None), ("h3", None)], "/chroot"),
+            (
+                "etcd://a:2379,b:2379",
+                &[("a", Some(2379)), ("b", Some(2379))],
+                "",
+            ),
+            (
+                "zk://h1,h2,h3/chroot",
+                &[("h1", None), ("h2", None), ("h3", None)],
+                "/chroot",
+            ),
         ] {
             let url = parse(text).expect(text);
-            assert_eq!((url.hosts(), url.path()), (&*hosts(hosts_are), path), "{text}");
+            assert_eq!(
+                (url.hosts(), url.path()),
+                (&*hosts(hosts_are), path),
+                "{text}"
+            );
             assert_eq!((url.user(), url.password()), (None, None), "{text}");
         }
         let url = parse("redis://:pass@h").expect("password without user");
-        assert_eq!((url.user(), url.password().map(Secret::expose)), (None, Some("pass")));
+        assert_eq!(
+            (url.user(), url.password().map(Secret::expose)),
+            (None, Some("pass"))
+        );
     }
 
     #[test]
     fn refusals() {
+        const AT: &str = "\"@\" only ends the user and password, elsewhere it is written %40";
+        const BARE: &str = "\"#\", spaces and control characters must be percent-encoded";
+        const ESCAPE: &str = "the path has a \"%\" that is no escape; \"%\" is written %25";
         for (text, why) in [
             ("", "it is empty"),
-            ("/var/lock", "it has no scheme, as in \"redis://host\" or \"file:/directory\""),
-            ("10.0.0.1:6379", "it does not start with a scheme, as in \"redis://host\""),
-            (":x", "it does not start with a scheme, as in \"redis://host\""),
-            ("redis://h/a b", "\"#\", spaces and control characters must be percent-encoded"),
-            ("redis://h/\n", "\"#\", spaces and control characters must be percent-encoded"),
-            ("redis://u:p#w@h", "\"#\", spaces and control characters must be percent-encoded"),
-            ("redis://u:p@w@h", "\"@\" only ends the user and password, elsewhere it is written %40"),
-            ("redis://u:12/p@h", "\"@\" only ends the user and password, elsewhere it is written %40"),
-            ("redis://u:12?p=@h", "\"@\" only ends the user and password, elsewhere it is written %40"),
-            ("redis:u:p@h", "\"@\" only ends the user and password, elsewhere it is written %40"),
-            ("redis://u:@h", "the password is empty; leave it out with its \":\""),
+            (
+                "/var/lock",
+                "it has no scheme, as in \"redis://host\" or \"file:/directory\"",
+            ),
+            (
+                "10.0.0.1:6379",
+                "it does not start with a scheme, as in \"redis://host\"",
+            ),
+            (
+                ":x",
+                "it does not start with a scheme, as in \"redis://host\"",
+            ),
+            ("redis://h/a b", BARE),
+            ("redis://h/\n", BARE),
+            ("redis://u:p#w@h", BARE),
+            ("redis://u:p@w@h", AT),
+            ("redis://u:12/p@h", AT),
+            ("redis://u:12?p=@h", AT),
+            ("redis:u:p@h", AT),
+            (
+                "redis://u:@h",
+                "the password is empty; leave it out with its \":\"",
+            ),
             ("redis://@h", "there is no user or password before \"@\""),
-            ("redis://u:p@/0", "there is no host after the user and password"),
-            ("etcd://a,,b", "a host is empty"),
-            ("etcd://:2379", "a host is empty"),
-            ("etcd://a:", "a port is a number from 1 to 65535"),
-            ("etcd://a:0", "a port is a number from 1 to 65535"),
-            ("etcd://a:+1", "a port is a number from 1 to 65535"),
-            ("etcd://a:65536", "a port is a number from 1 to 65535"),
-            ("etcd://[::1", "an IPv6 address has no closing \"]\""),
-            ("etcd://[::g]", "what is in brackets is not an IPv6 address"),
-            ("etcd://[::1]2379", "after \"]\" only a \":\" and a port may follow"),
-            ("etcd://a!b", "a host is a DNS name, an IPv4 address or an IPv6 address in brackets"),
-            ("file:/a%2", "the path has a \"%\" without two hexadecimal digits (a \"%\" itself is written %25)"),
-            ("file:/a%zz", "the path has a \"%\" without two hexadecimal digits (a \"%\" itself is written %25)"),
+            (
+                "redis://u:p@/0",
+                "there is no host after the user and password",
+            ),
+            ("etcd://a:1,", "a host is empty"),
+            ("file:/a%2", ESCAPE),
+            ("file:/a%zz", ESCAPE),
             ("file:/a%ff", "the path is not UTF-8 when decoded"),
             ("file:/a%00", "the path has a control character"),
             ("file:?", "after \"?\" and \"&\" a key=value is missing"),
-            ("file:?ttl=1s&", "after \"?\" and \"&\" a key=value is missing"),
+            (
+                "file:?ttl=1s&",
+                "after \"?\" and \"&\" a key=value is missing",
+            ),
             ("file:?ttl", "\"ttl\" is no key=value"),
-            ("file:?TTL=1s", "\"TTL\" is no key: keys are of a-z, 0-9, \"_\" and \"-\""),
-            ("file:?=1s", "\"\" is no key: keys are of a-z, 0-9, \"_\" and \"-\""),
+            (
+                "file:?TTL=1s",
+                "\"TTL\" is no key: keys are of a-z, 0-9, \"_\" and \"-\"",
+            ),
+            (
+                "file:?=1s",
+                "\"\" is no key: keys are of a-z, 0-9, \"_\" and \"-\"",
+            ),
             ("file:?ttl=1s&wait=2s&ttl=1s", "key \"ttl\" is given twice"),
         ] {
             assert_eq!(parse(text).expect_err(text), why, "{text}");

@@ -46,7 +46,9 @@ impl fmt::Debug for Secret {
 /// Whether the value of the URL key `key` is a secret: decided by the name, so that it is known
 /// before any backend has looked at the URL.
 pub(super) fn is_secret_key(key: &str) -> bool {
-    ["password", "passphrase", "secret"].iter().any(|word| key.contains(word))
+    ["password", "passphrase", "secret"]
+        .iter()
+        .any(|word| key.contains(word))
 }
 
 #[cfg(test)]
@@ -55,7 +57,12 @@ mod tests {
 
     #[test]
     fn keys_of_secrets_are_known_by_name() {
-        for key in ["password", "sentinel-password", "tls-key-passphrase", "client_secret"] {
+        for key in [
+            "password",
+            "sentinel-password",
+            "tls-key-passphrase",
+            "client_secret",
+        ] {
             assert!(is_secret_key(key), "{key}");
         }
         for key in ["ttl", "prefix", "token", "token_base", "tls-key"] {

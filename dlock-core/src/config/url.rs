@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{
+    host::Host,
     mask::mask,
     parse,
     secret::{MASK, Secret, is_secret_key},
@@ -14,8 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// The URL of a store: `scheme://user:password@host:port,host/path?key=value&key=value`, or
 /// `scheme:path?key=value` for a store without hosts.
 ///
-/// All parts but the scheme may be missing. User, password, path and values are percent-decoded; `+`
-/// is a plus sign. The parser is strict: what it does not understand is an error, never left out.
+/// All parts but the scheme may be missing. User, password, path and values are percent-decoded;
+/// `+` is a plus sign. The parser is strict: what it does not understand is an error, never left out.
 /// `Display` and `Debug` mask the password, and so do its errors.
 ///
 /// ```
@@ -39,16 +40,6 @@ pub struct BackendUrl {
     pub(super) params: BTreeMap<String, String>,
 }
 
-/// A server in a [`BackendUrl`]. `Display` writes it as in a URL.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Host {
-    /// A DNS name or an address; an IPv6 address without its brackets.
-    pub name: String,
-    /// Its port, if the URL has one: 1 to 65535.
-    pub port: Option<u16>,
-}
-
 impl BackendUrl {
     /// The longest URL, in bytes.
     pub const BYTES_MAX: usize = 4096;
@@ -62,7 +53,9 @@ impl BackendUrl {
         let refuse = |why: String| Error::new(ErrorKind::InvalidConfig, why);
         if text.len() > Self::BYTES_MAX {
             let (max, len) = (Self::BYTES_MAX, text.len());
-            return Err(refuse(format!("a URL has at most {max} bytes, this one has {len}")));
+            return Err(refuse(format!(
+                "a URL has at most {max} bytes, this one has {len}"
+            )));
         }
         parse::parse(text).map_err(|why| refuse(format!("URL {:?}: {why}", mask(text))))
     }
@@ -113,8 +106,15 @@ impl FromStr for BackendUrl {
 }
 
 /// What has a meaning in some part of a URL, or none in any.
-const RESERVED: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'@');
+const RESERVED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'@');
 const IN_USER: &AsciiSet = &RESERVED.add(b':').add(b'/');
 const IN_VALUE: &AsciiSet = &RESERVED.add(b'&');
 
@@ -142,7 +142,11 @@ impl fmt::Display for BackendUrl {
         for (i, (key, value)) in self.params.iter().enumerate() {
             let value = if is_secret_key(key) { MASK } else { value };
             let separator = if i == 0 { '?' } else { '&' };
-            write!(f, "{separator}{key}={}", utf8_percent_encode(value, IN_VALUE))?;
+            write!(
+                f,
+                "{separator}{key}={}",
+                utf8_percent_encode(value, IN_VALUE)
+            )?;
         }
         Ok(())
     }
@@ -151,16 +155,5 @@ impl fmt::Display for BackendUrl {
 impl fmt::Debug for BackendUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BackendUrl({self})")
-    }
-}
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.name.contains(':') {
-            write!(f, "[{}]", self.name)?;
-        } else {
-            f.write_str(&self.name)?;
-        }
-        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }

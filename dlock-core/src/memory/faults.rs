@@ -78,7 +78,10 @@ impl Faults {
             None => Ok(Reply::Arrives),
             Some(Fault::LoseRequest) => Err(lost()),
             Some(Fault::LoseReply) => Ok(Reply::IsLost),
-            Some(Fault::Deny) => Err(Error::new(ErrorKind::Denied, "the store refuses (injected)")),
+            Some(Fault::Deny) => Err(Error::new(
+                ErrorKind::Denied,
+                "the store refuses (injected)",
+            )),
             Some(Fault::Stall) => {
                 healed.await;
                 Ok(Reply::Arrives)

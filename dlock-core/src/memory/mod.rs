@@ -165,7 +165,11 @@ impl Default for Memory {
 impl Clone for Memory {
     fn clone(&self) -> Self {
         let (store, faults) = (self.store.clone(), self.faults.clone());
-        Self { store, faults, closed: Arc::default() }
+        Self {
+            store,
+            faults,
+            closed: Arc::default(),
+        }
     }
 }
 
@@ -188,7 +192,10 @@ impl DistributedLock for Memory {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         self.check_open()?;
-        let reply = self.faults.meet(Operation::Acquire, &request.attempt).await?;
+        let reply = self
+            .faults
+            .meet(Operation::Acquire, &request.attempt)
+            .await?;
         let lease = match request.wait {
             Wait::Never => {
                 let sent = request.start();

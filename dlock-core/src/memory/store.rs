@@ -67,16 +67,33 @@ pub(super) struct Place<'a> {
 
 impl Store {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, locks: Mutex::default() }
+        Self {
+            clock,
+            locks: Mutex::default(),
+        }
     }
 
     /// Takes a place in the queue.
     pub(super) fn queue(&self, request: &AcquireRequest) -> Place<'_> {
         let (id, turn) = (request.attempt.id(), Arc::new(Notify::new()));
-        let waiting = Waiting { id, mode: request.mode, turn: turn.clone() };
+        let waiting = Waiting {
+            id,
+            mode: request.mode,
+            turn: turn.clone(),
+        };
         let mut locks = self.lock();
-        locks.by_name.entry(request.name.clone()).or_default().queue.push_back(waiting);
-        Place { store: self, name: request.name.clone(), id, turn }
+        locks
+            .by_name
+            .entry(request.name.clone())
+            .or_default()
+            .queue
+            .push_back(waiting);
+        Place {
+            store: self,
+            name: request.name.clone(),
+            id,
+            turn,
+        }
     }
 
     /// Takes the lock if nobody holds it and nobody stands before `place`. The same attempt gets the
@@ -90,7 +107,10 @@ impl Store {
         let now = self.clock.now();
         let until = now.after(request.ttl);
         let mut locks = self.lock();
-        let Locks { by_name, last_token } = &mut *locks;
+        let Locks {
+            by_name,
+            last_token,
+        } = &mut *locks;
         let lock = by_name.entry(request.name.clone()).or_default();
         lock.expire(now);
         if let Some(mine) = lock.held_by(request.attempt.id()) {
@@ -99,7 +119,9 @@ impl Store {
         }
         lock.admit(request.mode, place.map(|place| place.id))?;
         *last_token += 1;
-        let token = Token::new(*last_token).ok_or(Taken { free_at: Moment::FOREVER })?;
+        let token = Token::new(*last_token).ok_or(Taken {
+            free_at: Moment::FOREVER,
+        })?;
         lock.held.push(Held {
             attempt: request.attempt.clone(),
             client,
@@ -116,15 +138,24 @@ impl Store {
     pub(super) fn extend(&self, lease: &Lease) -> Result<(), LostCause> {
         let now = self.clock.now();
         let mut locks = self.lock();
-        let lock = locks.by_name.get_mut(&lease.name).ok_or(LostCause::Removed)?;
+        let lock = locks
+            .by_name
+            .get_mut(&lease.name)
+            .ok_or(LostCause::Removed)?;
         lock.expire(now);
-        let gone = if lock.held.is_empty() { LostCause::Removed } else { LostCause::Taken };
+        let gone = if lock.held.is_empty() {
+            LostCause::Removed
+        } else {
+            LostCause::Taken
+        };
         lock.held_by(lease.id()).ok_or(gone)?.until = now.after(lease.ttl);
         Ok(())
     }
 
     pub(super) fn release(&self, name: &LockName, id: AttemptId) {
-        self.change(name, |lock| lock.held.retain(|held| held.attempt.id() != id));
+        self.change(name, |lock| {
+            lock.held.retain(|held| held.attempt.id() != id)
+        });
     }
 
     pub(super) fn release_client(&self, client: usize) {
@@ -135,9 +166,13 @@ impl Store {
 
     /// Ends every hold of `name`; whose they were.
     pub(super) fn remove(&self, name: &str) -> Vec<Attempt> {
-        let Ok(name) = LockName::new(name) else { return Vec::new() };
+        let Ok(name) = LockName::new(name) else {
+            return Vec::new();
+        };
         let mut removed = Vec::new();
-        self.change(&name, |lock| removed = lock.held.drain(..).map(|held| held.attempt).collect());
+        self.change(&name, |lock| {
+            removed = lock.held.drain(..).map(|held| held.attempt).collect()
+        });
         removed
     }
 
@@ -171,7 +206,9 @@ impl Store {
     /// Changes a lock, wakes whose turn it is then, and forgets the lock when nobody uses it.
     fn change(&self, name: &LockName, change: impl FnOnce(&mut Lock)) {
         let mut locks = self.lock();
-        let Some(lock) = locks.by_name.get_mut(name) else { return };
+        let Some(lock) = locks.by_name.get_mut(name) else {
+            return;
+        };
         change(lock);
         lock.wake();
         if lock.is_unused() {
@@ -201,21 +238,32 @@ impl Lock {
         if let Some(free_at) = held.map(|held| held.until).max() {
             return Err(Taken { free_at });
         }
-        let mut before = self.queue.iter().take_while(|waiting| Some(waiting.id) != id);
+        let mut before = self
+            .queue
+            .iter()
+            .take_while(|waiting| Some(waiting.id) != id);
         if before.any(|waiting| !compatible(waiting.mode)) {
             // Whoever stands before takes the lock, or wakes us by leaving.
-            return Err(Taken { free_at: Moment::FOREVER });
+            return Err(Taken {
+                free_at: Moment::FOREVER,
+            });
         }
         Ok(())
     }
 
     /// Wakes the first in the queue, and with a shared one all shared ones right behind it.
     fn wake(&self) {
-        let Some(first) = self.queue.front() else { return };
+        let Some(first) = self.queue.front() else {
+            return;
+        };
         let shared = |waiting: &&Waiting| waiting.mode == Mode::Shared;
         first.turn.notify_one();
         if shared(&first) {
-            self.queue.iter().skip(1).take_while(shared).for_each(|next| next.turn.notify_one());
+            self.queue
+                .iter()
+                .skip(1)
+                .take_while(shared)
+                .for_each(|next| next.turn.notify_one());
         }
     }
 
@@ -234,12 +282,16 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let id = self.id;
-        self.store.change(&self.name, |lock| lock.queue.retain(|waiting| waiting.id != id));
+        self.store.change(&self.name, |lock| {
+            lock.queue.retain(|waiting| waiting.id != id)
+        });
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("locks", &self.lock().by_name.len()).finish()
+        f.debug_struct("Store")
+            .field("locks", &self.lock().by_name.len())
+            .finish()
     }
 }

@@ -1,8 +1,6 @@
 //! K2, K3, K8 on a paused clock: renewals, deadlines, suspended machines.
 
-mod common;
-
-use common::{NAME, millis, paused, secs, settle, until_unused};
+use crate::common::{NAME, millis, paused, secs, settle, until_unused};
 use dlock_core::{ErrorKind, Fault, LostCause, Operation};
 
 #[tokio::test(start_paused = true)]
@@ -34,7 +32,12 @@ async fn a_hung_renewal_is_lost_within_a_millisecond_of_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn failed_renewals_are_tried_again_before_the_deadline() {
-    for fault in [Fault::LoseRequest, Fault::LoseReply, Fault::Stall, Fault::Deny] {
+    for fault in [
+        Fault::LoseRequest,
+        Fault::LoseReply,
+        Fault::Stall,
+        Fault::Deny,
+    ] {
         let (_, store, locks) = paused();
         let guard = locks.acquire(NAME).await.expect("free");
         // Half of the time to live is enough for two more tries.
@@ -61,11 +64,18 @@ async fn a_suspended_machine_loses_its_locks_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_jump_is_told_within_a_second_though_nobody_asks() {
     let (clock, _store, locks) = paused();
-    let guard = locks.acquire(NAME).ttl(secs(60)).no_renewal().await.expect("free");
+    let guard = locks
+        .acquire(NAME)
+        .ttl(secs(60))
+        .no_renewal()
+        .await
+        .expect("free");
     let lost = tokio::spawn(guard.lost());
     settle().await;
     clock.jump(secs(61));
-    let told = tokio::time::timeout(millis(1_001), lost).await.expect("in a second");
+    let told = tokio::time::timeout(millis(1_001), lost)
+        .await
+        .expect("in a second");
     assert_eq!(told.expect("no panic"), LostCause::Expired);
 }
 
@@ -73,7 +83,12 @@ async fn a_jump_is_told_within_a_second_though_nobody_asks() {
 async fn without_renewal_it_ends_after_its_ttl() {
     let (clock, store, locks) = paused();
     let start = clock.now();
-    let guard = locks.acquire(NAME).ttl(secs(3)).no_renewal().await.expect("free");
+    let guard = locks
+        .acquire(NAME)
+        .ttl(secs(3))
+        .no_renewal()
+        .await
+        .expect("free");
     assert_eq!(guard.lost().await, LostCause::Expired);
     assert!(clock.now().since(start) < secs(3));
     until_unused(&store).await;
@@ -104,7 +119,10 @@ async fn a_push_is_told_once_and_never_after_a_release() {
     let guard = locks.acquire(NAME).await.expect("free");
     let lost = guard.lost();
     guard.release().await.expect("held");
-    assert!(tokio::time::timeout(secs(60), lost).await.is_err(), "told on release");
+    assert!(
+        tokio::time::timeout(secs(60), lost).await.is_err(),
+        "told on release"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,5 @@
 //! What the tests of core share.
 
-#![expect(dead_code, reason = "each test binary uses a part of it")]
-#![allow(unreachable_pub, missing_docs, reason = "a module of tests")]
-
 use std::{
     future::Future,
     pin::pin,
@@ -19,30 +16,32 @@ use dlock_core::{
     Renewed, Result, async_trait,
 };
 
-pub const NAME: &str = "the/name";
+pub(crate) const NAME: &str = "the/name";
 
-pub fn secs(seconds: u64) -> Duration {
+pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-pub fn millis(millis: u64) -> Duration {
+pub(crate) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-pub fn locker(backend: impl DistributedLock) -> Locker {
+pub(crate) fn locker(backend: impl DistributedLock) -> Locker {
     Locker::builder(Arc::new(backend)).build().expect("locker")
 }
 
 /// A memory store and a locker of it on a clock that follows tokio's.
-pub fn paused() -> (Clock, Memory, Locker) {
+pub(crate) fn paused() -> (Clock, Memory, Locker) {
     let clock = Clock::pausable();
     let store = Memory::with_clock(clock.clone());
-    let locks = Locker::builder(Arc::new(store.clone())).ttl(secs(10)).clock(clock.clone());
+    let locks = Locker::builder(Arc::new(store.clone()))
+        .ttl(secs(10))
+        .clock(clock.clone());
     (clock, store, locks.build().expect("locker"))
 }
 
 /// Polls `future` at most `polls` times, letting everything else run in between, then drops it.
-pub async fn poll_times<F: Future>(future: F, polls: usize) -> Option<F::Output> {
+pub(crate) async fn poll_times<F: Future>(future: F, polls: usize) -> Option<F::Output> {
     let mut future = pin!(future);
     for _ in 0..polls {
         let mut cx = Context::from_waker(Waker::noop());
@@ -55,32 +54,40 @@ pub async fn poll_times<F: Future>(future: F, polls: usize) -> Option<F::Output>
 }
 
 /// Lets every other task run until it waits.
-pub async fn settle() {
+pub(crate) async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
     }
 }
 
 /// Waits until nobody holds or waits for anything in `store`.
-pub async fn until_unused(store: &Memory) {
+pub(crate) async fn until_unused(store: &Memory) {
     let unused = async {
         while !store.names().is_empty() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(secs(5), unused).await.expect("nothing is left");
+    tokio::time::timeout(secs(5), unused)
+        .await
+        .expect("nothing is left");
 }
 
+type Hook = Box<dyn FnMut(usize) + Send>;
+
 /// Calls a hook at each poll of the wrapped backend's acquire.
-pub struct CountingPolls<B> {
-    pub inner: B,
-    pub polls: Arc<AtomicUsize>,
-    pub hook: Mutex<Option<Box<dyn FnMut(usize) + Send>>>,
+pub(crate) struct CountingPolls<B> {
+    pub(crate) inner: B,
+    polls: Arc<AtomicUsize>,
+    hook: Mutex<Hook>,
 }
 
 impl<B> CountingPolls<B> {
-    pub fn new(inner: B, hook: impl FnMut(usize) + Send + 'static) -> Self {
-        Self { inner, polls: Arc::default(), hook: Mutex::new(Some(Box::new(hook))) }
+    pub(crate) fn new(inner: B, hook: impl FnMut(usize) + Send + 'static) -> Self {
+        Self {
+            inner,
+            polls: Arc::default(),
+            hook: Mutex::new(Box::new(hook)),
+        }
     }
 }
 
@@ -100,9 +107,7 @@ impl<B: DistributedLock> DistributedLock for CountingPolls<B> {
         let mut acquire = pin!(self.inner.acquire(request));
         std::future::poll_fn(|cx| {
             let poll = self.polls.fetch_add(1, Ordering::SeqCst);
-            if let Some(hook) = self.hook.lock().expect("hook").as_mut() {
-                hook(poll);
-            }
+            (self.hook.lock().expect("hook"))(poll);
             acquire.as_mut().poll(cx)
         })
         .await

@@ -1,7 +1,5 @@
 //! K7: an attempt that nobody wants leaves nothing behind, wherever it was given up.
 
-mod common;
-
 use std::{
     sync::{
         Arc,
@@ -10,7 +8,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use common::{CountingPolls, NAME, locker, millis, paused, poll_times, secs, settle, until_unused};
+use crate::common::{
+    CountingPolls, NAME, locker, millis, paused, poll_times, secs, settle, until_unused,
+};
 use dlock_core::{ErrorKind, Guard, LostCause, Memory};
 
 #[tokio::test]
@@ -19,13 +19,23 @@ async fn dropped_at_each_of_its_own_polls() {
         for polls in 0.. {
             let store = Memory::new();
             let other = locker(store.clone());
-            let holder = if contended { Some(other.acquire(NAME).await.expect("free")) } else { None };
+            let holder = if contended {
+                Some(other.acquire(NAME).await.expect("free"))
+            } else {
+                None
+            };
             let locks = locker(store.clone());
             let granted = poll_times(async { locks.acquire(NAME).await }, polls).await;
             let done = granted.is_some() || polls == 8;
             drop((granted, holder));
             until_unused(&store).await;
-            other.try_acquire(NAME).await.expect("asked").expect("free at once");
+            drop(
+                other
+                    .try_acquire(NAME)
+                    .await
+                    .expect("asked")
+                    .expect("free at once"),
+            );
             if done {
                 break;
             }
@@ -38,7 +48,11 @@ async fn dropped_at_each_of_its_own_polls() {
 async fn cancelled_at_backend_poll(k: usize, contended: bool) -> bool {
     let store = Memory::new();
     let other = locker(store.clone());
-    let mut holder = if contended { Some(other.acquire(NAME).await.expect("free")) } else { None };
+    let mut holder = if contended {
+        Some(other.acquire(NAME).await.expect("free"))
+    } else {
+        None
+    };
     let reached = Arc::new(AtomicBool::new(false));
     let hook = reached.clone();
     let locks = locker(CountingPolls::new(store.clone(), move |poll| {
@@ -52,7 +66,9 @@ async fn cancelled_at_backend_poll(k: usize, contended: bool) -> bool {
         if reached.load(Ordering::SeqCst) {
             break;
         }
-        let poll = acquire.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let poll = acquire
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
         if let Poll::Ready(result) = poll {
             granted = Some(result.expect("granted"));
             break;
@@ -64,7 +80,13 @@ async fn cancelled_at_backend_poll(k: usize, contended: bool) -> bool {
     drop(acquire);
     drop((granted, holder));
     until_unused(&store).await;
-    other.try_acquire(NAME).await.expect("asked").expect("free at once");
+    drop(
+        other
+            .try_acquire(NAME)
+            .await
+            .expect("asked")
+            .expect("free at once"),
+    );
     reached.load(Ordering::SeqCst)
 }
 
@@ -75,7 +97,10 @@ async fn cancelled_at_each_poll_of_the_backend() {
         while cancelled_at_backend_poll(polls, contended).await {
             polls += 1;
         }
-        assert!(polls >= if contended { 2 } else { 1 }, "{polls} polls, contended: {contended}");
+        assert!(
+            polls >= if contended { 2 } else { 1 },
+            "{polls} polls, contended: {contended}"
+        );
     }
 }
 
@@ -103,7 +128,10 @@ async fn a_grant_and_a_time_out_in_one_millisecond() {
 async fn a_loss_before_the_grant_is_an_error() {
     let store = Memory::new();
     let polled = Arc::new(AtomicUsize::new(0));
-    let locks = locker(LosesBeforeGrant { inner: store.clone(), polled: polled.clone() });
+    let locks = locker(LosesBeforeGrant {
+        inner: store.clone(),
+        polled: polled.clone(),
+    });
     let error = locks.acquire(NAME).await.expect_err("lost");
     assert_eq!(error.kind(), ErrorKind::Lost);
     assert_eq!(error.lost_cause(), Some(LostCause::SessionOver));

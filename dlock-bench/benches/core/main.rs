@@ -1,0 +1,56 @@
+//! What the core itself costs, on the memory backend: `cargo bench -p dlock-bench`.
+//!
+//! Prints each figure beside its bound, and fails when one is over it. All bounds are ratios of one
+//! run, counts or bytes: this machine's speed is not judged.
+
+mod cycle;
+mod held;
+mod renewals;
+mod waiters;
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
+
+/// One figure and the bound that it must not pass.
+struct Figure {
+    what: String,
+    is: f64,
+    at_most: f64,
+}
+
+fn main() -> ExitCode {
+    let mut figures = Vec::new();
+    figures.extend(cycle::measure());
+    figures.extend(held::measure());
+    figures.extend(renewals::measure());
+    figures.extend(waiters::measure());
+    println!();
+    let mut code = ExitCode::SUCCESS;
+    for Figure { what, is, at_most } in figures {
+        let verdict = if is <= at_most { "ok" } else { "OVER" };
+        println!("{verdict:>4}  {is:>9.2} of at most {at_most:>7.1}  {what}");
+        if is > at_most {
+            code = ExitCode::FAILURE;
+        }
+    }
+    code
+}
+
+/// Heap that is in use, in bytes, and how many allocations there were.
+fn heap() -> (usize, usize) {
+    let stats = ALLOCATOR.stats();
+    let used = stats
+        .bytes_allocated
+        .saturating_sub(stats.bytes_deallocated);
+    (
+        used.saturating_add_signed(stats.bytes_reallocated),
+        stats.allocations,
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+fn float(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,179 @@
+//! Where the configuration comes from.
+
+use std::{
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use super::{Config, file, url::BackendUrl};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The environment variable with the URL.
+pub const URL_VARIABLE: &str = "DLOCK_URL";
+/// The environment variable with the path of the configuration file.
+pub const FILE_VARIABLE: &str = "DLOCK_CONFIG";
+/// The configuration file that is looked for in the current directory.
+pub const FILE_NAME: &str = "dlock.toml";
+/// What is used when nothing is configured: locks between the processes of one user on one machine.
+pub const DEFAULT_URL: &str = "file:";
+
+/// Where a [`Config`] came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A URL that the program or its user gave.
+    Argument,
+    /// The environment variable [`DLOCK_URL`](URL_VARIABLE).
+    Environment,
+    /// This file.
+    File(PathBuf),
+    /// Nowhere: [`DEFAULT_URL`].
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument => f.write_str("the argument"),
+            Self::Environment => f.write_str(URL_VARIABLE),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Default => f.write_str("the default"),
+        }
+    }
+}
+
+impl Source {
+    /// An `InvalidConfig` error that says where the wrong setting is.
+    pub(super) fn refuse(&self, why: impl fmt::Display) -> Error {
+        let message = match self {
+            Self::Argument | Self::Default => why.to_string(),
+            Self::Environment | Self::File(_) => format!("{self}: {why}"),
+        };
+        Error::new(ErrorKind::InvalidConfig, message)
+    }
+}
+
+/// Looks for the configuration. The first of these that is there counts, and counts alone:
+///
+/// 1. a URL or a file that was given as an argument,
+/// 2. the environment variable `DLOCK_URL`,
+/// 3. the file that `DLOCK_CONFIG` names,
+/// 4. `dlock.toml` in the current directory,
+/// 5. `file:`.
+///
+/// One that is there but empty or broken is an error, never passed over.
+///
+/// ```
+/// use dlock_core::config::{Discovery, Source};
+///
+/// let env = |name: &str| (name == "DLOCK_URL").then(|| "redis://db-1".into());
+/// let config = Discovery::new().env(env).find()?;
+/// assert_eq!(config.source(), &Source::Environment);
+/// assert_eq!(config.url().scheme(), "redis");
+/// # Ok::<(), dlock_core::Error>(())
+/// ```
+pub struct Discovery<'a> {
+    url: Option<&'a str>,
+    file: Option<&'a Path>,
+    env: Box<dyn Fn(&str) -> Option<OsString> + 'a>,
+    directory: PathBuf,
+}
+
+impl<'a> Discovery<'a> {
+    /// Looks in this process's environment and current directory.
+    #[must_use]
+    pub fn new() -> Self {
+        let env = Box::new(|name: &str| std::env::var_os(name));
+        Self {
+            url: None,
+            file: None,
+            env,
+            directory: PathBuf::new(),
+        }
+    }
+
+    /// The URL that was given as an argument, if there was one.
+    #[must_use]
+    pub fn url(mut self, url: Option<&'a str>) -> Self {
+        self.url = url;
+        self
+    }
+
+    /// The configuration file that was given as an argument, if there was one.
+    #[must_use]
+    pub fn file(mut self, file: Option<&'a Path>) -> Self {
+        self.file = file;
+        self
+    }
+
+    /// Another environment than this process's.
+    #[must_use]
+    pub fn env(mut self, env: impl Fn(&str) -> Option<OsString> + 'a) -> Self {
+        self.env = Box::new(env);
+        self
+    }
+
+    /// Another directory than the current one to look for `dlock.toml` in.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = directory.into();
+        self
+    }
+
+    /// Finds and reads the configuration. Reads files, and blocks on that alone.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when both a URL and a file were given as arguments, or when the first source
+    /// that is there is empty, missing though it was named, unreadable or wrong.
+    pub fn find(self) -> Result<Config> {
+        match (self.url, self.file) {
+            (Some(_), Some(_)) => {
+                let why = "a URL and a configuration file are given, allowed is one of them";
+                return Err(Source::Argument.refuse(why));
+            }
+            (Some(url), None) => return Config::from_url(url),
+            (None, Some(file)) => return Config::from_file(file),
+            (None, None) => {}
+        }
+        if let Some(url) = (self.env)(URL_VARIABLE) {
+            let source = Source::Environment;
+            let Some(url) = url.to_str() else {
+                return Err(source.refuse("it is not UTF-8"));
+            };
+            let url = BackendUrl::parse(url).map_err(|why| source.refuse(why))?;
+            return Ok(Config::new(url, source));
+        }
+        if let Some(path) = (self.env)(FILE_VARIABLE) {
+            if path.is_empty() {
+                let why = format!("{FILE_VARIABLE} is empty; give it a path or unset it");
+                return Err(Source::Argument.refuse(why));
+            }
+            return Config::from_file(path);
+        }
+        match file::read(&self.directory.join(FILE_NAME))? {
+            Some(config) => Ok(config),
+            None => Ok(Config::new(
+                BackendUrl::parse(DEFAULT_URL)?,
+                Source::Default,
+            )),
+        }
+    }
+}
+
+impl Default for Discovery<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Discovery<'_> {
+    /// Without the URL, which may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Discovery")
+            .field("file", &self.file)
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! The configuration file.
+
+use std::{fs::File, io, io::Read, path::Path};
+
+use toml::{Table, Value};
+
+use super::{Config, Source, parse::check_key, url::BackendUrl};
+use crate::error::Result;
+
+/// The longest configuration file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Reads the configuration file at `path`; `None` if there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Config>> {
+    let source = Source::File(path.to_owned());
+    let mut text = String::new();
+    let read =
+        File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
+    match read {
+        Ok(_) if text.len() as u64 > FILE_BYTES_MAX => {
+            Err(source.refuse(format!("the file is longer than {FILE_BYTES_MAX} bytes")))
+        }
+        Ok(_) => parse(&text, source).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(source.refuse(format!("cannot read the file: {error}"))),
+    }
+}
+
+/// Reads `url = "…"` and the keys that a URL has too. They become part of the URL, so that whoever
+/// reads the settings need not know where they were written.
+pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
+    let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
+        // Only where and why: the error's own text quotes the line, which may hold a password.
+        let (line, column) = error
+            .span()
+            .map_or((1, 1), |span| position(text, span.start));
+        let why = error.message().lines().collect::<Vec<_>>().join(", ");
+        source.refuse(format!("line {line}, column {column}: {why}"))
+    })?;
+    let mut url = match table.remove("url") {
+        Some(Value::String(url)) => BackendUrl::parse(&url).map_err(|why| source.refuse(why))?,
+        Some(other) => {
+            return Err(source.refuse(format!("url is {}, allowed is a string", kind(&other))));
+        }
+        None => return Err(source.refuse("key \"url\" is missing, as in url = \"redis://host\"")),
+    };
+    for (key, value) in table {
+        check_key(&key).map_err(|why| source.refuse(why))?;
+        let value = match value {
+            Value::String(text) => text,
+            Value::Integer(number) => number.to_string(),
+            Value::Boolean(flag) => flag.to_string(),
+            other => {
+                let kind = kind(&other);
+                let allowed = "allowed are a string, an integer and a boolean";
+                return Err(source.refuse(format!("{key} is {kind}, {allowed}")));
+            }
+        };
+        if url.params.insert(key.clone(), value).is_some() {
+            return Err(source.refuse(format!("{key} is given twice: in the URL and as a key")));
+        }
+    }
+    Ok(Config::new(url, source))
+}
+
+/// Line and column, both from 1, of the byte `at`.
+fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a string",
+        Value::Integer(_) => "an integer",
+        Value::Float(_) => "a fraction",
+        Value::Boolean(_) => "a boolean",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "an array",
+        Value::Table(_) => "a table",
+    }
+}

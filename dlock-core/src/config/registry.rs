@@ -1,0 +1,130 @@
+//! Which schemes there are, and what opens them.
+
+use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
+
+use super::{Config, common::Common, settings::Settings, suggest::suggest};
+use crate::{
+    error::{Error, Result},
+    lock::DistributedLock,
+    locker::Locker,
+};
+
+/// A backend that is being opened: the part of a factory that talks to the store.
+pub type Opening = Pin<Box<dyn Future<Output = Result<Arc<dyn DistributedLock>>> + Send>>;
+
+type Factory = Box<dyn Fn(&mut Settings) -> Result<Opening> + Send + Sync>;
+
+/// The backends that a URL can name: a plain value, so that tests and programs with backends of
+/// their own make another one.
+#[derive(Default)]
+pub struct Registry {
+    entries: BTreeMap<&'static str, Entry>,
+}
+
+enum Entry {
+    Present(Factory),
+    /// It exists, but this program was built without it.
+    Missing {
+        feature: &'static str,
+    },
+}
+
+impl Registry {
+    /// A registry that knows nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a backend, in the place of another one with the same scheme.
+    ///
+    /// `factory` reads its settings at once and returns a future that opens the store. Between the
+    /// two the registry has refused what was not taken, so bad settings never cause I/O (K11).
+    #[must_use]
+    pub fn register(
+        mut self,
+        scheme: &'static str,
+        factory: impl Fn(&mut Settings) -> Result<Opening> + Send + Sync + 'static,
+    ) -> Self {
+        self.entries
+            .insert(scheme, Entry::Present(Box::new(factory)));
+        self
+    }
+
+    /// Adds a backend that was left out when the program was built, so that its users read which
+    /// cargo feature of `dlock` to turn on.
+    #[must_use]
+    pub fn declare_missing(mut self, scheme: &'static str, feature: &'static str) -> Self {
+        self.entries.insert(scheme, Entry::Missing { feature });
+        self
+    }
+
+    /// Opens the store that `config` names.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig`, before any I/O, for an unknown scheme, for one that was left out of this
+    /// program, and for wrong settings; `Unavailable`, `Denied` and others when the store cannot be
+    /// opened.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops what was opened so far.
+    pub async fn open(&self, config: &Config) -> Result<(Arc<dyn DistributedLock>, Common)> {
+        let (scheme, factory) = self.find(config)?;
+        let in_context = |error: Error| error.in_context("connect", scheme, None);
+        let mut settings = Settings::new(config).map_err(in_context)?;
+        let common = settings.common().clone();
+        let opening = factory(&mut settings).map_err(in_context)?;
+        settings.finish().map_err(in_context)?;
+        let backend = opening.await.map_err(in_context)?;
+        Ok((backend, common))
+    }
+
+    /// Opens the store that `config` names and makes a locker of it, with its `ttl`, `wait` and
+    /// `token_base`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::open`]; also when the ttl is outside the bounds of the backend.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Registry::open`].
+    pub async fn connect(&self, config: &Config) -> Result<Locker> {
+        let (backend, common) = self.open(config).await?;
+        let mut locker = Locker::builder(backend);
+        if let Some(ttl) = common.ttl {
+            locker = locker.ttl(ttl);
+        }
+        if let Some(wait) = common.wait {
+            locker = locker.wait(wait);
+        }
+        if let Some(base) = common.token_base {
+            locker = locker.token_base(base);
+        }
+        locker.build()
+    }
+
+    fn find(&self, config: &Config) -> Result<(&'static str, &Factory)> {
+        let (scheme, source) = (config.url().scheme(), config.source());
+        match self.entries.get_key_value(scheme) {
+            Some((scheme, Entry::Present(factory))) => Ok((scheme, factory)),
+            Some((scheme, Entry::Missing { feature })) => Err(source.refuse(format!(
+                "{scheme}: is not built in; turn on the cargo feature {feature:?} of dlock"
+            ))),
+            None => {
+                let known: Vec<_> = self.entries.keys().copied().collect();
+                let hint = suggest(scheme, &known);
+                let known = known.join(", ");
+                Err(source.refuse(format!("unknown scheme {scheme:?}{hint}; known: {known}")))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.entries.keys()).finish()
+    }
+}

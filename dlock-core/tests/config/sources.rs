@@ -1,0 +1,239 @@
+//! Where the configuration comes from: files, the environment, and which of them counts.
+
+use std::{collections::HashMap, ffi::OsString, fs, path::Path, sync::Arc};
+
+use dlock_core::{
+    ErrorKind, Memory,
+    config::{Config, Discovery, Registry, Source},
+};
+
+fn toml_error(text: &str) -> String {
+    let error = Config::from_toml(text).expect_err(text);
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    error.to_string()
+}
+
+#[test]
+fn a_file_says_the_same_as_a_url() {
+    let text = "url = 'redis://h/0?prefix=a'\nttl = '10s'\ntoken_base = 7\ntls = true\n";
+    let from_url = Config::from_url("redis://h/0?prefix=a&ttl=10s&token_base=7&tls=true").unwrap();
+    assert_eq!(Config::from_toml(text).unwrap().url(), from_url.url());
+}
+
+#[test]
+fn wrong_files() {
+    for (text, message) in [
+        ("", "key \"url\" is missing, as in url = \"redis://host\""),
+        (
+            "ttl = '10s'",
+            "key \"url\" is missing, as in url = \"redis://host\"",
+        ),
+        ("url = 5", "url is an integer, allowed is a string"),
+        ("url = ''", "URL \"\": it is empty"),
+        (
+            "url = 'file:?ttl=1s'\nttl = '2s'",
+            "ttl is given twice: in the URL and as a key",
+        ),
+        (
+            "url = 'file:'\nttl = 1.5",
+            "ttl is a fraction, allowed are a string, an integer and a boolean",
+        ),
+        (
+            "url = 'file:'\n[redis]\nttl = '1s'",
+            "redis is a table, allowed are a string, an integer and a boolean",
+        ),
+        (
+            "url = 'file:'\nTTL = '1s'",
+            "\"TTL\" is no key: keys are of a-z, 0-9, \"_\" and \"-\"",
+        ),
+    ] {
+        assert_eq!(toml_error(text), message);
+    }
+}
+
+#[test]
+fn broken_toml_is_told_by_line_and_column_and_not_quoted() {
+    for (text, place) in [
+        ("url = 'file:'\nttl = 10s\n", "line 2, column 8: "),
+        ("url = 'redis://:hunter2@h\n", "line 1, column 26: "),
+        ("url = 'file:'\nurl = 'file:'\n", "line 2, column 1: "),
+        ("# ü\nä", "line 2, column 1: "),
+    ] {
+        let error = toml_error(text);
+        assert!(error.starts_with(place), "{error}");
+        assert!(
+            !error.contains("hunter2") && !error.contains('\n'),
+            "{error}"
+        );
+    }
+}
+
+/// A directory with `dlock.toml` and another file, and an environment.
+struct World {
+    directory: tempfile::TempDir,
+    env: HashMap<&'static str, OsString>,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Self {
+            directory,
+            env: HashMap::new(),
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) -> std::path::PathBuf {
+        let path = self.directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn look(&self) -> Discovery<'_> {
+        Discovery::new()
+            .env(|name| self.env.get(name).cloned())
+            .directory(self.directory.path())
+    }
+
+    /// The message of the error, with the directory left out of paths.
+    fn refused(&self, discovery: Discovery<'_>) -> String {
+        let error = discovery.find().expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+        error
+            .to_string()
+            .replace(&format!("{}/", self.directory.path().display()), "")
+    }
+}
+
+#[test]
+fn the_first_source_counts_and_counts_alone() {
+    let mut world = World::new();
+    let found = |world: &World, url: Option<&str>, file: Option<&Path>| {
+        let config = world.look().url(url).file(file).find().unwrap();
+        (config.to_string(), config.source().to_string())
+    };
+    let pair = |url: &str, source: &str| (url.to_owned(), source.to_owned());
+    assert_eq!(found(&world, None, None), pair("file:", "the default"));
+
+    let here = world.write("dlock.toml", "url = 'zk://here'\nttl = '1s'\n");
+    assert_eq!(
+        found(&world, None, None),
+        pair("zk://here?ttl=1s", here.to_str().unwrap())
+    );
+
+    let named = world.write("named.toml", "url = 'zk://named'");
+    world.env.insert("DLOCK_CONFIG", named.clone().into());
+    assert_eq!(
+        found(&world, None, None),
+        pair("zk://named", named.to_str().unwrap())
+    );
+
+    world.env.insert("DLOCK_URL", "zk://env".into());
+    assert_eq!(found(&world, None, None), pair("zk://env", "DLOCK_URL"));
+    assert_eq!(
+        found(&world, None, Some(&here)),
+        pair("zk://here?ttl=1s", here.to_str().unwrap())
+    );
+    assert_eq!(
+        found(&world, Some("zk://arg"), None),
+        pair("zk://arg", "the argument")
+    );
+}
+
+#[test]
+fn a_source_that_is_there_but_wrong_is_an_error() {
+    let mut world = World::new();
+    world.write("dlock.toml", "url = 'file:'\nnonsense\n");
+    let error = world.refused(world.look());
+    assert!(error.starts_with("dlock.toml: line 2, column "), "{error}");
+
+    world.env.insert("DLOCK_CONFIG", "".into());
+    assert_eq!(
+        world.refused(world.look()),
+        "DLOCK_CONFIG is empty; give it a path or unset it"
+    );
+    let missing = world.directory.path().join("missing.toml");
+    world.env.insert("DLOCK_CONFIG", missing.clone().into());
+    assert_eq!(
+        world.refused(world.look()),
+        "missing.toml: there is no such file"
+    );
+    assert_eq!(
+        world.refused(world.look().file(Some(&missing))),
+        "missing.toml: there is no such file"
+    );
+
+    world.env.insert("DLOCK_URL", "".into());
+    assert_eq!(
+        world.refused(world.look()),
+        "DLOCK_URL: URL \"\": it is empty"
+    );
+    world
+        .env
+        .insert("DLOCK_URL", "redis://u:hunter2@h:x".into());
+    assert_eq!(
+        world.refused(world.look()),
+        "DLOCK_URL: URL \"redis://***@h:***\": a port is a number from 1 to 65535"
+    );
+
+    let both = world.look().url(Some("file:")).file(Some(&missing));
+    assert_eq!(
+        world.refused(both),
+        "a URL and a configuration file are given, allowed is one of them"
+    );
+    assert_eq!(
+        world.refused(world.look().url(Some(""))),
+        "URL \"\": it is empty"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_environment_that_is_not_utf_8_is_an_error() {
+    use std::os::unix::ffi::OsStringExt;
+
+    let mut world = World::new();
+    world
+        .env
+        .insert("DLOCK_URL", OsString::from_vec(b"file:/\xff".to_vec()));
+    assert_eq!(world.refused(world.look()), "DLOCK_URL: it is not UTF-8");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_errors() {
+    let world = World::new();
+    fs::create_dir(world.directory.path().join("dlock.toml")).unwrap();
+    let error = world.refused(world.look());
+    assert!(
+        error.starts_with("dlock.toml: cannot read the file: "),
+        "{error}"
+    );
+
+    let world = World::new();
+    world.write(
+        "dlock.toml",
+        &format!("url = 'file:'\n#{}", "x".repeat(64 * 1024)),
+    );
+    let error = world.refused(world.look());
+    assert_eq!(error, "dlock.toml: the file is longer than 65536 bytes");
+}
+
+#[tokio::test]
+async fn an_error_says_where_the_setting_is() {
+    let world = World::new();
+    let path = world.write("dlock.toml", "url = 'memory:'\ntll = '1s'\n");
+    let registry = Registry::new().register("memory", |_| {
+        Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
+    });
+    let config = world.look().find().unwrap();
+    assert_eq!(config.source(), &Source::File(path.clone()));
+    let error = registry.connect(&config).await.expect_err("unknown key");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot connect (memory): {}: unknown key \"tll\" (did you mean \"ttl\"?); known keys: \
+             token_base, ttl, wait",
+            path.display()
+        )
+    );
+}

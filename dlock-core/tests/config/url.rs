@@ -1,0 +1,177 @@
+//! Properties of URLs: nothing panics, nothing is lost, no password is printed.
+
+use dlock_core::config::{BackendUrl, Config};
+use proptest::prelude::*;
+
+/// A password is something around this word, so that finding the word is finding the password.
+const PASSWORD: &str = "hunter2";
+
+/// Text that looks enough like a URL to get deep into the parser.
+fn url_like() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("redis"),
+        Just(":"),
+        Just("//"),
+        Just("/"),
+        Just("@"),
+        Just("?"),
+        Just("&"),
+        Just("="),
+        Just("ttl"),
+        Just("%"),
+        Just("%41"),
+        Just("%ff"),
+        Just("["),
+        Just("]"),
+        Just("::1"),
+        Just(","),
+        Just("6379"),
+        Just("host"),
+        Just("ü"),
+        Just("#"),
+        Just(" "),
+    ];
+    prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+}
+
+fn percent_encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// A URL that is well-formed, in any spelling, whose password, if there is one, is `***`.
+fn url() -> impl Strategy<Value = String> {
+    let text = || any::<String>().prop_map(|text| text.replace(char::is_control, "-"));
+    let login = (prop::option::of(text()), any::<bool>());
+    let hosts = prop::collection::vec(
+        ("[a-z][a-z0-9.-]{0,8}|\\[::1\\]", prop::option::of(1u16..)),
+        0..4,
+    );
+    let params = prop::collection::btree_map("[a-z][a-z0-9_-]{0,5}", text(), 0..4);
+    (login, hosts, text(), params).prop_map(|((user, password), hosts, path, params)| {
+        let mut url = String::from("redis://");
+        if !hosts.is_empty() && (password || user.as_ref().is_some_and(|user| !user.is_empty())) {
+            let password = if password { ":***" } else { "" };
+            url += &format!("{}{password}@", percent_encoded(&user.unwrap_or_default()));
+        }
+        let hosts = hosts.into_iter().map(|(name, port)| match port {
+            Some(port) => format!("{name}:{port}"),
+            None => name,
+        });
+        url += &hosts.collect::<Vec<_>>().join(",");
+        url += &format!("/{}", percent_encoded(&path));
+        let params = params
+            .iter()
+            .map(|(key, value)| format!("{key}={}", percent_encoded(value)));
+        let query = params.collect::<Vec<_>>().join("&");
+        if query.is_empty() {
+            url
+        } else {
+            format!("{url}?{query}")
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn parse_never_panics(text: String, like in url_like()) {
+        for text in [text, like] {
+            if let Err(error) = BackendUrl::parse(&text) {
+                prop_assert_eq!(error.to_string().lines().count(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn toml_never_panics(text: String, url in url_like(), line: String) {
+        for text in [text, format!("url = {url:?}\n{line}")] {
+            if let Err(error) = Config::from_toml(&text) {
+                prop_assert_eq!(error.to_string().lines().count(), 1, "{}", error);
+            }
+        }
+    }
+
+    #[test]
+    fn display_parses_to_the_same_url(text in url()) {
+        let url = BackendUrl::parse(&text).expect(&text);
+        let again = BackendUrl::parse(&url.to_string()).expect("normal form");
+        prop_assert_eq!(&again, &url);
+        prop_assert_eq!(again.to_string(), url.to_string());
+    }
+
+    #[test]
+    fn whatever_parses_round_trips(text in url_like()) {
+        if let Ok(url) = BackendUrl::parse(&text)
+            && url.password().is_none()
+        {
+            prop_assert_eq!(BackendUrl::parse(&url.to_string()).expect("normal form"), url);
+        }
+    }
+
+    #[test]
+    fn no_password_is_printed(before: String, after: String, key in "|sentinel-|tls-key-") {
+        let password = format!("{before}{PASSWORD}{after}");
+        let url = format!("redis://u:{}@h/0", percent_encoded(&password));
+        let param = format!("redis://h/0?{key}password={}", percent_encoded(&password));
+        for text in [url, param] {
+            let url = BackendUrl::parse(&text).expect("url");
+            let printed = format!("{url} {url:?} {:?}", Config::from_url(&text));
+            prop_assert!(!printed.contains(PASSWORD), "{}", printed);
+        }
+    }
+
+    #[test]
+    fn no_password_is_in_an_error(before in ".{0,8}", after in ".{0,8}", end in "(/0)?(\\?ttl)?") {
+        let password = format!("{before}{PASSWORD}{after}");
+        for slashes in ["//", "/", "", ":", "://"] {
+            let text = format!("redis:{slashes}u:{password}@h{end}");
+            let toml = format!("url = '{text}'\n");
+            let broken = format!("url = '{text}'\n!");
+            let unclosed = format!("url = \"{text}\n");
+            for printed in [
+                format!("{:?}", BackendUrl::parse(&text)),
+                BackendUrl::parse(&text).map_or_else(|e| e.to_string(), |url| url.to_string()),
+                format!("{:?}", Config::from_toml(&toml)),
+                format!("{:?}", Config::from_toml(&broken)),
+                format!("{:?}", Config::from_toml(&unclosed)),
+            ] {
+                prop_assert!(!printed.contains(PASSWORD), "{}", printed);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_quotes_the_url_without_its_password() {
+    for (text, message) in [
+        (
+            "redis://app:hunter2@db-1:99999/0",
+            "URL \"redis://***@db-1:99999/0\": a port is a number from 1 to 65535",
+        ),
+        (
+            "redis://app:hunter2",
+            "URL \"redis://app:***\": a port is a number from 1 to 65535",
+        ),
+        (
+            "redis://app:hun/ter2@db-1",
+            "URL \"redis://***@db-1\": \"@\" only ends the user and password, elsewhere it is \
+             written %40",
+        ),
+        ("", "URL \"\": it is empty"),
+    ] {
+        assert_eq!(
+            BackendUrl::parse(text).expect_err(text).to_string(),
+            message
+        );
+    }
+}
+
+#[test]
+fn the_length_is_bounded() {
+    let longest = format!("file:/{}", "x".repeat(BackendUrl::BYTES_MAX - 6));
+    assert!(BackendUrl::parse(&longest).is_ok());
+    let error = BackendUrl::parse(&(longest + "x")).expect_err("too long");
+    assert_eq!(
+        error.to_string(),
+        "a URL has at most 4096 bytes, this one has 4097"
+    );
+}

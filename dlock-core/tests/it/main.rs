@@ -1,0 +1,13 @@
+//! What the core promises, on the memory backend.
+
+#![expect(clippy::expect_used, reason = "a test fails by it")]
+
+mod cancel;
+mod common;
+mod input;
+mod multi;
+mod renewal;
+mod runtime;
+mod scope;
+mod shutdown;
+mod wait;

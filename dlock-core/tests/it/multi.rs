@@ -1,0 +1,80 @@
+//! `acquire_all`: several locks or none.
+
+use dlock_core::{ErrorKind, LostCause, Memory};
+
+use crate::common::{NAME, locker, millis, paused, secs, settle, until_unused};
+
+#[tokio::test]
+async fn all_are_held_sorted_and_once() {
+    let store = Memory::new();
+    let locks = locker(store.clone());
+    let set = locks.acquire_all(["b", "a", "b"]).await.expect("free");
+    let names: Vec<_> = set.iter().map(|guard| guard.name().as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(set.is_held() && set.get("a").is_some() && set.get("c").is_none());
+    set.release().await.expect("held");
+    assert!(store.names().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_cannot_be_had_frees_the_others_within_one_wait() {
+    let (clock, store, locks) = paused();
+    let _a = locks.acquire("a").no_renewal().await.expect("free");
+    let c = locks.acquire("c").await.expect("free");
+    let start = clock.now();
+    // "a" ends after 10 s; what is left of the wait for "c" is not 12 s again.
+    let error = locks
+        .acquire_all(["c", "b", "a"])
+        .wait(secs(12))
+        .await
+        .expect_err("c is held");
+    assert_eq!(error.kind(), ErrorKind::Contended);
+    assert_eq!(error.name().map(|name| name.as_str()), Some("c"));
+    assert!(clock.now().since(start) < millis(12_003));
+    drop(c);
+    until_unused(&store).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_lost_while_the_next_is_awaited_is_an_error() {
+    let (_, store, locks) = paused();
+    let b = locks.acquire("b").await.expect("free");
+    let all = tokio::spawn({
+        let locks = locks.clone();
+        async move { locks.acquire_all(["a", "b"]).await.map(drop) }
+    });
+    settle().await;
+    store.take_away("a");
+    drop(b);
+    let error = all.await.expect("no panic").expect_err("a was lost");
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    until_unused(&store).await;
+}
+
+#[tokio::test]
+async fn the_first_loss_is_told_with_its_name() {
+    let store = Memory::new();
+    let locks = locker(store.clone());
+    let set = locks.acquire_all([NAME, "z"]).await.expect("free");
+    store.take_away("z");
+    let (name, cause) = set.lost().await;
+    assert_eq!((name.as_str(), cause), ("z", LostCause::Removed));
+    assert!(!set.is_held());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opposite_orders_do_not_block_each_other() {
+    let locks = locker(Memory::new());
+    let tasks = [["a", "b"], ["b", "a"]].map(|names| {
+        let locks = locks.clone();
+        tokio::spawn(async move {
+            for _ in 0..500 {
+                let set = locks.acquire_all(names).await.expect("no circle");
+                set.release().await.expect("held");
+            }
+        })
+    });
+    for task in tasks {
+        task.await.expect("no panic");
+    }
+}

@@ -1,0 +1,111 @@
+//! The end of a locker.
+
+use std::sync::Arc;
+
+use dlock_core::{
+    DistributedLock, ErrorKind, Fault, LockName, Locker, LostCause, Memory, Operation,
+};
+
+use crate::common::{NAME, locker, paused, secs, settle, until_unused};
+
+#[tokio::test(start_paused = true)]
+async fn guards_are_told_waiters_end_and_everything_is_released() {
+    let (_, store, locks) = paused();
+    let guard = locks.acquire(NAME).await.expect("free");
+    let waiting = [(); 2].map(|()| {
+        let locks = locks.clone();
+        tokio::spawn(async move { locks.acquire(NAME).await.map(drop) })
+    });
+    settle().await;
+    locks.shutdown(secs(5)).await.expect("in time");
+    assert_eq!(guard.lost().await, LostCause::Closed);
+    for waiter in waiting {
+        let error = waiter.await.expect("no panic").expect_err("shut down");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+    }
+    assert!(store.names().is_empty());
+    let error = locks.acquire(NAME).await.expect_err("shut down");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    locks.shutdown(secs(5)).await.expect("nothing left to do");
+    assert_eq!(
+        guard.release().await.expect_err("closed").lost_cause(),
+        Some(LostCause::Closed)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_bounds_it() {
+    let (clock, store, locks) = paused();
+    let _guard = locks.acquire(NAME).await.expect("free");
+    store.inject(Operation::Release, Fault::Stall);
+    let start = clock.now();
+    let error = locks
+        .shutdown(secs(3))
+        .await
+        .expect_err("the release hangs");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(clock.now().since(start) < secs(4));
+}
+
+#[tokio::test]
+async fn no_task_is_left() {
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let store = Memory::new();
+    let locks = locker(store.clone());
+    let guards = locks.acquire_all(["a", "b", "c"]).await.expect("free");
+    assert!(metrics.num_alive_tasks() > 0);
+    drop((guards, locks));
+    until_unused(&store).await;
+    let ended = async {
+        while metrics.num_alive_tasks() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(secs(5), ended)
+        .await
+        .expect("scheduler and reaper have ended");
+}
+
+#[tokio::test]
+async fn the_last_drop_closes_the_backend() {
+    let client = Arc::new(Memory::new());
+    let locks = Locker::builder(client.clone()).build().expect("locker");
+    let guard = locks.acquire(NAME).await.expect("free");
+    drop(locks);
+    client
+        .inspect(guard.name())
+        .await
+        .expect("open as long as there is a guard");
+    drop(guard);
+    let name = LockName::new(NAME).expect("name");
+    let closed = async {
+        while client.inspect(&name).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(secs(5), closed).await.expect("closed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_amid_a_storm_leaves_nothing() {
+    for _ in 0..50 {
+        let store = Memory::new();
+        let locks = locker(store.clone());
+        let tasks: Vec<_> = (0..64)
+            .map(|i| {
+                let locks = locks.clone();
+                tokio::spawn(async move {
+                    while locks.acquire(format!("n{}", i % 8)).await.is_ok() {
+                        tokio::task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        locks.shutdown(secs(10)).await.expect("in time");
+        for task in tasks {
+            task.await.expect("no panic");
+        }
+        until_unused(&store).await;
+    }
+}
