@@ -1,0 +1,28 @@
+//! `cargo xtask ci`: what continuous integration runs, the quick steps first.
+
+use crate::{command::Tool, deny, failure::Result, features, setup, step::step, test, tidy};
+
+/// Runs setup, every check, then [every test](test::cargo_test).
+///
+/// # Errors
+///
+/// At the first step that fails, with the command to run by hand.
+pub(crate) fn run() -> Result<()> {
+    setup::run()?;
+    step("format", || Tool::cargo("fmt --all --check").run())?;
+    step("tidy", tidy::run)?;
+    step("clippy", || {
+        Tool::cargo("clippy --quiet --workspace --all-targets -- -D warnings").run()
+    })?;
+    step("docs", docs)?;
+    features::run()?;
+    deny::run()?;
+    test::cargo_test(&[])
+}
+
+/// Private items too: their links go stale like the others.
+fn docs() -> Result<()> {
+    Tool::cargo("doc --quiet --workspace --no-deps --document-private-items")
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()
+}

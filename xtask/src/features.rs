@@ -1,0 +1,65 @@
+//! Each backend feature of the facade compiles without the others.
+
+use crate::{
+    command::Tool,
+    failure::{Failure, Result},
+    metadata::Metadata,
+    step::step,
+};
+
+const FACADE: &str = "dlock";
+
+/// Compiles the facade with no feature, then with each one alone, a step each.
+///
+/// # Errors
+///
+/// At the first that does not compile without a warning.
+pub(crate) fn run() -> Result<()> {
+    step("no feature", || check(&[]))?;
+    for feature in of_the_facade(&Metadata::read()?)? {
+        step(&format!("feature {feature} alone"), || {
+            check(&["--features", feature])
+        })?;
+    }
+    Ok(())
+}
+
+fn check(selection: &[&str]) -> Result<()> {
+    Tool::cargo("clippy --quiet --lib --no-default-features --package")
+        .args([FACADE])
+        .args(selection)
+        .args(["--", "-D", "warnings"])
+        .run()
+}
+
+fn of_the_facade(metadata: &Metadata) -> Result<Vec<&str>> {
+    let facade = metadata
+        .packages
+        .iter()
+        .find(|package| package.name == FACADE);
+    let facade = facade.ok_or_else(|| Failure::new(format!("there is no package {FACADE}")))?;
+    Ok(facade
+        .features
+        .keys()
+        .map(String::as_str)
+        .filter(|name| *name != "default")
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_but_the_default_is_a_backend() {
+        let json = r#"{
+            "workspace_root": "/repo",
+            "packages": [
+                {"name": "other", "features": {"x": []}},
+                {"name": "dlock", "features": {"default": ["file"], "file": [], "redis": []}}
+            ]
+        }"#;
+        let metadata: Metadata = serde_json::from_str(json).unwrap();
+        assert_eq!(of_the_facade(&metadata).unwrap(), ["file", "redis"]);
+    }
+}

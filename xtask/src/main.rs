@@ -1,0 +1,88 @@
+//! `cargo xtask setup | test | ci | tidy | dlock …`: what a fresh machine needs, and what continuous
+//! integration runs.
+
+mod ci;
+mod command;
+mod deny;
+mod failure;
+mod features;
+mod metadata;
+mod program;
+mod setup;
+mod step;
+mod test;
+mod tidy;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Result;
+
+/// Sets up, tests and runs dlock.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Looks for what the tests and checks need, and installs what is missing
+    Setup,
+
+    /// Runs setup, then every test; a server that is missing is a failure
+    Test {
+        /// For `cargo test`, such as `-p dlock-core name-of-a-test`
+        #[arg(
+            value_name = "ARGS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        arguments: Vec<OsString>,
+    },
+
+    /// Runs what continuous integration runs: format, lints, docs, features, then the tests
+    Ci,
+
+    /// Checks the rules of the house that the compiler does not know
+    Tidy,
+
+    /// Builds the program `dlock` and becomes it; `cargo dlock …` says the same
+    // Its own `--help` is the program's.
+    #[command(disable_help_flag = true)]
+    Dlock {
+        /// For `dlock`, untouched
+        #[arg(
+            value_name = "ARGS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        arguments: Vec<OsString>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            step::complain(&format!("error: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Setup => setup::run(),
+        Task::Test { arguments } => test::run(&arguments),
+        Task::Ci => ci::run(),
+        Task::Tidy => step::step("tidy", tidy::run),
+        Task::Dlock { arguments } => Err(program::become_it(&arguments)),
+    }
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask test`: every test, with everything that it needs.
+
+use std::ffi::OsString;
+
+use crate::{
+    command::Tool,
+    failure::Result,
+    setup,
+    step::{complain, say, step},
+};
+
+/// Runs setup, then the tests that `arguments` choose.
+///
+/// # Errors
+///
+/// As [`cargo_test`].
+pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
+    // No test needs rustfmt or clippy; a test that lacks something says so itself.
+    if let Err(failure) = setup::run() {
+        complain(&format!("warning: {failure}"));
+    }
+    cargo_test(arguments)
+}
+
+/// Runs unit tests, integration tests and doctests, and builds the examples.
+///
+/// `arguments` go to `cargo test`. A server that is missing makes its tests fail, by name.
+///
+/// # Errors
+///
+/// When a test fails or does not compile.
+pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
+    let tests = Tool::cargo("test --no-fail-fast").env("DLOCK_TEST_REQUIRE", "all");
+    let tests = if names_a_package(arguments) {
+        tests
+    } else {
+        tests.args(["--workspace"])
+    };
+    step("test", || tests.args(arguments).run())?;
+    say(if arguments.is_empty() {
+        "All tests passed."
+    } else {
+        "The chosen tests passed."
+    });
+    Ok(())
+}
+
+/// Cargo ignores `--package` beside `--workspace`.
+fn names_a_package(arguments: &[OsString]) -> bool {
+    let mut for_cargo = arguments
+        .iter()
+        .take_while(|argument| argument.as_os_str() != "--");
+    for_cargo.any(|argument| {
+        let name = argument.to_string_lossy();
+        name.starts_with("-p") || name.starts_with("--package")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(arguments: &[&str]) -> bool {
+        names_a_package(&arguments.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_package_is_named_in_each_spelling() {
+        assert!(named(&["-p", "dlock-core"]));
+        assert!(named(&["state", "-pdlock-core"]));
+        assert!(named(&["--package=dlock-core"]));
+        assert!(!named(&["state"]));
+        assert!(!named(&["--", "--package"]));
+    }
+}
