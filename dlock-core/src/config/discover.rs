@@ -76,9 +76,11 @@ impl Source {
 pub struct Discovery<'a> {
     url: Option<&'a str>,
     file: Option<&'a Path>,
-    env: Box<dyn Fn(&str) -> Option<OsString> + 'a>,
+    env: Environment<'a>,
     directory: PathBuf,
 }
+
+type Environment<'a> = Box<dyn Fn(&str) -> Option<OsString> + 'a>;
 
 impl<'a> Discovery<'a> {
     /// Looks in this process's environment and current directory.

@@ -4,7 +4,7 @@ use std::{fs::File, io, io::Read, path::Path};
 
 use toml::{Table, Value};
 
-use super::{Config, Source, parse::check_key, url::BackendUrl};
+use super::{Config, Source, parse::check_key, secret::is_secret_key, url::BackendUrl};
 use crate::error::Result;
 
 /// The longest configuration file that is read, in bytes.
@@ -46,21 +46,31 @@ pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
     };
     for (key, value) in table {
         check_key(&key).map_err(|why| source.refuse(why))?;
-        let value = match value {
-            Value::String(text) => text,
-            Value::Integer(number) => number.to_string(),
-            Value::Boolean(flag) => flag.to_string(),
-            other => {
-                let kind = kind(&other);
-                let allowed = "allowed are a string, an integer and a boolean";
-                return Err(source.refuse(format!("{key} is {kind}, {allowed}")));
-            }
-        };
+        let value = text_of(&key, value).map_err(|why| source.refuse(why))?;
         if url.params.insert(key.clone(), value).is_some() {
             return Err(source.refuse(format!("{key} is given twice: in the URL and as a key")));
         }
     }
     Ok(Config::new(url, source))
+}
+
+/// The value as it would stand in a URL, or why it could not.
+fn text_of(key: &str, value: Value) -> Result<String, String> {
+    let text = match value {
+        Value::String(text) => text,
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        other => {
+            let kind = kind(&other);
+            return Err(format!(
+                "{key} is {kind}, allowed are a string, an integer and a boolean"
+            ));
+        }
+    };
+    if text.contains(char::is_control) && !is_secret_key(key) {
+        return Err(format!("the {key} has a control character"));
+    }
+    Ok(text)
 }
 
 /// Line and column, both from 1, of the byte `at`.

@@ -19,14 +19,17 @@ impl Settings {
     /// `InvalidConfig`, with the bounds.
     pub fn check_ttl(&self, allowed: RangeInclusive<Duration>) -> Result<()> {
         match self.common().ttl {
-            Some(ttl) => self.check_duration("ttl", ttl, &allowed),
-            None => Ok(()),
+            Some(ttl) if !allowed.contains(&ttl) => {
+                let ttl = humantime::format_duration(ttl).to_string();
+                Err(self.refuse_value("ttl", &ttl, &bounds(&allowed)))
+            }
+            _ => Ok(()),
         }
     }
 
     /// The prefix of all names in the store, the common key `prefix`; for backends whose stores
-    /// have one name space. At most [`Settings::PREFIX_BYTES_MAX`] bytes without control characters; may
-    /// be empty, where a backend has another default.
+    /// have one name space. At most [`Settings::PREFIX_BYTES_MAX`] bytes without control characters;
+    /// may be empty, where a backend has another default.
     ///
     /// # Errors
     ///
@@ -128,14 +131,7 @@ impl Settings {
         }
         match humantime::parse_duration(&value) {
             Ok(duration) if allowed.contains(&duration) => Ok(Some(duration)),
-            Ok(_) => {
-                let (min, max) = allowed.into_inner();
-                let (min, max) = (
-                    humantime::format_duration(min),
-                    humantime::format_duration(max),
-                );
-                Err(self.refuse_value(key, &value, &format!("allowed are {min} to {max}")))
-            }
+            Ok(_) => Err(self.refuse_value(key, &value, &bounds(&allowed))),
             Err(_) => {
                 let why = "a time is a number with its unit, as in 10s, 500ms or 1m";
                 Err(self.refuse_value(key, &value, why))
@@ -143,26 +139,13 @@ impl Settings {
         }
     }
 
-    fn check_duration(
-        &self,
-        key: &str,
-        duration: Duration,
-        allowed: &RangeInclusive<Duration>,
-    ) -> Result<()> {
-        if allowed.contains(&duration) {
-            return Ok(());
-        }
-        let text = |duration: &Duration| humantime::format_duration(*duration).to_string();
-        let why = format!(
-            "allowed are {} to {}",
-            text(allowed.start()),
-            text(allowed.end())
-        );
-        Err(self.refuse_value(key, &text(&duration), &why))
-    }
-
     fn refuse_value(&self, key: &str, value: &str, why: &str) -> Error {
         let value = if is_secret_key(key) { MASK } else { value };
         self.refuse(format!("{key}={value}: {why}"))
     }
+}
+
+fn bounds(allowed: &RangeInclusive<Duration>) -> String {
+    let [min, max] = [allowed.start(), allowed.end()].map(|end| humantime::format_duration(*end));
+    format!("allowed are {min} to {max}")
 }

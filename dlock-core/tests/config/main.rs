@@ -1,5 +1,11 @@
 //! The configuration, as its users and the authors of backends see it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by it"
+)]
+
 mod registry;
 mod settings;
 mod sources;

@@ -89,10 +89,7 @@ async fn bad_values() {
             "ttl=5: a time needs a unit, as in 5s or 5ms".into(),
         ),
         ("ttl=0s", "ttl=0s: allowed are 10ms to 30days".into()),
-        (
-            "ttl=31d",
-            "ttl=1month 13h 26m 24s: allowed are 10ms to 30days".into(),
-        ),
+        ("ttl=31d", "ttl=31d: allowed are 10ms to 30days".into()),
         ("ttl=", format!("ttl=: {TIME}")),
         ("ttl=-1s", format!("ttl=-1s: {TIME}")),
         ("ttl=10parsecs", format!("ttl=10parsecs: {TIME}")),

@@ -31,6 +31,10 @@ fn wrong_files() {
         ("url = 5", "url is an integer, allowed is a string"),
         ("url = ''", "URL \"\": it is empty"),
         (
+            "url = 'redis:'\nprefix = \"a\\n\"",
+            "the prefix has a control character",
+        ),
+        (
             "url = 'file:?ttl=1s'\nttl = '2s'",
             "ttl is given twice: in the URL and as a key",
         ),
@@ -54,10 +58,10 @@ fn wrong_files() {
 #[test]
 fn broken_toml_is_told_by_line_and_column_and_not_quoted() {
     for (text, place) in [
-        ("url = 'file:'\nttl = 10s\n", "line 2, column 8: "),
+        ("url = 'file:'\nttl = 10s\n", "line 2, column 7: "),
         ("url = 'redis://:hunter2@h\n", "line 1, column 26: "),
         ("url = 'file:'\nurl = 'file:'\n", "line 2, column 1: "),
-        ("# ü\nä", "line 2, column 1: "),
+        ("# ü\nä", "line 2, column 2: "),
     ] {
         let error = toml_error(text);
         assert!(error.starts_with(place), "{error}");
@@ -173,7 +177,7 @@ fn a_source_that_is_there_but_wrong_is_an_error() {
         .insert("DLOCK_URL", "redis://u:hunter2@h:x".into());
     assert_eq!(
         world.refused(world.look()),
-        "DLOCK_URL: URL \"redis://***@h:***\": a port is a number from 1 to 65535"
+        "DLOCK_URL: URL \"redis://***@h:x\": a port is a number from 1 to 65535"
     );
 
     let both = world.look().url(Some("file:")).file(Some(&missing));

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::common::{
-    CountingPolls, NAME, locker, millis, paused, poll_times, secs, settle, until_unused,
+    CountingPolls, NAME, SlowReply, locker, millis, paused, poll_times, secs, settle, until_unused,
 };
 use dlock_core::{ErrorKind, Guard, LostCause, Memory};
 
@@ -24,9 +24,9 @@ async fn dropped_at_each_of_its_own_polls() {
             } else {
                 None
             };
-            let locks = locker(store.clone());
+            let locks = locker(SlowReply(store.clone()));
             let granted = poll_times(async { locks.acquire(NAME).await }, polls).await;
-            let done = granted.is_some() || polls == 8;
+            let done = granted.is_some() || polls == 16;
             drop((granted, holder));
             until_unused(&store).await;
             drop(
@@ -55,14 +55,14 @@ async fn cancelled_at_backend_poll(k: usize, contended: bool) -> bool {
     };
     let reached = Arc::new(AtomicBool::new(false));
     let hook = reached.clone();
-    let locks = locker(CountingPolls::new(store.clone(), move |poll| {
+    let locks = locker(CountingPolls::new(SlowReply(store.clone()), move |poll| {
         if poll == k {
             hook.store(true, Ordering::SeqCst);
         }
     }));
     let mut acquire = Box::pin(async { locks.acquire(NAME).await });
     let mut granted: Option<Guard> = None;
-    for _ in 0..8 {
+    for _ in 0..16 {
         if reached.load(Ordering::SeqCst) {
             break;
         }
@@ -141,7 +141,7 @@ async fn a_loss_before_the_grant_is_an_error() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_thousand_random_drops() {
     let store = Memory::new();
-    let locks = locker(store.clone());
+    let locks = locker(SlowReply(store.clone()));
     let tasks = (0..3_000_u64).map(|i| {
         let locks = locks.clone();
         tokio::spawn(async move {

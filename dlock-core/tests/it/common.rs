@@ -129,3 +129,76 @@ impl<B: DistributedLock> DistributedLock for CountingPolls<B> {
         self.inner.close().await
     }
 }
+
+/// A store whose answers come some polls after it has acted: what any server on a network is.
+#[derive(Debug)]
+pub(crate) struct SlowReply(pub(crate) Memory);
+
+#[async_trait]
+impl DistributedLock for SlowReply {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let lease = self.0.acquire(request).await;
+        for _ in 0..3 {
+            tokio::task::yield_now().await;
+        }
+        lease
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        tokio::task::yield_now().await;
+        self.0.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
+}
+
+/// Calls a hook at each renewal.
+pub(crate) struct OnRenew<F>(pub(crate) Memory, pub(crate) F);
+
+impl<F> std::fmt::Debug for OnRenew<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnRenew")
+    }
+}
+
+#[async_trait]
+impl<F: Fn(&Lease) + Send + Sync + 'static> DistributedLock for OnRenew<F> {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.0.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        (self.1)(lease);
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.0.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
+}

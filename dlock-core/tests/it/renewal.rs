@@ -1,7 +1,13 @@
 //! K2, K3, K8 on a paused clock: renewals, deadlines, suspended machines.
 
-use crate::common::{NAME, millis, paused, secs, settle, until_unused};
-use dlock_core::{ErrorKind, Fault, LostCause, Operation};
+use std::sync::{Arc, Mutex};
+
+use dlock_core::{
+    AcquireRequest, Capabilities, Clock, DistributedLock, ErrorKind, Fault, Guard, Holder, Lease,
+    LockName, Locker, LostCause, Memory, Operation, Renewed, Result, Token, async_trait,
+};
+
+use crate::common::{NAME, OnRenew, millis, paused, secs, settle, until_unused};
 
 #[tokio::test(start_paused = true)]
 async fn a_held_lock_is_renewed_for_as_long_as_it_is_held() {
@@ -137,6 +143,136 @@ async fn jeopardy_is_told_before_the_deadline_and_only_then() {
     let left = guard.remaining();
     assert!(left <= secs(2) && left >= millis(1_998), "{left:?}");
     assert!(guard.is_held() && clock.now().since(start) > secs(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn jeopardy_after_a_suspend_is_told_within_a_second() {
+    let (clock, _store, locks) = paused();
+    let guard = locks
+        .acquire(NAME)
+        .ttl(secs(60))
+        .no_renewal()
+        .await
+        .expect("free");
+    let jeopardy = tokio::spawn(guard.expires_within(secs(30)));
+    settle().await;
+    clock.jump(secs(40));
+    tokio::time::timeout(millis(1_001), jeopardy)
+        .await
+        .expect("in a second")
+        .expect("no panic");
+    assert!(guard.is_held());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_hangs_for_ever_does_not_stop_the_next_one() {
+    let (_, store, locks) = paused();
+    let guard = locks.acquire(NAME).await.expect("free");
+    store.inject_once(Operation::Renew, Fault::Stall);
+    tokio::time::sleep(secs(60)).await;
+    assert!(guard.is_held());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_finds_another_holder() {
+    let (_, store, locks) = paused();
+    let first = locks.acquire(NAME).await.expect("free");
+    store.expire(NAME);
+    let second = locks.acquire(NAME).await.expect("free");
+    assert_eq!(first.lost().await, LostCause::Taken);
+    assert!(second.is_held() && second.token() > first.token());
+}
+
+/// A store that answers two seconds after it was asked, and counts from the question.
+#[derive(Debug)]
+struct Slow(Memory);
+
+#[async_trait]
+impl DistributedLock for Slow {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let sent = request.start();
+        tokio::time::sleep(secs(2)).await;
+        let token = Token::new(1).expect("not zero");
+        Ok(request.granted(sent, request.ttl, token, ()))
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        let sent = lease.start();
+        tokio::time::sleep(secs(2)).await;
+        Ok(lease.renewed(sent, lease.ttl))
+    }
+
+    async fn release(&self, _: &Lease) -> Result<()> {
+        Ok(())
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_counts_from_the_request() {
+    let clock = Clock::pausable();
+    let slow = Slow(Memory::with_clock(clock.clone()));
+    let locks = Locker::builder(Arc::new(slow))
+        .ttl(secs(10))
+        .clock(clock)
+        .build();
+    let locks = locks.expect("locker");
+    let guard = locks.acquire(NAME).await.expect("free");
+    assert_eq!(guard.remaining(), millis(7_898));
+    guard.renew().await.expect("held");
+    assert_eq!(guard.remaining(), millis(7_898));
+    let error = locks
+        .acquire(NAME)
+        .ttl(secs(2))
+        .await
+        .expect_err("it was over on arrival");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn locks_that_are_taken_together_are_not_renewed_together() {
+    let clock = Clock::pausable();
+    let store = Memory::with_clock(clock.clone());
+    let seconds = Arc::new(Mutex::new([0_u32; 60]));
+    let (start, counts) = (clock.now(), seconds.clone());
+    let backend = OnRenew(store, move |lease: &Lease| {
+        let second = usize::try_from(lease.start().moment().since(start).as_secs());
+        if let Some(count) = counts
+            .lock()
+            .expect("counts")
+            .get_mut(second.expect("small"))
+        {
+            *count += 1;
+        }
+    });
+    let locks = Locker::builder(Arc::new(backend))
+        .clock(clock)
+        .build()
+        .expect("locker");
+    let mut guards = Vec::new();
+    for i in 0..2_000 {
+        guards.push(locks.acquire(format!("seat/{i}")).await.expect("free"));
+    }
+    tokio::time::sleep(secs(60)).await;
+    let seconds = seconds.lock().expect("counts");
+    let (sum, peak) = (
+        seconds.iter().sum::<u32>(),
+        *seconds.iter().max().expect("60 seconds"),
+    );
+    // The mean is a sixtieth of the sum.
+    assert!(peak * 60 * 2 <= sum * 5, "{seconds:?}");
+    assert!(guards.iter().all(Guard::is_held));
 }
 
 #[tokio::test(start_paused = true)]

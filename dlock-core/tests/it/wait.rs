@@ -74,6 +74,24 @@ async fn a_zero_wait_and_try_ask_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_try_asks_the_store_though_others_wait_in_the_gate() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let hook = asked.clone();
+    let locks = locker(CountingPolls::new(Memory::new(), move |_| {
+        hook.fetch_add(1, Ordering::SeqCst);
+    }));
+    let _holder = locks.acquire(NAME).await.expect("free");
+    let _waiters = [(); 2].map(|()| {
+        let locks = locks.clone();
+        tokio::spawn(async move { locks.acquire(NAME).wait_forever().await.map(drop) })
+    });
+    settle().await;
+    let before = asked.load(Ordering::SeqCst);
+    assert!(locks.try_acquire(NAME).await.expect("asked").is_none());
+    assert_eq!(asked.load(Ordering::SeqCst), before + 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hundred_are_served_in_order_and_one_is_on_the_wire() {
     let store = Memory::new();
     let on_wire = Arc::new(AtomicUsize::new(0));
