@@ -61,7 +61,8 @@ impl Config {
     }
 
     /// The configuration in the text of a TOML file: `url = "…"`, and beside it any key that the
-    /// URL may have, as a string, an integer or a boolean. A key is either in the URL or in the file.
+    /// URL may have, as a string, an integer or a boolean. A key is either in the URL or in the
+    /// file.
     ///
     /// # Errors
     ///

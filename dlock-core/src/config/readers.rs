@@ -28,8 +28,8 @@ impl Settings {
     }
 
     /// The prefix of all names in the store, the common key `prefix`; for backends whose stores
-    /// have one name space. At most [`Settings::PREFIX_BYTES_MAX`] bytes without control characters;
-    /// may be empty, where a backend has another default.
+    /// have one name space. At most [`Settings::PREFIX_BYTES_MAX`] bytes; may be empty, for
+    /// backends that have another default.
     ///
     /// # Errors
     ///

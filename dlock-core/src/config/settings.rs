@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 /// The settings of one backend, to be taken out one by one: the parts of the URL and its keys.
 ///
 /// Whatever nobody took is an error in the end, so that a mistyped `ttl` never means the default
-/// and a host that a store has no use for is not silently left out (K11). A taken key is a known key.
+/// and a host that a store has no use for is not silently left out (K11). A taken key is a known
+/// one.
 ///
 /// Each `take_` method fails with `InvalidConfig` when the value is given and not allowed; its
 /// message has the value and what is allowed.

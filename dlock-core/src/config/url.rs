@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// `scheme:path?key=value` for a store without hosts.
 ///
 /// All parts but the scheme may be missing. User, password, path and values are percent-decoded;
-/// `+` is a plus sign. The parser is strict: what it does not understand is an error, never left out.
-/// `Display` and `Debug` mask the password, and so do its errors.
+/// `+` is a plus sign. The parser is strict: what it does not understand is an error, never left
+/// out. `Display` and `Debug` mask the password, and so do its errors.
 ///
 /// ```
 /// use dlock_core::config::BackendUrl;

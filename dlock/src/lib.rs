@@ -1,0 +1,94 @@
+//! One lock API over many stores: the store is one URL.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), dlock::Error> {
+//! let locks = dlock::connect("memory:").await?;
+//!
+//! locks.scope("invoices/2026-08", async |guard| {
+//!     println!("invoicing under token {}", guard.token());
+//!     Ok::<_, dlock::Error>(())
+//! }).await?;
+//!
+//! if let Some(guard) = locks.try_acquire("nightly-report").await? {
+//!     guard.run(async { println!("reporting") }).await?;
+//!     guard.release().await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Stores
+//!
+//! | URL | cargo feature | holds between |
+//! |---|---|---|
+//! | `file:/dir` | `file` (on by default) | processes of one machine |
+//! | `file:` | `file` | processes of one user of one machine |
+//! | `memory:` | | tasks of one locker; each `connect` makes a new store |
+//!
+//! # Settings
+//!
+//! They are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
+//! [`config`]. A key that a store does not know is an error. These are common:
+//!
+//! | key | meaning | default |
+//! |---|---|---|
+//! | `ttl` | how long a lock lives without a renewal, where the store can end it | 30 s |
+//! | `wait` | how long an acquire waits that does not say | 30 s |
+//! | `token_base` | is added to every token: for a move from a store with larger ones | 0 |
+//! | `prefix` | comes before every name in the store; not for `memory:` | empty |
+//!
+//! # Where to go on
+//!
+//! [`Locker`] takes locks, [`Guard`] is a held one. Every waiting function says what dropping its
+//! future costs, and every error has a [`kind`](Error::kind) to decide by. [`Memory`] can be told to
+//! fail, to test your own code. Whoever writes a backend starts from the crate `dlock-core` and adds
+//! it to the [`registry`].
+
+mod schemes;
+
+pub use dlock_core::{
+    Acquire, AcquireAll, AttemptId, Capabilities, Clock, Effect, Error, ErrorKind, ExpiresWithin,
+    Expiry, Fault, Fencing, Guard, GuardSet, Holder, LockName, Locker, LockerBuilder, Lost,
+    LostCause, Memory, Mode, Modes, Moment, Operation, Order, Result, Token, TryAcquire, Waiting,
+    config::{self, Config},
+};
+
+pub use crate::schemes::registry;
+
+/// Opens the store that `config` names: a URL, or a [`Config`] that was found elsewhere.
+///
+/// Must be called inside a tokio runtime, in which the locker then lives.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), dlock::Error> {
+/// let locks = dlock::connect("memory:?ttl=10s").await?;
+/// # let text = "url = 'memory:'";
+///
+/// let config = dlock::Config::from_toml(text)?;    // or ::discover(): DLOCK_URL, dlock.toml, …
+/// let locks = dlock::connect(config).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// `InvalidConfig` for a wrong URL or setting, before any I/O; `Unavailable`, `Denied` and others
+/// when the store cannot be opened.
+///
+/// # Cancel safety
+///
+/// Dropping the future drops what was opened so far.
+pub async fn connect<C>(config: C) -> Result<Locker>
+where
+    C: TryInto<Config>,
+    Error: From<C::Error>,
+{
+    registry().connect(&config.try_into()?).await
+}
+
+/// The examples of the first page, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,0 +1,44 @@
+//! Which schemes there are, and how their settings become a backend.
+
+use std::sync::Arc;
+
+use dlock_core::{
+    DistributedLock, Memory, Result,
+    config::{Opening, Registry, Settings},
+};
+#[cfg(feature = "file")]
+use dlock_file::{FileConfig, FileLock};
+
+/// The stores of [`connect`](crate::connect). Add one of your own with
+/// [`register`](Registry::register), and open it with [`Registry::connect`].
+#[must_use]
+pub fn registry() -> Registry {
+    let registry = Registry::new().register("memory", memory);
+    #[cfg(feature = "file")]
+    let registry = registry.register("file", file);
+    #[cfg(not(feature = "file"))]
+    let registry = registry.declare_missing("file", "file");
+    registry
+}
+
+fn memory(settings: &mut Settings) -> Result<Opening> {
+    let backend = Memory::new();
+    let can = backend.capabilities();
+    settings.check_ttl(can.ttl_min..=can.ttl_max)?;
+    Ok(Box::pin(async { Ok(Arc::new(backend) as _) }))
+}
+
+#[cfg(feature = "file")]
+fn file(settings: &mut Settings) -> Result<Opening> {
+    let config = match settings.take_path() {
+        Some(path) => FileConfig::new(path).map_err(|error| settings.refuse(error))?,
+        None => FileConfig::of_user()?,
+    };
+    let prefix = settings.take_prefix()?.unwrap_or_default();
+    let config = config
+        .with_prefix(&prefix)
+        .map_err(|error| settings.refuse(error))?;
+    Ok(Box::pin(async {
+        Ok(Arc::new(FileLock::open(config)?) as _)
+    }))
+}

@@ -1,0 +1,101 @@
+//! What a user of `connect` meets: good URLs, and clear refusals of bad ones.
+
+#![expect(clippy::expect_used, reason = "a test fails by it")]
+
+use std::{
+    future::Future,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use dlock::{Config, Error, ErrorKind};
+
+async fn refused(url: &str) -> Error {
+    let error = dlock::connect(url).await.expect_err(url);
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
+    error
+}
+
+#[tokio::test]
+async fn a_url_or_a_configuration() {
+    let config = Config::from_toml("url = 'memory:'\nttl = '10s'").expect("config");
+    for locks in [
+        dlock::connect("memory:?ttl=10s").await,
+        dlock::connect("MEMORY:?ttl=10s".to_owned()).await,
+        dlock::connect(config).await,
+    ] {
+        let locks = locks.expect("connect");
+        let guard = locks.acquire("a").await.expect("acquire");
+        assert!(guard.remaining() <= Duration::from_secs(10));
+    }
+}
+
+#[tokio::test]
+async fn wrong_settings() {
+    for (url, message) in [
+        ("", "URL \"\": it is empty"),
+        (
+            "/var/lock",
+            "URL \"/var/lock\": it has no scheme, as in \"redis://host\" or \
+          \"file:/directory\"",
+        ),
+        ("redis://h", "unknown scheme \"redis\"; known: file, memory"),
+        (
+            "flie:/x",
+            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory",
+        ),
+        (
+            "memory:x",
+            "cannot connect (memory): the URL has a path, which this store has no use for",
+        ),
+        (
+            "memory://h",
+            "cannot connect (memory): the URL has a host, which this store has no use for",
+        ),
+        (
+            "memory:?prefix=a",
+            "cannot connect (memory): unknown key \"prefix\"; known keys: token_base, ttl, wait",
+        ),
+        (
+            "memory:?tll=1s",
+            "cannot connect (memory): unknown key \"tll\" (did you mean \"ttl\"?); known keys: \
+             token_base, ttl, wait",
+        ),
+        (
+            "memory:?ttl=1s&ttl=2s",
+            "URL \"memory:?ttl=1s&ttl=2s\": key \"ttl\" is given twice",
+        ),
+        (
+            "memory:?ttl=5",
+            "cannot connect (memory): ttl=5: a time needs a unit, as in 5s or 5ms",
+        ),
+        (
+            "memory:?ttl=0s",
+            "cannot connect (memory): ttl=0s: allowed are 10ms to 30days",
+        ),
+    ] {
+        assert_eq!(refused(url).await.to_string(), message);
+    }
+}
+
+#[test]
+fn outside_a_runtime() {
+    let connect = pin!(dlock::connect("memory:"));
+    let Poll::Ready(result) = connect.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("nothing to wait for");
+    };
+    let error = result.expect_err("no runtime");
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    assert_eq!(
+        error.to_string(),
+        "cannot connect (memory): a locker is made inside a tokio runtime"
+    );
+}
+
+#[cfg(not(feature = "file"))]
+#[tokio::test]
+async fn a_store_that_was_left_out_names_its_feature() {
+    let message = "file: is not built in; turn on the cargo feature \"file\" of dlock";
+    assert_eq!(refused("file:/var/lock/app").await.to_string(), message);
+}
