@@ -3,6 +3,9 @@
 //! Prints each figure beside its bound, and fails when one is over it. All bounds are ratios of one
 //! run, counts or bytes: this machine's speed is not judged.
 
+#![expect(clippy::print_stdout, reason = "it is what a benchmark is for")]
+#![expect(clippy::expect_used, reason = "a benchmark that cannot run has failed")]
+
 mod cycle;
 mod held;
 mod renewals;

@@ -122,6 +122,10 @@ impl Store {
         let token = Token::new(*last_token).ok_or(Taken {
             free_at: Moment::FOREVER,
         })?;
+        if lock.held.is_empty() {
+            // Most locks have one holder for all their life; a vector would make room for four.
+            lock.held.reserve_exact(1);
+        }
         lock.held.push(Held {
             attempt: request.attempt.clone(),
             client,
