@@ -7,7 +7,6 @@ use std::{process::Stdio, time::Duration};
 
 use dlock_core::{Clock, Error, ErrorKind, Locker, Moment, Result};
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncReadExt;
 
 use crate::{Summary, measure::Durations};
 
@@ -17,8 +16,9 @@ const HOLD: Duration = Duration::from_millis(4);
 /// How long it then stays away.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What is said of a store that one process alone can reach.
-pub const NEEDS_PROCESSES: &str = "no hand-over: other processes cannot reach this store";
+/// What is said where there is no hand-over to measure.
+pub(crate) const NONE: &str =
+    "no hand-over: there was none, or other processes cannot reach this store";
 
 /// One hold, in nanoseconds on the machine's boot-time clock.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -29,8 +29,10 @@ struct Turn {
 }
 
 /// Takes turns with the process that `worker` starts, for `run_for`; `None` for a store in this
-/// process's memory. The worker must call [`worker`] with the URL and the name that it is given as
-/// its last two arguments, and the milliseconds before them.
+/// process's memory.
+///
+/// `worker` is a command that connects to the same store and calls [`worker`](fn@worker) with its
+/// last two arguments: the milliseconds to run for and the name of the lock.
 ///
 /// # Errors
 ///
@@ -42,7 +44,6 @@ struct Turn {
 pub async fn measure(
     locks: &Locker,
     worker: std::process::Command,
-    url: &str,
     run_for: Duration,
 ) -> Result<Option<Summary>> {
     if locks.capabilities().backend == "memory" {
@@ -50,32 +51,25 @@ pub async fn measure(
     }
     let name = format!("dlock-bench/hand-over/{}", std::process::id());
     let mut command = tokio::process::Command::from(worker);
-    command
-        .arg(run_for.as_millis().to_string())
-        .arg(url)
-        .arg(&name);
+    command.arg(run_for.as_millis().to_string()).arg(&name);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
-    let failed =
-        |error| Error::new(ErrorKind::Internal, "the second process failed").with_source(error);
-    let mut child = command.spawn().map_err(failed)?;
-    let ours = take_turns(locks, &name, run_for).await;
-    let mut theirs = String::new();
-    if let Some(stdout) = child.stdout.as_mut() {
-        stdout.read_to_string(&mut theirs).await.map_err(failed)?;
-    }
-    child.wait().await.map_err(failed)?;
-    let theirs: Vec<Turn> = serde_json::from_str(&theirs).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the second process failed").with_source(error)
-    })?;
+    let child = command
+        .spawn()
+        .map_err(|error| failed("cannot start", error))?;
+    let (ours, theirs) = tokio::join!(take_turns(locks, &name, run_for), child.wait_with_output());
+    let theirs = theirs.map_err(|error| failed("cannot read", error))?;
     let mut turns = ours?;
+    let theirs: Vec<Turn> = serde_json::from_slice(&theirs.stdout)
+        .map_err(|error| failed("cannot understand", error))?;
     turns.extend(theirs);
     Ok(sum_up(turns, run_for))
 }
 
-/// The second process: takes turns on `name` and prints them.
+/// What the second process does: takes turns on `name` and gives them as one line of JSON, to be
+/// printed.
 ///
 /// # Errors
 ///
@@ -84,12 +78,13 @@ pub async fn measure(
 /// # Cancel safety
 ///
 /// Dropping the future releases what is held in the background.
-pub async fn worker(url: &str, name: &str, run_for: Duration) -> Result<String> {
-    let locks = dlock::connect(url).await?;
-    let turns = take_turns(&locks, name, run_for).await?;
-    let defect =
-        |error| Error::new(ErrorKind::Internal, "cannot print the turns").with_source(error);
-    serde_json::to_string(&turns).map_err(defect)
+pub async fn worker(locks: &Locker, name: &str, run_for: Duration) -> Result<String> {
+    let turns = take_turns(locks, name, run_for).await?;
+    serde_json::to_string(&turns).map_err(|error| failed("cannot print", error))
+}
+
+fn failed(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::Internal, format!("{what} the second process")).with_source(error)
 }
 
 async fn take_turns(locks: &Locker, name: &str, run_for: Duration) -> Result<Vec<Turn>> {

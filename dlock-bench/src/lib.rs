@@ -12,6 +12,9 @@ mod report;
 
 use std::time::Duration;
 
+use dlock::config::Config;
+use dlock_core::Result;
+
 pub use crate::{
     measure::Summary,
     report::{Report, Row},
@@ -51,9 +54,10 @@ impl Plan {
     }
 }
 
-/// Measures the store at `url`; calls `step` with the name of each workload before it runs.
+/// Measures the store that `config` names; calls `step` with the name of each workload before it
+/// runs.
 ///
-/// `worker` starts the second process of the hand-over: see [`hand_over::worker`].
+/// `worker` is the second process of the hand-over: see [`hand_over::measure`].
 ///
 /// # Errors
 ///
@@ -63,32 +67,29 @@ impl Plan {
 ///
 /// Dropping the future releases what is held in the background and ends the worker.
 pub async fn run(
-    url: &str,
+    config: &Config,
     plan: &Plan,
-    worker: impl Fn() -> std::process::Command,
-    mut step: impl FnMut(&str),
-) -> dlock_core::Result<Report> {
-    let locks = dlock::connect(url).await?;
+    worker: std::process::Command,
+    mut step: impl FnMut(String),
+) -> Result<Report> {
+    let locks = dlock::connect(config.clone()).await?;
     let mut rows = Vec::new();
     for &tasks in &plan.tasks {
-        step(&format!("cycle, {tasks} at a time"));
+        step(format!("cycle, {tasks} at a time"));
         rows.push(Row::new(
             "cycle",
             tasks,
             cycle::measure(&locks, tasks, plan.run_for).await?,
         ));
     }
-    step("hand-over between two processes");
-    let hand_over = hand_over::measure(&locks, worker(), url, plan.run_for).await?;
-    let note = hand_over
-        .is_none()
-        .then(|| hand_over::NEEDS_PROCESSES.to_owned());
+    step("hand-over between two processes".to_owned());
+    let hand_over = hand_over::measure(&locks, worker, plan.run_for).await?;
+    let note = hand_over.is_none().then(|| hand_over::NONE.to_owned());
     rows.extend(hand_over.map(|summary| Row::new("hand-over", 2, summary)));
-    let backend = locks.capabilities().backend;
     locks.shutdown(SHUTDOWN_MAX).await?;
     Ok(Report::new(
-        dlock::config::BackendUrl::parse(url)?.to_string(),
-        backend,
+        config.to_string(),
+        locks.capabilities().backend,
         rows,
         note,
     ))

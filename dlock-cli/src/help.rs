@@ -1,0 +1,67 @@
+//! The texts below the options in `--help`.
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  dlock run nightly-report --try -- ./report.sh     skip it if another one is running
+  dlock run deploy --wait 10m -- make deploy        wait for up to ten minutes
+  dlock run counter -- sh -c 'echo $DLOCK_TOKEN'    a number that grows with each run
+  dlock inspect deploy                              who holds it?
+
+A URL may hold a password, and arguments are visible to all users of a machine: then use DLOCK_URL
+or a file.";
+
+pub(crate) const RUN: &str = "\
+Environment of the command:
+  DLOCK_NAME   the name of the lock
+  DLOCK_TOKEN  the fencing token, a number that grows with each grant: let the resource remember
+               the largest one and refuse smaller ones
+
+Exit codes: the command's own, 128 + n if signal n ended it, and dlock's:
+  64   wrong usage or configuration
+  69   the store could not be asked
+  70   a defect, or the system refused something
+  75   the lock was not acquired in time
+  76   the lock was lost, or about to be, before the command ended, whatever code that gave
+  126  the command cannot be executed
+  127  the command is not found
+  128 + n  signal n came while dlock waited for the lock
+
+Signals are passed on to the command. If stdin is not a terminal, the command has a process group of
+its own and they go to all of it; else the command shares the terminal with dlock as usual, and
+Ctrl-Z stops both (a lock with a ttl is then lost).
+
+The lock is released when the command itself ends, not what it left in the background. If dlock is
+killed (SIGKILL), the system kills the command, unless it is set-user-ID such as sudo; its own
+children may go on. A stopped dlock (SIGSTOP) can neither renew the lock nor end the command. Where
+that matters, check the token.";
+
+pub(crate) const INSPECT: &str = "\
+Exit codes:
+  0   it is held
+  1   it is free
+  64  wrong usage or configuration
+  69  the store could not be asked
+
+The answer is old when it arrives: decide nothing by it, use `dlock run --try` instead.
+
+JSON: name, held, and if held, holder with host, pid, note, token, attempt, mode, since,
+remaining_ms; what is unknown is null. The token is a string, as it may exceed what a JavaScript
+number can hold.";
+
+pub(crate) const BENCH: &str = "\
+Examples:
+  dlock bench                                   the configured store
+  dlock bench file:/var/lock/app file:/mnt/ssd  two stores, one after the other
+
+Workloads:
+  cycle      an acquire and release of a lock that nobody else wants, by 1 task and by 64
+  hand-over  from the release in one process to the grant in another one that waits
+
+Compare the figures of one run only: a busy machine makes all of them worse. The names that it
+locks begin with dlock-bench, and nothing is left held.";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  dlock completions bash > ~/.local/share/bash-completion/completions/dlock
+  dlock completions zsh > ~/.zfunc/_dlock
+  dlock completions fish > ~/.config/fish/completions/dlock.fish";

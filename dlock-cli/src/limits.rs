@@ -1,0 +1,96 @@
+//! When a command is told that its lock is about to end.
+
+use std::time::Duration;
+
+use crate::{duration, exit::Failure};
+
+/// How long before the deadline the command is told to end, and then made to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// TERM is sent when renewals fail and less than this is left.
+    pub(crate) grace: Duration,
+    /// KILL is sent when less than this is left: time for the system to end the command before
+    /// somebody else enters.
+    pub(crate) kill: Duration,
+}
+
+impl Limits {
+    /// The longest default grace: what most programs need to end is seconds, however long the ttl.
+    const GRACE_DEFAULT_MAX: Duration = Duration::from_secs(10);
+
+    /// KILL comes this long before the deadline, if the ttl allows it.
+    const KILL_MAX: Duration = Duration::from_millis(100);
+
+    /// A sixth of the ttl: by then several renewals in a row have failed.
+    const DEFAULT_PARTS: u32 = 6;
+
+    /// A lock is renewed when two thirds of its ttl are left; a grace of one third or more would cut
+    /// off the tries that follow a failed one.
+    const GRACE_PARTS_MIN: u32 = 3;
+
+    /// The limits for `ttl`, with the `grace` that the user asked for, if any.
+    pub(crate) fn new(ttl: Duration, grace: Option<Duration>) -> Result<Self, Failure> {
+        let sixth = ttl / Self::DEFAULT_PARTS;
+        let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));
+        if grace >= ttl / Self::GRACE_PARTS_MIN && !grace.is_zero() {
+            return Err(Failure::usage(format!(
+                "--grace {} is too long: it must be less than a third of the ttl, which is {}",
+                duration::show(grace),
+                duration::show(ttl),
+            )));
+        }
+        Ok(Self {
+            grace,
+            kill: sixth.min(Self::KILL_MAX),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn secs(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_default_grace_is_a_sixth_of_the_ttl_but_at_most_ten_seconds() {
+        let limits = Limits::new(secs(30), None).expect("limits");
+        assert_eq!(
+            limits,
+            Limits {
+                grace: secs(5),
+                kill: Duration::from_millis(100)
+            }
+        );
+        assert_eq!(
+            Limits::new(secs(600), None).expect("limits").grace,
+            secs(10)
+        );
+    }
+
+    #[test]
+    fn a_short_ttl_has_short_limits() {
+        let limits = Limits::new(Duration::from_millis(120), None).expect("limits");
+        let sixth = Duration::from_millis(20);
+        assert_eq!(
+            limits,
+            Limits {
+                grace: sixth,
+                kill: sixth
+            }
+        );
+    }
+
+    #[test]
+    fn a_grace_of_a_third_is_refused() {
+        assert!(Limits::new(secs(30), Some(Duration::from_millis(9_999))).is_ok());
+        assert!(Limits::new(secs(30), Some(Duration::ZERO)).is_ok());
+        let failure = Limits::new(secs(30), Some(secs(10))).expect_err("too long");
+        assert_eq!(
+            failure.message,
+            "--grace 10s is too long: it must be less than a third of the ttl, which is 30s"
+        );
+    }
+}

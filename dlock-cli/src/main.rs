@@ -1,0 +1,64 @@
+//! The program `dlock`: runs commands while a lock is held, and says who holds one.
+//!
+//! `main` reads the command line (`args`, `usage`, `help`) and hands over to the module of the
+//! subcommand: `run`, `inspect`, `bench`, `completions`. `exit` has all exit codes.
+
+mod args;
+mod bench;
+mod child;
+mod completions;
+mod connect;
+mod contended;
+mod duration;
+mod exec;
+mod exit;
+mod help;
+mod holder;
+mod inspect;
+mod limits;
+mod name;
+mod output;
+mod run;
+mod runtime;
+mod signals;
+mod supervise;
+mod terminal;
+mod trace;
+mod usage;
+
+use std::{env, ffi::OsString, process::ExitCode};
+
+use clap::Parser as _;
+
+use crate::{
+    args::{Action, Args},
+    exit::{Exit, Failure},
+};
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = env::args_os().collect();
+    let result = perform(&arguments);
+    let exit = result.unwrap_or_else(|failure| {
+        output::say(&failure.message);
+        failure.exit
+    });
+    exit.into()
+}
+
+fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
+    if let Some(failure) = exec::become_command(arguments.get(1..).unwrap_or_default()) {
+        return Err(failure);
+    }
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => return Ok(usage::answer(&error)),
+    };
+    trace::init(args.global.verbose);
+    match &args.action {
+        Action::Run(run) => run::main(&args.global, run),
+        Action::Inspect(inspect) => inspect::main(&args.global, inspect),
+        Action::Bench(bench) => bench::main(&args.global, bench),
+        Action::BenchWorker(worker) => bench::worker(&args.global, worker),
+        Action::Completions { shell } => completions::main(*shell),
+    }
+}
