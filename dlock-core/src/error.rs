@@ -118,6 +118,18 @@ impl Error {
         self
     }
 
+    /// The same error for another of those it happened to; the source is in its message.
+    pub(crate) fn again(&self) -> Self {
+        let inner = &*self.0;
+        let message = inner.source.as_ref().map_or_else(
+            || inner.message.clone(),
+            |source| format!("{}: {source}", inner.message).into(),
+        );
+        let mut error = Self::new(inner.kind, message).with_effect(inner.effect);
+        error.0.cause = inner.cause;
+        error
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

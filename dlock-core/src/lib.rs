@@ -11,6 +11,7 @@
 mod acquire;
 mod atomic;
 mod attempt;
+mod batch;
 mod builder;
 mod capabilities;
 mod cause;
@@ -41,6 +42,7 @@ pub use async_trait::async_trait;
 
 pub use crate::{
     attempt::{Attempt, AttemptId},
+    batch::{Batch, Flight, Landing},
     builder::{Acquire, TryAcquire},
     capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
     cause::LostCause,
