@@ -14,7 +14,6 @@ use crate::{
 
 /// Whether others may hold the lock too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Mode {
     /// Nobody else.
     #[default]
@@ -25,7 +24,6 @@ pub enum Mode {
 
 /// What a backend does when the lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Wait {
     /// It answers `Contended`, after having asked the store once.
     Never,
@@ -36,7 +34,6 @@ pub enum Wait {
 
 /// Who keeps the lock alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Renewal {
     /// The locker, until the guard ends.
     #[default]

@@ -8,6 +8,8 @@ use dlock_core::{
 };
 #[cfg(feature = "file")]
 use dlock_file::{FileConfig, FileLock};
+#[cfg(feature = "redis")]
+use dlock_redis::{RedisConfig, RedisLock};
 
 /// The stores of [`connect`](crate::connect). Add one of your own with
 /// [`register`](Registry::register), and open it with [`Registry::connect`].
@@ -18,6 +20,14 @@ pub fn registry() -> Registry {
     let registry = registry.register("file", file);
     #[cfg(not(feature = "file"))]
     let registry = registry.declare_missing("file", "file");
+    #[cfg(feature = "redis")]
+    let registry = registry
+        .register("redis", |settings| redis(settings, false))
+        .register("rediss", |settings| redis(settings, true));
+    #[cfg(not(feature = "redis"))]
+    let registry = registry
+        .declare_missing("redis", "redis")
+        .declare_missing("rediss", "redis");
     registry
 }
 
@@ -40,5 +50,13 @@ fn file(settings: &mut Settings) -> Result<Opening> {
         .map_err(|error| settings.refuse(error))?;
     Ok(Box::pin(async {
         Ok(Arc::new(FileLock::open(config)?) as _)
+    }))
+}
+
+#[cfg(feature = "redis")]
+fn redis(settings: &mut Settings, tls: bool) -> Result<Opening> {
+    let config = RedisConfig::from_settings(settings, tls)?;
+    Ok(Box::pin(async {
+        Ok(Arc::new(RedisLock::connect(config).await?) as _)
     }))
 }

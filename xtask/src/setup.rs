@@ -1,5 +1,8 @@
 //! `cargo xtask setup`: what the tests and checks need on this machine.
 
+mod apt;
+mod servers;
+
 use crate::{
     command::Tool,
     failure::{Failure, Result},
@@ -11,20 +14,35 @@ struct Requirement {
     name: &'static str,
     /// Whether it is there and works.
     is_there: fn() -> bool,
-    /// How to get it.
-    get: fn() -> Tool,
+    /// Gets it.
+    get: fn() -> Result<()>,
 }
 
 const REQUIREMENTS: &[Requirement] = &[
     Requirement {
         name: "rustfmt",
         is_there: || Tool::cargo("fmt --version").succeeds(),
-        get: || Tool::new("rustup").args(["component", "add", "rustfmt"]),
+        get: || component("rustfmt"),
     },
     Requirement {
         name: "clippy",
         is_there: || Tool::cargo("clippy --version").succeeds(),
-        get: || Tool::new("rustup").args(["component", "add", "clippy"]),
+        get: || component("clippy"),
+    },
+    Requirement {
+        name: "setpriv, which ends the servers of a killed test",
+        is_there: || Tool::new("setpriv").args(["--version"]).succeeds(),
+        get: || apt::install("util-linux", None),
+    },
+    Requirement {
+        name: "redis-server",
+        is_there: || Tool::new("redis-server").args(["--version"]).succeeds(),
+        get: || apt::install("redis-server", Some("redis-server")),
+    },
+    Requirement {
+        name: "the set of the newest servers",
+        is_there: servers::are_there,
+        get: servers::unpack,
     },
 ];
 
@@ -39,22 +57,22 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
+fn component(name: &str) -> Result<()> {
+    Tool::new("rustup").args(["component", "add", name]).run()
+}
+
 impl Requirement {
     fn meet(&self) -> Result<()> {
         if (self.is_there)() {
             return Ok(());
         }
         let Self { name, .. } = self;
-        let get = (self.get)();
-        let by_hand = get.by_hand();
-        say(&format!("{name} is missing: {by_hand}"));
-        get.run()
+        say(&format!("missing {name}: getting it"));
+        (self.get)()
             .map_err(|failure| Failure::new(format!("{name} is missing, and: {failure}")))?;
         if (self.is_there)() {
             return Ok(());
         }
-        Err(Failure::new(format!(
-            "{name} is still missing after: {by_hand}"
-        )))
+        Err(Failure::new(format!("{name} is still missing")))
     }
 }

@@ -1,0 +1,95 @@
+//! Where a server's program is.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// The set of the newest servers: `cargo xtask setup` has the same path.
+const SET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/servers/sid");
+
+/// How to get what is missing.
+const HINT: &str = "cargo xtask setup gets it";
+
+/// A program that is there.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The program's name, or a loader and what it is to load.
+    words: Vec<OsString>,
+}
+
+impl Program {
+    /// The machine's own program `name`.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be run, in a line.
+    pub fn of_the_system(name: &str) -> Result<Self, String> {
+        // Servers are for administrators: their directory is often not in a user's PATH.
+        let path = env::var_os("PATH").unwrap_or_default();
+        let directories = env::split_paths(&path).chain(["/usr/sbin".into()]);
+        let mut found = directories.map(|directory| directory.join(name));
+        match found.find(|program| program.is_file()) {
+            Some(program) => Ok(Self {
+                words: vec![program.into()],
+            }),
+            None => Err(format!("{name} is not installed; {HINT}")),
+        }
+    }
+
+    /// The program at `path` in the set of the newest servers, such as `usr/bin/etcd`.
+    ///
+    /// It is run with its own loader and libraries, which are newer than the machine's.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be run, in a line.
+    pub fn of_the_set(path: &str) -> Result<Self, String> {
+        let (libraries, loader) = match env::consts::ARCH {
+            "x86_64" => ("usr/lib/x86_64-linux-gnu", "ld-linux-x86-64.so.2"),
+            "aarch64" => ("usr/lib/aarch64-linux-gnu", "ld-linux-aarch64.so.1"),
+            other => return Err(format!("the set of the newest servers has none for {other}")),
+        };
+        let set = Path::new(SET);
+        // A server starts in its own directory, so the path must not depend on ours.
+        let absolute = |part: PathBuf| {
+            part.canonicalize()
+                .map(|_| part)
+                .map_err(|_| format!("{path} of the newest servers is not there; {HINT}"))
+        };
+        let program = absolute(set.join(path))?;
+        let libraries = set.join(libraries);
+        let loader = absolute(libraries.join(loader))?;
+        Ok(Self {
+            words: vec![
+                loader.into(),
+                "--library-path".into(),
+                libraries.into(),
+                program.into(),
+            ],
+        })
+    }
+
+    /// The words of its command line, without arguments.
+    pub(crate) fn words(&self) -> &[OsString] {
+        &self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_says_how_to_get_it() {
+        for missing in [
+            Program::of_the_system("no-such-server"),
+            Program::of_the_set("usr/bin/no-such-server"),
+        ] {
+            let why = missing.unwrap_err();
+            assert!(why.contains("no-such-server"), "{why}");
+            assert!(why.contains("cargo xtask setup"), "{why}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! From a target to its trials.
+
+use std::{sync::Arc, time::Duration};
+
+use libtest_mimic::{Failed, Trial};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
+
+use crate::{
+    cases::{self, Case, Profile},
+    outcome::Outcome,
+    rig::Rig,
+    target::Target,
+};
+
+/// No case takes longer; one that does hangs.
+const CASE_MAX: Duration = Duration::from_secs(180);
+
+/// Threads of a case's runtime, unless it wants one: enough for two tasks to run at the same time.
+const WORKER_THREADS: usize = 2;
+
+/// The cases that apply to `target`, as trials named `target::clause::case`.
+///
+/// Each trial has a runtime, clients, lock names and, where the target has such, a place in the
+/// store of its own, so all of them can run at once. When a case is done, everything that it opened
+/// is shut down, and what is then left in the store or the runtime is a failure (K12).
+#[must_use]
+pub fn suite(target: Arc<dyn Target>) -> Vec<Trial> {
+    let profile = Profile::of(&*target);
+    let mut trials = Vec::new();
+    for (clause, case) in cases::all() {
+        if (case.needs)(&profile) {
+            let name = format!("{}::{clause}::{}", target.name(), case.name);
+            let target = target.clone();
+            trials.push(Trial::test(name, move || run(case, target)));
+        }
+    }
+    trials
+}
+
+fn run(case: Case, target: Arc<dyn Target>) -> Outcome {
+    let runtime = runtime(&case)?;
+    let outcome = runtime.block_on(async {
+        let whole = async {
+            let rig = Rig::new(target).await?;
+            (case.run)(&rig).await?;
+            rig.finish().await
+        };
+        let late = |_| Failed::from(format!("it hangs: not done after {CASE_MAX:?}"));
+        timeout(CASE_MAX, whole).await.map_err(late)?
+    });
+    // Not by dropping it: a case that failed may have left a thread that is stuck.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn runtime(case: &Case) -> Result<Runtime, Failed> {
+    let mut builder = if case.one_thread {
+        Builder::new_current_thread()
+    } else {
+        Builder::new_multi_thread()
+    };
+    Ok(builder
+        .worker_threads(WORKER_THREADS)
+        .enable_all()
+        .build()?)
+}

@@ -1,0 +1,77 @@
+//! A worker's end of the pipes to its parent.
+
+use std::{
+    io::{self, BufRead, Write},
+    process,
+    sync::Arc,
+    thread,
+};
+
+use async_trait::async_trait;
+use tokio::sync::{Mutex, Notify, mpsc};
+
+use super::{Order, Report};
+use crate::{outcome::Outcome, workload::Workplace};
+
+/// Answers that may be waiting: a worker has one access under way.
+const ANSWERS_MAX: usize = 1;
+
+/// The orders as they come in.
+pub(super) struct Pipe {
+    answers: Mutex<mpsc::Receiver<Option<u64>>>,
+    release: Arc<Notify>,
+}
+
+impl Pipe {
+    /// Starts a thread that reads orders and ends the process when its parent is gone.
+    pub(super) fn open() -> Self {
+        let (sender, answers) = mpsc::channel(ANSWERS_MAX);
+        let release = Arc::new(Notify::new());
+        let told = release.clone();
+        thread::spawn(move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                match serde_json::from_str(&line) {
+                    Ok(Order::Answer(value)) => drop(sender.blocking_send(value)),
+                    Ok(Order::Release) => told.notify_one(),
+                    Err(error) => complain(&format!("no order: {error}")),
+                }
+            }
+            process::exit(1);
+        });
+        Self {
+            answers: Mutex::new(answers),
+            release,
+        }
+    }
+
+    /// Waits for the order to release.
+    pub(super) async fn told_to_release(&self) {
+        self.release.notified().await;
+    }
+}
+
+#[async_trait]
+impl Workplace for Pipe {
+    async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>> {
+        let mut answers = self.answers.lock().await;
+        say(&Report::Access {
+            name: name.to_owned(),
+            token,
+            wrote,
+        });
+        Ok(answers.recv().await.ok_or("the parent is gone")?)
+    }
+}
+
+/// Writes a report in one piece; without a parent to read it there is nothing to go on for.
+pub(super) fn say(report: &Report) {
+    let line = serde_json::to_string(report).unwrap_or_default();
+    if writeln!(io::stdout().lock(), "{line}").is_err() {
+        process::exit(1);
+    }
+}
+
+/// Writes to the standard error, which the parent shares.
+pub(super) fn complain(message: &str) {
+    let _ = writeln!(io::stderr(), "worker {}: {message}", process::id());
+}

@@ -1,0 +1,110 @@
+//! What workers do.
+
+use std::{pin::pin, time::Duration};
+
+use dlock_core::{LockName, Locker};
+use serde::{Deserialize, Serialize};
+
+use super::{churn::churn, pipe::Pipe};
+use crate::{
+    outcome::Outcome,
+    recorder::Recorder,
+    target::Target,
+    workload::{Contest, increment},
+};
+
+/// A holder works this often.
+const WORK_EVERY: Duration = Duration::from_millis(5);
+
+/// A task of a worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Task {
+    /// Takes part in a contest for `name`.
+    Contend {
+        name: String,
+        rounds: u32,
+        shared_every: Option<u32>,
+        ttl: Duration,
+    },
+    /// Makes many clients, one after the other, and looks at what is left of them in the process.
+    Churn { name: String },
+    /// Takes `name` and works on its register until it is told to release it, or it is lost.
+    Hold { name: String, ttl: Duration },
+}
+
+impl Task {
+    /// Does the task as a client of `address`.
+    pub(super) async fn run(
+        &self,
+        target: &dyn Target,
+        address: &str,
+        recorder: &Recorder,
+        pipe: &Pipe,
+    ) -> Outcome {
+        let connect = async || -> Outcome<Locker> {
+            Ok(Locker::builder(target.connect(address).await?).build()?)
+        };
+        let locker = match self {
+            Self::Churn { name } => return churn(target, address, &LockName::new(name)?).await,
+            Self::Contend {
+                name,
+                rounds,
+                shared_every,
+                ttl,
+            } => {
+                let (rounds, shared_every, ttl) = (*rounds, *shared_every, *ttl);
+                let (contest, locker) = (
+                    Contest {
+                        rounds,
+                        shared_every,
+                        ttl,
+                    },
+                    connect().await?,
+                );
+                contest
+                    .run(&locker, &LockName::new(name)?, recorder, pipe)
+                    .await?;
+                locker
+            }
+            Self::Hold { name, ttl } => {
+                let locker = connect().await?;
+                hold(&locker, &LockName::new(name)?, *ttl, recorder, pipe).await?;
+                locker
+            }
+        };
+        Ok(locker.shutdown(target.slack()).await?)
+    }
+}
+
+/// A holder that is stopped between its look at the guard and its write will write too late: what
+/// the register's tokens are for.
+async fn hold(
+    locker: &Locker,
+    name: &LockName,
+    ttl: Duration,
+    recorder: &Recorder,
+    pipe: &Pipe,
+) -> Outcome {
+    let held = recorder
+        .acquire(name, false, locker.acquire(name).ttl(ttl).wait_forever())
+        .await?;
+    let mut lost = pin!(held.guard().lost());
+    loop {
+        tokio::select! {
+            biased;
+            () = pipe.told_to_release() => break,
+            _ = &mut lost => break,
+            () = tokio::time::sleep(WORK_EVERY) => {
+                if !held.report() {
+                    break;
+                }
+                increment(&held, pipe).await?;
+            }
+        }
+    }
+    if held.report() {
+        held.release().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! The file backend with real files and real processes.
+
+#![expect(clippy::expect_used, reason = "all of it is a test, helpers included")]
+
+mod directories;
+mod endings;
+mod jobs;
+mod locking;
+mod losses;
+mod processes;
+mod support;
+mod worker;
+
+/// What the worker processes run; nothing in the test run itself.
+#[test]
+fn worker() {
+    if let Some((job, directory)) = worker::job() {
+        jobs::run(&job, &directory);
+    }
+}

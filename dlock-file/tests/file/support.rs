@@ -1,0 +1,42 @@
+//! What the tests of this backend share.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use dlock_core::{DistributedLock, Locker};
+use dlock_file::{FileConfig, FileLock};
+use tempfile::TempDir;
+
+/// Far more than anything here takes; only a hang reaches it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) fn directory() -> TempDir {
+    tempfile::Builder::new()
+        .prefix("dlock-file-")
+        .tempdir()
+        .expect("temporary directory")
+}
+
+pub(crate) fn open(directory: &Path) -> FileLock {
+    FileLock::open(FileConfig::new(directory).expect("config")).expect("open")
+}
+
+/// A locker of its own backend, as another process would have it.
+pub(crate) fn locker(directory: &Path) -> Locker {
+    locker_of(Arc::new(open(directory)))
+}
+
+pub(crate) fn locker_of(backend: Arc<dyn DistributedLock>) -> Locker {
+    Locker::builder(backend).build().expect("locker")
+}
+
+/// Ends within [`PATIENCE`], or fails the test.
+pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, what)
+        .await
+        .expect("this takes too long")
+}
+
+/// Gives a waiter the time to be past its back-off, so that only an event can wake it early.
+pub(crate) async fn past_back_off() {
+    tokio::time::sleep(Duration::from_millis(120)).await;
+}

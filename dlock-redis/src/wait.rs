@@ -1,0 +1,103 @@
+//! Waiting for a lock that is taken.
+
+use std::time::Duration;
+
+use dlock_core::{AcquireRequest, Effect, Error, ErrorKind, Lease, Result};
+
+use crate::{
+    RedisLock,
+    layout::Keys,
+    take::{self, Taken},
+    wake::Listener,
+};
+
+/// A holder that is no client of dlock publishes nothing: it is looked at this often.
+const FOREIGN_LOOK: Duration = Duration::from_secs(1);
+
+/// A server that cannot be asked is tried again after this,
+const RETRY_MIN: Duration = Duration::from_millis(50);
+
+/// which doubles up to this.
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// The server's clock has milliseconds: a key ends at the end of its last one.
+const EXPIRY_SLACK: Duration = Duration::from_millis(1);
+
+/// Waits until the lock is granted or the attempt is cancelled; then undone within
+/// [`take::UNDO_MAX`].
+pub(crate) async fn wait(lock: &RedisLock, request: &AcquireRequest, keys: &Keys) -> Result<Lease> {
+    let mut listener = lock.wakes.listener(&keys.channel);
+    let mut unknown = false;
+    let result = until_granted(lock, request, keys, &mut listener, &mut unknown).await;
+    listener.leave().await;
+    if result.is_err() && unknown {
+        take::undo(&lock.session, request, keys).await;
+    }
+    result
+}
+
+/// `unknown` says whether the last try may have been granted though nobody heard so.
+async fn until_granted(
+    lock: &RedisLock,
+    request: &AcquireRequest,
+    keys: &Keys,
+    listener: &mut Listener<'_>,
+    unknown: &mut bool,
+) -> Result<Lease> {
+    let mut pause = RETRY_MIN;
+    loop {
+        if request.attempt.is_cancelled() {
+            return Err(Error::contended());
+        }
+        let failed = match take::once(&lock.session, request, keys).await {
+            Ok(Ok(lease)) => return Ok(lease),
+            Ok(Err(taken)) => {
+                *unknown = false;
+                request.attempt.taken();
+                if listener.is_subscribed() {
+                    pause = RETRY_MIN;
+                    sleep(request, listener, look_after(taken)).await;
+                    continue;
+                }
+                // What was released before the subscription was published to nobody: try again.
+                listener.subscribe().await.err()
+            }
+            Err(error) => {
+                *unknown |= error.effect() == Effect::Unknown;
+                Some(error)
+            }
+        };
+        let Some(error) = failed else { continue };
+        if error.kind() != ErrorKind::Unavailable || lock.session.is_closed() {
+            return Err(error);
+        }
+        tracing::debug!(%error, "waiting goes on");
+        request.attempt.unreachable();
+        sleep(request, listener, Some(pause)).await;
+        pause = (pause * 2).min(RETRY_MAX);
+    }
+}
+
+/// When to look again though nobody calls.
+fn look_after(taken: Taken) -> Option<Duration> {
+    let end = taken.left.map(|left| left + EXPIRY_SLACK);
+    if taken.ours {
+        end
+    } else {
+        Some(end.map_or(FOREIGN_LOOK, |end| end.min(FOREIGN_LOOK)))
+    }
+}
+
+async fn sleep(request: &AcquireRequest, listener: &Listener<'_>, after: Option<Duration>) {
+    let timer = async {
+        match after {
+            Some(after) => tokio::time::sleep(after).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = listener.woken() => {}
+        () = timer => {}
+        () = request.attempt.cancelled() => {}
+    }
+}

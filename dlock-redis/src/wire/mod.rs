@@ -1,0 +1,51 @@
+//! The scripts that run in the server, and how they are called.
+
+use std::sync::LazyLock;
+
+use dlock_core::{Effect, Error, ErrorKind};
+use redis::{Cmd, Script};
+
+/// A script and its hash, by which the server knows it after the first call.
+pub(crate) struct Text {
+    text: &'static str,
+    hash: String,
+}
+
+impl Text {
+    fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            hash: Script::new(text).get_hash().to_owned(),
+        }
+    }
+
+    /// `EVALSHA`, or with `in_full` `EVAL`, which also teaches the server the script.
+    pub(crate) fn call(&self, in_full: bool, keys: &[&str], args: &[&str]) -> Cmd {
+        let mut command = if in_full {
+            redis::cmd("EVAL")
+        } else {
+            redis::cmd("EVALSHA")
+        };
+        command.arg(if in_full { self.text } else { &self.hash });
+        command.arg(keys.len()).arg(keys).arg(args);
+        command
+    }
+}
+
+/// Takes a lock.
+pub(crate) static ACQUIRE: LazyLock<Text> =
+    LazyLock::new(|| Text::new(include_str!("acquire.lua")));
+
+/// Moves the end of locks.
+pub(crate) static RENEW: LazyLock<Text> = LazyLock::new(|| Text::new(include_str!("renew.lua")));
+
+/// Frees a lock.
+pub(crate) static RELEASE: LazyLock<Text> =
+    LazyLock::new(|| Text::new(include_str!("release.lua")));
+
+/// The server answered something that its script cannot answer.
+pub(crate) fn nonsense(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::new(ErrorKind::Internal, "the server's answer makes no sense")
+        .with_effect(Effect::Unknown)
+        .with_source(what)
+}

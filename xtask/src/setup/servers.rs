@@ -1,0 +1,79 @@
+//! The newest versions of the servers: programs and libraries of Debian's development branch,
+//! unpacked beside the build. Nothing of the machine's own system changes.
+//!
+//! The tests run them with their own loader and libraries (`conformance_tests::servers`).
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::apt;
+use crate::{
+    command::Tool,
+    failure::{Failure, Result},
+    metadata::Metadata,
+};
+
+const BRANCH: &str = "sid";
+const PACKAGES: &str = "mysql-server-core,etcd-server,redis-server,valkey-server";
+
+/// What the packages bring; a set from before one was added is made anew.
+const PROGRAMS: &[&str] = &[
+    "usr/bin/etcd",
+    "usr/bin/redis-server",
+    "usr/bin/valkey-server",
+    "usr/sbin/mysqld",
+];
+
+/// Whether the set is whole.
+pub(super) fn are_there() -> bool {
+    set().is_ok_and(|set| {
+        let mut programs = PROGRAMS.iter();
+        programs.all(|program| set.join(program).exists())
+    })
+}
+
+/// Unpacks the set; about 270 MB of disk without MySQL, 40 seconds on a fast network.
+///
+/// # Errors
+///
+/// Without root or apt: what to do by hand. Else at the first command that fails.
+pub(super) fn unpack() -> Result<()> {
+    apt::by_root("cargo xtask setup")?;
+    if !Tool::new("debootstrap").args(["--version"]).succeeds() {
+        apt::install("debootstrap", None)?;
+    }
+    let set = set()?;
+    // Only a whole set gets the name that the tests look for.
+    let partial = set.with_extension("partial");
+    remove(&partial)?;
+    let packages = format!("--include={PACKAGES}");
+    Tool::new("debootstrap")
+        .args(["--variant=minbase", &packages, BRANCH])
+        .args([partial.as_os_str()])
+        .args([apt::mirror()?])
+        .run()?;
+    remove(&set)?;
+    fs::rename(&partial, &set)
+        .map_err(|error| Failure::new(format!("cannot rename {}: {error}", partial.display())))
+}
+
+/// Where it is; the tests have the same path.
+fn set() -> Result<PathBuf> {
+    let root = Metadata::read()?.workspace_root;
+    Ok(root.join("target/servers").join(BRANCH))
+}
+
+/// An unpack that was interrupted may have left the machine's /proc and /sys mounted inside.
+fn remove(set: &Path) -> Result<()> {
+    for mounted in ["proc", "sys"] {
+        let _ = Tool::new("umount").args([set.join(mounted)]).succeeds();
+    }
+    fs::create_dir_all(set.parent().unwrap_or(set))
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", set.display())))?;
+    Tool::new("rm")
+        .args(["--recursive", "--force", "--one-file-system", "--"])
+        .args([set])
+        .run()
+}
