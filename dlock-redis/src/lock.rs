@@ -1,11 +1,16 @@
 //! The trait, on one Redis server.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Batch, Capabilities, DistributedLock, Error, Expiry, Fencing, Holder, Lease,
-    LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
+    AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, Expiry, Fencing,
+    Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
 };
 
 use crate::{
@@ -24,12 +29,28 @@ pub struct RedisLock {
     pub(crate) session: Arc<Session>,
     pub(crate) wakes: Wakes,
     renewals: Batch<Renewal, Found>,
+    /// What `close` has to release.
+    held: Mutex<HashMap<AttemptId, LockName>>,
 }
 
 impl RedisLock {
     /// A dead holder's key ends by itself, and its waiter sleeps until just then: this is what the
     /// server's expiry and the waiter's timer may be late.
     const TAKEOVER_MAX: Duration = Duration::from_millis(500);
+
+    /// What it can do, known without a connection.
+    pub const CAPABILITIES: Capabilities = Capabilities {
+        backend: "redis",
+        modes: Modes::Exclusive,
+        fencing: Fencing::Growing,
+        order: Order::Unordered,
+        waiting: Waiting::Notified,
+        expiry: Expiry::Lease,
+        ttl_min: RedisConfig::TTL_MIN,
+        ttl_max: RedisConfig::TTL_MAX,
+        held_max: None,
+        takeover_max: Self::TAKEOVER_MAX,
+    };
 
     /// Connects, and looks whether the server may grant locks.
     ///
@@ -67,29 +88,20 @@ impl RedisLock {
 #[async_trait]
 impl DistributedLock for RedisLock {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            backend: "redis",
-            modes: Modes::Exclusive,
-            fencing: Fencing::Growing,
-            order: Order::Unordered,
-            waiting: Waiting::Notified,
-            expiry: Expiry::Lease,
-            ttl_min: RedisConfig::TTL_MIN,
-            ttl_max: RedisConfig::TTL_MAX,
-            held_max: None,
-            takeover_max: Self::TAKEOVER_MAX,
-        }
+        Self::CAPABILITIES
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let keys = self.keys(&request.name);
-        match request.wait {
+        let lease = match request.wait {
             Wait::Never => match take::surely(&self.session, request, &keys).await? {
-                Ok(lease) => Ok(lease),
-                Err(Taken { .. }) => Err(Error::contended()),
+                Ok(lease) => lease,
+                Err(Taken { .. }) => return Err(Error::contended()),
             },
-            Wait::UntilCancelled => wait::wait(self, request, &keys).await,
-        }
+            Wait::UntilCancelled => wait::wait(self, request, &keys).await?,
+        };
+        self.held().insert(lease.id(), request.name.clone());
+        Ok(lease)
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
@@ -108,7 +120,9 @@ impl DistributedLock for RedisLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        take::release(&self.session, &self.keys(&lease.name), lease.id()).await
+        take::release(&self.session, &self.keys(&lease.name), lease.id()).await?;
+        self.held().remove(&lease.id());
+        Ok(())
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
@@ -126,9 +140,13 @@ impl DistributedLock for RedisLock {
     }
 
     async fn close(&self) -> Result<()> {
+        if self.session.is_closed() {
+            return Ok(());
+        }
+        let released = self.release_all().await;
         self.session.close();
         self.wakes.close().await;
-        Ok(())
+        released
     }
 }
 
