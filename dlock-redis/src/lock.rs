@@ -77,7 +77,21 @@ impl RedisLock {
             session,
             wakes,
             renewals,
+            held: Mutex::default(),
         })
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, LockName>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn release_all(&self) -> Result<()> {
+        let held = std::mem::take(&mut *self.held());
+        let mut result = Ok(());
+        for (id, name) in held {
+            result = result.and(take::release(&self.session, &self.keys(&name), id).await);
+        }
+        result
     }
 
     pub(crate) fn keys(&self, name: &LockName) -> Keys {
