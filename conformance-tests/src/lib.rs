@@ -42,8 +42,10 @@
 pub mod check;
 pub mod history;
 pub mod interpose;
+pub mod proxy;
 pub mod recorder;
 pub mod register;
+pub mod servers;
 
 mod cases;
 mod crew;

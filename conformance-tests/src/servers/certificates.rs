@@ -3,32 +3,34 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use tempfile::TempDir;
 
 /// The names of a loopback server.
 const SERVER_NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 
 /// An authority of its own, a server's certificate for `localhost` and 127.0.0.1, and a client's: PEM
-/// files in one directory.
+/// files, which are there as long as a clone of this is.
 #[derive(Clone, Debug)]
 pub struct Certificates {
-    directory: PathBuf,
+    directory: Arc<TempDir>,
 }
 
 impl Certificates {
-    /// Makes them, with new keys, in `directory`.
+    /// Makes them, with new keys.
     ///
     /// # Errors
     ///
     /// When a file cannot be written.
-    pub fn make(directory: &Path) -> io::Result<Self> {
+    pub fn make() -> io::Result<Self> {
         let made = Self {
-            directory: directory.to_owned(),
+            directory: Arc::new(TempDir::new()?),
         };
         made.write().map_err(io::Error::other)?;
         Ok(made)
@@ -37,31 +39,35 @@ impl Certificates {
     /// The authority's certificate.
     #[must_use]
     pub fn ca(&self) -> PathBuf {
-        self.directory.join("ca.crt")
+        self.file("ca.crt")
     }
 
     /// The server's certificate.
     #[must_use]
     pub fn server(&self) -> PathBuf {
-        self.directory.join("server.crt")
+        self.file("server.crt")
     }
 
     /// The server's key.
     #[must_use]
     pub fn server_key(&self) -> PathBuf {
-        self.directory.join("server.key")
+        self.file("server.key")
     }
 
     /// The client's certificate.
     #[must_use]
     pub fn client(&self) -> PathBuf {
-        self.directory.join("client.crt")
+        self.file("client.crt")
     }
 
     /// The client's key.
     #[must_use]
     pub fn client_key(&self) -> PathBuf {
-        self.directory.join("client.key")
+        self.file("client.key")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
     }
 
     fn write(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
