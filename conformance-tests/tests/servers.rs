@@ -1,1 +1,217 @@
-fn main(){}
+//! The real servers: each kind starts, outlives what it should, and ends with its test.
+//!
+//! A binary without the standard harness: it reports a server that is missing as ignored, and runs
+//! itself again as a test that is killed.
+
+use std::{
+    env, fs,
+    future::Future,
+    io::{self, BufRead as _, BufReader, Write as _},
+    process::{Command, ExitCode, Stdio},
+    time::Duration,
+};
+
+use conformance_tests::servers::{
+    Program,
+    redis::{Cluster, Flavour, Login, Node, Options, Persistence, Replicated, Reply, Tls},
+};
+use libtest_mimic::{Arguments, Failed, Trial};
+use tokio::{runtime::Builder, time::timeout};
+
+type Outcome = Result<(), Failed>;
+
+/// Set for the process that is killed: the name of its server.
+const OWNER_ENV: &str = "DLOCK_TEST_SERVER_OWNER";
+
+/// Servers that must be there: `all`, or names separated by commas.
+const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
+
+/// What must happen happens within this; costs time only where something is wrong.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A Cluster is six servers, and the machine may have two processors.
+const THREADS: usize = 3;
+
+fn main() -> ExitCode {
+    if let Ok(name) = env::var(OWNER_ENV) {
+        own_until_killed(&name);
+    }
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
+    let trials = Flavour::ALL.into_iter().flat_map(trials).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trials(flavour: Flavour) -> Vec<Trial> {
+    let found = flavour.find();
+    let required = env::var(REQUIRE_ENV).unwrap_or_default();
+    let mut required = required.split(',').map(str::trim);
+    let required = required.any(|word| word == "all" || word == flavour.name());
+    if let Err(why) = &found {
+        let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
+    }
+    macro_rules! trials {
+        ($($case:ident),* $(,)?) => {
+            vec![$({
+                let found = found.clone();
+                Trial::test(format!("{}::{}", flavour.name(), stringify!($case)), move || {
+                    run($case(found?))
+                })
+                .with_ignored_flag(!required && flavour.find().is_err())
+            }),*]
+        };
+    }
+    let mut trials = trials![
+        what_is_not_kept_is_gone_after_a_restart,
+        an_aof_outlives_a_crash,
+        a_snapshot_outlives_an_orderly_end,
+        a_stopped_server_does_nothing_until_it_goes_on,
+        a_password_is_needed,
+        a_user_is_needed,
+        tls_replaces_the_plain_port,
+        a_wrong_line_is_a_failure_with_the_log,
+        a_loading_server_is_not_ready,
+        sentinels_replace_a_primary,
+        sentinels_work_with_passwords_and_tls,
+        a_cluster_replaces_a_master,
+        a_cluster_works_with_passwords_and_tls,
+    ];
+    let killed = move || dies_with_its_owner(flavour);
+    let name = format!("{}::a_server_dies_with_its_owner", flavour.name());
+    trials.push(Trial::test(name, killed).with_ignored_flag(!required && found.is_err()));
+    trials
+}
+
+fn run(case: impl Future<Output = Outcome>) -> Outcome {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let outcome = runtime.block_on(case);
+    assert_eq!(runtime.metrics().num_alive_tasks(), 0, "tasks are left");
+    outcome
+}
+
+async fn set(node: &Node, value: &str) -> io::Result<()> {
+    node.ask(&["SET", "key", value]).await.map(drop)
+}
+
+async fn value(node: &Node) -> io::Result<Reply> {
+    node.ask(&["GET", "key"]).await
+}
+
+fn kept(value: &str) -> Reply {
+    Reply::Text(value.to_owned())
+}
+
+async fn what_is_not_kept_is_gone_after_a_restart(program: Program) -> Outcome {
+    let mut node = Node::start(&program, &Options::default()).await?;
+    let address = node.address();
+    assert_eq!(node.ask(&["PING"]).await?, kept("PONG"));
+    assert_eq!(node.info("tcp_port").await?, address.port().to_string());
+    set(&node, "1").await?;
+    node.restart().await?;
+    assert_eq!((value(&node).await?, node.address()), (Reply::Nil, address));
+    node.kill()?;
+    node.kill()?;
+    assert!(node.ask(&["PING"]).await.is_err());
+    node.resume().await?;
+    assert!(node.resume().await.is_err(), "it runs already");
+    let directory = node.process().directory().to_owned();
+    drop(node);
+    assert!(!directory.exists());
+    Ok(())
+}
+
+async fn an_aof_outlives_a_crash(program: Program) -> Outcome {
+    for persistence in [Persistence::AofAlways, Persistence::AofEverySecond] {
+        let options = Options {
+            persistence,
+            ..Options::default()
+        };
+        let mut node = Node::start(&program, &options).await?;
+        set(&node, "1").await?;
+        assert_eq!(node.info("aof_enabled").await?, "1");
+        // A killed process loses nothing that it has written; only a machine that fails does.
+        node.restart().await?;
+        assert_eq!(value(&node).await?, kept("1"), "{persistence:?}");
+    }
+    Ok(())
+}
+
+async fn a_snapshot_outlives_an_orderly_end(program: Program) -> Outcome {
+    let options = Options {
+        persistence: Persistence::Rdb,
+        ..Options::default()
+    };
+    let mut node = Node::start(&program, &options).await?;
+    set(&node, "1").await?;
+    node.terminate().await?;
+    node.resume().await?;
+    assert_eq!(value(&node).await?, kept("1"));
+    Ok(())
+}
+
+async fn a_stopped_server_does_nothing_until_it_goes_on(program: Program) -> Outcome {
+    let mut node = Node::start(&program, &Options::default()).await?;
+    node.stop()?;
+    let asked = timeout(Duration::from_millis(300), node.ask(&["PING"])).await;
+    assert!(asked.is_err(), "{asked:?}");
+    node.cont()?;
+    assert_eq!(node.ask(&["PING"]).await?, kept("PONG"));
+    // A stopped one can be killed too.
+    node.stop()?;
+    node.restart().await?;
+    node.stop()?;
+    Ok(())
+}
+
+/// What a client without a password is told on the port that clients use.
+async fn refusal(node: &Node) -> io::Result<String> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut stream = tokio::net::TcpStream::connect(node.address()).await?;
+    stream.write_all(b"PING\r\n").await?;
+    let mut answer = [0; 256];
+    let length = timeout(SOON, stream.read(&mut answer)).await??;
+    Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
+}
+
+async fn a_password_is_needed(program: Program) -> Outcome {
+    let password = r#"a "b" \c #d"#;
+    let options = Options {
+        login: Login::Password(password.to_owned()),
+        ..Options::default()
+    };
+    assert!(!format!("{options:?}").contains("#d"));
+    let node = Node::start(&program, &options).await?;
+    assert_eq!(node.ask(&["PING"]).await?, kept("PONG"));
+    assert!(refusal(&node).await?.starts_with("-NOAUTH"));
+    Ok(())
+}
+
+async fn a_user_is_needed(program: Program) -> Outcome {
+    let options = Options {
+        login: Login::User("dlock".to_owned(), "secret".to_owned()),
+        lines: vec!["user other on >p ~x:* +get".to_owned()],
+        ..Options::default()
+    };
+    let node = Node::start(&program, &options).await?;
+    assert_eq!(node.ask(&["ACL", "WHOAMI"]).await?, kept("dlock"));
+    assert_eq!(node.ask(&["ACL", "LIST"]).await?.array()?.len(), 3);
+    assert!(refusal(&node).await?.starts_with("-NOAUTH"));
+    Ok(())
+}
+
+async fn tls_replaces_the_plain_port(program: Program) -> Outcome {
+    for tls in [Tls::On, Tls::Mutual] {
+        let options = Options {
+            tls,
+            ..Options::default()
+        };
+        let node = Node::start(&program, &options).await?;
+        assert!(!refusal(&node).await.is_ok_and(|said| said == "+PONG\r\n"));
+        let files = node.certificates().ok_or("no certificates")?;
+        let with_certificate = openssl(&node, &["-cert", "-key"], files)?;
+        assert!(with_certificate.contains("+PONG"), "{with_certificate}");
+        let without = openssl(&node, &[], files)?;
+        assert_eq!(without.contains("+PONG"), tls == Tls::On, "{without}");
+    }
+    Ok(())
+}

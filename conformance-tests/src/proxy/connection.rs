@@ -133,7 +133,8 @@ impl Connection {
 
     async fn carry_until_end(&self, client: &mut TcpStream, server: &mut TcpStream) -> End {
         // Small writes go out at once, as the peers wrote them.
-        let _ = client.set_nodelay(true).and(server.set_nodelay(true));
+        let _ = client.set_nodelay(true);
+        let _ = server.set_nodelay(true);
         let (from_client, to_client) = client.split();
         let (from_server, to_server) = server.split();
         let both = async {
@@ -159,7 +160,8 @@ impl Connection {
                 let _ = server.shutdown().await;
             }
             End::Reset => {
-                let _ = client.set_zero_linger().and(server.set_zero_linger());
+                let _ = client.set_zero_linger();
+                let _ = server.set_zero_linger();
             }
             End::Server => {
                 drop(server);

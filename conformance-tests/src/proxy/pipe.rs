@@ -81,8 +81,11 @@ impl Pipe {
         to: impl AsyncWrite + Unpin,
     ) -> Result<(), Stop> {
         let (queue, queued) = channel(CHUNKS_MAX);
-        let (passed, ()) = tokio::join!(self.pass(queued, to), self.take(from, queue));
-        passed
+        let take = async {
+            self.take(from, queue).await;
+            Ok(())
+        };
+        tokio::try_join!(self.pass(queued, to), take).map(|_| ())
     }
 
     /// Takes what arrives, and passes nothing on.
@@ -108,8 +111,8 @@ impl Pipe {
             };
             let is_last = !matches!(what, What::Bytes(_));
             let arrived = self.clock.now();
-            let queued = queue.send(Chunk { arrived, what }).await;
             add(&self.seen, read.unwrap_or(0));
+            let queued = queue.send(Chunk { arrived, what }).await;
             if is_last || queued.is_err() {
                 return;
             }

@@ -90,7 +90,9 @@ impl Certificates {
 fn named(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error> {
     let hosts = hosts.iter().copied().map(str::to_owned);
     let mut certificate = CertificateParams::new(hosts.collect::<Vec<_>>())?;
-    certificate.distinguished_name.push(DnType::CommonName, name);
+    certificate
+        .distinguished_name
+        .push(DnType::CommonName, name);
     Ok(certificate)
 }
 

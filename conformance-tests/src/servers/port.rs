@@ -51,7 +51,9 @@ impl Port {
                 });
             }
         }
-        Err(io::Error::other(format!("no free port in {TRIES_MAX} tries")))
+        Err(io::Error::other(format!(
+            "no free port in {TRIES_MAX} tries"
+        )))
     }
 
     /// Its number.
@@ -89,7 +91,10 @@ mod tests {
         assert_eq!(numbers.len(), ports.len());
         for port in &ports {
             let file = env::temp_dir()
-                .join(format!("dlock-test-ports-{}", rustix::process::getuid().as_raw()))
+                .join(format!(
+                    "dlock-test-ports-{}",
+                    rustix::process::getuid().as_raw()
+                ))
                 .join(port.number().to_string());
             assert!(File::open(file).unwrap().try_lock().is_err());
         }

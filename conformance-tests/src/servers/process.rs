@@ -82,7 +82,9 @@ impl Process {
         };
         ready.map_err(|error| {
             let (directory, log) = (self.directory().display(), self.log_tail());
-            io::Error::other(format!("the server in {directory}: {error}; its log:\n{log}"))
+            io::Error::other(format!(
+                "the server in {directory}: {error}; its log:\n{log}"
+            ))
         })
     }
 

@@ -49,7 +49,11 @@ impl Program {
         let (libraries, loader) = match env::consts::ARCH {
             "x86_64" => ("usr/lib/x86_64-linux-gnu", "ld-linux-x86-64.so.2"),
             "aarch64" => ("usr/lib/aarch64-linux-gnu", "ld-linux-aarch64.so.1"),
-            other => return Err(format!("the set of the newest servers has none for {other}")),
+            other => {
+                return Err(format!(
+                    "the set of the newest servers has none for {other}"
+                ));
+            }
         };
         let set = Path::new(SET);
         // A server starts in its own directory, so the path must not depend on ours.

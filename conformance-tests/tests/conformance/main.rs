@@ -2,12 +2,19 @@
 
 mod file;
 mod memory;
+mod redis;
 
 use std::{process::ExitCode, sync::Arc};
 
+use conformance_tests::{Target, servers::redis::Flavour};
+
 fn main() -> dlock_core::Result<ExitCode> {
-    Ok(conformance_tests::main(vec![
+    let mut targets: Vec<Arc<dyn Target>> = vec![
         Arc::new(memory::MemoryTarget::default()),
         Arc::new(file::FileTarget::new()?),
-    ]))
+    ];
+    for flavour in Flavour::ALL {
+        targets.push(Arc::new(redis::RedisTarget::new(flavour)));
+    }
+    Ok(conformance_tests::main(targets))
 }

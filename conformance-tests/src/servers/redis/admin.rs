@@ -30,7 +30,9 @@ impl Admin {
         let login = self.login.command();
         let commands: Vec<_> = login.iter().map(Vec::as_slice).chain([words]).collect();
         match timeout(ANSWER_MAX, self.exchange(&commands)).await?? {
-            Reply::Error(refusal) => Err(io::Error::other(format!("{}: {refusal}", words.join(" ")))),
+            Reply::Error(refusal) => {
+                Err(io::Error::other(format!("{}: {refusal}", words.join(" "))))
+            }
             reply => Ok(reply),
         }
     }

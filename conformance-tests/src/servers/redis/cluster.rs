@@ -43,10 +43,7 @@ impl Cluster {
             nodes.push(group.data(&lines(&bus, options)).await?);
             buses.push(bus);
         }
-        let cluster = Self {
-            nodes,
-            buses: buses,
-        };
+        let cluster = Self { nodes, buses };
         cluster.meet().await?;
         cluster.until_met().await?;
         cluster.replicate().await?;
@@ -91,7 +88,8 @@ impl Cluster {
             if index < MASTERS {
                 let first = (SLOTS * index / MASTERS).to_string();
                 let last = (SLOTS * (index + 1) / MASTERS - 1).to_string();
-                node.ask(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]).await?;
+                node.ask(&["CLUSTER", "ADDSLOTSRANGE", &first, &last])
+                    .await?;
             }
         }
         for (node, bus) in self.nodes.iter().zip(&self.buses).skip(1) {

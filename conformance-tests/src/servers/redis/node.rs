@@ -190,7 +190,9 @@ impl<'a> Group<'a> {
         let directory = TempDir::new()?;
         let port = Port::reserve()?;
         let socket = directory.path().join("admin");
-        let network = self.options.network(port.number(), self.certificates.as_ref());
+        let network = self
+            .options
+            .network(port.number(), self.certificates.as_ref());
         let places = [
             format!("dir {}", quoted_path(directory.path())),
             format!("unixsocket {}", quoted_path(&socket)),

@@ -112,7 +112,11 @@ impl Options {
                 format!("masterauth {}", quoted(password)),
             ]),
             Login::User(name, password) => lines.extend([
-                format!("user {} on {} ~* &* +@all", quoted(name), quoted(&format!(">{password}"))),
+                format!(
+                    "user {} on {} ~* &* +@all",
+                    quoted(name),
+                    quoted(&format!(">{password}"))
+                ),
                 "user default off".to_owned(),
                 format!("masteruser {}", quoted(name)),
                 format!("masterauth {}", quoted(password)),

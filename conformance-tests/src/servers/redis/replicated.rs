@@ -2,11 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use super::{
-    Login, Node, Options, Reply,
-    node::Group,
-    options::quoted,
-};
+use super::{Login, Node, Options, Reply, node::Group, options::quoted};
 use crate::servers::{Program, until::until};
 
 /// How the Sentinels call the primary.
@@ -192,9 +188,13 @@ fn watch(port: u16, login: &Login) -> Vec<String> {
 fn expect(reply: &[Reply], field: &str, value: &str) -> io::Result<()> {
     let text = |text: &str| Reply::Text(text.to_owned());
     let mut pairs = reply.chunks_exact(2);
-    let found = pairs.find(|pair| pair[0] == text(field)).map(|pair| &pair[1]);
+    let found = pairs
+        .find(|pair| pair[0] == text(field))
+        .map(|pair| &pair[1]);
     if found == Some(&text(value)) {
         return Ok(());
     }
-    Err(io::Error::other(format!("{field} is {found:?}, not {value}")))
+    Err(io::Error::other(format!(
+        "{field} is {found:?}, not {value}"
+    )))
 }
