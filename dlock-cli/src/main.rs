@@ -26,7 +26,7 @@ mod terminal;
 mod trace;
 mod usage;
 
-use std::{env, ffi::OsString, process::ExitCode};
+use std::{env, ffi::OsString, panic, process::ExitCode};
 
 use clap::Parser as _;
 
@@ -37,7 +37,12 @@ use crate::{
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().collect();
-    let result = perform(&arguments);
+    // Drivers may panic where the system refuses something, as tokio does without descriptors.
+    panic::set_hook(Box::new(|panic| {
+        output::say(&format!("a defect, or the system refused something: {panic}"));
+    }));
+    let result = panic::catch_unwind(|| perform(&arguments))
+        .unwrap_or_else(|_| Ok(Exit::INTERNAL));
     let exit = result.unwrap_or_else(|failure| {
         output::say(&failure.message);
         failure.exit

@@ -37,7 +37,7 @@ pub(crate) fn main(global: &Global, args: &Run) -> Result<Exit, Failure> {
     let ttl = args.ttl.unwrap_or_else(|| target.ttl());
     let limits = Limits::new(ttl, args.grace)?;
     let session = async {
-        let terminal = Terminal::of_stdin();
+        let terminal = Terminal::of_process();
         let signals = Signals::catch(terminal).map_err(|error| {
             Failure::new(
                 Exit::INTERNAL,
@@ -106,7 +106,12 @@ impl Session<'_> {
         };
         match result? {
             Outcome::Signalled(signal) => Ok(Exit::by_signal(signal)),
-            Outcome::Ended(ended) if lost || ended.lost => Ok(Exit::LOST),
+            Outcome::Ended(ended) if lost || ended.lost => {
+                if !ended.told {
+                    say(&format!("lost {:?} before the command had ended", self.name));
+                }
+                Ok(Exit::LOST)
+            }
             Outcome::Ended(ended) => Ok(Exit::of_command(ended.status)),
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     /// Whether it ran, or may have been cut short, because its lock was lost or about to be.
     pub(crate) lost: bool,
+    /// Whether the user was told so.
+    pub(crate) told: bool,
 }
 
 /// What the command was told so far. It only goes forward: a renewal that succeeds after TERM was
@@ -77,7 +79,11 @@ pub(crate) async fn supervise(
         // What it left in the background must not work on without the lock.
         command.send(Signal::KILL);
     }
-    Ok(Ended { status, lost })
+    Ok(Ended {
+        status,
+        lost,
+        told: told > Told::Nothing,
+    })
 }
 
 /// Asks the command to end; a stopped one is continued, or it could not hear.
@@ -86,9 +92,16 @@ fn end(command: &impl Process) {
     command.send(Signal::CONT);
 }
 
+/// What asks a command to end.
+const ENDING: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT];
+
 fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
     if signals.passes_on(signal) {
         command.send(signal);
+        if ENDING.contains(&signal) {
+            // A stopped command, such as one that reads a terminal from the background, cannot hear.
+            command.send(Signal::CONT);
+        }
     }
     if signal == Signal::TSTP {
         // The shell that we run in waits for us, not for the command.

@@ -1,6 +1,9 @@
 //! Whether a person sits in front of it.
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    fs::File,
+    io::{self, IsTerminal as _},
+};
 
 /// Whether stdin is a terminal, which decides about process groups and signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +16,21 @@ pub(crate) enum Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn of_stdin() -> Self {
-        if io::stdin().is_terminal() {
+    pub(crate) fn of_process() -> Self {
+        if io::stdin().is_terminal() || is_in_foreground() {
             Self::Present
         } else {
             Self::Absent
         }
     }
+}
+
+/// Whether our process group is the one that may read the terminal. With `… | dlock run …` stdin is a
+/// pipe, but the command may ask the terminal for a password; from a group of its own it would be
+/// stopped for that.
+fn is_in_foreground() -> bool {
+    File::open("/dev/tty")
+        .ok()
+        .and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok())
+        == Some(rustix::process::getpgrp())
 }

@@ -7,6 +7,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use tokio::runtime::Handle;
+
 use crate::{
     attempt::Attempt,
     clock::Moment,
@@ -14,9 +16,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
     gate::{Entry, Pass},
     guard::Guard,
-    hold::Hold,
+    hold::{Hold, contained},
     reaper::Flight,
     request::{AcquireRequest, Wait},
+    state::Phase,
 };
 
 /// Takes the lock as `request` says, waiting until `until` at most.
@@ -25,6 +28,8 @@ pub(crate) async fn acquire(
     request: AcquireRequest,
     until: Moment,
 ) -> Result<Guard> {
+    // A backend that answers without waiting would let a loop of acquires starve the renewals (K13).
+    tokio::task::coop::consume_budget().await;
     if core.closed.is_cancelled() {
         return Err(core.closed_error());
     }
@@ -51,7 +56,7 @@ pub(crate) async fn acquire(
         pass.leave(result.is_ok() || attempt.is_contended());
     }
     drop(waiting);
-    result.map(Guard::new)
+    result
 }
 
 /// When an attempt ends without a grant: its time is over, or the locker's.
@@ -96,7 +101,7 @@ impl End {
 struct InFlight {
     core: Arc<Core>,
     attempt: Attempt,
-    flight: Option<Flight<Result<Arc<Hold>>>>,
+    flight: Option<Flight<Result<Guard>>>,
 }
 
 impl InFlight {
@@ -110,16 +115,34 @@ impl InFlight {
         }
     }
 
-    fn fly(core: Arc<Core>, request: AcquireRequest) -> Flight<Result<Arc<Hold>>> {
+    fn fly(core: Arc<Core>, request: AcquireRequest) -> Flight<Result<Guard>> {
+        let runtime = core.runtime.clone();
+        let airborne = core.flights.launch();
+        let flight = async move {
+            let _airborne = airborne;
+            match contained(core.backend.acquire(&request)).await {
+                // A guard, as nothing else releases it when its caller goes away at this moment.
+                Ok(lease) => Hold::grant(&core, lease).map(Guard::new),
+                Err(error) => Err(match request.attempt.state().phase() {
+                    Phase::Lost(cause) => Error::lost(cause),
+                    _ => error,
+                }),
+            }
+        };
+        if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) {
+            return Box::pin(flight);
+        }
+        // Timers and sockets of another runtime would end with that one.
+        let task = runtime.spawn(flight);
         Box::pin(async move {
-            let lease = core.backend.acquire(&request).await?;
-            Hold::grant(&core, lease)
+            let gone = |_| Error::new(ErrorKind::Unavailable, "the locker's runtime has ended");
+            task.await.map_err(gone)?
         })
     }
 }
 
 impl Future for InFlight {
-    type Output = Result<Arc<Hold>>;
+    type Output = Result<Guard>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(flight) = self.flight.as_mut() else {

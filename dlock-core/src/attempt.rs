@@ -115,10 +115,11 @@ impl Attempt {
     /// Whether nobody wants this attempt any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        match &self.0.owner {
-            _ if self.0.state.phase() == Phase::Cancelled => true,
-            Owner::Locker(_) => false,
-            Owner::Layer { outer, .. } => outer.is_cancelled(),
+        match (self.0.state.phase(), &self.0.owner) {
+            // A loss before the grant ends the attempt too: cancelling it changes nothing any more.
+            (Phase::Cancelled | Phase::Lost(_), _) => true,
+            (_, Owner::Locker(_)) => false,
+            (_, Owner::Layer { outer, .. }) => outer.is_cancelled(),
         }
     }
 
@@ -137,8 +138,11 @@ impl Attempt {
     ///
     /// Never blocks and works off-runtime.
     pub fn lost(&self, cause: LostCause) {
+        // Taken before the change: after it the guard may go, and nobody would release.
+        let hold = self.hold();
         if let Some(before) = self.0.state.lose(cause) {
-            self.tell_lost(matches!(before, Phase::Held(_)), cause);
+            let hold = hold.or_else(|| self.hold());
+            self.tell_lost(hold.filter(|_| matches!(before, Phase::Held(_))), cause);
         }
     }
 
@@ -178,14 +182,18 @@ impl Attempt {
 
     /// Ends the hold as lost if its deadline has passed at `now`.
     pub(crate) fn expire(&self, now: Moment) {
+        if !matches!(self.0.state.phase(), Phase::Held(deadline) if deadline <= now.as_nanos()) {
+            return;
+        }
+        let hold = self.hold();
         if self.0.state.expire(now.as_nanos()) {
-            self.tell_expired();
+            self.tell_lost(hold, LostCause::Expired);
         }
     }
 
     /// Tells the guard that its deadline has passed.
     pub(crate) fn tell_expired(&self) {
-        self.tell_lost(true, LostCause::Expired);
+        self.tell_lost(self.hold(), LostCause::Expired);
     }
 
     /// Makes everything that waits for a change look again: after a change, or after the clock
@@ -223,11 +231,19 @@ impl Attempt {
         }
     }
 
-    fn tell_lost(&self, was_held: bool, cause: LostCause) {
+    /// The hold, if it belongs to a locker and lives.
+    fn hold(&self) -> Option<Arc<Hold>> {
+        match &self.0.owner {
+            Owner::Locker(slot) => slot.get().and_then(Weak::upgrade),
+            Owner::Layer { .. } => None,
+        }
+    }
+
+    fn tell_lost(&self, hold: Option<Arc<Hold>>, cause: LostCause) {
         match &self.0.owner {
             // A loss before the grant makes the acquire fail, which is told to its caller.
-            Owner::Locker(slot) => {
-                if let Some(hold) = slot.get().and_then(Weak::upgrade).filter(|_| was_held) {
+            Owner::Locker(_) => {
+                if let Some(hold) = hold {
                     hold.on_lost(cause);
                 }
             }

@@ -91,14 +91,8 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
         if boarding.len() == self.size_max {
             tokio::spawn(self.clone().fly(std::mem::take(&mut *boarding)));
         } else if boarding.len() == 1 {
-            tokio::spawn(self.clone().fly_after_window());
+            tokio::spawn(Window(Some(self.clone())).fly());
         }
-    }
-
-    async fn fly_after_window(self: Arc<Self>) {
-        tokio::time::sleep(WINDOW).await;
-        let members = std::mem::take(&mut *self.lock());
-        self.fly(members).await;
     }
 
     async fn fly(self: Arc<Self>, mut members: Vec<Member<T, A>>) {
@@ -127,6 +121,29 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Member<T, A>>> {
         self.boarding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The time in which a flight is boarded. If the runtime that it waits in ends first, its members are
+/// given up, or nobody would ever open the next one.
+struct Window<T: Send + 'static, A: Send + 'static>(Option<Arc<Inner<T, A>>>);
+
+impl<T: Send + 'static, A: Send + 'static> Window<T, A> {
+    async fn fly(mut self) {
+        tokio::time::sleep(WINDOW).await;
+        if let Some(inner) = self.0.take() {
+            let members = std::mem::take(&mut *inner.lock());
+            inner.fly(members).await;
+        }
+    }
+}
+
+impl<T: Send + 'static, A: Send + 'static> Drop for Window<T, A> {
+    fn drop(&mut self) {
+        if let Some(inner) = self.0.take() {
+            let given_up = std::mem::take(&mut *inner.lock());
+            drop(given_up);
+        }
     }
 }
 
@@ -190,6 +207,26 @@ mod tests {
         let (first, (joined, (sent, _))) = tokio::join!(batch.join(1), late);
         assert!(first.expect("landed").0 < sent && sent.moment() >= joined);
         assert_eq!(*sizes.lock().expect("sizes"), [1, 1]);
+    }
+
+    #[test]
+    fn a_runtime_that_ends_while_a_flight_is_boarded_does_not_stop_the_next_one() {
+        let runtime = || {
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+        };
+        let clock = Clock::boottime();
+        let batch = Batch::<u32, u32>::new(500, move |items| {
+            let sent = Sent::now(&clock);
+            Box::pin(async move { Ok((sent, items)) })
+        });
+        let first = async { tokio::time::timeout(Duration::from_millis(1), batch.join(1)).await };
+        let first = runtime().expect("runtime").block_on(first);
+        assert!(first.is_err(), "still boarding");
+        let next = async { tokio::time::timeout(Duration::from_secs(10), batch.join(2)).await };
+        let next = runtime().expect("runtime").block_on(next);
+        assert_eq!(next.expect("it leaves").expect("landed").1, 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use crate::{
     acquire::acquire,
     capabilities::Modes,
     clock::Moment,
-    core::Core,
+    core::User,
     error::{Error, ErrorKind, Result},
     guard::Guard,
     name::LockName,
@@ -31,7 +31,7 @@ pub(crate) enum WaitFor {
 /// Everything that can be said about an acquire; `None` is the locker's default.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    pub(crate) core: Arc<Core>,
+    pub(crate) core: User,
     pub(crate) ttl: Option<Duration>,
     pub(crate) wait: Option<WaitFor>,
     pub(crate) mode: Mode,
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: User) -> Self {
         let (mode, renewal) = (Mode::default(), Renewal::default());
         Self {
             core,
@@ -93,7 +93,7 @@ impl Options {
         wait: WaitFor,
         until: Moment,
     ) -> Result<Guard> {
-        let core = self.core.clone();
+        let core = Arc::clone(&self.core);
         let wait = if matches!(wait, WaitFor::Never) {
             Wait::Never
         } else {
@@ -190,7 +190,7 @@ pub struct Acquire {
 }
 
 impl Acquire {
-    pub(crate) fn new(core: Arc<Core>, name: Result<LockName>) -> Self {
+    pub(crate) fn new(core: User, name: Result<LockName>) -> Self {
         Self {
             options: Options::new(core),
             name,

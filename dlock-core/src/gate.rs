@@ -40,7 +40,7 @@ struct Queue {
     /// The one that passed last.
     on_wire: Attempt,
     waiting: VecDeque<Waiter>,
-    /// At this length the cancelled waiters are swept out, so that they never outnumber the living.
+    /// At this length the cancelled waiters are swept out when the next one comes.
     sweep_at: usize,
 }
 
@@ -57,6 +57,7 @@ impl Gate {
             queues.insert(name.clone(), Queue::new(mode, attempt.clone()));
             return Entry::Passed(self.pass(name));
         };
+        queue.pass_over_the_gone();
         if queue.admits(mode) {
             queue.passing += 1;
             queue.on_wire = attempt.clone();
@@ -132,6 +133,17 @@ impl Queue {
 
     fn admits(&self, mode: Mode) -> bool {
         self.waiting.is_empty() && self.mode == Mode::Shared && mode == Mode::Shared
+    }
+
+    /// Nobody waits behind one who has gone.
+    fn pass_over_the_gone(&mut self) {
+        while self
+            .waiting
+            .front()
+            .is_some_and(|front| front.turn.is_closed())
+        {
+            self.waiting.pop_front();
+        }
     }
 
     fn push(&mut self, waiter: Waiter) {

@@ -5,6 +5,7 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 use crate::{
     attempt::AttemptId,
     clock::Moment,
+    core::User,
     error::{Error, Result},
     hold::Hold,
     lost::{ExpiresWithin, Lost},
@@ -18,10 +19,13 @@ use crate::{
 /// It is renewed until it ends. Held is what [`is_held`](Self::is_held) says, which reads the clock;
 /// a resource that outlives the lock is protected by the [`token`](Self::token).
 ///
-/// Forgetting a guard (`mem::forget`) keeps it held until the locker ends.
+/// Forgetting a guard (`mem::forget`) keeps it held until the locker is
+/// [shut down](crate::Locker::shutdown).
 #[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard {
     hold: Arc<Hold>,
+    /// Keeps the locker going.
+    _user: User,
     /// The store has confirmed the release.
     confirmed: bool,
 }
@@ -29,6 +33,7 @@ pub struct Guard {
 impl Guard {
     pub(crate) fn new(hold: Arc<Hold>) -> Self {
         Self {
+            _user: User::new(hold.core.clone()),
             hold,
             confirmed: false,
         }
@@ -144,11 +149,26 @@ impl Guard {
     /// # Cancel safety
     ///
     /// The release goes on in the background.
-    pub async fn release(mut self) -> Result<()> {
+    pub async fn release(self) -> Result<()> {
+        self.begin_release()?;
+        self.finish_release().await
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    /// Ends the hold; `Lost` if it has ended before.
+    pub(crate) fn begin_release(&self) -> Result<()> {
         let hold = &self.hold;
-        hold.begin_release()
-            .map_err(|cause| hold.in_context("release", Error::lost(cause)))?;
-        hold.try_release().await?;
+        let lost = |cause| hold.in_context("release", Error::lost(cause));
+        hold.begin_release().map_err(lost)
+    }
+
+    /// Tells the store.
+    pub(crate) async fn finish_release(mut self) -> Result<()> {
+        self.hold.try_release().await?;
         self.confirmed = true;
         Ok(())
     }

@@ -2,7 +2,11 @@
 
 use std::{
     fmt,
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::{Arc, atomic::AtomicU64},
+    task::Poll,
     time::Duration,
 };
 
@@ -105,7 +109,7 @@ impl Hold {
         attempt.expire(self.core.clock.now());
         let deadline = self.deadline().ok_or_else(|| self.not_held("renew"))?;
         let bound = (deadline.since(self.core.clock.now()) / 2).min(RENEW_TRY_MAX);
-        let renewed = match timeout(bound, self.core.backend.renew(&self.lease)).await {
+        let renewed = match timeout(bound, contained(self.core.backend.renew(&self.lease))).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err(error)) => return Err(self.in_context("renew", error)),
             Err(_) => {
@@ -129,7 +133,11 @@ impl Hold {
 
     /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`].
     pub(crate) async fn try_release(&self) -> Result<()> {
-        let tried = timeout(RELEASE_TRY_MAX, self.core.backend.release(&self.lease)).await;
+        let tried = timeout(
+            RELEASE_TRY_MAX,
+            contained(self.core.backend.release(&self.lease)),
+        )
+        .await;
         let result = tried.unwrap_or_else(|_| {
             let why = format!("no answer in {RELEASE_TRY_MAX:?}");
             Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))
@@ -187,6 +195,18 @@ impl Hold {
             Some(&self.lease.name),
         )
     }
+}
+
+/// What a backend answers; its panic is an error like others, so that it is tried again.
+pub(crate) async fn contained<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut answer = pin!(answer);
+    poll_fn(|cx| {
+        catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))).unwrap_or_else(|_| {
+            let error = Error::new(ErrorKind::Internal, "the backend panicked");
+            Poll::Ready(Err(error.with_effect(Effect::Unknown)))
+        })
+    })
+    .await
 }
 
 impl fmt::Debug for Hold {

@@ -1,6 +1,10 @@
 //! The user's handle to a store of locks.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
 
 use tokio::{runtime::Handle, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -10,7 +14,7 @@ use crate::{
     capabilities::Capabilities,
     cause::LostCause,
     clock::Clock,
-    core::Core,
+    core::{Core, User},
     error::{Effect, Error, ErrorKind, Result},
     gate::Gate,
     guard::Guard,
@@ -32,7 +36,7 @@ use crate::{
 /// When the last locker, guard and attempt are gone, what is still to be released is, and the backend
 /// is closed, in the background; [`shutdown`](Self::shutdown) waits for that.
 #[derive(Clone)]
-pub struct Locker(Arc<Core>);
+pub struct Locker(User);
 
 impl Locker {
     /// A locker over `backend`, which must have no other locker.
@@ -180,7 +184,7 @@ impl Locker {
     /// # Errors
     ///
     /// `Unavailable` when that took longer than `timeout`: what the store was not told of ends by its
-    /// ttl or with its session.
+    /// ttl or with its session. An acquire that is kept but not polled takes that long.
     ///
     /// # Cancel safety
     ///
@@ -193,7 +197,12 @@ impl Locker {
         for hold in core.schedule.close() {
             hold.lease.attempt.lost(LostCause::Closed);
         }
-        let drained = timeout(timeout_after, core.reaper.drain()).await;
+        let drained = timeout(timeout_after, async {
+            // What they were granted too late is told to the reaper before they land.
+            core.flights.all_landed().await;
+            core.reaper.drain().await;
+        })
+        .await;
         // What is not released by now ends with the backend's sessions.
         core.reaper.give_up();
         let left = end.since(core.clock.now()).max(CLOSE_MIN);
@@ -314,8 +323,11 @@ impl LockerBuilder {
         let closed = CancellationToken::new();
         let schedule = Schedule::new(clock.clone());
         tokio::spawn(schedule.clone().run());
-        Ok(Locker(Arc::new(Core {
+        Ok(Locker(User::new(Arc::new(Core {
+            users: AtomicUsize::new(0),
             reaper: Reaper::start(backend.clone(), closed.clone()),
+            flights: Arc::default(),
+            runtime: Handle::current(),
             backend,
             capabilities,
             clock,
@@ -326,6 +338,6 @@ impl LockerBuilder {
             schedule,
             meters: Meters::new(capabilities.backend),
             closed,
-        })))
+        }))))
     }
 }

@@ -106,7 +106,8 @@ impl Watch {
             match self.attempt.state().phase() {
                 Phase::Lost(_) => return,
                 Phase::Held(deadline)
-                    if Moment::from_nanos(deadline).before(left) <= self.clock.now() =>
+                    if deadline != u64::MAX
+                        && Moment::from_nanos(deadline).before(left) <= self.clock.now() =>
                 {
                     return;
                 }

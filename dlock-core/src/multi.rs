@@ -3,14 +3,13 @@
 use std::{
     future::{Future, IntoFuture},
     pin::Pin,
-    sync::Arc,
     time::Duration,
 };
 
 use crate::{
     builder::{Options, WaitFor, setters, wait_setters},
     cause::LostCause,
-    core::Core,
+    core::User,
     error::{Error, Result},
     guard::Guard,
     name::LockName,
@@ -29,7 +28,7 @@ pub struct AcquireAll {
 }
 
 impl AcquireAll {
-    pub(crate) fn new(core: Arc<Core>, names: Result<Vec<LockName>>) -> Self {
+    pub(crate) fn new(core: User, names: Result<Vec<LockName>>) -> Self {
         Self {
             options: Options::new(core),
             names,
@@ -50,12 +49,21 @@ impl AcquireAll {
         names.dedup();
         let wait = options.wait_for();
         let until = options.until(wait, options.ttl());
-        let mut guards = Vec::with_capacity(names.len());
+        let mut set = GuardSet {
+            guards: Vec::with_capacity(names.len()),
+        };
         for name in names {
+            let next = options.acquire(name, wait, until);
             // Dropping the guards on an error releases what was taken.
-            guards.push(options.acquire(name, wait, until).await?);
+            let guard = tokio::select! {
+                biased;
+                guard = next => guard?,
+                (name, cause) = set.lost() => {
+                    return Err(Error::lost(cause).in_context("acquire", backend, Some(&name)));
+                }
+            };
+            set.guards.push(guard);
         }
-        let set = GuardSet { guards };
         set.check()?;
         Ok(set)
     }
@@ -115,22 +123,24 @@ impl GuardSet {
         .await
     }
 
-    /// Releases them all, the last one first.
+    /// Releases them all.
     ///
     /// # Errors
     ///
-    /// As [`Guard::release`], of the first that failed; the others are released all the same.
+    /// As [`Guard::release`], of the first that failed; the others are released in the background.
     ///
     /// # Cancel safety
     ///
     /// The releases go on in the background.
     pub async fn release(mut self) -> Result<()> {
-        let mut result = Ok(());
-        while let Some(guard) = self.guards.pop() {
-            let released = guard.release().await;
-            result = result.and(released);
+        // None is renewed while others are released.
+        let begun: Vec<_> = self.guards.iter().map(Guard::begin_release).collect();
+        for guard in self.guards.drain(..).zip(begun) {
+            let (guard, begun) = guard;
+            begun?;
+            guard.finish_release().await?;
         }
-        result
+        Ok(())
     }
 
     /// Fails if one was lost while later ones were waited for.

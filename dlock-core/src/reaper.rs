@@ -5,20 +5,20 @@
 
 use std::{
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Notify, mpsc, oneshot},
     task::JoinSet,
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{capabilities::Expiry, clock::Moment, hold::Hold, lock::DistributedLock};
 
@@ -35,6 +35,42 @@ const LEASE_SLACK: Duration = Duration::from_secs(1);
 /// how long the backend then has to close.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
+/// Counts the attempts that are on their way, so that a shutdown can wait for them.
+#[derive(Default)]
+pub(crate) struct Flights {
+    count: AtomicUsize,
+    landed: Notify,
+}
+
+/// One of them, until it is dropped.
+pub(crate) struct Airborne(Arc<Flights>);
+
+impl Flights {
+    pub(crate) fn launch(self: &Arc<Self>) -> Airborne {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Airborne(self.clone())
+    }
+
+    pub(crate) async fn all_landed(&self) {
+        loop {
+            let mut landed = pin!(self.landed.notified());
+            landed.as_mut().enable();
+            if self.count.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            landed.await;
+        }
+    }
+}
+
+impl Drop for Airborne {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.landed.notify_waiters();
+        }
+    }
+}
+
 /// An acquire that is on its way, with everything that it needs.
 pub(crate) type Flight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -45,6 +81,8 @@ enum Job {
     Finish(Flight<()>),
     /// Say when all that came before is done.
     Drain(oneshot::Sender<()>),
+    /// Nobody can ask for anything any more: finish.
+    End,
 }
 
 /// The sending side. Cheap to clone; never blocks, works off-runtime.
@@ -61,7 +99,8 @@ impl Reaper {
     pub(crate) fn start(backend: Arc<dyn DistributedLock>, ended: CancellationToken) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let closed = Arc::new(AtomicBool::new(false));
-        tokio::spawn(run(inbox, backend, closed.clone(), ended));
+        // The guard is made here: a runtime may end before it polls the task even once.
+        tokio::spawn(run(inbox, backend, closed.clone(), ended.drop_guard()));
         Self { jobs, closed }
     }
 
@@ -82,6 +121,11 @@ impl Reaper {
         }
     }
 
+    /// Finishes what was sent before, within [`CLOSE_MAX`], and closes the backend.
+    pub(crate) fn end(&self) {
+        let _ = self.jobs.send(Job::End);
+    }
+
     /// Ends the retries: the backend is closed.
     pub(crate) fn give_up(&self) {
         self.closed.store(true, Ordering::Release);
@@ -92,9 +136,8 @@ async fn run(
     mut inbox: mpsc::UnboundedReceiver<Job>,
     backend: Arc<dyn DistributedLock>,
     closed: Arc<AtomicBool>,
-    ended: CancellationToken,
+    _ended: DropGuard,
 ) {
-    let _ended = ended.drop_guard();
     let mut running = JoinSet::new();
     let mut draining: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
@@ -107,7 +150,7 @@ async fn run(
                     running.spawn(flight);
                 }
                 Some(Job::Drain(done)) => draining.push(done),
-                None => break,
+                Some(Job::End) | None => break,
             },
             Some(_) = running.join_next() => {}
         }
@@ -117,13 +160,36 @@ async fn run(
             }
         }
     }
-    // Nobody can ask for anything any more: all lockers, guards and attempts are gone.
-    let _ = timeout(CLOSE_MAX, async {
-        while running.join_next().await.is_some() {}
-    })
-    .await;
-    if !closed.load(Ordering::Acquire) {
+    // What a dropped acquire is granted now still has to be released.
+    let finish = async {
+        while let Some(job) = next_job(&mut inbox, &mut running).await {
+            match job {
+                Job::Release(hold) => {
+                    running.spawn(release_until_confirmed(hold, closed.clone()));
+                }
+                Job::Finish(flight) => {
+                    running.spawn(flight);
+                }
+                Job::Drain(_) | Job::End => {}
+            }
+        }
+    };
+    let _ = timeout(CLOSE_MAX, finish).await;
+    if !closed.swap(true, Ordering::AcqRel) {
         let _ = timeout(CLOSE_MAX, backend.close()).await;
+    }
+}
+
+/// The next job as long as there is one or something runs that may send one.
+async fn next_job(
+    inbox: &mut mpsc::UnboundedReceiver<Job>,
+    running: &mut JoinSet<()>,
+) -> Option<Job> {
+    loop {
+        if let Ok(job) = inbox.try_recv() {
+            return Some(job);
+        }
+        let _ = running.join_next().await?;
     }
 }
 

@@ -147,7 +147,8 @@ impl Schedule {
         if table.stopped {
             return None;
         }
-        let (mut expired, mut renewing) = (Vec::new(), Vec::new());
+        // What is over already is kept until the lock is free: the last hold ends the locker.
+        let (mut expired, mut renewing, mut over) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(entry) = table
             .holds
             .first_entry()
@@ -160,10 +161,13 @@ impl Schedule {
                 // Until the renewal is answered, the next thing to look at is the deadline.
                 table.put(deadline, hold.clone());
                 renewing.push((due, hold));
+            } else {
+                over.push(hold);
             }
         }
         let next = table.plan(now);
         drop(table);
+        drop(over);
         for hold in expired {
             hold.lease.attempt.tell_expired();
         }
@@ -226,7 +230,9 @@ fn first_renewal(now: Moment, deadline: Moment) -> Moment {
 
 fn next_renewal(now: Moment, deadline: Moment) -> Moment {
     let period = deadline.since(now) / RENEW_PART;
-    now.after(period.mul_f64(rand::random_range(0.75..=1.0)))
+    // Not at once, also if a store renews without moving the deadline.
+    let period = period.mul_f64(rand::random_range(0.75..=1.0));
+    now.after(period.max(RETRY_MIN)).min(deadline)
 }
 
 fn next_try(now: Moment, deadline: Moment) -> Moment {
@@ -258,5 +264,37 @@ impl Table {
     fn take(&mut self, hold: &Hold) -> Option<Arc<Hold>> {
         let due = Moment::from_nanos(hold.due.load(Ordering::Relaxed));
         self.holds.remove(&(due, hold.serial))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{attempt::Attempt, cause::LostCause, guard::Guard, locker::Locker, memory::Memory};
+
+    /// A loss is told in two steps: the state changes, then the hold is looked for. If the user drops
+    /// everything between them, the scheduler may have the last hold in its hands.
+    #[tokio::test(start_paused = true)]
+    async fn the_last_hold_may_go_while_the_scheduler_looks() {
+        let clock = Clock::pausable();
+        let store = Memory::with_clock(clock.clone());
+        let locks = Locker::builder(Arc::new(store))
+            .clock(clock.clone())
+            .build()
+            .expect("locker");
+        let guard = locks.acquire("x").no_renewal().await.expect("free");
+        let (attempt, schedule) = parts(&guard);
+        attempt.state().lose(LostCause::Removed);
+        drop((guard, locks));
+        clock.jump(Duration::from_secs(60));
+        let (done, finished) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(schedule.look().is_some()));
+        let in_time = finished.recv_timeout(Duration::from_secs(10));
+        assert!(in_time.is_ok(), "the scheduler waits for its own lock");
+    }
+
+    fn parts(guard: &Guard) -> (Attempt, Arc<Schedule>) {
+        let hold = guard.hold();
+        (hold.lease.attempt.clone(), hold.core.schedule.clone())
     }
 }

@@ -21,7 +21,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Config>> {
             Err(source.refuse(format!("the file is longer than {FILE_BYTES_MAX} bytes")))
         }
         Ok(_) => parse(&text, source).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A link to nowhere is there, and broken.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(source.refuse(format!("cannot read the file: {error}"))),
     }
 }

@@ -255,19 +255,11 @@ impl Lock {
         Ok(())
     }
 
-    /// Wakes the first in the queue, and with a shared one all shared ones right behind it.
+    /// Wakes the first in the queue; when a shared one has taken the lock and left its place, that
+    /// wakes the next one.
     fn wake(&self) {
-        let Some(first) = self.queue.front() else {
-            return;
-        };
-        let shared = |waiting: &&Waiting| waiting.mode == Mode::Shared;
-        first.turn.notify_one();
-        if shared(&first) {
-            self.queue
-                .iter()
-                .skip(1)
-                .take_while(shared)
-                .for_each(|next| next.turn.notify_one());
+        if let Some(first) = self.queue.front() {
+            first.turn.notify_one();
         }
     }
 
@@ -287,7 +279,12 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let id = self.id;
         self.store.change(&self.name, |lock| {
-            lock.queue.retain(|waiting| waiting.id != id)
+            // Mostly the first one leaves.
+            if lock.queue.front().is_some_and(|first| first.id == id) {
+                lock.queue.pop_front();
+            } else {
+                lock.queue.retain(|waiting| waiting.id != id);
+            }
         });
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by it")]
 
+mod backend;
 mod cancel;
 mod common;
 mod input;

@@ -51,6 +51,20 @@ async fn one_lost_while_the_next_is_awaited_is_an_error() {
     until_unused(&store).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_loss_ends_the_wait_for_the_others() {
+    let (_, store, locks) = paused();
+    let _b = locks.acquire("b").await.expect("free");
+    let all = tokio::spawn({
+        let locks = locks.clone();
+        async move { locks.acquire_all(["a", "b"]).wait_forever().await.map(drop) }
+    });
+    settle().await;
+    store.take_away("a");
+    let error = all.await.expect("no panic").expect_err("a was lost");
+    assert_eq!(error.name().map(|name| name.as_str()), Some("a"));
+}
+
 #[tokio::test]
 async fn the_first_loss_is_told_with_its_name() {
     let store = Memory::new();

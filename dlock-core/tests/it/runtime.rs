@@ -99,6 +99,52 @@ fn a_locker_that_outlives_its_runtime_answers_unavailable() {
 }
 
 #[test]
+fn a_runtime_that_ends_before_it_ran_any_task_is_noticed() {
+    let first = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("runtime");
+    let locks = first.block_on(async { locker(Memory::new()) });
+    drop(first);
+    let error = runtime()
+        .block_on(async { locks.acquire(NAME).await })
+        .expect_err("gone");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+}
+
+#[test]
+fn a_waiter_whose_runtime_ends_leaves_nothing() {
+    let (runtime, store) = (runtime(), Memory::new());
+    let (locks, guard) = held(&runtime, &store);
+    for _ in 0..20 {
+        let other = self::runtime();
+        let (queued, is_queued) = std::sync::mpsc::channel();
+        let locks = locks.clone();
+        other.spawn(async move {
+            let acquire = async { locks.acquire(NAME).wait_forever().await };
+            let mut acquire = std::pin::pin!(acquire);
+            let waiting = tokio::time::timeout(millis(1), acquire.as_mut()).await;
+            assert!(waiting.is_err());
+            let _ = queued.send(());
+            acquire.await.map(drop)
+        });
+        is_queued.recv().expect("it waits");
+        drop(other);
+    }
+    runtime.block_on(async {
+        drop(guard);
+        until_unused(&store).await;
+        locks
+            .acquire(NAME)
+            .await
+            .expect("free")
+            .release()
+            .await
+            .expect("held");
+    });
+}
+
+#[test]
 fn a_locker_dropped_before_its_guard() {
     let (runtime, store) = (runtime(), Memory::new());
     let (locks, guard) = held(&runtime, &store);

@@ -34,7 +34,7 @@ pub(super) fn are_there() -> bool {
     })
 }
 
-/// Unpacks the set; about 270 MB of disk without MySQL, 40 seconds on a fast network.
+/// Unpacks the set; about 700 MB of disk, and a minute on a fast network.
 ///
 /// # Errors
 ///

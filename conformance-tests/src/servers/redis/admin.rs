@@ -21,18 +21,17 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    /// Asks, on a connection of its own.
+    /// Sends commands, on a connection of their own, and gives the last reply.
     ///
     /// # Errors
     ///
-    /// When there is no answer within 10 s, or the answer is a refusal.
-    pub(super) async fn ask(&self, words: &[&str]) -> io::Result<Reply> {
+    /// When there is no answer within 10 s, or one of them is a refusal.
+    pub(super) async fn ask(&self, commands: &[&[&str]]) -> io::Result<Reply> {
         let login = self.login.command();
-        let commands: Vec<_> = login.iter().map(Vec::as_slice).chain([words]).collect();
-        match timeout(ANSWER_MAX, self.exchange(&commands)).await?? {
-            Reply::Error(refusal) => {
-                Err(io::Error::other(format!("{}: {refusal}", words.join(" "))))
-            }
+        let login = login.iter().map(Vec::as_slice);
+        let all: Vec<_> = login.chain(commands.iter().copied()).collect();
+        match timeout(ANSWER_MAX, self.exchange(&all)).await?? {
+            Reply::Error(refusal) => Err(io::Error::other(format!("{commands:?}: {refusal}"))),
             reply => Ok(reply),
         }
     }

@@ -79,6 +79,25 @@ impl Cluster {
         Err(io::Error::other(format!("no node has the key {key:?}")))
     }
 
+    /// Waits until another master than `former` has `key`: the new one's index.
+    ///
+    /// # Errors
+    ///
+    /// When that takes more than a minute.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed by it.
+    pub async fn until_owner_of(&self, key: &str, former: usize) -> io::Result<usize> {
+        until("another master", || async {
+            match self.owner_of(key).await? {
+                same if same == former => Err(io::Error::other("it is still the same")),
+                new => Ok(new),
+            }
+        })
+        .await
+    }
+
     /// Gives each master its slots, and tells the first node of all others.
     async fn meet(&self) -> io::Result<()> {
         for (index, node) in self.nodes.iter().enumerate() {

@@ -61,7 +61,17 @@ impl Node {
     ///
     /// When it does not answer within 10 s, or refuses.
     pub async fn ask(&self, words: &[&str]) -> io::Result<Reply> {
-        self.admin.ask(words).await
+        self.admin.ask(&[words]).await
+    }
+
+    /// Sends it commands on one connection, and gives the last reply: `WAIT` counts what its own
+    /// connection has written.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer within 10 s, or refuses one.
+    pub async fn ask_in_turn(&self, commands: &[&[&str]]) -> io::Result<Reply> {
+        self.admin.ask(commands).await
     }
 
     /// One field of its `INFO`.
@@ -108,7 +118,7 @@ impl Node {
     /// The process runs on.
     pub async fn resume(&mut self) -> io::Result<()> {
         let admin = &self.admin;
-        let ready = || async { admin.ask(&["PING"]).await.map(drop) };
+        let ready = || async { admin.ask(&[&["PING"]]).await.map(drop) };
         self.process.start(ready).await
     }
 

@@ -1,0 +1,200 @@
+//! Backends that misbehave, and what core makes of it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use dlock_core::{
+    AcquireRequest, Capabilities, Clock, DistributedLock, Error, ErrorKind, Expiry, Holder, Lease,
+    LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
+};
+
+use crate::common::{NAME, locker, millis, secs, until_unused};
+
+/// What it does wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flaw {
+    /// Says that the lock is lost while it is still waiting, and waits for the cancellation.
+    LosesWhileItWaits,
+    /// Is granted 50 ms after it was asked, whatever becomes of the question, and answers 50 ms later.
+    AnswersLate,
+    PanicsInAcquire,
+    PanicsInTheFirstRenewal,
+    PanicsInTheFirstRelease,
+    NeverReleases,
+}
+
+#[derive(Debug)]
+struct Flawed {
+    store: Memory,
+    flaw: Flaw,
+    /// Of what has the flaw.
+    calls: AtomicUsize,
+    closed: AtomicUsize,
+}
+
+impl Flawed {
+    fn new(flaw: Flaw, store: Memory) -> Arc<Self> {
+        let (calls, closed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self {
+            store,
+            flaw,
+            calls,
+            closed,
+        })
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    fn is_first_of(&self, flaw: Flaw) -> bool {
+        self.flaw == flaw && self.calls.fetch_add(1, Ordering::SeqCst) == 0
+    }
+}
+
+#[async_trait]
+impl DistributedLock for Flawed {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            expiry: Expiry::Session,
+            ..self.store.capabilities()
+        }
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        match self.flaw {
+            Flaw::LosesWhileItWaits => {
+                request.attempt.lost(LostCause::SessionOver);
+                request.attempt.cancelled().await;
+                self.calls.fetch_add(1, Ordering::SeqCst);
+                Err(Error::contended())
+            }
+            Flaw::AnswersLate => {
+                tokio::time::sleep(millis(50)).await;
+                let lease = self.store.acquire(request).await;
+                tokio::time::sleep(millis(50)).await;
+                lease
+            }
+            Flaw::PanicsInAcquire => {
+                tokio::task::yield_now().await;
+                std::panic::resume_unwind(Box::new("a defect of the backend"))
+            }
+            _ => self.store.acquire(request).await,
+        }
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        if self.is_first_of(Flaw::PanicsInTheFirstRenewal) {
+            std::panic::resume_unwind(Box::new("a defect of the backend"));
+        }
+        self.store.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        if self.is_first_of(Flaw::PanicsInTheFirstRelease) {
+            std::panic::resume_unwind(Box::new("a defect of the backend"));
+        }
+        if self.flaw == Flaw::NeverReleases {
+            return Err(Error::new(ErrorKind::Denied, "no"));
+        }
+        self.store.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.store.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.closed.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+fn flawed(flaw: Flaw) -> (Arc<Flawed>, Locker) {
+    let clock = Clock::pausable();
+    let backend = Flawed::new(flaw, Memory::with_clock(clock.clone()));
+    let locks = Locker::builder(backend.clone())
+        .ttl(secs(10))
+        .clock(clock)
+        .build();
+    (backend, locks.expect("locker"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loss_while_waiting_ends_the_attempt() {
+    let (backend, locks) = flawed(Flaw::LosesWhileItWaits);
+    let error = locks.acquire(NAME).await.expect_err("lost");
+    assert_eq!(error.lost_cause(), Some(LostCause::SessionOver));
+    locks.shutdown(secs(1)).await.expect("nothing hangs");
+    assert_eq!(backend.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_grants_that_are_on_their_way() {
+    let (backend, locks) = flawed(Flaw::AnswersLate);
+    let waiter = tokio::spawn({
+        let locks = locks.clone();
+        async move { locks.acquire(NAME).await.map(drop) }
+    });
+    tokio::time::sleep(millis(75)).await;
+    assert_eq!(
+        backend.store.names().len(),
+        1,
+        "granted, and the answer is on its way"
+    );
+    locks.shutdown(secs(5)).await.expect("in time");
+    assert!(backend.store.names().is_empty());
+    waiter.await.expect("no panic").expect_err("shut down");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_an_error_like_others() {
+    let (_, locks) = flawed(Flaw::PanicsInAcquire);
+    let error = locks.acquire(NAME).await.expect_err("a defect");
+    assert_eq!(error.kind(), ErrorKind::Internal);
+
+    let (backend, locks) = flawed(Flaw::PanicsInTheFirstRenewal);
+    let guard = locks.acquire(NAME).await.expect("free");
+    tokio::time::sleep(secs(60)).await;
+    assert!(guard.is_held() && backend.calls() > 1, "tried again");
+
+    let (backend, locks) = flawed(Flaw::PanicsInTheFirstRelease);
+    drop(locks.acquire(NAME).await.expect("free"));
+    until_unused(&backend.store).await;
+    assert_eq!(backend.calls(), 2, "tried again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_released_ends_with_the_session_that_the_last_drop_closes() {
+    let (backend, locks) = flawed(Flaw::NeverReleases);
+    let guard = locks.acquire(NAME).await.expect("free");
+    drop(locks);
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!(backend.closed.load(Ordering::SeqCst), 0, "there is a guard");
+    drop(guard);
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!(backend.closed.load(Ordering::SeqCst), 1);
+    let tasks = tokio::runtime::Handle::current()
+        .metrics()
+        .num_alive_tasks();
+    assert_eq!(tasks, 0);
+}
+
+#[tokio::test]
+async fn a_loop_of_acquires_starves_nobody() {
+    let locks = locker(Memory::new());
+    let spinning = tokio::spawn(async move {
+        loop {
+            drop(locks.acquire(NAME).await);
+        }
+    });
+    tokio::time::timeout(secs(10), tokio::time::sleep(Duration::from_millis(1)))
+        .await
+        .expect("a timer fires");
+    spinning.abort();
+}
