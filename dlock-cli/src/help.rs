@@ -26,9 +26,11 @@ Exit codes: the command's own, 128 + n if signal n ended it, and dlock's:
   127  the command is not found
   128 + n  signal n came while dlock waited for the lock
 
-Signals are passed on to the command. If stdin is not a terminal, the command has a process group of
-its own and they go to all of it; else the command shares the terminal with dlock as usual, and
-Ctrl-Z stops both (a lock with a ttl is then lost).
+Signals are passed on to the command. Without a terminal (cron, CI, a service) the command has a
+process group of its own: they go to all of it, and so does the KILL when the lock is lost. With a
+terminal the command shares it with dlock as usual: Ctrl-Z stops both (a lock with a ttl is then
+lost), and the KILL reaches the command itself but not what it has started; where that matters, run
+`setsid dlock run …`.
 
 The lock is released when the command itself ends, not what it left in the background. If dlock is
 killed (SIGKILL), the system kills the command, unless it is set-user-ID such as sudo; its own
@@ -56,6 +58,13 @@ Examples:
 Workloads:
   cycle      an acquire and release of a lock that nobody else wants, by 1 task and by 64
   hand-over  from the release in one process to the grant in another one that waits
+
+Below each stands what it is compared with, where the store has that:
+  floor       the store's driver alone, without any safety, in turns with dlock; the ratio is
+              dlock's rate as a part of the floor's
+  round trip  to the server and back, with a pause before each; the ratio is how many of them a
+              hand-over takes
+Server CPU is what the server's processor spends on one cycle.
 
 Compare the figures of one run only: a busy machine makes all of them worse. The names that it
 locks begin with dlock-bench, and nothing is left held.";

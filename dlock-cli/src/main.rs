@@ -39,10 +39,11 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().collect();
     // Drivers may panic where the system refuses something, as tokio does without descriptors.
     panic::set_hook(Box::new(|panic| {
-        output::say(&format!("a defect, or the system refused something: {panic}"));
+        output::say(&format!(
+            "a defect, or the system refused something: {panic}"
+        ));
     }));
-    let result = panic::catch_unwind(|| perform(&arguments))
-        .unwrap_or_else(|_| Ok(Exit::INTERNAL));
+    let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or_else(|_| Ok(Exit::INTERNAL));
     let exit = result.unwrap_or_else(|failure| {
         output::say(&failure.message);
         failure.exit

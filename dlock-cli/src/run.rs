@@ -108,7 +108,10 @@ impl Session<'_> {
             Outcome::Signalled(signal) => Ok(Exit::by_signal(signal)),
             Outcome::Ended(ended) if lost || ended.lost => {
                 if !ended.told {
-                    say(&format!("lost {:?} before the command had ended", self.name));
+                    say(&format!(
+                        "lost {:?} before the command had ended",
+                        self.name
+                    ));
                 }
                 Ok(Exit::LOST)
             }

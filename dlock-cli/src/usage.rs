@@ -44,7 +44,10 @@ fn one_line(text: &str) -> String {
             .join(" ")
     });
     let wanted = paragraphs.filter(|part| {
-        !part.is_empty() && !part.starts_with("Usage:") && !part.starts_with("For more information")
+        // "to pass '-x' as a value, use '-- -x'": what follows the dashes is the command.
+        let misleading = part.starts_with("tip: to pass");
+        let usage = part.starts_with("Usage:") || part.starts_with("For more information");
+        !part.is_empty() && !usage && !misleading
     });
     wanted.collect::<Vec<_>>().join("; ")
 }

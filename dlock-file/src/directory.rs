@@ -21,6 +21,9 @@ use crate::{config::FileConfig, errors, filesystem};
 /// Whoever else could write into the directory could take locks away or occupy them.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
+/// A directory with this bit, such as the system's temporary one, is meant for everybody.
+const STICKY: u32 = 0o1000;
+
 /// Which file it is, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -106,7 +109,11 @@ fn open_directory(path: &Path) -> rustix::io::Result<File> {
 fn make(config: &FileConfig) -> Result<()> {
     for path in config.makes() {
         match rustix::fs::mkdir(path, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            // A strict umask would leave a directory that its owner cannot use either.
+            Ok(()) => {
+                rustix::fs::chmod(path, Mode::RWXU).map_err(|error| errors::of_io(path, error))?;
+            }
+            Err(Errno::EXIST) => {}
             Err(error @ Errno::NOENT) => {
                 let message = format!(
                     "{}: the directory that it is to be made in is not there; make that first",
@@ -129,6 +136,8 @@ fn check_owner(path: &Path, metadata: &Metadata) -> Result<()> {
             "{path}: it belongs to user {owner} and this process is user {we}; \
              all that share locks must be one user, the owner"
         )
+    } else if mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY != 0 {
+        format!("{path}: everybody may write there; choose a directory of your own inside it")
     } else if mode & WRITABLE_BY_OTHERS != 0 {
         format!(
             "{path}: others may write there (mode {:o}) and could take locks away; chmod go-w it",

@@ -73,7 +73,7 @@ fn a_file_is_no_directory() {
 #[test]
 fn a_directory_that_others_write_to_is_refused() {
     let outer = directory();
-    for mode in [0o777, 0o770, 0o1777, 0o702] {
+    for mode in [0o777, 0o770, 0o702] {
         chmod(outer.path(), mode);
         let line = format!(
             "{{path}}: others may write there (mode {mode:o}) and could take locks away; \
@@ -81,6 +81,9 @@ fn a_directory_that_others_write_to_is_refused() {
         );
         assert_refused(outer.path(), ErrorKind::Denied, &line);
     }
+    chmod(outer.path(), 0o1777);
+    let line = "{path}: everybody may write there; choose a directory of your own inside it";
+    assert_refused(outer.path(), ErrorKind::Denied, line);
     chmod(outer.path(), 0o755);
     drop(open(outer.path()));
 }

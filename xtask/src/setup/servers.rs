@@ -16,15 +16,10 @@ use crate::{
 };
 
 const BRANCH: &str = "sid";
-const PACKAGES: &str = "mysql-server-core,etcd-server,redis-server,valkey-server";
+const PACKAGES: &str = "redis-server,valkey-server";
 
 /// What the packages bring; a set from before one was added is made anew.
-const PROGRAMS: &[&str] = &[
-    "usr/bin/etcd",
-    "usr/bin/redis-server",
-    "usr/bin/valkey-server",
-    "usr/sbin/mysqld",
-];
+const PROGRAMS: &[&str] = &["usr/bin/redis-server", "usr/bin/valkey-server"];
 
 /// Whether the set is whole.
 pub(super) fn are_there() -> bool {
@@ -34,7 +29,7 @@ pub(super) fn are_there() -> bool {
     })
 }
 
-/// Unpacks the set; about 700 MB of disk, and a minute on a fast network.
+/// Unpacks the set; about 300 MB of disk, and a minute on a fast network.
 ///
 /// # Errors
 ///
