@@ -43,7 +43,7 @@ fn main() -> ExitCode {
             "a defect, or the system refused something: {panic}"
         ));
     }));
-    let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or_else(|_| Ok(Exit::INTERNAL));
+    let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or(Ok(Exit::INTERNAL));
     let exit = result.unwrap_or_else(|failure| {
         output::say(&failure.message);
         failure.exit
