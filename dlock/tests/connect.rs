@@ -40,10 +40,14 @@ async fn wrong_settings() {
             "URL \"/var/lock\": it has no scheme, as in \"redis://host\" or \
           \"file:/directory\"",
         ),
-        ("redis://h", "unknown scheme \"redis\"; known: file, memory"),
+        (
+            "consul://h",
+            "unknown scheme \"consul\"; known: file, memory, redis, rediss",
+        ),
         (
             "flie:/x",
-            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory",
+            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory, redis, \
+             rediss",
         ),
         (
             "memory:x",
@@ -98,4 +102,12 @@ fn outside_a_runtime() {
 async fn a_store_that_was_left_out_names_its_feature() {
     let message = "file: is not built in; turn on the cargo feature \"file\" of dlock";
     assert_eq!(refused("file:/var/lock/app").await.to_string(), message);
+}
+
+#[cfg(not(feature = "redis"))]
+#[tokio::test]
+async fn a_store_that_was_left_out_names_its_feature() {
+    let error = refused("redis://h").await;
+    let message = "redis: is not built in; turn on the cargo feature \"redis\" of dlock";
+    assert_eq!(error.to_string(), message);
 }

@@ -107,7 +107,7 @@ fn wrong_arguments_are_told_in_one_line() {
         (&["run", "a", "true"], "unexpected argument 'true' found"),
         (
             &["run", "a", "--tyr", "--", "x"],
-            "unexpected argument '--tyr' found; tip: ",
+            "unexpected argument '--tyr' found; try --help",
         ),
         (&["runn"], "unrecognized subcommand 'runn'; tip: "),
         (
