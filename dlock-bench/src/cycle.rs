@@ -2,57 +2,64 @@
 
 use std::time::Duration;
 
-use dlock_core::{AttemptId, Clock, Error, ErrorKind, Locker, Moment, Result};
+use dlock_core::{AttemptId, LockName, Locker, Result, async_trait};
 
-use crate::{Summary, measure::Durations};
+use crate::{
+    Row,
+    floors::Floor,
+    rounds::{self, Side},
+};
 
-/// Takes and releases locks with `tasks` tasks, each on a name of its own, for `run_for` after a
-/// tenth of it as warm-up.
-///
-/// # Errors
-///
-/// The first that an acquire or release has; the other tasks end then, too.
-///
-/// # Cancel safety
-///
-/// Dropping the future ends the tasks; what they hold is released.
-pub async fn measure(locks: &Locker, tasks: usize, run_for: Duration) -> Result<Summary> {
-    let clock = Clock::boottime();
-    let start = clock.now().after(run_for / 10);
-    let end = start.after(run_for);
-    let run = run_id(locks).await?;
-    let mut running = tokio::task::JoinSet::new();
-    for task in 0..tasks {
-        let name = format!("dlock-bench/{run}/{task}");
-        running.spawn(one_task(locks.clone(), clock.clone(), name, start, end));
-    }
-    let mut all = Durations::new();
-    while let Some(task) = running.join_next().await {
-        let defect = |error| Error::new(ErrorKind::Internal, "a task died").with_source(error);
-        all.add(&task.map_err(defect)??);
-    }
-    let nothing = || Error::new(ErrorKind::Unavailable, "no cycle ended in the time given");
-    all.sum_up(run_for).ok_or_else(nothing)
+/// What one task does again and again.
+#[async_trait]
+pub(crate) trait Cycle: Send {
+    /// Takes what nobody else wants, and frees it.
+    async fn cycle(&mut self) -> Result<()>;
 }
 
-async fn one_task(
+/// Takes and releases locks with `tasks` tasks, each on a name of its own, for `run_for` after a
+/// tenth of it as warm-up; the same with the raw driver if there is a `floor`, in turns.
+pub(crate) async fn measure(
+    locks: &Locker,
+    floor: Option<&dyn Floor>,
+    tasks: usize,
+    run_for: Duration,
+) -> Result<Row> {
+    let run = run_id(locks).await?;
+    let locked = (0..tasks).map(|task| Locked::on(locks, &format!("dlock-bench/{run}/{task}")));
+    let mut dlock = Side::new(locked.collect::<Result<_>>()?);
+    let server = floor.and_then(Floor::server);
+    let Some(floor) = floor else {
+        rounds::alone(&mut dlock, run_for).await?;
+        return Ok(Row::new("cycle", tasks, dlock.sum_up()?));
+    };
+    // As long as dlock's own names.
+    let raw = (0..tasks).map(|task| floor.task(&format!("dlock-floor/{run}/{task}")));
+    let mut raw = Side::new(raw.collect());
+    let ratio = rounds::in_turns(&mut dlock, &mut raw, server, run_for).await?;
+    let row = Row::new("cycle", tasks, dlock.sum_up()?);
+    Ok(row.beside("floor", raw.sum_up()?, ratio))
+}
+
+/// dlock's own cycle.
+struct Locked {
     locks: Locker,
-    clock: Clock,
-    name: String,
-    start: Moment,
-    end: Moment,
-) -> Result<Durations> {
-    let name = dlock_core::LockName::new(&name)?;
-    let mut durations = Durations::new();
-    loop {
-        let before = clock.now();
-        if before >= end {
-            return Ok(durations);
-        }
-        locks.acquire(&name).await?.release().await?;
-        if before >= start {
-            durations.record(clock.now().since(before));
-        }
+    name: LockName,
+}
+
+impl Locked {
+    fn on(locks: &Locker, name: &str) -> Result<Box<dyn Cycle>> {
+        Ok(Box::new(Self {
+            locks: locks.clone(),
+            name: LockName::new(name)?,
+        }))
+    }
+}
+
+#[async_trait]
+impl Cycle for Locked {
+    async fn cycle(&mut self) -> Result<()> {
+        self.locks.acquire(&self.name).await?.release().await
     }
 }
 

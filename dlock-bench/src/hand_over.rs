@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Summary, measure::Durations};
 
 /// How long each process holds the lock: long enough for the other one to be waiting.
-const HOLD: Duration = Duration::from_millis(4);
+pub(crate) const HOLD: Duration = Duration::from_millis(4);
+
+/// How long it waits for its turn, whatever the store's configuration says.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// How long it then stays away.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -92,7 +95,7 @@ async fn take_turns(locks: &Locker, name: &str, run_for: Duration) -> Result<Vec
     let end = clock.now().after(run_for);
     let mut turns = Vec::new();
     while clock.now() < end {
-        let guard = locks.acquire(name).await?;
+        let guard = locks.acquire(name).wait(WAIT_MAX).await?;
         let granted_ns = clock.now().as_nanos();
         tokio::time::sleep(HOLD).await;
         let releasing_ns = clock.now().as_nanos();

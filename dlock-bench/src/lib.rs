@@ -1,30 +1,38 @@
 //! Measures stores of locks through dlock's own API, as their users see them.
 //!
-//! * [`cycle`]: an uncontended acquire and release, by one task and by many on names of their own.
+//! * cycle: an uncontended acquire and release, by one task and by many on names of their own. Beside
+//!   it, in turns, the floor: the store's driver alone, with no safety at all.
 //! * [`hand_over`]: from the release in one process to the grant in another, on a contended name.
+//!   Beside it the round trip to the server.
 //!
 //! Times on a busy machine wander; compare figures of one run only.
 
-pub mod cycle;
+mod cycle;
+mod floors;
 pub mod hand_over;
 mod measure;
 mod report;
+mod round_trip;
+mod rounds;
+mod slice;
 
 use std::time::Duration;
 
 use dlock::config::Config;
 use dlock_core::Result;
 
+use crate::floors::{Floor, Found, Server};
+
 pub use crate::{
     measure::Summary,
-    report::{Report, Row},
+    report::{Baseline, Report, Row},
 };
 
 /// How long and how wide to measure.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan {
-    /// How long each workload runs, after a tenth of it as warm-up.
+    /// How long each workload runs, after a tenth of it as warm-up; a floor beside it as long again.
     pub run_for: Duration,
     /// With how many tasks the cycle is measured, each on a name of its own.
     pub tasks: Vec<usize>,
@@ -73,26 +81,37 @@ pub async fn run(
     mut step: impl FnMut(String),
 ) -> Result<Report> {
     let locks = dlock::connect(config.clone()).await?;
-    let mut rows = Vec::new();
+    let Found { floor, note } = floors::open(config).await?;
+    let mut report = Report::new(config.to_string(), locks.capabilities().backend);
+    report.floor = floor.as_ref().map(|floor| floor.what());
+    report.notes.extend(note.map(str::to_owned));
     for &tasks in &plan.tasks {
         step(format!("cycle, {tasks} at a time"));
-        rows.push(Row::new(
-            "cycle",
-            tasks,
-            cycle::measure(&locks, tasks, plan.run_for).await?,
-        ));
+        let row = cycle::measure(&locks, floor.as_deref(), tasks, plan.run_for).await?;
+        report.rows.push(row);
     }
     step("hand-over between two processes".to_owned());
-    let hand_over = hand_over::measure(&locks, worker, plan.run_for).await?;
-    let note = hand_over.is_none().then(|| hand_over::NONE.to_owned());
-    rows.extend(hand_over.map(|summary| Row::new("hand-over", 2, summary)));
+    match hand_over::measure(&locks, worker, plan.run_for).await? {
+        Some(summary) => {
+            let server = floor.as_deref().and_then(Floor::server);
+            let row = beside_round_trip(Row::new("hand-over", 2, summary), server, plan).await?;
+            report.rows.push(row);
+        }
+        None => report.notes.push(hand_over::NONE.to_owned()),
+    }
     locks.shutdown(SHUTDOWN_MAX).await?;
-    Ok(Report::new(
-        config.to_string(),
-        locks.capabilities().backend,
-        rows,
-        note,
-    ))
+    Ok(report)
+}
+
+/// The same row, with the round trip to the server beside it if there is one.
+async fn beside_round_trip(row: Row, server: Option<&dyn Server>, plan: &Plan) -> Result<Row> {
+    let Some(server) = server else {
+        return Ok(row);
+    };
+    // Between two hand-overs a holder leaves the server alone for as long.
+    let trip = round_trip::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
+    let ratio = row.summary.median() / trip.median();
+    Ok(row.beside("round trip", trip, ratio))
 }
 
 /// How long the locker may take to end after a measurement.

@@ -22,11 +22,6 @@ impl Durations {
         self.0.saturating_record(nanos.max(1));
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
-        // Both have the same bounds.
-        let _ = self.0.add(&other.0);
-    }
-
     /// What happened within `took`; `None` if nothing did.
     pub(crate) fn sum_up(&self, took: Duration) -> Option<Summary> {
         let count = self.0.len();
@@ -37,6 +32,7 @@ impl Durations {
             per_second,
             median_ns: self.0.value_at_quantile(0.5),
             p99_ns: self.0.value_at_quantile(0.99),
+            server_cpu_ns: None,
         })
     }
 }
@@ -53,6 +49,26 @@ pub struct Summary {
     pub median_ns: u64,
     /// 99 of 100 took no longer, in nanoseconds.
     pub p99_ns: u64,
+    /// What the server's processor spent on one, in nanoseconds, with everything else that the server
+    /// did meanwhile; `None` when it does not say, or was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu_ns: Option<u64>,
+}
+
+impl Summary {
+    /// The median, in seconds.
+    pub(crate) fn median(&self) -> f64 {
+        Duration::from_nanos(self.median_ns).as_secs_f64()
+    }
+
+    /// The server's processor spent `all` on all of them together.
+    pub(crate) fn with_server_cpu(self, all: Option<Duration>) -> Self {
+        let each = all.map(|all| all.as_nanos() / u128::from(self.count.max(1)));
+        Self {
+            server_cpu_ns: each.and_then(|nanos| u64::try_from(nanos).ok()),
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +89,8 @@ mod tests {
             near(summary.median_ns, 50) && near(summary.p99_ns, 99),
             "{summary:?}"
         );
+        let summary = summary.with_server_cpu(Some(Duration::from_millis(1)));
+        assert_eq!(summary.server_cpu_ns, Some(10_000));
         assert!(Durations::new().sum_up(Duration::from_secs(1)).is_none());
     }
 }

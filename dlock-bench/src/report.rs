@@ -16,9 +16,12 @@ pub struct Report {
     pub backend: &'static str,
     /// One row for each workload.
     pub rows: Vec<Row>,
-    /// What could not be measured, and why.
+    /// What one cycle of the floor is; `None` for a store without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    pub floor: Option<&'static str>,
+    /// What could not be measured, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One workload.
@@ -32,20 +35,33 @@ pub struct Row {
     /// What came out.
     #[serde(flatten)]
     pub summary: Summary,
+    /// What to compare it with, if the store has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+}
+
+/// What a workload is compared with.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Baseline {
+    /// `floor`, the store's driver alone, or `round trip` to the server.
+    pub what: &'static str,
+    /// What came out of it.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Beside a floor: the workload's rate as a part of the floor's, the median of all rounds. Beside
+    /// a round trip: how many of them the workload takes at the median.
+    pub ratio: f64,
 }
 
 impl Report {
-    pub(crate) fn new(
-        url: String,
-        backend: &'static str,
-        rows: Vec<Row>,
-        note: Option<String>,
-    ) -> Self {
+    pub(crate) fn new(url: String, backend: &'static str) -> Self {
         Self {
             url,
             backend,
-            rows,
-            note,
+            rows: Vec::new(),
+            floor: None,
+            notes: Vec::new(),
         }
     }
 }
@@ -56,7 +72,18 @@ impl Row {
             workload,
             at_a_time,
             summary,
+            baseline: None,
         }
+    }
+
+    /// The same row beside `what`.
+    pub(crate) fn beside(self, what: &'static str, summary: Summary, ratio: f64) -> Self {
+        let baseline = Some(Baseline {
+            what,
+            summary,
+            ratio,
+        });
+        Self { baseline, ..self }
     }
 }
 
@@ -65,25 +92,42 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.url)?;
         writeln!(
             f,
-            "  workload   at a time      median         p99      per second"
+            "  workload       at a time      median         p99    per second  server CPU     ratio"
         )?;
-        for Row {
-            workload,
-            at_a_time,
-            summary,
-        } in &self.rows
-        {
-            let [median, p99] = [summary.median_ns, summary.p99_ns].map(time);
-            let rate = summary.per_second;
-            writeln!(
-                f,
-                "  {workload:<10} {at_a_time:>9} {median:>11} {p99:>11} {rate:>15.0}"
-            )?;
+        for row in &self.rows {
+            let beside = row.baseline.as_ref();
+            let ratio = beside.map(|baseline| baseline.ratio);
+            line(f, row.workload, row.at_a_time, row.summary, ratio)?;
+            if let Some(Baseline { what, summary, .. }) = beside {
+                // Pings are sent one by one.
+                let at_a_time = if *what == "floor" { row.at_a_time } else { 1 };
+                line(f, &format!("  {what}"), at_a_time, *summary, None)?;
+            }
         }
-        self.note
-            .as_ref()
-            .map_or(Ok(()), |note| writeln!(f, "  {note}"))
+        if let Some(floor) = self.floor {
+            writeln!(f, "  floor: {floor}")?;
+        }
+        self.notes
+            .iter()
+            .try_for_each(|note| writeln!(f, "  {note}"))
     }
+}
+
+fn line(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    at_a_time: usize,
+    summary: Summary,
+    ratio: Option<f64>,
+) -> fmt::Result {
+    let [median, p99] = [summary.median_ns, summary.p99_ns].map(time);
+    let cpu = summary.server_cpu_ns.map(time).unwrap_or_default();
+    let ratio = ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
+    let text = format!(
+        "  {what:<14} {at_a_time:>9} {median:>11} {p99:>11} {rate:>13.0} {cpu:>11} {ratio:>9}",
+        rate = summary.per_second
+    );
+    writeln!(f, "{}", text.trim_end())
 }
 
 /// Three digits and a unit.
@@ -105,6 +149,44 @@ fn time(nanos: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn summary(median_ns: u64, server_cpu_ns: Option<u64>) -> Summary {
+        Summary {
+            count: 20_000,
+            per_second: 10_000.0,
+            median_ns,
+            p99_ns: 2 * median_ns,
+            server_cpu_ns,
+        }
+    }
+
+    #[test]
+    fn a_baseline_is_a_line_below_its_workload() {
+        let mut report = Report::new("redis://db-1".to_owned(), "redis");
+        let cycle = Row::new("cycle", 64, summary(90_000, Some(20_000)));
+        let hand_over = Row::new("hand-over", 2, summary(150_000, None));
+        report.rows = vec![
+            cycle.beside("floor", summary(60_000, Some(9_000)), 0.667),
+            hand_over.beside("round trip", summary(60_000, None), 2.5),
+        ];
+        report.floor = Some("the driver alone");
+        report.notes = vec!["what else".to_owned()];
+        let expected = "\
+redis://db-1
+  workload       at a time      median         p99    per second  server CPU     ratio
+  cycle                 64     90.0 µs      180 µs         10000     20.0 µs      0.67
+    floor               64     60.0 µs      120 µs         10000     9.00 µs
+  hand-over              2      150 µs      300 µs         10000                  2.50
+    round trip           1     60.0 µs      120 µs         10000
+  floor: the driver alone
+  what else
+";
+        assert_eq!(report.to_string(), expected);
+        let json = serde_json::to_value(&report).expect("json");
+        assert_eq!(json["rows"][0]["baseline"]["what"], "floor");
+        assert_eq!(json["rows"][0]["baseline"]["server_cpu_ns"], 9_000);
+        assert_eq!(json["rows"][1]["baseline"]["ratio"], 2.5);
+    }
 
     #[test]
     fn times_have_three_digits() {

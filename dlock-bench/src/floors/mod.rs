@@ -1,0 +1,75 @@
+//! The floor of a store: its driver alone, with no safety at all. Nothing over it can be faster.
+//!
+//! It has no token, no owner that a release compares, no waiting and no deadline. It is no lock; it
+//! is what a lock's price is counted from.
+
+mod file;
+#[cfg(feature = "redis")]
+mod redis;
+
+use std::time::Duration;
+
+use dlock::config::Config;
+use dlock_core::{Result, async_trait};
+
+use crate::cycle::Cycle;
+
+/// The driver of one store, connected with the URL that dlock has.
+pub(crate) trait Floor: Send + Sync {
+    /// What one cycle is, in words.
+    fn what(&self) -> &'static str;
+
+    /// A task that takes and frees `name`, which is nobody else's.
+    fn task(&self, name: &str) -> Box<dyn Cycle>;
+
+    /// The server, if the store has one.
+    fn server(&self) -> Option<&dyn Server>;
+}
+
+/// The process at the other end.
+#[async_trait]
+pub(crate) trait Server: Send + Sync {
+    /// Asks for nothing and waits for the answer: one round trip.
+    async fn ping(&self) -> Result<()>;
+
+    /// What it has spent of its processor since its start; `None` when it does not say.
+    async fn cpu_time(&self) -> Result<Option<Duration>>;
+}
+
+/// Why a store that could have a floor has none.
+const NO_TLS: &str = "no floor: it is not measured over TLS";
+
+/// A floor, or why there is none where one would be expected.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) floor: Option<Box<dyn Floor>>,
+    pub(crate) note: Option<&'static str>,
+}
+
+/// The floor of the store that `config` names. It was opened by dlock before, so its URL is right.
+///
+/// # Errors
+///
+/// What the driver says.
+///
+/// # Cancel safety
+///
+/// Dropping the future closes the connection.
+pub(crate) async fn open(config: &Config) -> Result<Found> {
+    let floor: Box<dyn Floor> = match config.url().scheme() {
+        "file" => Box::new(file::FileFloor::open(config.url())?),
+        #[cfg(feature = "redis")]
+        "redis" => Box::new(redis::RedisFloor::connect(config.url()).await?),
+        "rediss" => {
+            return Ok(Found {
+                note: Some(NO_TLS),
+                ..Found::default()
+            });
+        }
+        _ => return Ok(Found::default()),
+    };
+    Ok(Found {
+        floor: Some(floor),
+        note: None,
+    })
+}

@@ -1,0 +1,183 @@
+//! dlock and the raw driver, in turns.
+//!
+//! A machine is never as quiet as one wishes, and not for long. So each runs for a short slice, then
+//! the other, and the ratio is the median of all rounds: a disturbance of some of them does not count.
+
+use std::time::Duration;
+
+use dlock_core::{Error, ErrorKind, Result};
+
+use crate::{
+    Summary,
+    floors::Server,
+    measure::Durations,
+    slice::{self, Slice, Tasks},
+};
+
+/// The longest slice: it bounds the durations in memory, too.
+const SLICE_MAX: Duration = Duration::from_millis(100);
+
+/// Into how many slices a run is cut at least.
+const SLICES_MIN: u32 = 10;
+
+/// Those who take turns, and what they have done so far.
+pub(crate) struct Side {
+    tasks: Tasks,
+    durations: Durations,
+    took: Duration,
+    /// What the server spent; `None` when it does not say.
+    server_cpu: Option<Duration>,
+}
+
+impl Side {
+    pub(crate) fn new(tasks: Tasks) -> Self {
+        Self {
+            tasks,
+            durations: Durations::new(),
+            took: Duration::ZERO,
+            server_cpu: Some(Duration::ZERO),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// `Unavailable` when nothing was done.
+    pub(crate) fn sum_up(&self) -> Result<Summary> {
+        let nothing = || Error::new(ErrorKind::Unavailable, "no cycle ended in the time given");
+        let summary = self.durations.sum_up(self.took).ok_or_else(nothing)?;
+        Ok(summary.with_server_cpu(self.server_cpu))
+    }
+
+    async fn slice(&mut self, server: Option<&dyn Server>, run_for: Duration) -> Result<f64> {
+        let before = cpu_time(server).await?;
+        let slice = slice::run(&mut self.tasks, run_for).await?;
+        let after = cpu_time(server).await?;
+        self.add(&slice);
+        // A server that was restarted meanwhile counts from zero.
+        let spent = after
+            .zip(before)
+            .and_then(|(after, before)| after.checked_sub(before));
+        self.server_cpu = self.server_cpu.zip(spent).map(|(all, one)| all + one);
+        Ok(slice.rate())
+    }
+
+    fn add(&mut self, slice: &Slice) {
+        for duration in &slice.durations {
+            self.durations.record(*duration);
+        }
+        self.took += slice.took;
+    }
+}
+
+async fn cpu_time(server: Option<&dyn Server>) -> Result<Option<Duration>> {
+    match server {
+        Some(server) => server.cpu_time().await,
+        None => Ok(None),
+    }
+}
+
+/// One side for `run_for`, after a tenth of it as warm-up.
+pub(crate) async fn alone(side: &mut Side, run_for: Duration) -> Result<()> {
+    slice::run(&mut side.tasks, run_for / 10).await?;
+    while side.took < run_for {
+        side.slice(None, slice_of(run_for)).await?;
+    }
+    Ok(())
+}
+
+/// Both sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as
+/// a part of the other's.
+pub(crate) async fn in_turns(
+    one: &mut Side,
+    other: &mut Side,
+    server: Option<&dyn Server>,
+    run_for: Duration,
+) -> Result<f64> {
+    slice::run(&mut one.tasks, run_for / 10).await?;
+    slice::run(&mut other.tasks, run_for / 10).await?;
+    let mut ratios = Vec::new();
+    while one.took < run_for || other.took < run_for {
+        let rate = one.slice(server, slice_of(run_for)).await?;
+        ratios.push(rate / other.slice(server, slice_of(run_for)).await?);
+    }
+    Ok(median(ratios))
+}
+
+fn slice_of(run_for: Duration) -> Duration {
+    SLICE_MAX.min(run_for / SLICES_MIN)
+}
+
+/// Zero of nothing.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use dlock_core::async_trait;
+
+    use super::*;
+    use crate::cycle::Cycle;
+
+    /// Its cycles wait for so long.
+    struct Waits(Duration);
+
+    #[async_trait]
+    impl Cycle for Waits {
+        async fn cycle(&mut self) -> Result<()> {
+            std::thread::sleep(self.0);
+            Ok(())
+        }
+    }
+
+    /// Its processor works for a millisecond between two questions.
+    #[derive(Default)]
+    struct Busy(std::sync::atomic::AtomicU64);
+
+    #[async_trait]
+    impl Server for Busy {
+        async fn ping(&self) -> Result<()> {
+            Ok(())
+        }
+
+        async fn cpu_time(&self) -> Result<Option<Duration>> {
+            let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(Some(Duration::from_millis(asked)))
+        }
+    }
+
+    fn waits(micros: u64) -> Side {
+        Side::new(vec![Box::new(Waits(Duration::from_micros(micros)))])
+    }
+
+    #[tokio::test]
+    async fn the_slower_side_has_a_ratio_below_one() {
+        let (mut slow, mut fast) = (waits(2_000), waits(1_000));
+        let server = Busy::default();
+        let run_for = Duration::from_millis(100);
+        let ratio = in_turns(&mut slow, &mut fast, Some(&server), run_for)
+            .await
+            .expect("measured");
+        assert!(ratio < 1.0, "{ratio}");
+        let (slow, fast) = (slow.sum_up().expect("some"), fast.sum_up().expect("some"));
+        assert!(slow.count < fast.count && slow.median_ns > fast.median_ns);
+        assert!(slow.server_cpu_ns > fast.server_cpu_ns, "{slow:?} {fast:?}");
+    }
+
+    #[tokio::test]
+    async fn a_side_alone_has_no_server() {
+        let mut side = waits(100);
+        alone(&mut side, Duration::from_millis(10))
+            .await
+            .expect("measured");
+        let summary = side.sum_up().expect("some");
+        assert!(summary.count > 0 && summary.server_cpu_ns.is_none());
+    }
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert!((median(vec![9.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
+        assert!(median(Vec::new()).abs() < f64::EPSILON);
+    }
+}
