@@ -93,3 +93,35 @@ fn twenty_processes_count_to_a_thousand() {
         "tokens in order of entry do not grow"
     );
 }
+
+#[test]
+fn cron_and_a_login_meet_in_the_users_one_directory() {
+    let store = Store::new();
+    let name = format!("dlock-test-{}", std::process::id());
+    let elsewhere = store.file("elsewhere");
+    // A login with a home and a runtime directory of its own making,
+    let script = "echo held; exec cat";
+    let mut login = store.bare(&["run", &name, "--", "sh", "-c", script]);
+    login
+        .env("HOME", &elsewhere)
+        .env("XDG_RUNTIME_DIR", &elsewhere);
+    login
+        .env("XDG_STATE_HOME", &elsewhere)
+        .env("TMPDIR", &elsewhere);
+    let mut login = Program::start(login);
+    assert_eq!(login.line(), "held");
+
+    // and cron, with next to nothing.
+    let mut cron = store.bare(&["run", "--try", &name, "--", "true"]);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let cron = cron
+        .env_clear()
+        .env("PATH", path)
+        .output()
+        .expect("dlock starts");
+    assert_eq!(cron.status.code(), Some(75), "{cron:?}");
+
+    login.stdin = None;
+    assert_eq!(login.end().0, 0);
+    assert!(!elsewhere.exists());
+}
