@@ -44,10 +44,23 @@ fn every_workload_is_measured_and_nothing_is_left_held() {
                 assert!(row[figure].as_f64() > Some(0.0), "{figure}: {row}");
             }
         }
+        let floors = rows.iter().filter(|row| row["workload"] == "cycle");
+        for floor in floors.map(|row| &row["baseline"]) {
+            assert_eq!(floor["what"], "floor");
+            for figure in ["per_second", "ratio"] {
+                assert!(floor[figure].as_f64() > Some(0.0), "{figure}: {floor}");
+            }
+        }
+        assert!(rows[2]["baseline"].is_null(), "no server: {}", rows[2]);
+        assert!(report["floor"].is_string(), "{report}");
     }
     for name in ["dlock-bench", "dlock-bench/hand-over"] {
         assert!(store.is_free(name));
     }
+    let left = std::fs::read_dir(store.locks()).expect("a directory");
+    let left = left.filter_map(|file| file.expect("a file").file_name().into_string().ok());
+    let left: Vec<_> = left.filter(|file| !file.ends_with(".lock")).collect();
+    assert!(left.is_empty(), "the floor's files are removed: {left:?}");
 }
 
 #[test]
@@ -57,7 +70,7 @@ fn the_configured_store_is_the_default_and_people_get_a_table() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let table = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(table.starts_with(&store.url()), "{table}");
-    for word in ["median", "p99", "per second", "hand-over"] {
+    for word in ["median", "p99", "per second", "floor", "hand-over"] {
         assert!(table.contains(word), "{table}");
     }
 }

@@ -97,11 +97,12 @@ fn twenty_processes_count_to_a_thousand() {
 #[test]
 fn cron_and_a_login_meet_in_the_users_one_directory() {
     let store = Store::new();
-    let name = format!("dlock-test-{}", std::process::id());
+    // One name for all runs: its file stays in the user's directory.
+    let name = "dlock-test/cron-and-login";
     let elsewhere = store.file("elsewhere");
     // A login with a home and a runtime directory of its own making,
     let script = "echo held; exec cat";
-    let mut login = store.bare(&["run", &name, "--", "sh", "-c", script]);
+    let mut login = store.bare(&["run", name, "--", "sh", "-c", script]);
     login
         .env("HOME", &elsewhere)
         .env("XDG_RUNTIME_DIR", &elsewhere);
@@ -112,7 +113,7 @@ fn cron_and_a_login_meet_in_the_users_one_directory() {
     assert_eq!(login.line(), "held");
 
     // and cron, with next to nothing.
-    let mut cron = store.bare(&["run", "--try", &name, "--", "true"]);
+    let mut cron = store.bare(&["run", "--try", name, "--", "true"]);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let cron = cron
         .env_clear()
