@@ -36,9 +36,9 @@ pub(crate) async fn measure(
     // As long as dlock's own names.
     let raw = (0..tasks).map(|task| floor.task(&format!("dlock-floor/{run}/{task}")));
     let mut raw = Side::new(raw.collect());
-    let ratio = rounds::in_turns(&mut dlock, &mut raw, server, run_for).await?;
+    let [low, ratio, high] = rounds::in_turns(&mut dlock, &mut raw, server, run_for).await?;
     let row = Row::new("cycle", tasks, dlock.sum_up()?);
-    Ok(row.beside("floor", raw.sum_up()?, ratio))
+    Ok(row.beside("floor", raw.sum_up()?, ratio, Some([low, high])))
 }
 
 /// dlock's own cycle.

@@ -111,7 +111,7 @@ async fn beside_round_trip(row: Row, server: Option<&dyn Server>, plan: &Plan) -
     // Between two hand-overs a holder leaves the server alone for as long.
     let trip = round_trip::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
     let ratio = row.summary.median() / trip.median();
-    Ok(row.beside("round trip", trip, ratio))
+    Ok(row.beside("round trip", trip, ratio, None))
 }
 
 /// How long the locker may take to end after a measurement.

@@ -52,6 +52,10 @@ pub struct Baseline {
     /// Beside a floor: the workload's rate as a part of the floor's, the median of all rounds. Beside
     /// a round trip: how many of them the workload takes at the median.
     pub ratio: f64,
+    /// Half of the rounds had a ratio between these two, beside a floor. Where they are far apart, the
+    /// machine was too busy, or slept too deeply between two requests, to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quartiles: Option<[f64; 2]>,
 }
 
 impl Report {
@@ -66,6 +70,16 @@ impl Report {
     }
 }
 
+impl Baseline {
+    /// As it is printed.
+    fn ratio(&self) -> String {
+        let range = self
+            .quartiles
+            .map(|[low, high]| format!(" ({low:.2} to {high:.2})"));
+        format!("{:.2}{}", self.ratio, range.unwrap_or_default())
+    }
+}
+
 impl Row {
     pub(crate) fn new(workload: &'static str, at_a_time: usize, summary: Summary) -> Self {
         Self {
@@ -77,11 +91,18 @@ impl Row {
     }
 
     /// The same row beside `what`.
-    pub(crate) fn beside(self, what: &'static str, summary: Summary, ratio: f64) -> Self {
+    pub(crate) fn beside(
+        self,
+        what: &'static str,
+        summary: Summary,
+        ratio: f64,
+        quartiles: Option<[f64; 2]>,
+    ) -> Self {
         let baseline = Some(Baseline {
             what,
             summary,
             ratio,
+            quartiles,
         });
         Self { baseline, ..self }
     }
@@ -92,16 +113,16 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.url)?;
         writeln!(
             f,
-            "  workload       at a time      median         p99    per second  server CPU     ratio"
+            "  workload       at a time      median         p99    per second  server CPU  ratio"
         )?;
         for row in &self.rows {
             let beside = row.baseline.as_ref();
-            let ratio = beside.map(|baseline| baseline.ratio);
-            line(f, row.workload, row.at_a_time, row.summary, ratio)?;
+            let ratio = beside.map(Baseline::ratio).unwrap_or_default();
+            line(f, row.workload, row.at_a_time, row.summary, &ratio)?;
             if let Some(Baseline { what, summary, .. }) = beside {
                 // Pings are sent one by one.
                 let at_a_time = if *what == "floor" { row.at_a_time } else { 1 };
-                line(f, &format!("  {what}"), at_a_time, *summary, None)?;
+                line(f, &format!("  {what}"), at_a_time, *summary, "")?;
             }
         }
         if let Some(floor) = self.floor {
@@ -118,13 +139,12 @@ fn line(
     what: &str,
     at_a_time: usize,
     summary: Summary,
-    ratio: Option<f64>,
+    ratio: &str,
 ) -> fmt::Result {
     let [median, p99] = [summary.median_ns, summary.p99_ns].map(time);
     let cpu = summary.server_cpu_ns.map(time).unwrap_or_default();
-    let ratio = ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
     let text = format!(
-        "  {what:<14} {at_a_time:>9} {median:>11} {p99:>11} {rate:>13.0} {cpu:>11} {ratio:>9}",
+        "  {what:<14} {at_a_time:>9} {median:>11} {p99:>11} {rate:>13.0} {cpu:>11}  {ratio}",
         rate = summary.per_second
     );
     writeln!(f, "{}", text.trim_end())
@@ -166,17 +186,22 @@ mod tests {
         let cycle = Row::new("cycle", 64, summary(90_000, Some(20_000)));
         let hand_over = Row::new("hand-over", 2, summary(150_000, None));
         report.rows = vec![
-            cycle.beside("floor", summary(60_000, Some(9_000)), 0.667),
-            hand_over.beside("round trip", summary(60_000, None), 2.5),
+            cycle.beside(
+                "floor",
+                summary(60_000, Some(9_000)),
+                0.667,
+                Some([0.6, 0.7]),
+            ),
+            hand_over.beside("round trip", summary(60_000, None), 2.5, None),
         ];
         report.floor = Some("the driver alone");
         report.notes = vec!["what else".to_owned()];
         let expected = "\
 redis://db-1
-  workload       at a time      median         p99    per second  server CPU     ratio
-  cycle                 64     90.0 µs      180 µs         10000     20.0 µs      0.67
+  workload       at a time      median         p99    per second  server CPU  ratio
+  cycle                 64     90.0 µs      180 µs         10000     20.0 µs  0.67 (0.60 to 0.70)
     floor               64     60.0 µs      120 µs         10000     9.00 µs
-  hand-over              2      150 µs      300 µs         10000                  2.50
+  hand-over              2      150 µs      300 µs         10000              2.50
     round trip           1     60.0 µs      120 µs         10000
   floor: the driver alone
   what else

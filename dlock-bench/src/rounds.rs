@@ -86,13 +86,13 @@ pub(crate) async fn alone(side: &mut Side, run_for: Duration) -> Result<()> {
 }
 
 /// Both sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as
-/// a part of the other's.
+/// a part of the other's: first quartile, median and third quartile of the rounds.
 pub(crate) async fn in_turns(
     one: &mut Side,
     other: &mut Side,
     server: Option<&dyn Server>,
     run_for: Duration,
-) -> Result<f64> {
+) -> Result<[f64; 3]> {
     slice::run(&mut one.tasks, run_for / 10).await?;
     slice::run(&mut other.tasks, run_for / 10).await?;
     let mut ratios = Vec::new();
@@ -100,17 +100,20 @@ pub(crate) async fn in_turns(
         let rate = one.slice(server, slice_of(run_for)).await?;
         ratios.push(rate / other.slice(server, slice_of(run_for)).await?);
     }
-    Ok(median(ratios))
+    Ok(quartiles(ratios))
 }
 
 fn slice_of(run_for: Duration) -> Duration {
     SLICE_MAX.min(run_for / SLICES_MIN)
 }
 
-/// Zero of nothing.
-fn median(mut values: Vec<f64>) -> f64 {
+/// Zeros of nothing.
+fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+    [1, 2, 3].map(|part| {
+        let at = values.len() * part / 4;
+        values.get(at).copied().unwrap_or_default()
+    })
 }
 
 #[cfg(test)]
@@ -156,10 +159,10 @@ mod tests {
         let (mut slow, mut fast) = (waits(2_000), waits(1_000));
         let server = Busy::default();
         let run_for = Duration::from_millis(100);
-        let ratio = in_turns(&mut slow, &mut fast, Some(&server), run_for)
+        let [low, ratio, high] = in_turns(&mut slow, &mut fast, Some(&server), run_for)
             .await
             .expect("measured");
-        assert!(ratio < 1.0, "{ratio}");
+        assert!(ratio < 1.0 && low <= ratio && ratio <= high, "{ratio}");
         let (slow, fast) = (slow.sum_up().expect("some"), fast.sum_up().expect("some"));
         assert!(slow.count < fast.count && slow.median_ns > fast.median_ns);
         assert!(slow.server_cpu_ns > fast.server_cpu_ns, "{slow:?} {fast:?}");
@@ -176,8 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_in_the_middle() {
-        assert!((median(vec![9.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
-        assert!(median(Vec::new()).abs() < f64::EPSILON);
+    fn quartiles_of_a_known_set() {
+        let close = |found: [f64; 3], expected: [f64; 3]| {
+            let pairs = found.iter().zip(expected);
+            pairs.for_each(|(found, expected)| assert!((found - expected).abs() < f64::EPSILON));
+        };
+        close(quartiles(vec![9.0, 1.0, 2.0, 3.0, 4.0]), [2.0, 3.0, 4.0]);
+        close(quartiles(Vec::new()), [0.0; 3]);
     }
 }

@@ -61,7 +61,9 @@ Workloads:
 
 Below each stands what it is compared with, where the store has that:
   floor       the store's driver alone, without any safety, in turns with dlock; the ratio is
-              dlock's rate as a part of the floor's
+              dlock's rate as a part of the floor's, the median of all rounds, and in parentheses
+              what half of the rounds had: where that is wide, the machine was not quiet, or slept
+              between two requests, and the ratio says little
   round trip  to the server and back, with a pause before each; the ratio is how many of them a
               hand-over takes
 Server CPU is what the server's processor spends on one cycle.

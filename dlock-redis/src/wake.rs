@@ -131,11 +131,21 @@ impl Listener<'_> {
 
     /// Unsubscribes.
     pub(crate) async fn leave(self) {
-        lock(&self.wakes.listeners).remove(&self.channel);
+        // Held to the end: whoever listens next subscribes after this has unsubscribed.
+        let mut slot = self.wakes.ear.lock().await;
+        {
+            // A cancelled waiter frees its turn at once: the next one may listen already.
+            let mut listeners = lock(&self.wakes.listeners);
+            let is_ours = |woken: &Arc<Notify>| Arc::ptr_eq(woken, &self.woken);
+            if !listeners.get(&self.channel).is_some_and(is_ours) {
+                return;
+            }
+            listeners.remove(&self.channel);
+        }
         if !self.is_subscribed() {
             return;
         }
-        if let Some(ear) = self.wakes.ear.lock().await.as_mut() {
+        if let Some(ear) = slot.as_mut() {
             // If it fails the connection is over, and the subscription with it.
             let _ = ear.connection.unsubscribe(&self.channel).await;
         }
