@@ -1,6 +1,6 @@
 //! What a Redis URL can say; strict.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use dlock_core::{
     Error, ErrorKind, Result,
@@ -10,6 +10,7 @@ use redis::{
     Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
     RedisConnectionInfo, TlsCertificates,
 };
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 
 /// Which server to use, and how.
 #[derive(Clone, Debug)]
@@ -76,6 +77,11 @@ impl RedisConfig {
         })
     }
 
+    /// Whether connections are encrypted.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// The driver's client. Reads the certificates.
     pub(crate) fn client(&self) -> Result<Client> {
         let port = self.host.port.unwrap_or(6379);
@@ -133,11 +139,11 @@ impl Tls {
     }
 
     fn certificates(&self) -> Result<TlsCertificates> {
-        let root_cert = self.ca.as_deref().map(read).transpose()?;
+        let root_cert = self.ca.as_deref().map(read_certificates).transpose()?;
         let client = self.client.as_ref().map(|(cert, key)| {
             Ok::<_, Error>(ClientTlsConfig {
-                client_cert: read(cert)?,
-                client_key: read(key)?,
+                client_cert: read_certificates(cert)?,
+                client_key: read_key(key)?,
             })
         });
         Ok(TlsCertificates {
@@ -147,10 +153,33 @@ impl Tls {
     }
 }
 
-fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
-    let path = path.as_ref();
+/// The driver takes a file without a certificate, and trusts nobody then.
+fn read_certificates(path: &str) -> Result<Vec<u8>> {
+    let text = read(path)?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(text),
+        Ok(_) => Err(unfit(path, "certificate")),
+        Err(error) => Err(unfit(path, "certificate").with_source(error)),
+    }
+}
+
+fn read_key(path: &str) -> Result<Vec<u8>> {
+    let text = read(path)?;
+    match PrivateKeyDer::from_pem_slice(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(unfit(path, "private key").with_source(error)),
+    }
+}
+
+fn unfit(path: &str, what: &str) -> Error {
+    let why = format!("{path} has no {what} in PEM form");
+    Error::new(ErrorKind::InvalidConfig, why)
+}
+
+fn read(path: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| {
-        let why = format!("cannot read {}", path.display());
+        let why = format!("cannot read {path}");
         Error::new(ErrorKind::InvalidConfig, why).with_source(error)
     })
 }

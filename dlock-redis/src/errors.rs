@@ -1,7 +1,18 @@
 //! The driver's error → kind, effect and what to do about it.
 
+use std::{error::Error as StdError, io, sync::Arc};
+
 use dlock_core::{Effect, Error, ErrorKind};
 use redis::RedisError;
+use rustls::AlertDescription;
+
+use crate::config::RedisConfig;
+
+/// The server has not read its data yet.
+pub(crate) const LOADING: &str = "the server is starting; try again soon";
+
+/// The server follows another one.
+pub(crate) const REPLICA: &str = "this is a replica, which forgets; give the primary's address";
 
 /// What became of a request that failed with `error`.
 pub(crate) fn of_request(error: RedisError) -> Error {
@@ -12,14 +23,45 @@ pub(crate) fn of_request(error: RedisError) -> Error {
 }
 
 /// Why there is no connection: nothing was asked for.
-pub(crate) fn of_connect(error: RedisError) -> Error {
+pub(crate) fn of_connect(error: RedisError, config: &RedisConfig) -> Error {
     let (kind, _, hint) = table(&error);
+    let (kind, hint) = tls_error(&error).and_then(of_tls).unwrap_or((kind, hint));
+    // A port that expects the other way of speaking closes the connection, says what makes no sense,
+    // or waits for more.
+    let is_parse = error.kind() == redis::ErrorKind::Parse;
+    let is_strange = is_parse || is_cut(&error) || error.is_timeout();
+    let is_strange = is_strange || tls_error(&error).is_some();
+    let hint = match kind {
+        ErrorKind::Unavailable if is_strange => format!("{hint}; {}", other_scheme(config)).into(),
+        _ => std::borrow::Cow::from(hint),
+    };
     Error::new(kind, hint).with_source(error)
 }
 
-/// Whether the connection is no good any more.
+/// The server took longer than connecting may take.
+pub(crate) fn silent(config: &RedisConfig) -> Error {
+    let (max, scheme) = (config.connect_max, other_scheme(config));
+    let why = format!("no answer in {max:?} while connecting; {scheme}");
+    Error::new(ErrorKind::Unavailable, why)
+}
+
+fn other_scheme(config: &RedisConfig) -> &'static str {
+    if config.has_tls() {
+        "if that port does not speak TLS, use redis://"
+    } else {
+        "if that port speaks TLS, use rediss://"
+    }
+}
+
+/// Whether the connection is no good any more. One to a server that has become a replica is not: it
+/// has to be looked at again.
 pub(crate) fn ends_connection(error: &RedisError) -> bool {
-    error.is_io_error() || error.is_connection_dropped() || error.is_unrecoverable_error()
+    is_cut(error) || error.is_io_error() || error.code() == Some("READONLY")
+}
+
+/// Whether the connection has ended, as opposed to an answer that takes too long.
+pub(crate) fn is_cut(error: &RedisError) -> bool {
+    (error.is_connection_dropped() || error.is_unrecoverable_error()) && !error.is_timeout()
 }
 
 /// The backend was closed.
@@ -28,7 +70,7 @@ pub(crate) fn closed() -> Error {
 }
 
 fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
-    use ErrorKind::{Denied, Internal, Unavailable, Unsupported};
+    use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable, Unsupported};
     let none = |kind, hint| (kind, Effect::None, hint);
     match error.code() {
         Some("WRONGPASS") => none(Denied, "wrong user or password"),
@@ -38,8 +80,8 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
             Unsupported,
             "the key of this lock holds something else; choose another prefix= or name",
         ),
-        Some("LOADING") => none(Unavailable, "the server is starting; try again soon"),
-        Some("READONLY") => none(Unavailable, "this is a replica; give the primary's address"),
+        Some("LOADING") => none(Unavailable, LOADING),
+        Some("READONLY") => none(Unavailable, REPLICA),
         Some("OOM") => none(Unavailable, "the server is out of memory; raise maxmemory"),
         Some("MISCONF") => none(
             Unavailable,
@@ -51,6 +93,9 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         }
         Some(_) if error.kind() == redis::ErrorKind::AuthenticationFailed => {
             none(Denied, "wrong user or password")
+        }
+        Some(_) if error.to_string().contains("DB index is out of range") => {
+            none(InvalidConfig, "the server has no database of that number")
         }
         Some(_) => none(Internal, "the server refused the request"),
         None => of_driver(error),
@@ -81,4 +126,38 @@ fn of_driver(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         ),
         _ => (Unavailable, Effect::Unknown, "the connection failed"),
     }
+}
+
+/// What the two sides did not agree on, if it is about a certificate.
+fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
+    use AlertDescription as Alert;
+    match error {
+        rustls::Error::InvalidCertificate(_) => Some((
+            ErrorKind::InvalidConfig,
+            "the server's certificate is not trusted; give its authority by tls_ca=",
+        )),
+        rustls::Error::AlertReceived(
+            Alert::CertificateRequired
+            | Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied
+            | Alert::DecryptError
+            | Alert::HandshakeFailure,
+        ) => Some((
+            ErrorKind::Denied,
+            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
+             tls_key=",
+        )),
+        _ => None,
+    }
+}
+
+/// The error of the TLS library inside the driver's.
+fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
+    let shared: &Arc<dyn StdError + Send + Sync> = error.source()?.downcast_ref()?;
+    shared.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref()
 }

@@ -8,6 +8,7 @@ mod renewals;
 mod server;
 mod session;
 mod take;
+mod turns;
 mod wait;
 mod wake;
 mod wire;

@@ -66,12 +66,7 @@ impl RedisLock {
     pub async fn connect(config: RedisConfig) -> Result<Self> {
         let session = Arc::new(Session::new(config)?);
         session.connect().await?;
-        let config = &session.config;
-        let wakes = Wakes::new(
-            session.client.clone(),
-            config.connect_max,
-            config.answer_max,
-        );
+        let wakes = Wakes::new(session.client.clone(), session.config.clone());
         let renewals = renewals::batch(session.clone());
         Ok(Self {
             session,
@@ -142,10 +137,12 @@ impl DistributedLock for RedisLock {
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let key = self.keys(name).lock;
         let look = |verb: &str| redis::cmd(verb).arg(&key).to_owned();
-        let value = self.session.command(&look("GET")).await?;
-        let value: Option<String> = redis::from_redis_value(value).map_err(wire::nonsense)?;
+        let value = self.session.look(&look("GET")).await?;
+        let value: Option<Vec<u8>> = redis::from_redis_value(value).map_err(wire::nonsense)?;
         let Some(value) = value else { return Ok(None) };
-        let left = self.session.command(&look("PTTL")).await?;
+        // Other clients write what they like, also random bytes.
+        let value = String::from_utf8_lossy(&value);
+        let left = self.session.look(&look("PTTL")).await?;
         let left: i64 = redis::from_redis_value(left).map_err(wire::nonsense)?;
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);

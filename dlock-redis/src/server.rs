@@ -7,36 +7,67 @@ use redis::aio::MultiplexedConnection;
 
 use crate::{config::RedisConfig, errors};
 
-/// For how long the server behind a new connection must not grant anything yet; an error if it must
-/// never.
+/// The server's uptime is in whole seconds, of a clock that counts them from elsewhere: it may be
+/// this much less.
+const UPTIME_ERROR: Duration = Duration::from_secs(1);
+
+/// What the server behind a new connection is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    /// For how long it must not grant anything yet.
+    pub(crate) guarded: Duration,
+    /// What its clock shows, in microseconds: no less than all tokens that it gave before, and no
+    /// less than those of which a restart or a failover has left it an older counter (K5).
+    pub(crate) now: u64,
+}
+
+/// Looks at the server; an error if it must not grant at all.
 pub(crate) async fn check(
     connection: &mut MultiplexedConnection,
     config: &RedisConfig,
-) -> Result<Duration> {
-    let info: String = redis::cmd("INFO")
-        .query_async(connection)
-        .await
-        .map_err(errors::of_connect)?;
+) -> Result<Server> {
+    let refused = |error| errors::of_connect(error, config);
+    let info = redis::cmd("INFO").query_async(connection).await;
+    let info: String = info.map_err(refused)?;
     let info = parse(&info);
-    if info.get("role").is_some_and(|role| *role != "master") {
-        let why = "this is a replica, which forgets; give the primary's address";
-        return Err(Error::new(ErrorKind::Unavailable, why));
+    if let Some((kind, why)) = disqualified(&info, config) {
+        return Err(Error::new(kind, why));
     }
-    if !config.may_evict && evicts(&info) {
+    let time = redis::cmd("TIME").query_async(connection).await;
+    let (seconds, micros): (u64, u64) = time.map_err(refused)?;
+    let up = info
+        .get("uptime_in_seconds")
+        .and_then(|seconds| seconds.parse().ok())
+        .map_or(Duration::ZERO, Duration::from_secs);
+    let guarded = config
+        .restart_guard
+        .saturating_sub(up.saturating_sub(UPTIME_ERROR));
+    let forgets = !guarded.is_zero() && !remembers(&info, connection).await;
+    Ok(Server {
+        guarded: if forgets { guarded } else { Duration::ZERO },
+        now: seconds.saturating_mul(1_000_000).saturating_add(micros),
+    })
+}
+
+/// Why it grants nothing.
+fn disqualified(
+    info: &HashMap<&str, &str>,
+    config: &RedisConfig,
+) -> Option<(ErrorKind, &'static str)> {
+    let is = |field, value| info.get(field) == Some(&value);
+    if is("loading", "1") {
+        return Some((ErrorKind::Unavailable, errors::LOADING));
+    }
+    if info.contains_key("role") && !is("role", "master") {
+        return Some((ErrorKind::Unavailable, errors::REPLICA));
+    }
+    if !config.may_evict && evicts(info) {
         // T12: it would throw away locks, or the counters of tokens, when memory is short.
         let why = "the server may evict locks: set its maxmemory-policy to noeviction, or accept \
                    that with may_evict=true";
-        return Err(Error::new(ErrorKind::InvalidConfig, why));
+        return Some((ErrorKind::InvalidConfig, why));
     }
-    let up = info
-        .get("uptime_in_seconds")
-        .and_then(|seconds| seconds.parse().ok());
-    let up = Duration::from_secs(up.unwrap_or(0));
-    let wait = config.restart_guard.saturating_sub(up);
-    if wait.is_zero() || remembers(&info, connection).await {
-        return Ok(Duration::ZERO);
-    }
-    Ok(wait)
+    None
 }
 
 /// Whether the server has every write that it acknowledged after a restart (T14). One that keeps its

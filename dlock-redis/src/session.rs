@@ -5,16 +5,22 @@
 
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use dlock_core::{Clock, Error, ErrorKind, Moment, Result};
+use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result};
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
-use crate::{config::RedisConfig, errors, server, wire::Text};
+use crate::{
+    config::RedisConfig,
+    errors,
+    server::{self, Server},
+    turns::Turns,
+    wire::Text,
+};
 
 /// The connection to one server.
 pub(crate) struct Session {
@@ -23,7 +29,7 @@ pub(crate) struct Session {
     clock: Clock,
     link: Mutex<Option<Link>>,
     /// Only one connects at a time.
-    connecting: tokio::sync::Mutex<()>,
+    connecting: Turns<()>,
     serial: AtomicU64,
     closed: AtomicBool,
 }
@@ -34,7 +40,12 @@ struct Link {
     serial: u64,
     /// Before this the server grants nothing: it may have forgotten what it granted.
     grants_from: Moment,
+    /// No token that the server gives over this connection is below this.
+    token_floor: u64,
 }
+
+/// What a request says, given the connection and whether a script goes in full.
+type Says<'a> = &'a (dyn Fn(&Link, bool) -> Cmd + Sync);
 
 impl Session {
     pub(crate) fn new(config: RedisConfig) -> Result<Self> {
@@ -43,30 +54,36 @@ impl Session {
             config,
             clock: Clock::boottime(),
             link: Mutex::default(),
-            connecting: tokio::sync::Mutex::default(),
+            connecting: Turns::new(()),
             serial: AtomicU64::new(0),
             closed: AtomicBool::new(false),
         })
     }
 
-    /// Runs `script`. The effect is unknown if the connection fails under it.
+    /// Runs `script`, which may be run twice. The effect is unknown if connections fail under it.
     pub(crate) async fn run(&self, script: &Text, keys: &[&str], args: &[&str]) -> Result<Value> {
-        self.ask(self.link().await?, script, keys, args).await
+        let says = |_: &Link, in_full| script.call(in_full, keys, args);
+        self.ask(false, &says).await
     }
 
-    /// As [`run`](Self::run), for a script that grants.
+    /// As [`run`](Self::run), for a script that grants. The least token that it may give is its last
+    /// argument.
     pub(crate) async fn run_granting(
         &self,
         script: &Text,
         keys: &[&str],
         args: &[&str],
     ) -> Result<Value> {
-        let link = self.link().await?;
-        let wait = link.grants_from.since(self.clock.now());
-        if !wait.is_zero() {
-            return Err(Error::new(ErrorKind::Unavailable, restarted(wait)));
-        }
-        self.ask(link, script, keys, args).await
+        let says = |link: &Link, in_full| {
+            let floor = link.token_floor.to_string();
+            script.call(in_full, keys, &[args, &[floor.as_str()]].concat())
+        };
+        self.ask(true, &says).await
+    }
+
+    /// Runs a command that changes nothing.
+    pub(crate) async fn look(&self, command: &Cmd) -> Result<Value> {
+        self.ask(false, &|_, _| command.clone()).await
     }
 
     /// Makes the connection if there is none.
@@ -83,59 +100,60 @@ impl Session {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Runs any command.
-    pub(crate) async fn command(&self, command: &Cmd) -> Result<Value> {
-        let mut link = self.link().await?;
-        let answer = command.query_async(&mut link.connection).await;
-        self.judge(&link, answer)
+    /// Asks, and once more on a new connection if this one has ended: nobody tells of that while it
+    /// is idle, and all that is asked here may be asked twice (T1, T3).
+    async fn ask(&self, grants: bool, says: Says<'_>) -> Result<Value> {
+        let link = self.link_for(grants).await?;
+        match self.ask_over(link, says).await {
+            Err(error) if errors::is_cut(&error) => {
+                let again = async {
+                    let link = self.link_for(grants).await?;
+                    let answer = self.ask_over(link, says).await;
+                    answer.map_err(errors::of_request)
+                };
+                // The first request may have been done, whatever became of the second.
+                again
+                    .await
+                    .map_err(|error| error.with_effect(Effect::Unknown))
+            }
+            answer => answer.map_err(errors::of_request),
+        }
     }
 
-    async fn ask(
-        &self,
-        mut link: Link,
-        script: &Text,
-        keys: &[&str],
-        args: &[&str],
-    ) -> Result<Value> {
-        let call = script.call(false, keys, args);
-        let mut answer = call.query_async(&mut link.connection).await;
+    async fn ask_over(&self, mut link: Link, says: Says<'_>) -> RedisResult<Value> {
+        let mut answer = says(&link, false).query_async(&mut link.connection).await;
         if is_unknown_script(&answer) {
             // T6: a server that was restarted, or whose scripts were flushed, learns it again.
-            let call = script.call(true, keys, args);
-            answer = call.query_async(&mut link.connection).await;
+            answer = says(&link, true).query_async(&mut link.connection).await;
         }
-        self.judge(&link, answer)
+        if answer.as_ref().is_err_and(errors::ends_connection) {
+            self.drop_link(link.serial);
+        }
+        answer
     }
 
-    fn judge(&self, link: &Link, answer: RedisResult<Value>) -> Result<Value> {
-        answer.map_err(|error| {
-            if errors::ends_connection(&error) {
-                self.drop_link(link.serial);
-            }
-            errors::of_request(error)
-        })
+    async fn link_for(&self, grants: bool) -> Result<Link> {
+        let link = self.link().await?;
+        let wait = link.grants_from.since(self.clock.now());
+        if grants && !wait.is_zero() {
+            return Err(Error::new(ErrorKind::Unavailable, restarted(wait)));
+        }
+        Ok(link)
     }
 
     async fn link(&self) -> Result<Link> {
         if let Some(link) = self.current()? {
             return Ok(link);
         }
-        let _alone = self.connecting.lock().await;
+        let turn = self.connecting.wait().await?;
         if let Some(link) = self.current()? {
             return Ok(link);
         }
-        let link = tokio::time::timeout(self.config.connect_max, self.open()).await;
-        let late = || {
-            let why = format!(
-                "no answer in {:?} while connecting",
-                self.config.connect_max
-            );
-            Error::new(ErrorKind::Unavailable, why)
-        };
-        let link = link.unwrap_or_else(|_| Err(late()))?;
-        *self.slot() = Some(link.clone());
+        let opened = tokio::time::timeout(self.config.connect_max, self.open()).await;
+        let opened = opened.unwrap_or_else(|_| Err(errors::silent(&self.config)));
+        let link = turn.end(opened.inspect(|link| *self.slot() = Some(link.clone())))?;
         // A backend that was closed meanwhile keeps no connection.
-        self.current()?.ok_or_else(errors::closed)
+        self.current().map(|current| current.unwrap_or(link))
     }
 
     fn current(&self) -> Result<Option<Link>> {
@@ -155,12 +173,14 @@ impl Session {
             .client
             .get_multiplexed_async_connection_with_config(&config)
             .await;
-        let mut connection = connection.map_err(errors::of_connect)?;
-        let wait = server::check(&mut connection, &self.config).await?;
+        let refused = |error| errors::of_connect(error, &self.config);
+        let mut connection = connection.map_err(refused)?;
+        let Server { guarded, now } = server::check(&mut connection, &self.config).await?;
         Ok(Link {
             connection,
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
-            grants_from: self.clock.now().after(wait),
+            grants_from: self.clock.now().after(guarded),
+            token_floor: now,
         })
     }
 
@@ -172,7 +192,7 @@ impl Session {
         }
     }
 
-    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Link>> {
+    fn slot(&self) -> MutexGuard<'_, Option<Link>> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -74,19 +74,26 @@ pub(crate) async fn surely(
     request: &AcquireRequest,
     keys: &Keys,
 ) -> Result<Result<Lease, Taken>> {
-    let mut tries = 1;
-    loop {
-        match once(session, request, keys).await {
-            Err(error) if error.effect() == Effect::Unknown => {
-                if tries == TRIES_MAX || request.attempt.is_cancelled() {
-                    undo(session, request, keys).await;
-                    return Err(error);
-                }
-                tries += 1;
-            }
-            answer => return answer,
+    let mut error = match once(session, request, keys).await {
+        Err(error) if error.effect() == Effect::Unknown => error,
+        answer => return answer,
+    };
+    for _ in 1..TRIES_MAX {
+        if request.attempt.is_cancelled() {
+            break;
         }
+        error = match once(session, request, keys).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) if error.effect() == Effect::Unknown => error,
+            Err(error) => {
+                // It was not sent this time; but it was before.
+                undo(session, request, keys).await;
+                return Err(error.with_effect(Effect::Unknown));
+            }
+        };
     }
+    undo(session, request, keys).await;
+    Err(error)
 }
 
 /// Undoes an attempt of which nobody knows whether it was granted, bounded by [`UNDO_MAX`].

@@ -29,9 +29,10 @@ pub(crate) async fn wait(lock: &RedisLock, request: &AcquireRequest, keys: &Keys
     let mut listener = lock.wakes.listener(&keys.channel);
     let mut unknown = false;
     let result = until_granted(lock, request, keys, &mut listener, &mut unknown).await;
-    listener.leave().await;
+    listener.leave();
     if result.is_err() && unknown {
         take::undo(&lock.session, request, keys).await;
+        return result.map_err(|error| error.with_effect(Effect::Unknown));
     }
     result
 }
@@ -41,7 +42,7 @@ async fn until_granted(
     lock: &RedisLock,
     request: &AcquireRequest,
     keys: &Keys,
-    listener: &mut Listener<'_>,
+    listener: &mut Listener,
     unknown: &mut bool,
 ) -> Result<Lease> {
     let mut pause = RETRY_MIN;
@@ -88,7 +89,7 @@ fn look_after(taken: Taken) -> Option<Duration> {
     }
 }
 
-async fn sleep(request: &AcquireRequest, listener: &Listener<'_>, after: Option<Duration>) {
+async fn sleep(request: &AcquireRequest, listener: &Listener, after: Option<Duration>) {
     let timer = async {
         match after {
             Some(after) => tokio::time::sleep(after).await,

@@ -9,25 +9,28 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use dlock_core::Result;
 use redis::{AsyncConnectionConfig, Client, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use tokio::sync::Notify;
 
-use crate::errors;
+use crate::{config::RedisConfig, errors, turns::Turns};
 
-/// Whom to wake by the channel that they listen to.
-type Listeners = Arc<Mutex<HashMap<String, Arc<Notify>>>>;
+/// Whom to wake by the channel that they listen to. Mostly one: a waiter that was cancelled may be
+/// leaving while the next one of its locker has come.
+type Listeners = Arc<Mutex<HashMap<String, Vec<Arc<Notify>>>>>;
 
-pub(crate) struct Wakes {
+#[derive(Clone)]
+pub(crate) struct Wakes(Arc<Inner>);
+
+struct Inner {
     client: Client,
-    connect_max: Duration,
-    answer_max: Duration,
+    config: RedisConfig,
     listeners: Listeners,
-    /// The connection, as long as somebody listens and it lives.
-    ear: tokio::sync::Mutex<Option<Ear>>,
+    /// The connection, once somebody has listened and as long as it lives. Subscriptions are changed
+    /// one at a time, so that none is ended after somebody else has begun it.
+    ear: Turns<Option<Ear>>,
 }
 
 struct Ear {
@@ -36,8 +39,8 @@ struct Ear {
 }
 
 /// One that waits for a release of one name.
-pub(crate) struct Listener<'a> {
-    wakes: &'a Wakes,
+pub(crate) struct Listener {
+    wakes: Wakes,
     channel: String,
     woken: Arc<Notify>,
     /// Whether the connection that it has subscribed on is over.
@@ -45,23 +48,24 @@ pub(crate) struct Listener<'a> {
 }
 
 impl Wakes {
-    pub(crate) fn new(client: Client, connect_max: Duration, answer_max: Duration) -> Self {
-        let (listeners, ear) = (Listeners::default(), tokio::sync::Mutex::default());
-        Self {
+    pub(crate) fn new(client: Client, config: RedisConfig) -> Self {
+        Self(Arc::new(Inner {
             client,
-            connect_max,
-            answer_max,
-            listeners,
-            ear,
-        }
+            config,
+            listeners: Listeners::default(),
+            ear: Turns::new(None),
+        }))
     }
 
     /// One that hears nothing before it [subscribes](Listener::subscribe).
-    pub(crate) fn listener(&self, channel: &str) -> Listener<'_> {
+    pub(crate) fn listener(&self, channel: &str) -> Listener {
         let woken = Arc::new(Notify::new());
-        lock(&self.listeners).insert(channel.to_owned(), woken.clone());
+        lock(&self.0.listeners)
+            .entry(channel.to_owned())
+            .or_default()
+            .push(woken.clone());
         Listener {
-            wakes: self,
+            wakes: self.clone(),
             channel: channel.to_owned(),
             woken,
             over: None,
@@ -70,15 +74,60 @@ impl Wakes {
 
     /// Ends the connection.
     pub(crate) async fn close(&self) {
-        *self.ear.lock().await = None;
+        if let Ok(mut ear) = self.0.ear.wait().await {
+            *ear = None;
+        }
+    }
+
+    /// Confirmed when it returns.
+    async fn subscribe(&self, channel: &str) -> Result<Arc<AtomicBool>> {
+        let mut turn = self.0.ear.wait().await?;
+        let subscribed = async {
+            let ear = match turn.take().filter(|ear| !ear.over.load(Ordering::Acquire)) {
+                Some(ear) => turn.insert(ear),
+                None => turn.insert(self.open().await?),
+            };
+            let refused = |error| errors::of_connect(error, &self.0.config);
+            let subscribed = ear.connection.subscribe(channel).await;
+            subscribed.map(|()| ear.over.clone()).map_err(refused)
+        }
+        .await;
+        if subscribed.is_err() {
+            self.give_up(&mut turn);
+        }
+        turn.end(subscribed)
+    }
+
+    /// Ends the subscription that nobody needs any more.
+    async fn unsubscribe(&self, channel: &str) {
+        // After a failure there is no connection, and nothing to end.
+        let Ok(mut turn) = self.0.ear.wait().await else {
+            return;
+        };
+        // Looked at in this turn: who comes from now on subscribes after it.
+        let is_needed = lock(&self.0.listeners).contains_key(channel);
+        if let Some(ear) = turn.as_mut().filter(|_| !is_needed)
+            && ear.connection.unsubscribe(channel).await.is_err()
+        {
+            self.give_up(&mut turn);
+        }
+    }
+
+    /// Drops a connection of which nobody knows what it is subscribed to. All who listen look again
+    /// by themselves.
+    fn give_up(&self, ear: &mut Option<Ear>) {
+        if let Some(ear) = ear.take() {
+            ear.over.store(true, Ordering::Release);
+        }
+        wake_all(&self.0.listeners);
     }
 
     async fn open(&self) -> Result<Ear> {
         let over = Arc::new(AtomicBool::new(false));
-        let (listeners, ended) = (self.listeners.clone(), over.clone());
+        let (listeners, ended) = (self.0.listeners.clone(), over.clone());
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.connect_max))
-            .set_response_timeout(Some(self.answer_max))
+            .set_connection_timeout(Some(self.0.config.connect_max))
+            .set_response_timeout(Some(self.0.config.answer_max))
             .set_push_sender(move |push: PushInfo| {
                 if push.kind == PushKind::Disconnection {
                     ended.store(true, Ordering::Release);
@@ -86,18 +135,19 @@ impl Wakes {
                 hear(&listeners, &push);
                 Ok::<(), redis::aio::SendError>(())
             });
-        let connection = self
-            .client
+        let client = &self.0.client;
+        let connection = client
             .get_multiplexed_async_connection_with_config(&config)
             .await;
+        let refused = |error| errors::of_connect(error, &self.0.config);
         Ok(Ear {
-            connection: connection.map_err(errors::of_connect)?,
+            connection: connection.map_err(refused)?,
             over,
         })
     }
 }
 
-impl Listener<'_> {
+impl Listener {
     /// Whether releases are heard of. If not, they have to be [subscribed](Self::subscribe) to, and
     /// the store asked once more after that.
     pub(crate) fn is_subscribed(&self) -> bool {
@@ -108,20 +158,8 @@ impl Listener<'_> {
 
     /// Subscribes, over a new connection if there is none; confirmed when it returns.
     pub(crate) async fn subscribe(&mut self) -> Result<()> {
-        let mut slot = self.wakes.ear.lock().await;
-        let ear = match slot.take().filter(|ear| !ear.over.load(Ordering::Acquire)) {
-            Some(ear) => slot.insert(ear),
-            None => slot.insert(self.wakes.open().await?),
-        };
-        let subscribed = ear.connection.subscribe(&self.channel).await;
-        self.over = Some(ear.over.clone());
-        if subscribed.is_err() {
-            // Its state is unknown; the others who listen on it look again by themselves.
-            ear.over.store(true, Ordering::Release);
-            *slot = None;
-            wake_all(&self.wakes.listeners);
-        }
-        subscribed.map_err(errors::of_connect)
+        self.over = Some(self.wakes.subscribe(&self.channel).await?);
+        Ok(())
     }
 
     /// Ends after a release was published, or the connection failed, since the last call.
@@ -129,25 +167,19 @@ impl Listener<'_> {
         self.woken.notified().await;
     }
 
-    /// Unsubscribes.
-    pub(crate) async fn leave(self) {
-        // Held to the end: whoever listens next subscribes after this has unsubscribed.
-        let mut slot = self.wakes.ear.lock().await;
-        {
-            // A cancelled waiter frees its turn at once: the next one may listen already.
-            let mut listeners = lock(&self.wakes.listeners);
-            let is_ours = |woken: &Arc<Notify>| Arc::ptr_eq(woken, &self.woken);
-            if !listeners.get(&self.channel).is_some_and(is_ours) {
-                return;
+    /// Stops listening. The server is told in the background: neither a grant nor the end of a wait
+    /// waits for a connection that may be half-open.
+    pub(crate) fn leave(self) {
+        let mut listeners = lock(&self.wakes.0.listeners);
+        if let Some(listening) = listeners.get_mut(&self.channel) {
+            listening.retain(|woken| !Arc::ptr_eq(woken, &self.woken));
+            if listening.is_empty() {
+                listeners.remove(&self.channel);
             }
-            listeners.remove(&self.channel);
         }
-        if !self.is_subscribed() {
-            return;
-        }
-        if let Some(ear) = slot.as_mut() {
-            // If it fails the connection is over, and the subscription with it.
-            let _ = ear.connection.unsubscribe(&self.channel).await;
+        drop(listeners);
+        if self.is_subscribed() {
+            tokio::spawn(async move { self.wakes.unsubscribe(&self.channel).await });
         }
     }
 }
@@ -156,9 +188,8 @@ fn hear(listeners: &Listeners, push: &PushInfo) {
     match (&push.kind, push.data.first()) {
         (PushKind::Message, Some(Value::BulkString(channel))) => {
             let channel = String::from_utf8_lossy(channel);
-            if let Some(woken) = lock(listeners).get(&*channel) {
-                // Kept if it comes before the waiter waits: no wake-up is lost.
-                woken.notify_one();
+            if let Some(listening) = lock(listeners).get(&*channel) {
+                wake(listening);
             }
         }
         (PushKind::Disconnection, _) => wake_all(listeners),
@@ -167,11 +198,18 @@ fn hear(listeners: &Listeners, push: &PushInfo) {
 }
 
 fn wake_all(listeners: &Listeners) {
-    lock(listeners)
-        .values()
-        .for_each(|woken| woken.notify_one());
+    for listening in lock(listeners).values() {
+        wake(listening);
+    }
 }
 
-fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Arc<Notify>>> {
+/// Kept if it comes before the waiter waits: no wake-up is lost.
+fn wake(listening: &[Arc<Notify>]) {
+    for woken in listening {
+        woken.notify_one();
+    }
+}
+
+fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Vec<Arc<Notify>>>> {
     listeners.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,6 @@
 -- Takes the lock if it is free. Run twice for one attempt it grants once, with one token (K5, K9).
--- KEYS: the lock, its counter. ARGV: attempt, ttl in ms, holder in words, '1' if it will wait.
+-- KEYS: the lock, its counter. ARGV: attempt, ttl in ms, holder in words, '1' if it will wait, the
+-- least token to give.
 -- Returns {1, token}, or {0, remaining ttl in ms, 1 if a dlock client holds it}.
 local held = redis.call('GET', KEYS[1])
 if held then
@@ -15,10 +16,12 @@ if held then
   return {0, redis.call('PTTL', KEYS[1]), ours}
 end
 local token = redis.call('INCR', KEYS[2])
-if token == 1 then
-  -- The counter is new, or was forgotten with everything else: the clock is past all that it was.
+local floor = tonumber(ARGV[5])
+if token < floor then
+  -- The counter is new, was forgotten with everything else, or is an older one that a snapshot or a
+  -- replica had kept. The clock is past all that it was (K5).
   local now = redis.call('TIME')
-  token = now[1] * 1000000 + now[2]
+  token = math.max(now[1] * 1000000 + now[2], floor)
   redis.call('SET', KEYS[2], string.format('%.0f', token), 'EX', 3600)
 end
 local value = ARGV[1] .. ' ' .. string.format('%.0f', token) .. ' ' .. ARGV[3]

@@ -1,0 +1,133 @@
+//! TLS: with an authority of one's own, with a client's certificate, and the ways to get it wrong.
+
+use std::{path::Path, time::Duration};
+
+use conformance_tests::servers::{
+    Certificates, Program,
+    redis::{Node, Options, Tls},
+};
+use dlock::{Error, ErrorKind, Locker};
+
+use crate::kit::{
+    Outcome, cases, refused, soon, start, take, until_clean, until_listeners, warm_up, within,
+};
+
+cases![
+    tls_works_with_an_authority_of_its_own,
+    tls_works_with_a_clients_certificate,
+    tls_to_a_plain_port_says_so,
+    no_tls_to_a_tls_port_says_so,
+    an_unknown_authority_says_so,
+    a_missing_clients_certificate_says_so,
+    certificates_that_cannot_be_read_say_so,
+];
+
+async fn start_tls(program: &Program, tls: Tls) -> Outcome<(Node, Certificates)> {
+    let options = Options {
+        tls,
+        ..Options::default()
+    };
+    let node = Node::start(program, &options).await?;
+    let certificates = node.certificates().ok_or("no certificates")?.clone();
+    Ok((node, certificates))
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap_or_default()
+}
+
+async fn connect(scheme: &str, node: &Node, keys: &str) -> Outcome<dlock::Result<Locker>> {
+    let address = node.address();
+    let url = format!("{scheme}://{address}?restart_guard=0s&connect_timeout=1s{keys}");
+    let bound = Duration::from_secs(3);
+    within(bound, "an answer", dlock::connect(url.as_str())).await
+}
+
+async fn fails(scheme: &str, node: &Node, keys: &str, kind: ErrorKind, says: &str) -> Outcome<Error> {
+    let error = refused(connect(scheme, node, keys).await?)?;
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(says), "{error}");
+    Ok(error)
+}
+
+fn with_ca(certificates: &Certificates) -> String {
+    format!("&tls_ca={}", path(&certificates.ca()))
+}
+
+fn with_client(certificates: &Certificates) -> String {
+    let (cert, key) = (certificates.client(), certificates.client_key());
+    let ca = with_ca(certificates);
+    format!("{ca}&tls_cert={}&tls_key={}", path(&cert), path(&key))
+}
+
+/// Everything that goes over a connection: requests, and wake-ups on the other one.
+async fn works(node: &Node, keys: &str) -> Outcome {
+    let first = connect("rediss", node, keys).await??;
+    let second = connect("rediss", node, keys).await??;
+    let held = take(&first, "a").await?;
+    let waiter = tokio::spawn(second.acquire("a").into_future());
+    until_listeners(node, "a", 1).await?;
+    held.renew().await?;
+    held.release().await?;
+    soon("it is woken", waiter).await???.release().await?;
+    until_clean(node).await
+}
+
+async fn tls_works_with_an_authority_of_its_own(program: Program) -> Outcome {
+    let (node, certificates) = start_tls(&program, Tls::On).await?;
+    works(&node, &with_ca(&certificates)).await
+}
+
+async fn tls_works_with_a_clients_certificate(program: Program) -> Outcome {
+    let (node, certificates) = start_tls(&program, Tls::Mutual).await?;
+    works(&node, &with_client(&certificates)).await
+}
+
+async fn tls_to_a_plain_port_says_so(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    // What the server does with the first bytes depends on them, and they are random.
+    for _ in 0..10 {
+        fails("rediss", &node, "", ErrorKind::Unavailable, "TLS").await?;
+    }
+    Ok(())
+}
+
+async fn no_tls_to_a_tls_port_says_so(program: Program) -> Outcome {
+    for tls in [Tls::On, Tls::Mutual] {
+        let (node, _) = start_tls(&program, tls).await?;
+        fails("redis", &node, "", ErrorKind::Unavailable, "rediss://").await?;
+    }
+    Ok(())
+}
+
+async fn an_unknown_authority_says_so(program: Program) -> Outcome {
+    let (node, _) = start_tls(&program, Tls::On).await?;
+    fails("rediss", &node, "", ErrorKind::Denied, "tls_ca=").await?;
+    let other = with_ca(&Certificates::make()?);
+    let made = Certificates::make()?;
+    drop(other);
+    fails("rediss", &node, &with_ca(&made), ErrorKind::Denied, "tls_ca=").await?;
+    Ok(())
+}
+
+async fn a_missing_clients_certificate_says_so(program: Program) -> Outcome {
+    let (node, certificates) = start_tls(&program, Tls::Mutual).await?;
+    let ca = with_ca(&certificates);
+    fails("rediss", &node, &ca, ErrorKind::Denied, "tls_cert=").await?;
+    // One of another authority is none.
+    let foreign = Certificates::make()?;
+    let (cert, key) = (foreign.client(), foreign.client_key());
+    let keys = format!("{ca}&tls_cert={}&tls_key={}", path(&cert), path(&key));
+    fails("rediss", &node, &keys, ErrorKind::Denied, "tls_cert=").await?;
+    Ok(())
+}
+
+async fn certificates_that_cannot_be_read_say_so(program: Program) -> Outcome {
+    let (node, certificates) = start_tls(&program, Tls::On).await?;
+    let missing = "&tls_ca=/no/such/file";
+    fails("rediss", &node, missing, ErrorKind::InvalidConfig, "/no/such/file").await?;
+    // A key is no certificate.
+    let key = format!("&tls_ca={}", path(&certificates.server_key()));
+    fails("rediss", &node, &key, ErrorKind::InvalidConfig, "server.key").await?;
+    warm_up(&connect("rediss", &node, &with_ca(&certificates)).await??).await
+}

@@ -1,0 +1,162 @@
+//! Wake-ups that are missed (T7).
+
+use std::time::Duration;
+
+use conformance_tests::{
+    proxy::{Connection, Direction::ToClient, End, Fault, Faults, Proxy},
+    servers::{Program, redis::Node},
+};
+use dlock::{Guard, Locker};
+use dlock_core::Clock;
+use tokio::task::JoinHandle;
+
+use crate::kit::{
+    Outcome, RACES, cases, connect, soon, start, take, until_clean, until_listeners, within,
+};
+
+cases![
+    t07_a_release_between_try_and_subscribe,
+    t07_a_release_while_the_subscriber_is_killed,
+    t07_a_release_while_the_subscriber_is_reset,
+    t07_a_lost_message_is_made_up_for_by_the_ttl,
+    t07_a_half_open_subscriber_is_made_up_for_by_the_ttl,
+    t07_a_dead_holders_lock_is_granted_by_its_ttl,
+];
+
+/// A woken waiter needs no more than this, and a ttl is far longer.
+const WOKEN: Duration = Duration::from_secs(5);
+
+/// A holder, and somebody else who waits behind a proxy.
+struct Scene {
+    node: Node,
+    proxy: Proxy,
+    holder: Locker,
+    waiter: Locker,
+}
+
+impl Scene {
+    async fn new(program: &Program) -> Outcome<Self> {
+        let node = start(program, &[]).await?;
+        let proxy = Proxy::start(node.address())?;
+        Ok(Self {
+            holder: connect(node.address(), "").await?,
+            waiter: connect(proxy.address(), "").await?,
+            node,
+            proxy,
+        })
+    }
+
+    fn wait(&self) -> JoinHandle<dlock::Result<Guard>> {
+        tokio::spawn(self.waiter.acquire("a").into_future())
+    }
+
+    async fn wait_and_listen(&self) -> Outcome<JoinHandle<dlock::Result<Guard>>> {
+        let waiter = self.wait();
+        until_listeners(&self.node, "a", 1).await?;
+        Ok(waiter)
+    }
+
+    /// The newest connection of the waiter: that for wake-ups, once it listens.
+    fn last(&self) -> Outcome<Connection> {
+        let last = self.proxy.connections().pop();
+        last.ok_or_else(|| "no connection".into())
+    }
+}
+
+async fn t07_a_release_between_try_and_subscribe(program: Program) -> Outcome {
+    for _ in 0..10 {
+        let scene = Scene::new(&program).await?;
+        let held = take(&scene.holder, "a").await?;
+        let next = scene.proxy.accepted();
+        scene.proxy.set_next(Faults::both(Fault::Hold));
+        let waiter = scene.wait();
+        // It has tried, and is about to subscribe on a connection of its own.
+        let listening = soon("it connects", scene.proxy.connection(next)).await?;
+        held.release().await?;
+        listening.set_both(Fault::None);
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+        until_clean(&scene.node).await?;
+    }
+    Ok(())
+}
+
+async fn t07_a_release_while_the_subscriber_is_killed(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    for round in 0..RACES {
+        let held = take(&scene.holder, "a").await?;
+        let waiter = scene.wait_and_listen().await?;
+        let kill = scene.node.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+        // Some releases before, some at the same time, some while it subscribes again.
+        let release = async {
+            tokio::time::sleep(Duration::from_micros(u64::from(round) * 60)).await;
+            held.release().await
+        };
+        let (killed, released) = tokio::join!(kill, release);
+        assert_eq!(killed?.int()?, 1);
+        released?;
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+    }
+    until_clean(&scene.node).await
+}
+
+async fn t07_a_release_while_the_subscriber_is_reset(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    for round in 0..RACES {
+        let held = take(&scene.holder, "a").await?;
+        let waiter = scene.wait_and_listen().await?;
+        scene.last()?.end(End::Reset);
+        tokio::time::sleep(Duration::from_micros(u64::from(round) * 60)).await;
+        held.release().await?;
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+    }
+    until_clean(&scene.node).await
+}
+
+/// How long after the release of a lock with this ttl it is granted, if the listener hears nothing.
+async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
+    let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
+    let waiter = scene.wait_and_listen().await?;
+    // Its look after it subscribed is over.
+    tokio::time::sleep(ttl / 10).await;
+    deafen(&scene.last()?);
+    let clock = Clock::boottime();
+    let released = clock.now();
+    held.release().await?;
+    let most = ttl + scene.waiter.capabilities().takeover_max;
+    let guard = within(most, "the ttl is over", waiter).await???;
+    let after = clock.now().since(released);
+    guard.release().await?;
+    Ok(after)
+}
+
+async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outcome {
+    let ttl = Duration::from_secs(2);
+    let scene = Scene::new(&program).await?;
+    let after = deaf(&scene, ttl, |line| line.set(ToClient, Fault::Discard)).await?;
+    assert!(after > ttl / 4, "{after:?}: nothing was lost");
+    Ok(())
+}
+
+async fn t07_a_half_open_subscriber_is_made_up_for_by_the_ttl(program: Program) -> Outcome {
+    let ttl = Duration::from_secs(2);
+    let scene = Scene::new(&program).await?;
+    let after = deaf(&scene, ttl, |line| line.end(End::Server)).await?;
+    assert!(after > ttl / 4, "{after:?}: nothing was lost");
+    Ok(())
+}
+
+async fn t07_a_dead_holders_lock_is_granted_by_its_ttl(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    let most = Duration::from_secs(1) + scene.waiter.capabilities().takeover_max;
+    for _ in 0..3 {
+        let value = "0123456789abcdef0123456789abcdef 7 1 1@gone";
+        let set = ["SET", "dlock:a", value, "PX", "1000"];
+        scene.node.ask(&set).await?;
+        let guard = within(most, "it is taken over", scene.wait()).await???;
+        guard.release().await?;
+    }
+    until_clean(&scene.node).await
+}
