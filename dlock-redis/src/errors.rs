@@ -1,18 +1,28 @@
 //! The driver's error → kind, effect and what to do about it.
 
-use std::{error::Error as StdError, io, sync::Arc};
+use std::{error::Error as StdError, io, sync::Arc, time::Duration};
 
 use dlock_core::{Effect, Error, ErrorKind};
 use redis::RedisError;
 use rustls::AlertDescription;
 
-use crate::config::RedisConfig;
+use crate::dial::Address;
 
 /// The server has not read its data yet.
 pub(crate) const LOADING: &str = "the server is starting; try again soon";
 
 /// The server follows another one.
 pub(crate) const REPLICA: &str = "this is a replica, which forgets; give the primary's address";
+
+/// The address of one server was given to `redis-cluster:`.
+pub(crate) const NO_CLUSTER: &str = "that server is not in a Cluster; use redis:";
+
+/// The address of a node was given to `redis:`.
+pub(crate) const IS_CLUSTER: &str = "that server is a node of a Cluster; use redis-cluster:";
+
+/// The address of a Sentinel was given to `redis:`.
+pub(crate) const IS_SENTINEL: &str =
+    "that is a Sentinel; use redis-sentinel://…/NAME, with the name of what it watches";
 
 /// What became of a request that failed with `error`.
 pub(crate) fn of_request(error: RedisError) -> Error {
@@ -23,7 +33,7 @@ pub(crate) fn of_request(error: RedisError) -> Error {
 }
 
 /// Why there is no connection: nothing was asked for.
-pub(crate) fn of_connect(error: RedisError, config: &RedisConfig) -> Error {
+pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     let (kind, _, hint) = table(&error);
     let (kind, hint) = tls_error(&error).and_then(of_tls).unwrap_or((kind, hint));
     // A port that expects the other way of speaking closes the connection, says what makes no sense,
@@ -32,25 +42,62 @@ pub(crate) fn of_connect(error: RedisError, config: &RedisConfig) -> Error {
     let is_strange = is_parse || is_cut(&error) || error.is_timeout();
     let is_strange = is_strange || tls_error(&error).is_some();
     let hint = match kind {
-        ErrorKind::Unavailable if is_strange => format!("{hint}; {}", other_scheme(config)).into(),
+        ErrorKind::Unavailable if is_strange => format!("{hint}; {}", other_scheme(has_tls)).into(),
         _ => std::borrow::Cow::from(hint),
     };
     Error::new(kind, hint).with_source(error)
 }
 
-/// The server took longer than connecting may take.
-pub(crate) fn silent(config: &RedisConfig) -> Error {
-    let (max, scheme) = (config.connect_max, other_scheme(config));
+/// Why a Sentinel does not tell where the primary is.
+pub(crate) fn of_sentinel(error: RedisError, has_tls: bool) -> Error {
+    if error.code() == Some("ERR") {
+        let why = "that is no Sentinel; give a server's own address to redis: or redis-cluster:";
+        return Error::new(ErrorKind::InvalidConfig, why).with_source(error);
+    }
+    of_connect(error, has_tls)
+}
+
+/// Why a node does not tell who has which keys.
+pub(crate) fn of_slots(error: RedisError, has_tls: bool) -> Error {
+    if error.code() == Some("ERR") {
+        return Error::new(ErrorKind::InvalidConfig, NO_CLUSTER).with_source(error);
+    }
+    of_connect(error, has_tls)
+}
+
+/// The server took longer than `max`.
+pub(crate) fn silent(max: Duration, has_tls: bool) -> Error {
+    let scheme = other_scheme(has_tls);
     let why = format!("no answer in {max:?} while connecting; {scheme}");
     Error::new(ErrorKind::Unavailable, why)
 }
 
-fn other_scheme(config: &RedisConfig) -> &'static str {
-    if config.has_tls() {
+fn other_scheme(has_tls: bool) -> &'static str {
+    if has_tls {
         "if that port does not speak TLS, use redis://"
     } else {
         "if that port speaks TLS, use rediss://"
     }
+}
+
+/// Another node of a Cluster is to be asked.
+pub(crate) struct Redirect {
+    pub(crate) slot: u16,
+    pub(crate) to: Address,
+    /// This once: the keys of the slot are on their way to it.
+    pub(crate) once: bool,
+}
+
+/// Where the error sends the request. Nothing was done.
+pub(crate) fn redirect(error: &Error) -> Option<Redirect> {
+    let error: &RedisError = error.source()?.downcast_ref()?;
+    let (address, slot) = error.redirect_node()?;
+    let (host, port) = address.rsplit_once(':')?;
+    Some(Redirect {
+        slot,
+        to: (host.to_owned(), port.parse().ok()?),
+        once: error.code() == Some("ASK"),
+    })
 }
 
 /// Whether the connection is no good any more. One to a server that has become a replica is not: it
@@ -88,6 +135,7 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
             "the server cannot save to its disk and refuses writes",
         ),
         Some("BUSY") => none(Unavailable, "the server is busy with a script"),
+        Some("MOVED" | "ASK") => none(Unavailable, "another node has the key now"),
         Some("MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS") => {
             none(Unavailable, "the server cannot write at present")
         }
@@ -159,5 +207,8 @@ fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
 /// The error of the TLS library inside the driver's.
 fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
     let shared: &Arc<dyn StdError + Send + Sync> = error.source()?.downcast_ref()?;
-    shared.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref()
+    shared
+        .downcast_ref::<io::Error>()?
+        .get_ref()?
+        .downcast_ref()
 }

@@ -1,4 +1,4 @@
-//! The trait, on one Redis server.
+//! The trait, on Redis.
 
 use std::{
     collections::HashMap,
@@ -9,26 +9,28 @@ use std::{
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, Expiry, Fencing,
-    Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
+    AcquireRequest, AttemptId, Capabilities, DistributedLock, Error, Expiry, Fencing, Holder,
+    Lease, LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
 };
 
 use crate::{
     config::RedisConfig,
+    dial::{Bounds, Line},
     layout::Keys,
-    renewals::{self, Found, Renewal},
-    session::Session,
+    options::RedisOptions,
+    renewals::{Found, Renewal, Renewals},
+    servers::Servers,
     take::{self, Taken},
     wait,
-    wake::Wakes,
+    wake::Listeners,
     wire,
 };
 
-/// Locks in one Redis or Valkey server: see the crate's documentation for what it guarantees.
+/// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
 pub struct RedisLock {
-    pub(crate) session: Arc<Session>,
-    pub(crate) wakes: Wakes,
-    renewals: Batch<Renewal, Found>,
+    pub(crate) servers: Arc<Servers>,
+    pub(crate) listeners: Listeners,
+    renewals: Renewals,
     /// What `close` has to release.
     held: Mutex<HashMap<AttemptId, LockName>>,
 }
@@ -46,34 +48,69 @@ impl RedisLock {
         order: Order::Unordered,
         waiting: Waiting::Notified,
         expiry: Expiry::Lease,
-        ttl_min: RedisConfig::TTL_MIN,
-        ttl_max: RedisConfig::TTL_MAX,
+        ttl_min: RedisOptions::TTL_MIN,
+        ttl_max: RedisOptions::TTL_MAX,
         held_max: None,
         takeover_max: Self::TAKEOVER_MAX,
     };
 
-    /// Connects, and looks whether the server may grant locks.
+    /// Connects, and looks whether the servers may grant locks.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, and for a server that may evict locks;
-    /// `Denied` for a wrong password; `Unavailable` when the server cannot be reached, within
-    /// `connect_timeout`, and when it is a replica.
+    /// `InvalidConfig` for certificates that cannot be used, for servers that may evict locks, and for
+    /// another topology than that of the URL; `Denied` for a wrong password; `Unavailable` when the
+    /// server, or each master of a Cluster, cannot be reached within `connect_timeout` or is a
+    /// replica.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes the connection.
+    /// Dropping the future closes the connections.
     pub async fn connect(config: RedisConfig) -> Result<Self> {
-        let session = Arc::new(Session::new(config)?);
-        session.connect().await?;
-        let wakes = Wakes::new(session.client.clone(), session.config.clone());
-        let renewals = renewals::batch(session.clone());
-        Ok(Self {
-            session,
-            wakes,
-            renewals,
+        Ok(Self::of(Servers::connect(config).await?))
+    }
+
+    /// For those who have a client of one server already: its address, login, database and TLS are
+    /// used for connections of our own. A lock is not safe on a connection that others use, too: what
+    /// they ask may take longer than its ttl (T16).
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::Locker;
+    /// use dlock_redis::{RedisLock, RedisOptions};
+    ///
+    /// # async fn example(client: redis::Client) -> dlock_core::Result<()> {
+    /// let backend = RedisLock::from_client(&client, RedisOptions::default()).await?;
+    /// let locker = Locker::new(Arc::new(backend));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connections.
+    pub async fn from_client(client: &redis::Client, options: RedisOptions) -> Result<Self> {
+        let bounds = Bounds {
+            connect_max: options.connect_max,
+            answer_max: options.answer_max,
+        };
+        let line = Line::given(client, bounds)?;
+        Ok(Self::of(Servers::connect_line(line, options).await?))
+    }
+
+    fn of(servers: Servers) -> Self {
+        let servers = Arc::new(servers);
+        Self {
+            renewals: Renewals::new(servers.clone()),
+            servers,
+            listeners: Listeners::default(),
             held: Mutex::default(),
-        })
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, LockName>> {
@@ -84,13 +121,13 @@ impl RedisLock {
         let held = std::mem::take(&mut *self.held());
         let mut result = Ok(());
         for (id, name) in held {
-            result = result.and(take::release(&self.session, &self.keys(&name), id).await);
+            result = result.and(take::release(&self.servers, &self.keys(&name), id).await);
         }
         result
     }
 
     pub(crate) fn keys(&self, name: &LockName) -> Keys {
-        Keys::new(&self.session.config.prefix, name)
+        Keys::new(&self.servers.options.prefix, name)
     }
 }
 
@@ -103,7 +140,7 @@ impl DistributedLock for RedisLock {
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let keys = self.keys(&request.name);
         let lease = match request.wait {
-            Wait::Never => match take::surely(&self.session, request, &keys).await? {
+            Wait::Never => match take::surely(&self.servers, request, &keys).await? {
                 Ok(lease) => lease,
                 Err(Taken { .. }) => return Err(Error::contended()),
             },
@@ -120,7 +157,7 @@ impl DistributedLock for RedisLock {
             id: lease.id(),
             ttl: lease.ttl,
         };
-        let (sent, found) = self.renewals.join(renewal).await?;
+        let (sent, found) = self.renewals.renew(renewal).await?;
         Ok(match found {
             Found::Held => lease.renewed(sent, lease.ttl),
             Found::Gone => Renewed::Lost(LostCause::Removed),
@@ -129,7 +166,7 @@ impl DistributedLock for RedisLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        take::release(&self.session, &self.keys(&lease.name), lease.id()).await?;
+        take::release(&self.servers, &self.keys(&lease.name), lease.id()).await?;
         self.held().remove(&lease.id());
         Ok(())
     }
@@ -137,12 +174,12 @@ impl DistributedLock for RedisLock {
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let key = self.keys(name).lock;
         let look = |verb: &str| redis::cmd(verb).arg(&key).to_owned();
-        let value = self.session.look(&look("GET")).await?;
+        let value = self.servers.look(&key, &look("GET")).await?.value;
         let value: Option<Vec<u8>> = redis::from_redis_value(value).map_err(wire::nonsense)?;
         let Some(value) = value else { return Ok(None) };
         // Other clients write what they like, also random bytes.
         let value = String::from_utf8_lossy(&value);
-        let left = self.session.look(&look("PTTL")).await?;
+        let left = self.servers.look(&key, &look("PTTL")).await?.value;
         let left: i64 = redis::from_redis_value(left).map_err(wire::nonsense)?;
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
@@ -151,12 +188,11 @@ impl DistributedLock for RedisLock {
     }
 
     async fn close(&self) -> Result<()> {
-        if self.session.is_closed() {
+        if self.servers.is_closed() {
             return Ok(());
         }
         let released = self.release_all().await;
-        self.session.close();
-        self.wakes.close().await;
+        self.servers.close().await;
         released
     }
 }
@@ -164,7 +200,7 @@ impl DistributedLock for RedisLock {
 impl fmt::Debug for RedisLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisLock")
-            .field("config", &self.session.config)
+            .field("options", &self.servers.options)
             .finish_non_exhaustive()
     }
 }

@@ -2,9 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AttemptId, Batch, Clock, Landing, Sent};
+use dlock_core::{AttemptId, Batch, Clock, Landing, Result, Sent};
 
-use crate::{session::Session, wire};
+use crate::{
+    servers::{Call, Servers},
+    wire,
+};
 
 /// At most so many in one command: the server does nothing else meanwhile.
 const SIZE_MAX: usize = 500;
@@ -27,14 +30,40 @@ pub(crate) enum Found {
     Taken,
 }
 
-pub(crate) fn batch(session: Arc<Session>) -> Batch<Renewal, Found> {
-    let clock = Clock::boottime();
-    Batch::new(SIZE_MAX, move |renewals| {
-        Box::pin(renew(session.clone(), clock.clone(), renewals))
-    })
+/// How renewals leave.
+pub(crate) struct Renewals {
+    servers: Arc<Servers>,
+    clock: Clock,
+    batch: Batch<Renewal, Found>,
 }
 
-async fn renew(session: Arc<Session>, clock: Clock, renewals: Vec<Renewal>) -> Landing<Found> {
+impl Renewals {
+    pub(crate) fn new(servers: Arc<Servers>) -> Self {
+        let clock = Clock::boottime();
+        let (at, beside) = (servers.clone(), clock.clone());
+        Self {
+            servers,
+            clock,
+            batch: Batch::new(SIZE_MAX, move |renewals| {
+                let (servers, clock) = (at.clone(), beside.clone());
+                Box::pin(async move { renew(&servers, &clock, &renewals).await })
+            }),
+        }
+    }
+
+    /// Renews one lock, together with others if it may be. In a Cluster a script has keys of one slot
+    /// only: there each leaves by itself.
+    pub(crate) async fn renew(&self, renewal: Renewal) -> Result<(Sent, Found)> {
+        if self.servers.is_one() {
+            return self.batch.join(renewal).await;
+        }
+        let (sent, found) = renew(&self.servers, &self.clock, &[renewal]).await?;
+        let found = found.first().ok_or_else(|| wire::nonsense("no answer"))?;
+        Ok((sent, *found))
+    }
+}
+
+async fn renew(servers: &Servers, clock: &Clock, renewals: &[Renewal]) -> Landing<Found> {
     let keys: Vec<&str> = renewals
         .iter()
         .map(|renewal| renewal.key.as_str())
@@ -44,13 +73,20 @@ async fn renew(session: Arc<Session>, clock: Clock, renewals: Vec<Renewal>) -> L
         .flat_map(|Renewal { id, ttl, .. }| [id.to_string(), ttl.as_millis().to_string()]);
     let args: Vec<String> = args.collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let sent = Sent::now(&clock);
-    let answer = session.run(&wire::RENEW, &keys, &args).await?;
-    let answer: Vec<i64> = redis::from_redis_value(answer).map_err(wire::nonsense)?;
-    if answer.len() != renewals.len() {
+    let call = Call {
+        script: &wire::RENEW,
+        keys: &keys,
+        args: &args,
+    };
+    let sent = Sent::now(clock);
+    let answer = servers.run(call).await?;
+    let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
+    if found.len() != renewals.len() {
         return Err(wire::nonsense("an answer of another length"));
     }
-    let found = answer.into_iter().map(|found| match found {
+    // What a failover would forget is not renewed (T8).
+    answer.acknowledged(&servers.options).await?;
+    let found = found.into_iter().map(|found| match found {
         1 => Found::Held,
         0 => Found::Gone,
         _ => Found::Taken,

@@ -5,11 +5,20 @@ use std::{collections::HashMap, time::Duration};
 use dlock_core::{Error, ErrorKind, Result};
 use redis::aio::MultiplexedConnection;
 
-use crate::{config::RedisConfig, errors};
+use crate::{errors, options::RedisOptions};
 
 /// The server's uptime is in whole seconds, of a clock that counts them from elsewhere: it may be
 /// this much less.
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
+
+/// What is expected of a server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected<'a> {
+    pub(crate) options: &'a RedisOptions,
+    /// A node of a Cluster.
+    pub(crate) clustered: bool,
+    pub(crate) has_tls: bool,
+}
 
 /// What the server behind a new connection is like.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +33,13 @@ pub(crate) struct Server {
 /// Looks at the server; an error if it must not grant at all.
 pub(crate) async fn check(
     connection: &mut MultiplexedConnection,
-    config: &RedisConfig,
+    expected: Expected<'_>,
 ) -> Result<Server> {
-    let refused = |error| errors::of_connect(error, config);
+    let refused = |error| errors::of_connect(error, expected.has_tls);
     let info = redis::cmd("INFO").query_async(connection).await;
     let info: String = info.map_err(refused)?;
     let info = parse(&info);
-    if let Some((kind, why)) = disqualified(&info, config) {
+    if let Some((kind, why)) = disqualified(&info, expected) {
         return Err(Error::new(kind, why));
     }
     let time = redis::cmd("TIME").query_async(connection).await;
@@ -39,7 +48,8 @@ pub(crate) async fn check(
         .get("uptime_in_seconds")
         .and_then(|seconds| seconds.parse().ok())
         .map_or(Duration::ZERO, Duration::from_secs);
-    let guarded = config
+    let guarded = expected
+        .options
         .restart_guard
         .saturating_sub(up.saturating_sub(UPTIME_ERROR));
     let forgets = !guarded.is_zero() && !remembers(&info, connection).await;
@@ -52,16 +62,26 @@ pub(crate) async fn check(
 /// Why it grants nothing.
 fn disqualified(
     info: &HashMap<&str, &str>,
-    config: &RedisConfig,
+    expected: Expected<'_>,
 ) -> Option<(ErrorKind, &'static str)> {
     let is = |field, value| info.get(field) == Some(&value);
+    match info.get("redis_mode").or_else(|| info.get("server_mode")) {
+        Some(&"sentinel") => return Some((ErrorKind::InvalidConfig, errors::IS_SENTINEL)),
+        Some(&"cluster") if !expected.clustered => {
+            return Some((ErrorKind::InvalidConfig, errors::IS_CLUSTER));
+        }
+        Some(&"standalone") if expected.clustered => {
+            return Some((ErrorKind::InvalidConfig, errors::NO_CLUSTER));
+        }
+        _ => {}
+    }
     if is("loading", "1") {
         return Some((ErrorKind::Unavailable, errors::LOADING));
     }
     if info.contains_key("role") && !is("role", "master") {
         return Some((ErrorKind::Unavailable, errors::REPLICA));
     }
-    if !config.may_evict && evicts(info) {
+    if !expected.options.may_evict && evicts(info) {
         // T12: it would throw away locks, or the counters of tokens, when memory is short.
         let why = "the server may evict locks: set its maxmemory-policy to noeviction, or accept \
                    that with may_evict=true";

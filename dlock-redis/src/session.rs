@@ -5,85 +5,84 @@
 
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result};
-use redis::{AsyncConnectionConfig, Client, Cmd, RedisResult, Value, aio::MultiplexedConnection};
+use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
 use crate::{
-    config::RedisConfig,
+    ear::Ear,
     errors,
-    server::{self, Server},
+    options::RedisOptions,
+    place::Place,
+    server::{self, Expected, Server},
     turns::Turns,
-    wire::Text,
 };
 
-/// The connection to one server.
+/// The connections to one server.
 pub(crate) struct Session {
-    pub(crate) config: RedisConfig,
-    pub(crate) client: Client,
+    place: Place,
+    options: RedisOptions,
+    /// The server is a node of a Cluster.
+    clustered: bool,
     clock: Clock,
     link: Mutex<Option<Link>>,
     /// Only one connects at a time.
     connecting: Turns<()>,
     serial: AtomicU64,
     closed: AtomicBool,
+    /// For the releases that are waited for, once somebody waits. Subscriptions are changed one at a
+    /// time, so that none is ended after somebody else has begun it.
+    pub(crate) ear: Turns<Option<Ear>>,
 }
 
+/// One connection for requests.
 #[derive(Clone)]
-struct Link {
-    connection: MultiplexedConnection,
+pub(crate) struct Link {
+    pub(crate) connection: MultiplexedConnection,
     serial: u64,
     /// Before this the server grants nothing: it may have forgotten what it granted.
     grants_from: Moment,
     /// No token that the server gives over this connection is below this.
-    token_floor: u64,
+    pub(crate) token_floor: u64,
+    /// Only one waits for replicas: nothing else is answered on the connection meanwhile.
+    pub(crate) confirming: Arc<Turns<()>>,
 }
 
-/// What a request says, given the connection and whether a script goes in full.
-type Says<'a> = &'a (dyn Fn(&Link, bool) -> Cmd + Sync);
+/// A request: what it says, given the connection and whether a script goes in full. Asked again after
+/// its answer was lost, it must do no harm (T1, T3).
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) says: &'a (dyn Fn(&Link, bool) -> Cmd + Sync),
+    /// It grants a lock.
+    pub(crate) grants: bool,
+    /// For a slot that the node is about to get.
+    pub(crate) asking: bool,
+}
+
+/// The answer, and where it came from.
+pub(crate) struct Answer {
+    pub(crate) value: Value,
+    pub(crate) link: Link,
+}
 
 impl Session {
-    pub(crate) fn new(config: RedisConfig) -> Result<Self> {
-        Ok(Self {
-            client: config.client()?,
-            config,
+    pub(crate) fn new(place: Place, options: RedisOptions, clustered: bool) -> Self {
+        Self {
+            place,
+            options,
+            clustered,
             clock: Clock::boottime(),
             link: Mutex::default(),
             connecting: Turns::new(()),
             serial: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-        })
-    }
-
-    /// Runs `script`, which may be run twice. The effect is unknown if connections fail under it.
-    pub(crate) async fn run(&self, script: &Text, keys: &[&str], args: &[&str]) -> Result<Value> {
-        let says = |_: &Link, in_full| script.call(in_full, keys, args);
-        self.ask(false, &says).await
-    }
-
-    /// As [`run`](Self::run), for a script that grants. The least token that it may give is its last
-    /// argument.
-    pub(crate) async fn run_granting(
-        &self,
-        script: &Text,
-        keys: &[&str],
-        args: &[&str],
-    ) -> Result<Value> {
-        let says = |link: &Link, in_full| {
-            let floor = link.token_floor.to_string();
-            script.call(in_full, keys, &[args, &[floor.as_str()]].concat())
-        };
-        self.ask(true, &says).await
-    }
-
-    /// Runs a command that changes nothing.
-    pub(crate) async fn look(&self, command: &Cmd) -> Result<Value> {
-        self.ask(false, &|_, _| command.clone()).await
+            ear: Turns::new(None),
+        }
     }
 
     /// Makes the connection if there is none.
@@ -91,24 +90,37 @@ impl Session {
         self.link().await.map(drop)
     }
 
-    pub(crate) fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.closed.store(true, Ordering::Release);
         *self.slot() = None;
+        if let Ok(mut ear) = self.ear.wait().await {
+            *ear = None;
+        }
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+    /// Which connection there is, if any.
+    pub(crate) fn serial(&self) -> Option<u64> {
+        self.slot().as_ref().map(|link| link.serial)
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether it publishes to those only who listen to the same part of a Cluster.
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.clustered
     }
 
     /// Asks, and once more on a new connection if this one has ended: nobody tells of that while it
-    /// is idle, and all that is asked here may be asked twice (T1, T3).
-    async fn ask(&self, grants: bool, says: Says<'_>) -> Result<Value> {
-        let link = self.link_for(grants).await?;
-        match self.ask_over(link, says).await {
+    /// is idle. The effect is unknown if connections fail under it.
+    pub(crate) async fn ask(&self, request: Request<'_>) -> Result<Answer> {
+        let link = self.link_for(request).await?;
+        match self.ask_over(link, request).await {
             Err(error) if errors::is_cut(&error) => {
                 let again = async {
-                    let link = self.link_for(grants).await?;
-                    let answer = self.ask_over(link, says).await;
+                    let link = self.link_for(request).await?;
+                    let answer = self.ask_over(link, request).await;
                     answer.map_err(errors::of_request)
                 };
                 // The first request may have been done, whatever became of the second.
@@ -120,22 +132,22 @@ impl Session {
         }
     }
 
-    async fn ask_over(&self, mut link: Link, says: Says<'_>) -> RedisResult<Value> {
-        let mut answer = says(&link, false).query_async(&mut link.connection).await;
+    async fn ask_over(&self, mut link: Link, request: Request<'_>) -> RedisResult<Answer> {
+        let mut answer = send(&mut link, request, false).await;
         if is_unknown_script(&answer) {
             // T6: a server that was restarted, or whose scripts were flushed, learns it again.
-            answer = says(&link, true).query_async(&mut link.connection).await;
+            answer = send(&mut link, request, true).await;
         }
         if answer.as_ref().is_err_and(errors::ends_connection) {
             self.drop_link(link.serial);
         }
-        answer
+        answer.map(|value| Answer { value, link })
     }
 
-    async fn link_for(&self, grants: bool) -> Result<Link> {
+    async fn link_for(&self, request: Request<'_>) -> Result<Link> {
         let link = self.link().await?;
         let wait = link.grants_from.since(self.clock.now());
-        if grants && !wait.is_zero() {
+        if request.grants && !wait.is_zero() {
             return Err(Error::new(ErrorKind::Unavailable, restarted(wait)));
         }
         Ok(link)
@@ -149,8 +161,10 @@ impl Session {
         if let Some(link) = self.current()? {
             return Ok(link);
         }
-        let opened = tokio::time::timeout(self.config.connect_max, self.open()).await;
-        let opened = opened.unwrap_or_else(|_| Err(errors::silent(&self.config)));
+        let connect_max = self.options.connect_max;
+        let opened = tokio::time::timeout(connect_max, self.open()).await;
+        let opened =
+            opened.unwrap_or_else(|_| Err(errors::silent(connect_max, self.place.has_tls())));
         let link = turn.end(opened.inspect(|link| *self.slot() = Some(link.clone())))?;
         // A backend that was closed meanwhile keeps no connection.
         self.current().map(|current| current.unwrap_or(link))
@@ -158,7 +172,7 @@ impl Session {
 
     fn current(&self) -> Result<Option<Link>> {
         let mut slot = self.slot();
-        if self.is_closed() {
+        if self.closed.load(Ordering::Acquire) {
             *slot = None;
             return Err(errors::closed());
         }
@@ -166,21 +180,19 @@ impl Session {
     }
 
     async fn open(&self) -> Result<Link> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.config.connect_max))
-            .set_response_timeout(Some(self.config.answer_max));
-        let connection = self
-            .client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await;
-        let refused = |error| errors::of_connect(error, &self.config);
-        let mut connection = connection.map_err(refused)?;
-        let Server { guarded, now } = server::check(&mut connection, &self.config).await?;
+        let mut connection = self.place.find().await?.connect().await?;
+        let expected = Expected {
+            options: &self.options,
+            clustered: self.clustered,
+            has_tls: self.place.has_tls(),
+        };
+        let Server { guarded, now } = server::check(&mut connection, expected).await?;
         Ok(Link {
             connection,
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
             grants_from: self.clock.now().after(guarded),
             token_floor: now,
+            confirming: Arc::new(Turns::new(())),
         })
     }
 
@@ -195,6 +207,17 @@ impl Session {
     fn slot(&self) -> MutexGuard<'_, Option<Link>> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn send(link: &mut Link, request: Request<'_>, in_full: bool) -> RedisResult<Value> {
+    let command = (request.says)(link, in_full);
+    if !request.asking {
+        return command.query_async(&mut link.connection).await;
+    }
+    let mut both = redis::pipe();
+    both.cmd("ASKING").ignore().add_command(command);
+    let (value,) = both.query_async(&mut link.connection).await?;
+    Ok(value)
 }
 
 fn restarted(wait: Duration) -> String {

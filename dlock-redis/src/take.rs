@@ -6,7 +6,11 @@ use dlock_core::{
     AcquireRequest, AttemptId, Effect, ErrorKind, Holder, Lease, Result, Token, Wait,
 };
 
-use crate::{layout::Keys, session::Session, wire};
+use crate::{
+    layout::Keys,
+    servers::{Call, Servers},
+    wire,
+};
 
 /// The lock is held by somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +34,7 @@ const UNDO_PAUSE: Duration = Duration::from_millis(100);
 /// Asks once. A granted answer proves the lock from before it was asked (K2), also for an attempt
 /// that was granted before: its end is moved then.
 pub(crate) async fn once(
-    session: &Session,
+    servers: &Servers,
     request: &AcquireRequest,
     keys: &Keys,
 ) -> Result<Result<Lease, Taken>> {
@@ -43,16 +47,16 @@ pub(crate) async fn once(
         "1"
     };
     let sent = request.start();
-    let answer = session
-        .run_granting(
-            &wire::ACQUIRE,
-            &[&keys.lock, &keys.fence],
-            &[&id, &ttl, &holder, waits],
-        )
-        .await?;
-    let answer: Vec<i64> = redis::from_redis_value(answer).map_err(wire::nonsense)?;
-    match answer[..] {
+    let call = Call {
+        script: &wire::ACQUIRE,
+        keys: &[&keys.lock, &keys.fence],
+        args: &[&id, &ttl, &holder, waits],
+    };
+    let answer = servers.run_granting(call).await?;
+    let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
+    match found[..] {
         [1, token] => {
+            answer.acknowledged(&servers.options).await?;
             let token = u64::try_from(token).ok().and_then(Token::new);
             let token = token.ok_or_else(|| wire::nonsense("a token that is not positive"))?;
             Ok(Ok(request.granted(sent, request.ttl, token, ())))
@@ -70,11 +74,11 @@ pub(crate) async fn once(
 
 /// Asks until there is an answer, for one who does not wait.
 pub(crate) async fn surely(
-    session: &Session,
+    servers: &Servers,
     request: &AcquireRequest,
     keys: &Keys,
 ) -> Result<Result<Lease, Taken>> {
-    let mut error = match once(session, request, keys).await {
+    let mut error = match once(servers, request, keys).await {
         Err(error) if error.effect() == Effect::Unknown => error,
         answer => return answer,
     };
@@ -82,24 +86,24 @@ pub(crate) async fn surely(
         if request.attempt.is_cancelled() {
             break;
         }
-        error = match once(session, request, keys).await {
+        error = match once(servers, request, keys).await {
             Ok(answer) => return Ok(answer),
             Err(error) if error.effect() == Effect::Unknown => error,
             Err(error) => {
                 // It was not sent this time; but it was before.
-                undo(session, request, keys).await;
+                undo(servers, request, keys).await;
                 return Err(error.with_effect(Effect::Unknown));
             }
         };
     }
-    undo(session, request, keys).await;
+    undo(servers, request, keys).await;
     Err(error)
 }
 
 /// Undoes an attempt of which nobody knows whether it was granted, bounded by [`UNDO_MAX`].
-pub(crate) async fn undo(session: &Session, request: &AcquireRequest, keys: &Keys) {
+pub(crate) async fn undo(servers: &Servers, request: &AcquireRequest, keys: &Keys) {
     let undoing = async {
-        while release(session, keys, request.attempt.id()).await.is_err() && !session.is_closed() {
+        while release(servers, keys, request.attempt.id()).await.is_err() && !servers.is_closed() {
             tokio::time::sleep(UNDO_PAUSE).await;
         }
     };
@@ -107,12 +111,14 @@ pub(crate) async fn undo(session: &Session, request: &AcquireRequest, keys: &Key
 }
 
 /// Frees the attempt's own lock; success also if it is gone.
-pub(crate) async fn release(session: &Session, keys: &Keys, id: AttemptId) -> Result<()> {
+pub(crate) async fn release(servers: &Servers, keys: &Keys, id: AttemptId) -> Result<()> {
     let id = id.to_string();
-    match session
-        .run(&wire::RELEASE, &[&keys.lock], &[&id, &keys.channel])
-        .await
-    {
+    let call = Call {
+        script: &wire::RELEASE,
+        keys: &[&keys.lock],
+        args: &[&id, &keys.channel, servers.publish()],
+    };
+    match servers.run(call).await {
         // Something else has the key: ours is gone.
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
         answer => answer.map(drop),

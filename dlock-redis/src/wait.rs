@@ -26,12 +26,12 @@ const EXPIRY_SLACK: Duration = Duration::from_millis(1);
 /// Waits until the lock is granted or the attempt is cancelled; then undone within
 /// [`take::UNDO_MAX`].
 pub(crate) async fn wait(lock: &RedisLock, request: &AcquireRequest, keys: &Keys) -> Result<Lease> {
-    let mut listener = lock.wakes.listener(&keys.channel);
+    let mut listener = lock.listeners.listener(&keys.channel);
     let mut unknown = false;
     let result = until_granted(lock, request, keys, &mut listener, &mut unknown).await;
     listener.leave();
     if result.is_err() && unknown {
-        take::undo(&lock.session, request, keys).await;
+        take::undo(&lock.servers, request, keys).await;
         return result.map_err(|error| error.with_effect(Effect::Unknown));
     }
     result
@@ -50,18 +50,25 @@ async fn until_granted(
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
         }
-        let failed = match take::once(&lock.session, request, keys).await {
+        let failed = match take::once(&lock.servers, request, keys).await {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 *unknown = false;
                 request.attempt.taken();
-                if listener.is_subscribed() {
+                let owner = lock.servers.owner(&keys.lock).await;
+                if owner
+                    .as_ref()
+                    .is_ok_and(|owner| listener.is_subscribed(owner))
+                {
                     pause = RETRY_MIN;
                     sleep(request, listener, look_after(taken)).await;
                     continue;
                 }
                 // What was released before the subscription was published to nobody: try again.
-                listener.subscribe().await.err()
+                match owner {
+                    Ok(owner) => listener.subscribe(&owner).await.err(),
+                    Err(error) => Some(error),
+                }
             }
             Err(error) => {
                 *unknown |= error.effect() == Effect::Unknown;
@@ -69,7 +76,7 @@ async fn until_granted(
             }
         };
         let Some(error) = failed else { continue };
-        if error.kind() != ErrorKind::Unavailable || lock.session.is_closed() {
+        if error.kind() != ErrorKind::Unavailable || lock.servers.is_closed() {
             return Err(error);
         }
         tracing::debug!(%error, "waiting goes on");

@@ -1,95 +1,83 @@
-//! Hearing of releases: one pub/sub connection for all names.
+//! Hearing of releases: one pub/sub connection to a server, for all names.
 //!
-//! A message is a hint and may be lost with its connection. So whoever waits tries again after it has
-//! subscribed, after the connection failed, and when the holder's ttl is over (T7).
+//! A message is a hint. So whoever waits tries again after it has subscribed, after the connection
+//! failed, and when the holder's ttl is over (T7).
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use dlock_core::Result;
-use redis::{AsyncConnectionConfig, Client, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use tokio::sync::Notify;
 
-use crate::{config::RedisConfig, errors, turns::Turns};
+use crate::{
+    ear::{Ear, Hearing},
+    session::Session,
+};
 
 /// Whom to wake by the channel that they listen to. Mostly one: a waiter that was cancelled may be
 /// leaving while the next one of its locker has come.
-type Listeners = Arc<Mutex<HashMap<String, Vec<Arc<Notify>>>>>;
-
-#[derive(Clone)]
-pub(crate) struct Wakes(Arc<Inner>);
-
-struct Inner {
-    client: Client,
-    config: RedisConfig,
-    listeners: Listeners,
-    /// The connection, once somebody has listened and as long as it lives. Subscriptions are changed
-    /// one at a time, so that none is ended after somebody else has begun it.
-    ear: Turns<Option<Ear>>,
-}
-
-struct Ear {
-    connection: MultiplexedConnection,
-    over: Arc<AtomicBool>,
-}
+#[derive(Clone, Default)]
+pub(crate) struct Listeners(Arc<Mutex<HashMap<String, Vec<Arc<Notify>>>>>);
 
 /// One that waits for a release of one name.
 pub(crate) struct Listener {
-    wakes: Wakes,
+    listeners: Listeners,
     channel: String,
     woken: Arc<Notify>,
-    /// Whether the connection that it has subscribed on is over.
-    over: Option<Arc<AtomicBool>>,
+    /// Where it has subscribed.
+    subscribed: Option<(Arc<Session>, Hearing)>,
 }
 
-impl Wakes {
-    pub(crate) fn new(client: Client, config: RedisConfig) -> Self {
-        Self(Arc::new(Inner {
-            client,
-            config,
-            listeners: Listeners::default(),
-            ear: Turns::new(None),
-        }))
-    }
-
+impl Listeners {
     /// One that hears nothing before it [subscribes](Listener::subscribe).
     pub(crate) fn listener(&self, channel: &str) -> Listener {
         let woken = Arc::new(Notify::new());
-        lock(&self.0.listeners)
+        self.lock()
             .entry(channel.to_owned())
             .or_default()
             .push(woken.clone());
         Listener {
-            wakes: self.clone(),
+            listeners: self.clone(),
             channel: channel.to_owned(),
             woken,
-            over: None,
+            subscribed: None,
         }
     }
 
-    /// Ends the connection.
-    pub(crate) async fn close(&self) {
-        if let Ok(mut ear) = self.0.ear.wait().await {
-            *ear = None;
+    /// Whether somebody listens to `channel`.
+    pub(crate) fn has(&self, channel: &str) -> bool {
+        self.lock().contains_key(channel)
+    }
+
+    pub(crate) fn wake(&self, channel: &str) {
+        if let Some(listening) = self.lock().get(channel) {
+            wake(listening);
+        }
+    }
+
+    pub(crate) fn wake_all(&self) {
+        for listening in self.lock().values() {
+            wake(listening);
         }
     }
 
     /// Confirmed when it returns.
-    async fn subscribe(&self, channel: &str) -> Result<Arc<AtomicBool>> {
-        let mut turn = self.0.ear.wait().await?;
+    async fn subscribe(&self, session: &Session, channel: &str) -> Result<Hearing> {
+        let mut turn = session.ear.wait().await?;
         let subscribed = async {
-            let ear = match turn.take().filter(|ear| !ear.over.load(Ordering::Acquire)) {
+            let serial = session.serial();
+            let ear = match turn.take().filter(|ear| ear.hearing().is_on(serial)) {
                 Some(ear) => turn.insert(ear),
-                None => turn.insert(self.open().await?),
+                None => {
+                    let line = session.place().find().await?;
+                    let sharded = session.is_clustered();
+                    turn.insert(Ear::open(&line, sharded, serial, self.clone()).await?)
+                }
             };
-            let refused = |error| errors::of_connect(error, &self.0.config);
-            let subscribed = ear.connection.subscribe(channel).await;
-            subscribed.map(|()| ear.over.clone()).map_err(refused)
+            let subscribed = ear.subscribe(channel).await;
+            subscribed.map(|()| ear.hearing().clone())
         }
         .await;
         if subscribed.is_err() {
@@ -99,15 +87,15 @@ impl Wakes {
     }
 
     /// Ends the subscription that nobody needs any more.
-    async fn unsubscribe(&self, channel: &str) {
+    async fn unsubscribe(&self, session: &Session, channel: &str) {
         // After a failure there is no connection, and nothing to end.
-        let Ok(mut turn) = self.0.ear.wait().await else {
+        let Ok(mut turn) = session.ear.wait().await else {
             return;
         };
         // Looked at in this turn: who comes from now on subscribes after it.
-        let is_needed = lock(&self.0.listeners).contains_key(channel);
+        let is_needed = self.has(channel);
         if let Some(ear) = turn.as_mut().filter(|_| !is_needed)
-            && ear.connection.unsubscribe(channel).await.is_err()
+            && ear.unsubscribe(channel).await.is_err()
         {
             self.give_up(&mut turn);
         }
@@ -117,48 +105,29 @@ impl Wakes {
     /// by themselves.
     fn give_up(&self, ear: &mut Option<Ear>) {
         if let Some(ear) = ear.take() {
-            ear.over.store(true, Ordering::Release);
+            ear.hearing().end();
         }
-        wake_all(&self.0.listeners);
+        self.wake_all();
     }
 
-    async fn open(&self) -> Result<Ear> {
-        let over = Arc::new(AtomicBool::new(false));
-        let (listeners, ended) = (self.0.listeners.clone(), over.clone());
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.0.config.connect_max))
-            .set_response_timeout(Some(self.0.config.answer_max))
-            .set_push_sender(move |push: PushInfo| {
-                if push.kind == PushKind::Disconnection {
-                    ended.store(true, Ordering::Release);
-                }
-                hear(&listeners, &push);
-                Ok::<(), redis::aio::SendError>(())
-            });
-        let client = &self.0.client;
-        let connection = client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await;
-        let refused = |error| errors::of_connect(error, &self.0.config);
-        Ok(Ear {
-            connection: connection.map_err(refused)?,
-            over,
-        })
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Arc<Notify>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Listener {
-    /// Whether releases are heard of. If not, they have to be [subscribed](Self::subscribe) to, and
-    /// the store asked once more after that.
-    pub(crate) fn is_subscribed(&self) -> bool {
-        self.over
-            .as_ref()
-            .is_some_and(|over| !over.load(Ordering::Acquire))
+    /// Whether releases in this server are heard of. If not, they have to be
+    /// [subscribed](Self::subscribe) to, and the store asked once more after that.
+    pub(crate) fn is_subscribed(&self, session: &Arc<Session>) -> bool {
+        self.subscribed.as_ref().is_some_and(|(at, hearing)| {
+            Arc::ptr_eq(at, session) && hearing.is_on(session.serial())
+        })
     }
 
     /// Subscribes, over a new connection if there is none; confirmed when it returns.
-    pub(crate) async fn subscribe(&mut self) -> Result<()> {
-        self.over = Some(self.wakes.subscribe(&self.channel).await?);
+    pub(crate) async fn subscribe(&mut self, session: &Arc<Session>) -> Result<()> {
+        let hearing = self.listeners.subscribe(session, &self.channel).await?;
+        self.subscribed = Some((session.clone(), hearing));
         Ok(())
     }
 
@@ -169,37 +138,24 @@ impl Listener {
 
     /// Stops listening. The server is told in the background: neither a grant nor the end of a wait
     /// waits for a connection that may be half-open.
-    pub(crate) fn leave(self) {
-        let mut listeners = lock(&self.wakes.0.listeners);
-        if let Some(listening) = listeners.get_mut(&self.channel) {
-            listening.retain(|woken| !Arc::ptr_eq(woken, &self.woken));
-            if listening.is_empty() {
-                listeners.remove(&self.channel);
+    pub(crate) fn leave(mut self) {
+        {
+            let mut listeners = self.listeners.lock();
+            if let Some(listening) = listeners.get_mut(&self.channel) {
+                listening.retain(|woken| !Arc::ptr_eq(woken, &self.woken));
+                if listening.is_empty() {
+                    listeners.remove(&self.channel);
+                }
             }
         }
-        drop(listeners);
-        if self.is_subscribed() {
-            tokio::spawn(async move { self.wakes.unsubscribe(&self.channel).await });
+        if let Some((session, hearing)) = self.subscribed.take()
+            && hearing.is_on(session.serial())
+        {
+            let Self {
+                listeners, channel, ..
+            } = self;
+            tokio::spawn(async move { listeners.unsubscribe(&session, &channel).await });
         }
-    }
-}
-
-fn hear(listeners: &Listeners, push: &PushInfo) {
-    match (&push.kind, push.data.first()) {
-        (PushKind::Message, Some(Value::BulkString(channel))) => {
-            let channel = String::from_utf8_lossy(channel);
-            if let Some(listening) = lock(listeners).get(&*channel) {
-                wake(listening);
-            }
-        }
-        (PushKind::Disconnection, _) => wake_all(listeners),
-        _ => {}
-    }
-}
-
-fn wake_all(listeners: &Listeners) {
-    for listening in lock(listeners).values() {
-        wake(listening);
     }
 }
 
@@ -208,8 +164,4 @@ fn wake(listening: &[Arc<Notify>]) {
     for woken in listening {
         woken.notify_one();
     }
-}
-
-fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Vec<Arc<Notify>>>> {
-    listeners.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,28 @@ use dlock_core::{
 #[cfg(feature = "file")]
 use dlock_file::{FileConfig, FileLock};
 #[cfg(feature = "redis")]
-use dlock_redis::{RedisConfig, RedisLock};
+use dlock_redis::{RedisConfig, RedisLock, Topology};
+
+/// The schemes of Redis: what stands behind the addresses, and whether by TLS.
+#[cfg(feature = "redis")]
+const REDIS: [(&str, Topology, bool); 6] = [
+    ("redis", Topology::Server, false),
+    ("rediss", Topology::Server, true),
+    ("redis-sentinel", Topology::Sentinel, false),
+    ("rediss-sentinel", Topology::Sentinel, true),
+    ("redis-cluster", Topology::Cluster, false),
+    ("rediss-cluster", Topology::Cluster, true),
+];
+
+#[cfg(not(feature = "redis"))]
+const REDIS: [&str; 6] = [
+    "redis",
+    "rediss",
+    "redis-sentinel",
+    "rediss-sentinel",
+    "redis-cluster",
+    "rediss-cluster",
+];
 
 /// The stores of [`connect`](crate::connect). Add one of your own with
 /// [`register`](Registry::register), and open it with [`Registry::connect`].
@@ -21,13 +42,15 @@ pub fn registry() -> Registry {
     #[cfg(not(feature = "file"))]
     let registry = registry.declare_missing("file", "file");
     #[cfg(feature = "redis")]
-    let registry = registry
-        .register("redis", |settings| redis(settings, false))
-        .register("rediss", |settings| redis(settings, true));
+    let registry = REDIS
+        .iter()
+        .fold(registry, |registry, (scheme, topology, tls)| {
+            registry.register(scheme, |settings| redis(settings, *topology, *tls))
+        });
     #[cfg(not(feature = "redis"))]
-    let registry = registry
-        .declare_missing("redis", "redis")
-        .declare_missing("rediss", "redis");
+    let registry = REDIS.iter().fold(registry, |registry, scheme| {
+        registry.declare_missing(scheme, "redis")
+    });
     registry
 }
 
@@ -54,8 +77,8 @@ fn file(settings: &mut Settings) -> Result<Opening> {
 }
 
 #[cfg(feature = "redis")]
-fn redis(settings: &mut Settings, tls: bool) -> Result<Opening> {
-    let config = RedisConfig::from_settings(settings, tls)?;
+fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Opening> {
+    let config = RedisConfig::from_settings(settings, topology, tls)?;
     Ok(Box::pin(async {
         Ok(Arc::new(RedisLock::connect(config).await?) as _)
     }))

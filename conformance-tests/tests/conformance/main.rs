@@ -6,15 +6,15 @@ mod redis;
 
 use std::{process::ExitCode, sync::Arc};
 
-use conformance_tests::{Target, servers::redis::Flavour};
+use conformance_tests::Target;
 
 fn main() -> dlock_core::Result<ExitCode> {
     let mut targets: Vec<Arc<dyn Target>> = vec![
         Arc::new(memory::MemoryTarget::default()),
         Arc::new(file::FileTarget::new()?),
     ];
-    for flavour in Flavour::ALL {
-        targets.push(Arc::new(redis::RedisTarget::new(flavour)));
+    for target in redis::RedisTarget::all() {
+        targets.push(Arc::new(target));
     }
     Ok(conformance_tests::main(targets))
 }

@@ -1,4 +1,4 @@
-//! `redis:`, on each server that speaks it.
+//! `redis:` in each topology, on each server that speaks it.
 
 use std::{
     io,
@@ -11,63 +11,136 @@ use std::{
 use async_trait::async_trait;
 use conformance_tests::{
     Backdoor, Reach, Target,
-    servers::redis::{Flavour, Node, Options},
+    servers::redis::{Cluster, Flavour, Node, Options, Replicated, Reply},
 };
 use dlock_core::{
     Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
 };
-use dlock_redis::RedisLock;
+use dlock_redis::{RedisLock, Topology};
 use tokio::sync::OnceCell;
 
-/// One server for all cases; each has a prefix of its own.
+/// What stands behind the addresses.
+const TOPOLOGIES: [(Topology, &str); 3] = [
+    (Topology::Server, ""),
+    (Topology::Sentinel, "-sentinel"),
+    (Topology::Cluster, "-cluster"),
+];
+
+/// How many replicas the primary has that Sentinels watch.
+const REPLICAS: usize = 2;
+
+/// One set of servers for all cases; each has a prefix of its own.
 #[derive(Debug)]
 pub(super) struct RedisTarget {
+    name: String,
     flavour: Flavour,
+    topology: Topology,
     /// Started by the first case that needs it: workers use that of their parent.
-    node: OnceCell<Node>,
+    running: OnceCell<Running>,
     cases: AtomicU64,
 }
 
+#[derive(Debug)]
+enum Running {
+    Server(Node),
+    Sentinel(Replicated),
+    Cluster(Cluster),
+}
+
 impl RedisTarget {
-    pub(super) fn new(flavour: Flavour) -> Self {
-        Self {
-            flavour,
-            node: OnceCell::new(),
-            cases: AtomicU64::new(0),
-        }
+    /// All of them.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        Flavour::ALL.into_iter().flat_map(|flavour| {
+            TOPOLOGIES.map(|(topology, suffix)| Self {
+                name: format!("{}{suffix}", flavour.name()),
+                flavour,
+                topology,
+                running: OnceCell::new(),
+                cases: AtomicU64::new(0),
+            })
+        })
     }
 
-    async fn node(&self) -> Result<&Node> {
+    async fn running(&self) -> Result<&Running> {
         let start = || async {
             let program = self.flavour.find().map_err(io::Error::other)?;
-            Node::start(&program, &Options::default()).await
+            Running::start(self.topology, &program).await
         };
-        self.node.get_or_try_init(start).await.map_err(broken)
+        self.running.get_or_try_init(start).await.map_err(broken)
     }
 
-    /// Everything under the prefix of one case, without the counters of its tokens.
-    async fn locks(&self, address: &str) -> Result<Vec<String>> {
+    /// Everything under the prefix of one case, without the counters of its tokens, and where it is.
+    async fn locks(&self, address: &str) -> Result<Vec<(&Node, String)>> {
         let prefix = address
             .split_once("prefix=")
             .map_or("", |(_, prefix)| prefix);
         let pattern = format!("*{prefix}*");
-        let keys = self.node().await?.ask(&["KEYS", &pattern]).await;
-        let keys = keys
-            .and_then(conformance_tests::servers::redis::Reply::array)
-            .map_err(broken)?;
-        let keys = keys.into_iter().map(|key| key.text().map_err(broken));
-        let keys: Vec<String> = keys.collect::<Result<_>>()?;
-        Ok(keys
-            .into_iter()
-            .filter(|key| !key.ends_with("}:fence"))
-            .collect())
+        let mut locks = Vec::new();
+        for node in self.running().await?.masters().await.map_err(broken)? {
+            let keys = node.ask(&["KEYS", &pattern]).await;
+            for key in keys.and_then(Reply::array).map_err(broken)? {
+                let key = key.text().map_err(broken)?;
+                if !key.ends_with("}:fence") {
+                    locks.push((node, key));
+                }
+            }
+        }
+        Ok(locks)
+    }
+}
+
+impl Running {
+    async fn start(
+        topology: Topology,
+        program: &conformance_tests::servers::Program,
+    ) -> io::Result<Self> {
+        let options = Options::default();
+        Ok(match topology {
+            Topology::Server => Self::Server(Node::start(program, &options).await?),
+            Topology::Sentinel => {
+                Self::Sentinel(Replicated::start(program, &options, REPLICAS).await?)
+            }
+            Topology::Cluster => Self::Cluster(Cluster::start(program, &options).await?),
+        })
+    }
+
+    /// The URL without its keys.
+    fn url(&self) -> String {
+        let listed = |addresses: Vec<std::net::SocketAddr>| {
+            let addresses = addresses.iter().map(ToString::to_string);
+            addresses.collect::<Vec<_>>().join(",")
+        };
+        match self {
+            Self::Server(node) => format!("redis://{}", node.address()),
+            Self::Sentinel(replicated) => {
+                let (sentinels, name) = (listed(replicated.addresses()), replicated.name());
+                format!("redis-sentinel://{sentinels}/{name}")
+            }
+            Self::Cluster(cluster) => format!("redis-cluster://{}", listed(cluster.addresses())),
+        }
+    }
+
+    /// Who has the keys.
+    async fn masters(&self) -> io::Result<Vec<&Node>> {
+        let nodes = match self {
+            Self::Server(node) => std::slice::from_ref(node),
+            Self::Sentinel(replicated) => replicated.nodes(),
+            Self::Cluster(cluster) => cluster.nodes(),
+        };
+        let mut masters = Vec::new();
+        for node in nodes {
+            if node.info("role").await? == "master" {
+                masters.push(node);
+            }
+        }
+        Ok(masters)
     }
 }
 
 #[async_trait]
 impl Target for RedisTarget {
     fn name(&self) -> &str {
-        self.flavour.name()
+        &self.name
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -79,12 +152,10 @@ impl Target for RedisTarget {
     }
 
     async fn address(&self) -> Result<String> {
-        let server = self.node().await?.address();
+        let url = self.running().await?.url();
         let case = self.cases.fetch_add(1, Ordering::Relaxed);
-        // The server has just been started and keeps nothing; nothing was lost in it yet.
-        Ok(format!(
-            "redis://{server}?restart_guard=0s&prefix=case-{case}:"
-        ))
+        // The servers have just been started and keep nothing; nothing was lost in them yet.
+        Ok(format!("{url}?restart_guard=0s&prefix=case-{case}:"))
     }
 
     async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
@@ -107,23 +178,20 @@ impl Target for RedisTarget {
 #[async_trait]
 impl Backdoor for RedisTarget {
     async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
-        for key in self.locks(address).await? {
+        for (node, key) in self.locks(address).await? {
             if key.ends_with(name.as_str()) {
-                self.node()
-                    .await?
-                    .ask(&["DEL", &key])
-                    .await
-                    .map_err(broken)?;
+                node.ask(&["DEL", &key]).await.map_err(broken)?;
             }
         }
         Ok(())
     }
 
     async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        self.locks(address).await
+        let locks = self.locks(address).await?;
+        Ok(locks.into_iter().map(|(_, key)| key).collect())
     }
 }
 
 fn broken(source: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "cannot use the test's server").with_source(source)
+    Error::new(ErrorKind::Unavailable, "cannot use the test's servers").with_source(source)
 }

@@ -53,7 +53,13 @@ impl Cluster {
 
     /// All nodes: at the start the first three are masters, and the one three further is the replica
     /// of each.
-    pub fn nodes(&mut self) -> &mut [Node] {
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// As [`nodes`](Self::nodes), to be killed and started again.
+    pub fn nodes_mut(&mut self) -> &mut [Node] {
         &mut self.nodes
     }
 

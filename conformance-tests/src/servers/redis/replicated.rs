@@ -64,7 +64,13 @@ impl Replicated {
     }
 
     /// The servers with data; the first was the primary at the start.
-    pub fn nodes(&mut self) -> &mut [Node] {
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// As [`nodes`](Self::nodes), to be killed and started again.
+    pub fn nodes_mut(&mut self) -> &mut [Node] {
         &mut self.nodes
     }
 

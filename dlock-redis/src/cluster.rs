@@ -1,0 +1,271 @@
+//! The nodes of a Cluster, and which of them has which keys.
+//!
+//! Not the driver's own client of a Cluster: it connects again without a word, and each connection
+//! has to be looked at.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crc16::{State, XMODEM};
+use dlock_core::{Error, ErrorKind, Result};
+use redis::{FromRedisValue as _, Value};
+use tokio::task::JoinSet;
+
+use crate::{
+    dial::{Address, Dialer, Line},
+    errors::{self, Redirect},
+    options::RedisOptions,
+    place::Place,
+    session::Session,
+    turns::Turns,
+};
+
+/// Parts of the keys, given to nodes.
+const SLOTS: u16 = 16_384;
+
+/// The nodes of a Cluster.
+pub(crate) struct Cluster {
+    dialer: Dialer,
+    options: RedisOptions,
+    /// Those that the user has named.
+    seeds: Vec<Address>,
+    map: Mutex<Map>,
+    /// Only one reads the map at a time.
+    reading: Turns<()>,
+}
+
+/// Who has what.
+struct Map {
+    sessions: HashMap<Address, Arc<Session>>,
+    /// By slot.
+    owners: Vec<Option<Arc<Session>>>,
+    /// Whether a node has said so since it was last doubted.
+    is_known: bool,
+}
+
+/// A part of the slots and its master.
+type Range = (u16, u16, Address);
+
+impl Cluster {
+    pub(crate) fn new(dialer: Dialer, seeds: Vec<Address>, options: RedisOptions) -> Self {
+        Self {
+            dialer,
+            options,
+            seeds,
+            map: Mutex::new(Map {
+                sessions: HashMap::new(),
+                owners: vec![None; usize::from(SLOTS)],
+                is_known: false,
+            }),
+            reading: Turns::new(()),
+        }
+    }
+
+    /// Connects to all masters, and looks whether they may grant locks. One that is down is no
+    /// hindrance to the names that others have.
+    pub(crate) async fn connect(&self) -> Result<()> {
+        self.read().await?;
+        let mut connecting = JoinSet::new();
+        for session in self.map().sessions.values() {
+            let session = session.clone();
+            connecting.spawn(async move { session.connect().await });
+        }
+        let mut connected = Err(no_master());
+        while let Some(result) = connecting.join_next().await {
+            match result.unwrap_or_else(|error| Err(broken(error))) {
+                Ok(()) => connected = Ok(()),
+                Err(error) if error.kind() != ErrorKind::Unavailable => return Err(error),
+                Err(error) => connected = connected.map_err(|_| error),
+            }
+        }
+        connected
+    }
+
+    /// The node that has this key.
+    pub(crate) async fn owner(&self, key: &str) -> Result<Arc<Session>> {
+        let slot = usize::from(slot(key));
+        let known = |map: &Map| map.owners[slot].clone().filter(|_| map.is_known);
+        if let Some(owner) = known(&self.map()) {
+            return Ok(owner);
+        }
+        self.read().await?;
+        known(&self.map()).ok_or_else(|| {
+            let why = "no node of the Cluster has the key's slot at present";
+            Error::new(ErrorKind::Unavailable, why)
+        })
+    }
+
+    /// The node that a request is sent to.
+    pub(crate) fn follow(&self, redirect: Redirect) -> Result<Arc<Session>> {
+        let mut map = self.map();
+        let session = self.session(&mut map, redirect.to)?;
+        if let Some(owner) = map.owners.get_mut(usize::from(redirect.slot))
+            && !redirect.once
+        {
+            *owner = Some(session.clone());
+        }
+        Ok(session)
+    }
+
+    /// The map is read again before it is used again: a node may have been replaced.
+    pub(crate) fn doubt(&self) {
+        self.map().is_known = false;
+    }
+
+    pub(crate) async fn close(&self) {
+        let sessions: Vec<_> = self.map().sessions.values().cloned().collect();
+        for session in sessions {
+            session.close().await;
+        }
+    }
+
+    /// Asks all nodes at once who has what; the first answer counts. A wrong one is corrected by the
+    /// node that is asked next.
+    async fn read(&self) -> Result<()> {
+        let turn = self.reading.wait().await?;
+        if self.map().is_known {
+            return turn.end(Ok(()));
+        }
+        let mut asked = JoinSet::new();
+        for address in self.candidates() {
+            let line = self.dialer.line(&address)?;
+            asked.spawn(async move { ranges(&line, &address.0).await });
+        }
+        let mut failure = no_master();
+        while let Some(answer) = asked.join_next().await {
+            match answer.unwrap_or_else(|error| Err(broken(error))) {
+                Ok(ranges) => return turn.end(self.learn(ranges)),
+                Err(error) if failure.kind() == ErrorKind::Unavailable => failure = error,
+                Err(_) => {}
+            }
+        }
+        turn.end(Err(failure))
+    }
+
+    fn learn(&self, ranges: Vec<Range>) -> Result<()> {
+        let mut map = self.map();
+        map.owners.fill(None);
+        let masters: Vec<_> = ranges
+            .iter()
+            .map(|(_, _, address)| address.clone())
+            .collect();
+        for (first, last, address) in ranges {
+            let session = self.session(&mut map, address)?;
+            map.owners[usize::from(first)..=usize::from(last)].fill(Some(session));
+        }
+        map.sessions.retain(|address, _| masters.contains(address));
+        map.is_known = true;
+        Ok(())
+    }
+
+    fn session(&self, map: &mut Map, address: Address) -> Result<Arc<Session>> {
+        if let Some(session) = map.sessions.get(&address) {
+            return Ok(session.clone());
+        }
+        let place = Place::Fixed(self.dialer.line(&address)?);
+        let session = Arc::new(Session::new(place, self.options.clone(), true));
+        map.sessions.insert(address, session.clone());
+        Ok(session)
+    }
+
+    /// Who may know: the nodes that we know, and those that the user has named.
+    fn candidates(&self) -> Vec<Address> {
+        let mut candidates: Vec<_> = self.map().sessions.keys().cloned().collect();
+        for seed in &self.seeds {
+            if !candidates.contains(seed) {
+                candidates.push(seed.clone());
+            }
+        }
+        candidates
+    }
+
+    fn map(&self) -> MutexGuard<'_, Map> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The slot of a key, which has no braces: see [`layout`](crate::layout).
+fn slot(key: &str) -> u16 {
+    State::<XMODEM>::calculate(key.as_bytes()) % SLOTS
+}
+
+/// Asks one node, bounded by the time that connecting may take.
+async fn ranges(line: &Line, host: &str) -> Result<Vec<Range>> {
+    let connect_max = line.bounds().connect_max;
+    let asking = async {
+        let mut connection = line.connect().await?;
+        let slots = redis::cmd("CLUSTER").arg("SLOTS").to_owned();
+        let slots: RedisSlots = slots
+            .query_async(&mut connection)
+            .await
+            .map_err(|error| errors::of_slots(error, line.has_tls()))?;
+        let ranges = slots.into_iter().filter_map(|slot| range(slot, host));
+        let ranges: Vec<_> = ranges.collect();
+        // A node that was just started, or was told to forget, knows nobody.
+        if ranges.is_empty() {
+            Err(no_master())
+        } else {
+            Ok(ranges)
+        }
+    };
+    let asked = tokio::time::timeout(connect_max, asking).await;
+    asked.unwrap_or_else(|_| Err(errors::silent(connect_max, line.has_tls())))
+}
+
+/// `CLUSTER SLOTS`: first slot, last slot, master, replicas.
+type RedisSlots = Vec<Vec<Value>>;
+
+/// `None` for what makes no sense, and for a master without an address.
+fn range(slot: Vec<Value>, asked: &str) -> Option<Range> {
+    let mut parts = slot.into_iter();
+    let first = u16::from_redis_value(parts.next()?).ok()?;
+    let last = u16::from_redis_value(parts.next()?).ok()?;
+    let Value::Array(master) = parts.next()? else {
+        return None;
+    };
+    let mut master = master.into_iter();
+    // An empty host is that of the node that was asked.
+    let host = Option::<String>::from_redis_value(master.next()?).ok()?;
+    let host = host.filter(|host| !host.is_empty());
+    let port = u16::from_redis_value(master.next()?).ok()?;
+    let address = (host.unwrap_or_else(|| asked.to_owned()), port);
+    (first <= last && last < SLOTS).then_some((first, last, address))
+}
+
+fn no_master() -> Error {
+    let why = "no node of the Cluster knows who has the keys; is it up, and has it its slots?";
+    Error::new(ErrorKind::Unavailable, why)
+}
+
+fn broken(error: tokio::task::JoinError) -> Error {
+    Error::new(ErrorKind::Internal, "asking a node failed").with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_those_of_the_specification() {
+        // From the server's documentation (CLUSTER KEYSLOT).
+        assert_eq!(slot("somekey"), 11_058);
+        assert_eq!(slot("123456789"), 12_739);
+    }
+
+    #[test]
+    fn a_range_without_a_host_is_the_asked_nodes() {
+        let master = vec![Value::BulkString(Vec::new()), Value::Int(7000)];
+        let slot = vec![Value::Int(0), Value::Int(5460), Value::Array(master)];
+        let expected = (0, 5460, ("10.0.0.1".to_owned(), 7000));
+        assert_eq!(range(slot, "10.0.0.1"), Some(expected));
+    }
+
+    #[test]
+    fn a_range_beyond_the_last_slot_is_no_range() {
+        let master = vec![Value::BulkString(b"h".to_vec()), Value::Int(7000)];
+        let slot = vec![Value::Int(0), Value::Int(16_384), Value::Array(master)];
+        assert_eq!(range(slot, "10.0.0.1"), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! One connection that hears of releases.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use dlock_core::Result;
+use redis::{PushInfo, PushKind, Value, aio::MultiplexedConnection};
+
+use crate::{dial::Line, errors, wake::Listeners};
+
+/// A pub/sub connection to one server. A message is a hint and may be lost with its connection.
+pub(crate) struct Ear {
+    connection: MultiplexedConnection,
+    /// Channels belong to the slot of their name.
+    sharded: bool,
+    has_tls: bool,
+    hearing: Hearing,
+}
+
+/// What a listener knows of the connection that it has subscribed on.
+#[derive(Clone)]
+pub(crate) struct Hearing {
+    over: Arc<AtomicBool>,
+    /// Of the connection for requests beside it. When that one is made again, so is this one: the
+    /// server may be another one now, and nothing tells of a connection that is half-open.
+    serial: Option<u64>,
+}
+
+impl Ear {
+    /// Connects; what is heard wakes the listeners.
+    pub(crate) async fn open(
+        line: &Line,
+        sharded: bool,
+        serial: Option<u64>,
+        listeners: Listeners,
+    ) -> Result<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let hearing = Hearing {
+            over: over.clone(),
+            serial,
+        };
+        let connection = line.connect_hearing(move |push| hear(&listeners, &over, &push));
+        Ok(Self {
+            connection: connection.await?,
+            sharded,
+            has_tls: line.has_tls(),
+            hearing,
+        })
+    }
+
+    pub(crate) fn hearing(&self) -> &Hearing {
+        &self.hearing
+    }
+
+    /// Confirmed when it returns.
+    pub(crate) async fn subscribe(&mut self, channel: &str) -> Result<()> {
+        self.tell(["SUBSCRIBE", "SSUBSCRIBE"], channel).await
+    }
+
+    /// Confirmed when it returns.
+    pub(crate) async fn unsubscribe(&mut self, channel: &str) -> Result<()> {
+        self.tell(["UNSUBSCRIBE", "SUNSUBSCRIBE"], channel).await
+    }
+
+    async fn tell(&mut self, [plain, sharded]: [&str; 2], channel: &str) -> Result<()> {
+        let verb = if self.sharded { sharded } else { plain };
+        let told = redis::cmd(verb)
+            .arg(channel)
+            .exec_async(&mut self.connection)
+            .await;
+        told.map_err(|error| errors::of_connect(error, self.has_tls))
+    }
+}
+
+impl Hearing {
+    /// Whether releases are heard of beside the connection for requests of this number.
+    pub(crate) fn is_on(&self, serial: Option<u64>) -> bool {
+        self.serial == serial && !self.over.load(Ordering::Acquire)
+    }
+
+    /// The connection is not used any more.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+}
+
+fn hear(listeners: &Listeners, over: &AtomicBool, push: &PushInfo) {
+    let channel = match push.data.first() {
+        Some(Value::BulkString(channel)) => String::from_utf8_lossy(channel),
+        _ => "".into(),
+    };
+    match push.kind {
+        PushKind::Message | PushKind::SMessage => listeners.wake(&channel),
+        PushKind::Disconnection => {
+            over.store(true, Ordering::Release);
+            listeners.wake_all();
+        }
+        // Not asked for: the slot has moved to another node. Those who listen look there.
+        PushKind::SUnsubscribe if listeners.has(&channel) => {
+            over.store(true, Ordering::Release);
+            listeners.wake_all();
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,129 @@
+//! How locks are kept, whichever server keeps them.
+
+use std::time::Duration;
+
+use dlock_core::{Error, ErrorKind, Result, config::Settings};
+
+/// How locks are kept: the keys of the URL after its `?`, apart from TLS and logins.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use dlock_redis::RedisOptions;
+///
+/// let options = RedisOptions::default()
+///     .with_prefix("shop:")?
+///     .with_min_acks(1)
+///     .with_restart_guard(Duration::from_secs(60));
+/// # Ok::<(), dlock_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RedisOptions {
+    pub(crate) prefix: String,
+    pub(crate) connect_max: Duration,
+    pub(crate) answer_max: Duration,
+    pub(crate) restart_guard: Duration,
+    pub(crate) may_evict: bool,
+    pub(crate) min_acks: u32,
+}
+
+impl RedisOptions {
+    /// Names are keys with this before them, apart from the data of others.
+    const PREFIX: &str = "dlock:";
+
+    /// The shortest ttl: some round trips on a slow network, and three renewals.
+    pub(crate) const TTL_MIN: Duration = Duration::from_millis(100);
+
+    /// The longest ttl: as long blocks a lock whose holder died.
+    pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
+
+    /// How long a server that may have forgotten its locks grants none after its start.
+    const RESTART_GUARD: Duration = Duration::from_secs(30);
+
+    /// How long connecting may take: a login and a look at the server, on a slow network.
+    const CONNECT_MAX: Duration = Duration::from_secs(5);
+
+    /// How long an answer may take.
+    const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+    /// More replicas than anybody has.
+    const ACKS_MAX: u64 = 100;
+
+    /// A grant has to be in so many replicas before it counts, and so has each renewal. With fewer the
+    /// lock is undone and the attempt refused as `Unavailable` (T8). Default 0: none is asked.
+    #[must_use]
+    pub fn with_min_acks(self, min_acks: u32) -> Self {
+        Self { min_acks, ..self }
+    }
+
+    /// Names are keys with this before them. Default `dlock:`; empty to share locks with the
+    /// `SET NX PX` family.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for braces and percent signs: they would take the keys of a name apart in a
+    /// Cluster.
+    pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
+        let prefix = prefix.into();
+        if prefix.contains(['{', '}', '%']) {
+            let why = "a prefix for Redis has no braces and no percent signs";
+            return Err(Error::new(ErrorKind::InvalidConfig, why));
+        }
+        Ok(Self { prefix, ..self })
+    }
+
+    /// How long a server that may have forgotten its locks grants none after its start; zero turns it
+    /// off. At least the longest ttl in use (T14). Default 30 s.
+    #[must_use]
+    pub fn with_restart_guard(self, restart_guard: Duration) -> Self {
+        Self {
+            restart_guard,
+            ..self
+        }
+    }
+
+    /// Accepts a server that throws keys away when its memory is full (T12). Default `false`.
+    #[must_use]
+    pub fn with_may_evict(self, may_evict: bool) -> Self {
+        Self { may_evict, ..self }
+    }
+
+    /// Reads them from a URL.
+    pub(crate) fn take(settings: &mut Settings) -> Result<Self> {
+        let ten = Duration::from_millis(10);
+        let minute = Duration::from_secs(60);
+        let default = Self::default();
+        let prefix = settings.take_prefix()?;
+        let acks = settings.take_u64("min_acks", 0..=Self::ACKS_MAX)?;
+        let connect = settings.take_duration("connect_timeout", ten..=minute)?;
+        let answer = settings.take_duration("timeout", ten..=minute)?;
+        let guard = settings.take_duration("restart_guard", Duration::ZERO..=Self::TTL_MAX)?;
+        let default = match prefix {
+            None => default,
+            Some(prefix) => default
+                .with_prefix(prefix)
+                .map_err(|error| settings.refuse(error))?,
+        };
+        Ok(Self {
+            connect_max: connect.unwrap_or(default.connect_max),
+            answer_max: answer.unwrap_or(default.answer_max),
+            restart_guard: guard.unwrap_or(default.restart_guard),
+            may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
+            min_acks: acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX)),
+            ..default
+        })
+    }
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self {
+            prefix: Self::PREFIX.to_owned(),
+            connect_max: Self::CONNECT_MAX,
+            answer_max: Self::ANSWER_MAX,
+            restart_guard: Self::RESTART_GUARD,
+            may_evict: false,
+            min_acks: 0,
+        }
+    }
+}

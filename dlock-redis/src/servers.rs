@@ -1,0 +1,198 @@
+//! Which server has the keys of a name.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use dlock_core::{Effect, Error, ErrorKind, Result};
+use redis::Cmd;
+
+use crate::{
+    cluster::Cluster,
+    config::{RedisConfig, Topology},
+    dial::{Dialer, Line},
+    errors,
+    options::RedisOptions,
+    place::{Place, Sentinels},
+    session::{Answer, Request, Session},
+    wire::Text,
+};
+
+/// How often a Cluster may send a request elsewhere: twice where nodes disagree, and once for each
+/// step of a slot that moves.
+const REDIRECTS_MAX: usize = 5;
+
+/// The servers that keep the locks.
+pub(crate) struct Servers {
+    pub(crate) options: RedisOptions,
+    kind: Kind,
+    closed: AtomicBool,
+}
+
+enum Kind {
+    One(Arc<Session>),
+    Cluster(Box<Cluster>),
+}
+
+/// A script to be run where its keys are.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub(crate) script: &'static Text,
+    /// Of one slot.
+    pub(crate) keys: &'a [&'a str],
+    pub(crate) args: &'a [&'a str],
+}
+
+impl Servers {
+    /// Connects, and looks whether the servers may grant locks.
+    pub(crate) async fn connect(config: RedisConfig) -> Result<Self> {
+        let dialer = Dialer::of_servers(&config)?;
+        let addresses = config.hosts.iter().map(|host| {
+            let port = host.port.unwrap_or_else(|| config.topology.default_port());
+            (host.name.clone(), port)
+        });
+        let options = config.options.clone();
+        let one = |place| Kind::One(Arc::new(Session::new(place, options.clone(), false)));
+        let kind = match config.topology {
+            Topology::Server => {
+                let mut lines = addresses.map(|address| dialer.line(&address));
+                let line = lines.next().unwrap_or_else(|| Err(no_server()));
+                one(Place::Fixed(line?))
+            }
+            Topology::Sentinel => {
+                let sentinels = Dialer::of_sentinels(&config)?;
+                let lines = addresses.map(|address| sentinels.line(&address));
+                one(Place::Sentinels(Sentinels {
+                    service: config.service.clone(),
+                    sentinels: lines.collect::<Result<_>>()?,
+                    dialer,
+                }))
+            }
+            Topology::Cluster => {
+                let cluster = Cluster::new(dialer, addresses.collect(), options.clone());
+                Kind::Cluster(Box::new(cluster))
+            }
+        };
+        Self::of(kind, options).await
+    }
+
+    /// Connects to the server of a client that the user has made.
+    pub(crate) async fn connect_line(line: Line, options: RedisOptions) -> Result<Self> {
+        let session = Session::new(Place::Fixed(line), options.clone(), false);
+        Self::of(Kind::One(Arc::new(session)), options).await
+    }
+
+    async fn of(kind: Kind, options: RedisOptions) -> Result<Self> {
+        match &kind {
+            Kind::One(session) => session.connect().await?,
+            Kind::Cluster(cluster) => cluster.connect().await?,
+        }
+        Ok(Self {
+            options,
+            kind,
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// The server that has this key.
+    pub(crate) async fn owner(&self, key: &str) -> Result<Arc<Session>> {
+        if self.is_closed() {
+            return Err(errors::closed());
+        }
+        match &self.kind {
+            Kind::One(session) => Ok(session.clone()),
+            Kind::Cluster(cluster) => cluster.owner(key).await,
+        }
+    }
+
+    /// Whether scripts may be run on keys of different names.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self.kind, Kind::One(_))
+    }
+
+    /// How a release is published: in a Cluster only to those who listen to the key's slot.
+    pub(crate) fn publish(&self) -> &'static str {
+        if self.is_one() { "PUBLISH" } else { "SPUBLISH" }
+    }
+
+    /// Runs a script that may be run twice. The effect is unknown if connections fail under it.
+    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Answer> {
+        let Call { script, keys, args } = call;
+        let request = Request {
+            says: &|_, in_full| script.call(in_full, keys, args),
+            grants: false,
+            asking: false,
+        };
+        self.ask(keys.first().unwrap_or(&""), request).await
+    }
+
+    /// As [`run`](Self::run), for a script that grants. The least token that it may give is its last
+    /// argument.
+    pub(crate) async fn run_granting(&self, call: Call<'_>) -> Result<Answer> {
+        let Call { script, keys, args } = call;
+        let request = Request {
+            says: &|link, in_full| {
+                let floor = link.token_floor.to_string();
+                script.call(in_full, keys, &[args, &[floor.as_str()]].concat())
+            },
+            grants: true,
+            asking: false,
+        };
+        self.ask(keys.first().unwrap_or(&""), request).await
+    }
+
+    /// Runs a command that changes nothing.
+    pub(crate) async fn look(&self, key: &str, command: &Cmd) -> Result<Answer> {
+        let request = Request {
+            says: &|_, _| command.clone(),
+            grants: false,
+            asking: false,
+        };
+        self.ask(key, request).await
+    }
+
+    async fn ask(&self, key: &str, mut request: Request<'_>) -> Result<Answer> {
+        let mut session = self.owner(key).await?;
+        let Kind::Cluster(cluster) = &self.kind else {
+            return session.ask(request).await;
+        };
+        let mut effect = Effect::None;
+        for _ in 0..=REDIRECTS_MAX {
+            let error = match session.ask(request).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if error.effect() == Effect::Unknown {
+                effect = Effect::Unknown;
+            }
+            let Some(redirect) = errors::redirect(&error) else {
+                if error.kind() == ErrorKind::Unavailable {
+                    cluster.doubt();
+                }
+                return Err(error.with_effect(effect));
+            };
+            request.asking = redirect.once;
+            session = cluster.follow(redirect)?;
+        }
+        let why = "the nodes of the Cluster disagree on who has the key";
+        Err(Error::new(ErrorKind::Unavailable, why).with_effect(effect))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends all connections.
+    pub(crate) async fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        match &self.kind {
+            Kind::One(session) => session.close().await,
+            Kind::Cluster(cluster) => cluster.close().await,
+        }
+    }
+}
+
+fn no_server() -> Error {
+    Error::new(ErrorKind::InvalidConfig, "a server is missing")
+}
