@@ -276,16 +276,16 @@ async fn sentinels_replace_a_primary(program: Program) -> Outcome {
     let mut redis = Replicated::start(&program, &Options::default(), 2).await?;
     let first = redis.primary().await?;
     assert_eq!((first, redis.addresses().len()), (0, 3));
-    set_everywhere(&redis.nodes_mut()[first], "2").await?;
+    set_everywhere(&redis.nodes()[first], "2").await?;
 
     redis.nodes_mut()[first].kill()?;
     let second = redis.until_promoted(first).await?;
-    assert_eq!(value(&redis.nodes_mut()[second]).await?, kept("1"));
+    assert_eq!(value(&redis.nodes()[second]).await?, kept("1"));
     redis.nodes_mut()[first].resume().await?;
     redis.until_complete().await?;
     let third = redis.fail_over().await?;
     assert_ne!(third, second);
-    assert_eq!(value(&redis.nodes_mut()[third]).await?, kept("1"));
+    assert_eq!(value(&redis.nodes()[third]).await?, kept("1"));
 
     // A Sentinel keeps what it knows.
     let sentinel = &mut redis.sentinels()[0];
@@ -316,11 +316,11 @@ async fn a_cluster_replaces_a_master(program: Program) -> Outcome {
     assert_eq!(cluster.addresses().len(), 6);
     let owner = cluster.owner_of("key").await?;
     assert!(owner < 3, "{owner}");
-    set_everywhere(&cluster.nodes_mut()[owner], "1").await?;
+    set_everywhere(&cluster.nodes()[owner], "1").await?;
     cluster.nodes_mut()[owner].kill()?;
     let new = cluster.until_owner_of("key", owner).await?;
     assert_eq!(new, owner + 3);
-    assert_eq!(value(&cluster.nodes_mut()[new]).await?, kept("1"));
+    assert_eq!(value(&cluster.nodes()[new]).await?, kept("1"));
     cluster.nodes_mut()[owner].resume().await?;
     cluster.until_ok().await?;
     assert_eq!(cluster.owner_of("key").await?, new);

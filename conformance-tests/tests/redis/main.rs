@@ -4,6 +4,7 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod clocks;
+mod cluster;
 mod connecting;
 mod counting;
 mod dropped;
@@ -17,6 +18,7 @@ mod partitions;
 mod restarts;
 mod roles;
 mod scripts;
+mod sentinel;
 mod slow;
 mod tls;
 mod tokens;
@@ -55,6 +57,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     }
     let groups = [
         clocks::trials,
+        cluster::trials,
         connecting::trials,
         counting::trials,
         dropped::trials,
@@ -67,6 +70,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         restarts::trials,
         roles::trials,
         scripts::trials,
+        sentinel::trials,
         slow::trials,
         tls::trials,
         tokens::trials,

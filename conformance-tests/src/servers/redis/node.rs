@@ -191,9 +191,11 @@ impl<'a> Group<'a> {
         self.node(&lines, self.options.login.clone(), None).await
     }
 
-    /// Starts a Sentinel with these lines; it asks for no password.
+    /// Starts a Sentinel, with further lines in its configuration.
     pub(super) async fn sentinel(&self, lines: &[String]) -> io::Result<Node> {
-        self.node(lines, Login::Open, Some("--sentinel")).await
+        let lines = [&self.options.sentinel(), lines].concat();
+        let login = self.options.login.clone();
+        self.node(&lines, login, Some("--sentinel")).await
     }
 
     async fn node(&self, lines: &[String], login: Login, role: Option<&str>) -> io::Result<Node> {

@@ -92,6 +92,13 @@ impl Options {
         lines
     }
 
+    /// The lines for a Sentinel: it lets in the same clients, and knows the other Sentinels' login.
+    pub(super) fn sentinel(&self) -> Vec<String> {
+        let login = &self.login;
+        let others = login.use_at("sentinel sentinel-user", "sentinel sentinel-pass");
+        [login.admission(), others].concat()
+    }
+
     /// The lines for a server that keeps data.
     pub(super) fn data(&self) -> Vec<String> {
         let (save, aof) = match self.persistence {
@@ -104,30 +111,41 @@ impl Options {
             lines.push("appendfsync always".to_owned());
         }
         lines.push("enable-debug-command local".to_owned());
-        // The first line is for clients, the others for its replicas and for being one.
-        match &self.login {
-            Login::Open => {}
-            Login::Password(password) => lines.extend([
-                format!("requirepass {}", quoted(password)),
-                format!("masterauth {}", quoted(password)),
-            ]),
-            Login::User(name, password) => lines.extend([
-                format!(
-                    "user {} on {} ~* &* +@all",
-                    quoted(name),
-                    quoted(&format!(">{password}"))
-                ),
-                "user default off".to_owned(),
-                format!("masteruser {}", quoted(name)),
-                format!("masterauth {}", quoted(password)),
-            ]),
-        }
+        lines.extend(self.login.admission());
+        lines.extend(self.login.use_at("masteruser", "masterauth"));
         lines.extend(self.lines.iter().cloned());
         lines
     }
 }
 
 impl Login {
+    /// The lines that let clients in.
+    fn admission(&self) -> Vec<String> {
+        match self {
+            Self::Open => Vec::new(),
+            Self::Password(password) => vec![format!("requirepass {}", quoted(password))],
+            Self::User(name, password) => {
+                let (name, password) = (quoted(name), quoted(&format!(">{password}")));
+                vec![
+                    format!("user {name} on {password} ~* &* +@all"),
+                    "user default off".to_owned(),
+                ]
+            }
+        }
+    }
+
+    /// The lines by which a server logs in elsewhere.
+    pub(super) fn use_at(&self, user_is: &str, password_is: &str) -> Vec<String> {
+        match self {
+            Self::Open => Vec::new(),
+            Self::Password(password) => vec![format!("{password_is} {}", quoted(password))],
+            Self::User(name, password) => vec![
+                format!("{user_is} {}", quoted(name)),
+                format!("{password_is} {}", quoted(password)),
+            ],
+        }
+    }
+
     /// The command that logs a connection in.
     pub(super) fn command(&self) -> Option<Vec<&str>> {
         match self {

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use super::{Login, Node, Options, Reply, node::Group, options::quoted};
+use super::{Login, Node, Options, Reply, node::Group};
 use crate::servers::{Program, until::until};
 
 /// How the Sentinels call the primary.
@@ -189,13 +189,9 @@ fn watch(port: u16, login: &Login) -> Vec<String> {
         format!("sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}"),
         format!("sentinel failover-timeout {NAME} {FAILOVER_MAX_MS}"),
     ];
-    let (user, password) = match login {
-        Login::Open => return lines,
-        Login::Password(password) => (None, password),
-        Login::User(user, password) => (Some(user), password),
-    };
-    lines.extend(user.map(|user| format!("sentinel auth-user {NAME} {}", quoted(user))));
-    lines.push(format!("sentinel auth-pass {NAME} {}", quoted(password)));
+    let user = format!("sentinel auth-user {NAME}");
+    let password = format!("sentinel auth-pass {NAME}");
+    lines.extend(login.use_at(&user, &password));
     lines
 }
 

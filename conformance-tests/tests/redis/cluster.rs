@@ -1,0 +1,306 @@
+//! A Cluster: slots that move, masters that are replaced, and names of all kinds (T11).
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use conformance_tests::servers::{
+    Program,
+    redis::{Cluster, Login, Node, Options, Tls},
+};
+use dlock::{ErrorKind, Locker};
+use tokio::task::JoinSet;
+
+use crate::kit::{
+    Outcome, TTL_LONG, cases, open, refused, soon, start, take, until, value, within,
+};
+
+cases![
+    t11_a_slot_that_moves_under_load_harms_nobody,
+    t11_a_waiter_follows_its_slot,
+    t08_tokens_grow_over_a_failover_of_a_master,
+    k13_other_masters_do_not_wait_for_one_that_is_down,
+    k10_names_with_braces_have_one_slot,
+    a_release_is_told_to_one_node_only,
+    a_replica_as_address_is_enough,
+    a_cluster_wants_a_login_and_tls,
+    what_is_no_cluster_says_so,
+];
+
+/// Long enough for a failover.
+const FAILOVER: Duration = Duration::from_secs(60);
+
+/// Of the name whose slot moves.
+const NAME: &str = "moving";
+const KEY: &str = "dlock:moving";
+
+async fn cluster(program: &Program) -> Outcome<Cluster> {
+    Ok(Cluster::start(program, &Options::default()).await?)
+}
+
+fn listed(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    addresses.join(",")
+}
+
+async fn connect(cluster: &Cluster, keys: &str) -> Outcome<Locker> {
+    connect_by(&cluster.addresses(), keys).await
+}
+
+async fn connect_by(addresses: &[SocketAddr], keys: &str) -> Outcome<Locker> {
+    let (nodes, ttl) = (listed(addresses), TTL_LONG.as_secs());
+    let url = format!("redis-cluster://{nodes}?restart_guard=0s&ttl={ttl}s&{keys}");
+    Ok(dlock::connect(url.trim_end_matches('&')).await?)
+}
+
+/// Moves the slot of [`KEY`] with its keys, one by one, as an administrator does.
+async fn move_slot(cluster: &Cluster, to: usize) -> Outcome {
+    // After a move it takes a moment until all agree.
+    let from = cluster.until_owner_of(KEY, to).await?;
+    let (source, target) = (&cluster.nodes()[from], &cluster.nodes()[to]);
+    let slot = source.ask(&["CLUSTER", "KEYSLOT", KEY]).await?.int()?;
+    let slot = slot.to_string();
+    let source_id = source.ask(&["CLUSTER", "MYID"]).await?.text()?;
+    let target_id = target.ask(&["CLUSTER", "MYID"]).await?.text()?;
+    let set_slot = ["CLUSTER", "SETSLOT", &slot];
+    let importing = [&set_slot[..], &["IMPORTING", &source_id]].concat();
+    target.ask(&importing).await?;
+    let migrating = [&set_slot[..], &["MIGRATING", &target_id]].concat();
+    source.ask(&migrating).await?;
+    let port = target.address().port().to_string();
+    loop {
+        let keys = source
+            .ask(&["CLUSTER", "GETKEYSINSLOT", &slot, "100"])
+            .await?;
+        let keys = keys.array()?;
+        if keys.is_empty() {
+            break;
+        }
+        for key in keys {
+            let key = key.text()?;
+            source
+                .ask(&["MIGRATE", "127.0.0.1", &port, &key, "0", "5000"])
+                .await?;
+        }
+    }
+    let done = [&set_slot[..], &["NODE", &target_id]].concat();
+    // The target first: nobody is sent to one that does not know yet.
+    target.ask(&done).await?;
+    source.ask(&done).await?;
+    for node in cluster.nodes() {
+        // Replicas and others learn it by and by; told, they know at once.
+        let _ = node.ask(&done).await;
+    }
+    Ok(())
+}
+
+async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let inside = Arc::new(AtomicUsize::new(0));
+    let mut tasks = JoinSet::new();
+    for _ in 0..4 {
+        let locker = connect(&cluster, "").await?;
+        let (stop, inside) = (stop.clone(), inside.clone());
+        tasks.spawn(async move {
+            let mut tokens = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                let guard = locker.acquire(NAME).await?;
+                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two are inside");
+                tokens.push(guard.token());
+                guard.renew().await?;
+                inside.fetch_sub(1, Ordering::SeqCst);
+                guard.release().await?;
+            }
+            Outcome::Ok(tokens)
+        });
+    }
+    let home = cluster.owner_of(KEY).await?;
+    for round in 0..20 {
+        move_slot(&cluster, (home + 1 + round) % 3).await?;
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut tokens = Vec::new();
+    while let Some(given) = soon("it ends", tasks.join_next()).await? {
+        let given = given??;
+        assert!(given.windows(2).all(|pair| pair[0] < pair[1]));
+        tokens.extend(given);
+    }
+    let count = tokens.len();
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), count, "a token was given twice");
+    assert!(count > 20, "only {count} grants");
+    Ok(())
+}
+
+async fn t11_a_waiter_follows_its_slot(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let (holder, other) = (connect(&cluster, "").await?, connect(&cluster, "").await?);
+    let held = take(&holder, NAME).await?;
+    let home = cluster.owner_of(KEY).await?;
+    let waiter = tokio::spawn(other.acquire(NAME).into_future());
+    until_listeners(&cluster.nodes()[home], 1).await?;
+    let new = (home + 1) % 3;
+    move_slot(&cluster, new).await?;
+    until_listeners(&cluster.nodes()[new], 1).await?;
+    held.release().await?;
+    soon("it is woken", waiter).await???.release().await?;
+    until_listeners(&cluster.nodes()[new], 0).await
+}
+
+async fn t08_tokens_grow_over_a_failover_of_a_master(program: Program) -> Outcome {
+    let mut cluster = cluster(&program).await?;
+    let locker = connect(&cluster, "").await?;
+    let home = cluster.owner_of(KEY).await?;
+    let replica = &cluster.nodes()[home + 3];
+    // The replica never gets these: what is on its way to a stopped one would be read later.
+    replica.stop()?;
+    cluster.nodes()[home]
+        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .await?;
+    let mut last = take(&locker, NAME).await?;
+    for _ in 0..100 {
+        last.release().await?;
+        last = take(&locker, NAME).await?;
+    }
+    cluster.nodes_mut()[home].kill()?;
+    cluster.nodes()[home + 3].cont()?;
+    within(FAILOVER, "a new master", cluster.until_owner_of(KEY, home)).await??;
+    let next = within(FAILOVER, "it grants", locker.acquire(NAME)).await??;
+    assert!(next.token() > last.token());
+    Ok(next.release().await?)
+}
+
+async fn k13_other_masters_do_not_wait_for_one_that_is_down(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let locker = connect(&cluster, "timeout=1s&connect_timeout=1s").await?;
+    let down = cluster.owner_of(KEY).await?;
+    let mut names = (0..).map(|number| format!("other-{number}"));
+    let other = loop {
+        let name = names.next().ok_or("no name")?;
+        if cluster.owner_of(&format!("dlock:{name}")).await? != down {
+            break name;
+        }
+    };
+    let held = take(&locker, &other).await?;
+    cluster.nodes()[down].stop()?;
+    let stuck = tokio::spawn(locker.acquire(NAME).into_future());
+    for _ in 0..20 {
+        // Well below the time-outs of the node that is down.
+        within(Duration::from_millis(900), "it is renewed", held.renew()).await??;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    cluster.nodes()[down].cont()?;
+    within(FAILOVER, "it comes back", stuck)
+        .await???
+        .release()
+        .await?;
+    Ok(held.release().await?)
+}
+
+async fn k10_names_with_braces_have_one_slot(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let locker = connect(&cluster, "").await?;
+    for name in [
+        "a{b}c",
+        "a}b",
+        "{}x",
+        "{x}",
+        "{",
+        "}",
+        "a:fence",
+        "{a}:fence",
+        "%7Bx",
+    ] {
+        let first = take(&locker, name).await?;
+        assert!(locker.try_acquire(name).await?.is_none(), "{name}");
+        first.renew().await?;
+        first.release().await?;
+    }
+    Ok(())
+}
+
+async fn a_release_is_told_to_one_node_only(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let (holder, other) = (connect(&cluster, "").await?, connect(&cluster, "").await?);
+    let home = cluster.owner_of(KEY).await?;
+    let held = take(&holder, NAME).await?;
+    let waiter = tokio::spawn(other.acquire(NAME).into_future());
+    until_listeners(&cluster.nodes()[home], 1).await?;
+    held.release().await?;
+    soon("it is woken", waiter).await???.release().await?;
+    let stats = cluster.nodes()[home].ask(&["INFO", "commandstats"]).await?;
+    let stats = stats.text()?;
+    assert!(stats.contains("cmdstat_spublish:calls=1,"), "{stats}");
+    assert!(!stats.contains("cmdstat_publish"), "{stats}");
+    Ok(())
+}
+
+async fn a_replica_as_address_is_enough(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let replica = *cluster.addresses().last().ok_or("no replica")?;
+    let locker = connect_by(&[replica], "").await?;
+    let guard = take(&locker, NAME).await?;
+    let home = cluster.owner_of(KEY).await?;
+    let found = value(&cluster.nodes()[home], NAME)
+        .await?
+        .unwrap_or_default();
+    assert!(found.starts_with(&guard.id().to_string()), "{found}");
+    Ok(guard.release().await?)
+}
+
+async fn a_cluster_wants_a_login_and_tls(program: Program) -> Outcome {
+    let options = Options {
+        login: Login::User("dlock".to_owned(), "secret".to_owned()),
+        tls: Tls::Mutual,
+        ..Options::default()
+    };
+    let cluster = Cluster::start(&program, &options).await?;
+    let certificates = cluster.nodes()[0].certificates().ok_or("no certificates")?;
+    let url = |password: &str| {
+        format!(
+            "rediss-cluster://dlock:{password}@{}?restart_guard=0s&tls_ca={}&tls_cert={}&tls_key={}",
+            listed(&cluster.addresses()),
+            certificates.ca().display(),
+            certificates.client().display(),
+            certificates.client_key().display(),
+        )
+    };
+    let locker = dlock::connect(url("secret").as_str()).await?;
+    for number in 0..10 {
+        take(&locker, &number.to_string()).await?.release().await?;
+    }
+    let error = refused(dlock::connect(url("wrong").as_str()).await)?;
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    Ok(())
+}
+
+async fn what_is_no_cluster_says_so(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let url = format!("redis-cluster://{}", node.address());
+    let error = refused(soon("an answer", dlock::connect(url.as_str())).await?)?;
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
+    assert!(error.to_string().contains("use redis:"), "{error}");
+    let cluster = cluster(&program).await?;
+    let error = refused(open(cluster.addresses()[0], "ttl=10s").await)?;
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
+    assert!(error.to_string().contains("redis-cluster:"), "{error}");
+    let error = refused(dlock::connect(format!("{url}/1").as_str()).await)?;
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
+    Ok(())
+}
+
+async fn until_listeners(node: &Node, count: i64) -> Outcome {
+    let channel = format!("{{{KEY}}}:free");
+    until(format!("{count} listen"), async || {
+        let reply = node.ask(&["PUBSUB", "SHARDNUMSUB", &channel]).await?;
+        Ok(reply.array()?.pop().ok_or("no count")?.int()? == count)
+    })
+    .await
+}
