@@ -6,6 +6,8 @@ use dlock_core::{
     AcquireRequest, AttemptId, Effect, ErrorKind, Holder, Lease, Result, Token, Wait,
 };
 
+use redis::Value;
+
 use crate::{
     layout::Keys,
     servers::{Call, Servers},
@@ -53,22 +55,22 @@ pub(crate) async fn once(
         args: &[&id, &ttl, &holder, waits],
     };
     let answer = servers.run_granting(call).await?;
-    let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
-    match found[..] {
-        [1, token] => {
-            answer.acknowledged(&servers.options).await?;
+    match answer.value {
+        Value::Int(token) => {
             let token = u64::try_from(token).ok().and_then(Token::new);
             let token = token.ok_or_else(|| wire::nonsense("a token that is not positive"))?;
+            answer.acknowledged(&servers.options).await?;
             Ok(Ok(request.granted(sent, request.ttl, token, ())))
         }
-        [0, left, ours] => {
+        found => {
+            let (left, ours): (i64, i64) =
+                redis::from_redis_value(found).map_err(wire::nonsense)?;
             let left = u64::try_from(left).ok().map(Duration::from_millis);
             Ok(Err(Taken {
                 left,
                 ours: ours == 1,
             }))
         }
-        _ => Err(wire::nonsense("an answer of another shape")),
     }
 }
 

@@ -23,12 +23,20 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 /// The server's clock has milliseconds: a key ends at the end of its last one.
 const EXPIRY_SLACK: Duration = Duration::from_millis(1);
 
+/// What one try brought.
+type Answer = Result<Result<Lease, Taken>>;
+
 /// Waits until the lock is granted or the attempt is cancelled; then undone within
 /// [`take::UNDO_MAX`].
 pub(crate) async fn wait(lock: &RedisLock, request: &AcquireRequest, keys: &Keys) -> Result<Lease> {
+    let first = match take::once(&lock.servers, request, keys).await {
+        // Who need not wait need not listen.
+        Ok(Ok(lease)) => return Ok(lease),
+        first => first,
+    };
     let mut listener = lock.listeners.listener(&keys.channel);
     let mut unknown = false;
-    let result = until_granted(lock, request, keys, &mut listener, &mut unknown).await;
+    let result = until_granted(lock, request, keys, first, &mut listener, &mut unknown).await;
     listener.leave();
     if result.is_err() && unknown {
         take::undo(&lock.servers, request, keys).await;
@@ -42,31 +50,26 @@ async fn until_granted(
     lock: &RedisLock,
     request: &AcquireRequest,
     keys: &Keys,
+    first: Answer,
     listener: &mut Listener,
     unknown: &mut bool,
 ) -> Result<Lease> {
+    let mut answer = first;
     let mut pause = RETRY_MIN;
     loop {
-        if request.attempt.is_cancelled() {
-            return Err(Error::contended());
-        }
-        let failed = match take::once(&lock.servers, request, keys).await {
+        let failed = match answer {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 *unknown = false;
                 request.attempt.taken();
-                let owner = lock.servers.owner(&keys.lock).await;
-                if owner
-                    .as_ref()
-                    .is_ok_and(|owner| listener.is_subscribed(owner))
-                {
-                    pause = RETRY_MIN;
-                    sleep(request, listener, look_after(taken)).await;
-                    continue;
-                }
-                // What was released before the subscription was published to nobody: try again.
-                match owner {
-                    Ok(owner) => listener.subscribe(&owner).await.err(),
+                match subscribed(lock, keys, listener).await {
+                    Ok(Heard::Already) => {
+                        pause = RETRY_MIN;
+                        sleep(request, listener, look_after(taken)).await;
+                        None
+                    }
+                    // What was released before was published to nobody: try again.
+                    Ok(Heard::FromNow) => None,
                     Err(error) => Some(error),
                 }
             }
@@ -75,15 +78,36 @@ async fn until_granted(
                 Some(error)
             }
         };
-        let Some(error) = failed else { continue };
-        if error.kind() != ErrorKind::Unavailable || lock.servers.is_closed() {
-            return Err(error);
+        if let Some(error) = failed {
+            if error.kind() != ErrorKind::Unavailable || lock.servers.is_closed() {
+                return Err(error);
+            }
+            tracing::debug!(%error, "waiting goes on");
+            request.attempt.unreachable();
+            sleep(request, listener, Some(pause)).await;
+            pause = (pause * 2).min(RETRY_MAX);
         }
-        tracing::debug!(%error, "waiting goes on");
-        request.attempt.unreachable();
-        sleep(request, listener, Some(pause)).await;
-        pause = (pause * 2).min(RETRY_MAX);
+        if request.attempt.is_cancelled() {
+            return Err(Error::contended());
+        }
+        answer = take::once(&lock.servers, request, keys).await;
     }
+}
+
+/// Since when releases are heard of.
+enum Heard {
+    /// Before the last try.
+    Already,
+    FromNow,
+}
+
+async fn subscribed(lock: &RedisLock, keys: &Keys, listener: &mut Listener) -> Result<Heard> {
+    let owner = lock.servers.owner(&keys.lock).await?;
+    if listener.is_subscribed(&owner) {
+        return Ok(Heard::Already);
+    }
+    listener.subscribe(&owner).await?;
+    Ok(Heard::FromNow)
 }
 
 /// When to look again though nobody calls.
