@@ -54,7 +54,7 @@ impl Holder {
     pub(crate) fn this_process() -> Self {
         Self {
             host: Some(host_name().to_owned()),
-            pid: Some(std::process::id()),
+            pid: Some(pid()),
             ..Self::default()
         }
     }
@@ -109,6 +109,12 @@ impl fmt::Display for Holder {
             .as_ref()
             .map_or(Ok(()), |note| write!(f, " {note}"))
     }
+}
+
+/// This process; asking the system each time costs as much as the rest of an acquire.
+fn pid() -> u32 {
+    static PID: OnceLock<u32> = OnceLock::new();
+    *PID.get_or_init(std::process::id)
 }
 
 /// This machine's name, without anything that would break a line.

@@ -80,6 +80,16 @@ fn other_scheme(has_tls: bool) -> &'static str {
     }
 }
 
+/// What a script says about one name of many, as the server says it.
+pub(crate) fn of_script(line: &[u8]) -> Error {
+    let line = [b"-", line.strip_prefix(b"-").unwrap_or(line), b"\r\n"].concat();
+    let refused = redis::parse_redis_value(&line).and_then(redis::Value::extract_error);
+    match refused {
+        Err(error) => of_request(error),
+        Ok(value) => crate::wire::nonsense(format!("{value:?}")),
+    }
+}
+
 /// Another node of a Cluster is to be asked.
 pub(crate) struct Redirect {
     pub(crate) slot: u16,

@@ -15,8 +15,6 @@ const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 pub(crate) struct Keys {
     pub(crate) lock: String,
     pub(crate) fence: String,
-    /// Where a release is published.
-    pub(crate) channel: String,
 }
 
 impl Keys {
@@ -24,9 +22,13 @@ impl Keys {
         let lock = format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED));
         Self {
             fence: format!("{{{lock}}}:fence"),
-            channel: format!("{{{lock}}}:free"),
             lock,
         }
+    }
+
+    /// Where a release is published.
+    pub(crate) fn channel(&self) -> String {
+        format!("{{{}}}:free", self.lock)
     }
 }
 

@@ -16,6 +16,7 @@ mod servers;
 mod session;
 mod take;
 mod tls;
+mod trips;
 mod turns;
 mod wait;
 mod wake;

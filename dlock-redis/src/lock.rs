@@ -21,6 +21,7 @@ use crate::{
     renewals::{Found, Renewal, Renewals},
     servers::Servers,
     take::{self, Taken},
+    trips::Trips,
     wait,
     wake::Listeners,
     wire,
@@ -28,11 +29,11 @@ use crate::{
 
 /// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
 pub struct RedisLock {
-    pub(crate) servers: Arc<Servers>,
+    pub(crate) trips: Trips,
     pub(crate) listeners: Listeners,
     renewals: Renewals,
     /// What `close` has to release.
-    held: Mutex<HashMap<AttemptId, LockName>>,
+    held: Mutex<HashMap<AttemptId, Arc<Keys>>>,
 }
 
 impl RedisLock {
@@ -107,27 +108,33 @@ impl RedisLock {
         let servers = Arc::new(servers);
         Self {
             renewals: Renewals::new(servers.clone()),
-            servers,
+            trips: Trips::new(servers),
             listeners: Listeners::default(),
             held: Mutex::default(),
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, LockName>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Keys>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn release_all(&self) -> Result<()> {
         let held = std::mem::take(&mut *self.held());
         let mut result = Ok(());
-        for (id, name) in held {
-            result = result.and(take::release(&self.servers, &self.keys(&name), id).await);
+        for (id, keys) in held {
+            result = result.and(take::release(&self.trips, &keys, id).await);
         }
         result
     }
 
-    pub(crate) fn keys(&self, name: &LockName) -> Keys {
-        Keys::new(&self.servers.options.prefix, name)
+    fn keys(&self, name: &LockName) -> Arc<Keys> {
+        Arc::new(Keys::new(&self.trips.servers.options.prefix, name))
+    }
+
+    /// Those of a lease of ours.
+    fn keys_of(&self, lease: &Lease) -> Arc<Keys> {
+        let kept: Option<&Arc<Keys>> = lease.handle();
+        kept.map_or_else(|| self.keys(&lease.name), Arc::clone)
     }
 }
 
@@ -140,20 +147,19 @@ impl DistributedLock for RedisLock {
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let keys = self.keys(&request.name);
         let lease = match request.wait {
-            Wait::Never => match take::surely(&self.servers, request, &keys).await? {
+            Wait::Never => match take::surely(&self.trips, request, &keys).await? {
                 Ok(lease) => lease,
                 Err(Taken { .. }) => return Err(Error::contended()),
             },
             Wait::UntilCancelled => wait::wait(self, request, &keys).await?,
         };
-        self.held().insert(lease.id(), request.name.clone());
+        self.held().insert(lease.id(), keys);
         Ok(lease)
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let key = self.keys(&lease.name).lock;
         let renewal = Renewal {
-            key,
+            keys: self.keys_of(lease),
             id: lease.id(),
             ttl: lease.ttl,
         };
@@ -166,20 +172,20 @@ impl DistributedLock for RedisLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        take::release(&self.servers, &self.keys(&lease.name), lease.id()).await?;
+        take::release(&self.trips, &self.keys_of(lease), lease.id()).await?;
         self.held().remove(&lease.id());
         Ok(())
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let key = self.keys(name).lock;
-        let look = |verb: &str| redis::cmd(verb).arg(&key).to_owned();
-        let value = self.servers.look(&key, &look("GET")).await?.value;
+        let (servers, key) = (&self.trips.servers, &self.keys(name).lock);
+        let look = |verb: &str| redis::cmd(verb).arg(key).to_owned();
+        let value = servers.look(key, &look("GET")).await?.value;
         let value: Option<Vec<u8>> = redis::from_redis_value(value).map_err(wire::nonsense)?;
         let Some(value) = value else { return Ok(None) };
         // Other clients write what they like, also random bytes.
         let value = String::from_utf8_lossy(&value);
-        let left = self.servers.look(&key, &look("PTTL")).await?.value;
+        let left = servers.look(key, &look("PTTL")).await?.value;
         let left: i64 = redis::from_redis_value(left).map_err(wire::nonsense)?;
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
@@ -188,11 +194,11 @@ impl DistributedLock for RedisLock {
     }
 
     async fn close(&self) -> Result<()> {
-        if self.servers.is_closed() {
+        if self.trips.servers.is_closed() {
             return Ok(());
         }
         let released = self.release_all().await;
-        self.servers.close().await;
+        self.trips.servers.close().await;
         released
     }
 }
@@ -200,7 +206,7 @@ impl DistributedLock for RedisLock {
 impl fmt::Debug for RedisLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisLock")
-            .field("options", &self.servers.options)
+            .field("options", &self.trips.servers.options)
             .finish_non_exhaustive()
     }
 }

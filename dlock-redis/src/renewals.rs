@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use dlock_core::{AttemptId, Batch, Clock, Landing, Result, Sent};
 
 use crate::{
+    layout::Keys,
     servers::{Call, Servers},
     wire,
 };
@@ -14,7 +15,7 @@ const SIZE_MAX: usize = 500;
 
 /// One lock to be renewed.
 pub(crate) struct Renewal {
-    pub(crate) key: String,
+    pub(crate) keys: Arc<Keys>,
     pub(crate) id: AttemptId,
     pub(crate) ttl: Duration,
 }
@@ -66,7 +67,7 @@ impl Renewals {
 async fn renew(servers: &Servers, clock: &Clock, renewals: &[Renewal]) -> Landing<Found> {
     let keys: Vec<&str> = renewals
         .iter()
-        .map(|renewal| renewal.key.as_str())
+        .map(|renewal| renewal.keys.lock.as_str())
         .collect();
     let args = renewals
         .iter()

@@ -1,17 +1,12 @@
 //! One try to take a lock, and its undoing.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use dlock_core::{
-    AcquireRequest, AttemptId, Effect, ErrorKind, Holder, Lease, Result, Token, Wait,
-};
-
-use redis::Value;
+use dlock_core::{AcquireRequest, AttemptId, Effect, Holder, Lease, Result, Token, Wait};
 
 use crate::{
     layout::Keys,
-    servers::{Call, Servers},
-    wire,
+    trips::{Found, Release, Take, Trips},
 };
 
 /// The lock is held by somebody else.
@@ -21,6 +16,16 @@ pub(crate) struct Taken {
     pub(crate) left: Option<Duration>,
     /// By a client of dlock, which will publish its release.
     pub(crate) ours: bool,
+}
+
+impl Taken {
+    /// From the remaining milliseconds, negative if the key has no end, and 1 if it is ours.
+    pub(crate) fn new(left: i64, ours: i64) -> Self {
+        Self {
+            left: u64::try_from(left).ok().map(Duration::from_millis),
+            ours: ours == 1,
+        }
+    }
 }
 
 /// How often a request is sent whose answer was lost (K9): on the next connection the server either
@@ -36,51 +41,33 @@ const UNDO_PAUSE: Duration = Duration::from_millis(100);
 /// Asks once. A granted answer proves the lock from before it was asked (K2), also for an attempt
 /// that was granted before: its end is moved then.
 pub(crate) async fn once(
-    servers: &Servers,
+    trips: &Trips,
     request: &AcquireRequest,
-    keys: &Keys,
+    keys: &Arc<Keys>,
 ) -> Result<Result<Lease, Taken>> {
-    let id = request.attempt.id().to_string();
-    let ttl = request.ttl.as_millis().to_string();
-    let holder = holder_without_token(request);
-    let waits = if request.wait == Wait::Never {
-        "0"
-    } else {
-        "1"
+    let take = Take {
+        keys: keys.clone(),
+        id: request.attempt.id(),
+        ttl: request.ttl.as_millis(),
+        holder: holder_without_token(request),
+        waits: request.wait != Wait::Never,
     };
-    let sent = request.start();
-    let call = Call {
-        script: &wire::ACQUIRE,
-        keys: &[&keys.lock, &keys.fence],
-        args: &[&id, &ttl, &holder, waits],
-    };
-    let answer = servers.run_granting(call).await?;
-    match answer.value {
-        Value::Int(token) => {
-            let token = u64::try_from(token).ok().and_then(Token::new);
-            let token = token.ok_or_else(|| wire::nonsense("a token that is not positive"))?;
-            answer.acknowledged(&servers.options).await?;
-            Ok(Ok(request.granted(sent, request.ttl, token, ())))
+    match trips.take(take).await? {
+        (sent, Found::Granted(token)) => {
+            Ok(Ok(request.granted(sent, request.ttl, token, keys.clone())))
         }
-        found => {
-            let (left, ours): (i64, i64) =
-                redis::from_redis_value(found).map_err(wire::nonsense)?;
-            let left = u64::try_from(left).ok().map(Duration::from_millis);
-            Ok(Err(Taken {
-                left,
-                ours: ours == 1,
-            }))
-        }
+        (_, Found::Taken(taken)) => Ok(Err(taken)),
+        (_, Found::Refused(error)) => Err(error),
     }
 }
 
 /// Asks until there is an answer, for one who does not wait.
 pub(crate) async fn surely(
-    servers: &Servers,
+    trips: &Trips,
     request: &AcquireRequest,
-    keys: &Keys,
+    keys: &Arc<Keys>,
 ) -> Result<Result<Lease, Taken>> {
-    let mut error = match once(servers, request, keys).await {
+    let mut error = match once(trips, request, keys).await {
         Err(error) if error.effect() == Effect::Unknown => error,
         answer => return answer,
     };
@@ -88,24 +75,26 @@ pub(crate) async fn surely(
         if request.attempt.is_cancelled() {
             break;
         }
-        error = match once(servers, request, keys).await {
+        error = match once(trips, request, keys).await {
             Ok(answer) => return Ok(answer),
             Err(error) if error.effect() == Effect::Unknown => error,
             Err(error) => {
                 // It was not sent this time; but it was before.
-                undo(servers, request, keys).await;
+                undo(trips, request, keys).await;
                 return Err(error.with_effect(Effect::Unknown));
             }
         };
     }
-    undo(servers, request, keys).await;
+    undo(trips, request, keys).await;
     Err(error)
 }
 
 /// Undoes an attempt of which nobody knows whether it was granted, bounded by [`UNDO_MAX`].
-pub(crate) async fn undo(servers: &Servers, request: &AcquireRequest, keys: &Keys) {
+pub(crate) async fn undo(trips: &Trips, request: &AcquireRequest, keys: &Arc<Keys>) {
     let undoing = async {
-        while release(servers, keys, request.attempt.id()).await.is_err() && !servers.is_closed() {
+        while release(trips, keys, request.attempt.id()).await.is_err()
+            && !trips.servers.is_closed()
+        {
             tokio::time::sleep(UNDO_PAUSE).await;
         }
     };
@@ -113,18 +102,9 @@ pub(crate) async fn undo(servers: &Servers, request: &AcquireRequest, keys: &Key
 }
 
 /// Frees the attempt's own lock; success also if it is gone.
-pub(crate) async fn release(servers: &Servers, keys: &Keys, id: AttemptId) -> Result<()> {
-    let id = id.to_string();
-    let call = Call {
-        script: &wire::RELEASE,
-        keys: &[&keys.lock],
-        args: &[&id, &keys.channel, servers.publish()],
-    };
-    match servers.run(call).await {
-        // Something else has the key: ours is gone.
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
-        answer => answer.map(drop),
-    }
+pub(crate) async fn release(trips: &Trips, keys: &Arc<Keys>, id: AttemptId) -> Result<()> {
+    let keys = keys.clone();
+    trips.release(Release { keys, id }).await
 }
 
 /// `SINCE PID@HOST NOTE`: what follows attempt and token in the value.

@@ -1,6 +1,6 @@
 //! Waiting for a lock that is taken.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use dlock_core::{AcquireRequest, Effect, Error, ErrorKind, Lease, Result};
 
@@ -28,18 +28,22 @@ type Answer = Result<Result<Lease, Taken>>;
 
 /// Waits until the lock is granted or the attempt is cancelled; then undone within
 /// [`take::UNDO_MAX`].
-pub(crate) async fn wait(lock: &RedisLock, request: &AcquireRequest, keys: &Keys) -> Result<Lease> {
-    let first = match take::once(&lock.servers, request, keys).await {
+pub(crate) async fn wait(
+    lock: &RedisLock,
+    request: &AcquireRequest,
+    keys: &Arc<Keys>,
+) -> Result<Lease> {
+    let first = match take::once(&lock.trips, request, keys).await {
         // Who need not wait need not listen.
         Ok(Ok(lease)) => return Ok(lease),
         first => first,
     };
-    let mut listener = lock.listeners.listener(&keys.channel);
+    let mut listener = lock.listeners.listener(&keys.channel());
     let mut unknown = false;
     let result = until_granted(lock, request, keys, first, &mut listener, &mut unknown).await;
     listener.leave();
     if result.is_err() && unknown {
-        take::undo(&lock.servers, request, keys).await;
+        take::undo(&lock.trips, request, keys).await;
         return result.map_err(|error| error.with_effect(Effect::Unknown));
     }
     result
@@ -49,7 +53,7 @@ pub(crate) async fn wait(lock: &RedisLock, request: &AcquireRequest, keys: &Keys
 async fn until_granted(
     lock: &RedisLock,
     request: &AcquireRequest,
-    keys: &Keys,
+    keys: &Arc<Keys>,
     first: Answer,
     listener: &mut Listener,
     unknown: &mut bool,
@@ -79,7 +83,7 @@ async fn until_granted(
             }
         };
         if let Some(error) = failed {
-            if error.kind() != ErrorKind::Unavailable || lock.servers.is_closed() {
+            if error.kind() != ErrorKind::Unavailable || lock.trips.servers.is_closed() {
                 return Err(error);
             }
             tracing::debug!(%error, "waiting goes on");
@@ -90,7 +94,7 @@ async fn until_granted(
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
         }
-        answer = take::once(&lock.servers, request, keys).await;
+        answer = take::once(&lock.trips, request, keys).await;
     }
 }
 
@@ -101,8 +105,8 @@ enum Heard {
     FromNow,
 }
 
-async fn subscribed(lock: &RedisLock, keys: &Keys, listener: &mut Listener) -> Result<Heard> {
-    let owner = lock.servers.owner(&keys.lock).await?;
+async fn subscribed(lock: &RedisLock, keys: &Arc<Keys>, listener: &mut Listener) -> Result<Heard> {
+    let owner = lock.trips.servers.owner(&keys.lock).await?;
     if listener.is_subscribed(&owner) {
         return Ok(Heard::Already);
     }
