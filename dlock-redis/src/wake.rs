@@ -17,9 +17,17 @@ use tokio::sync::Notify;
 
 use crate::{config::RedisConfig, errors, turns::Turns};
 
-/// Whom to wake by the channel that they listen to. Mostly one: a waiter that was cancelled may be
-/// leaving while the next one of its locker has come.
-type Listeners = Arc<Mutex<HashMap<String, Vec<Arc<Notify>>>>>;
+/// Whom to wake by the channel that they listen to.
+type Listeners = Arc<Mutex<HashMap<String, Channel>>>;
+
+#[derive(Default)]
+struct Channel {
+    /// Mostly one: a waiter that was cancelled may be leaving while the next one of its locker has
+    /// come.
+    listening: Vec<Arc<Notify>>,
+    /// Whether the server may know of it. The last one to leave ends that, whoever began it.
+    subscribed: bool,
+}
 
 #[derive(Clone)]
 pub(crate) struct Wakes(Arc<Inner>);
@@ -63,6 +71,7 @@ impl Wakes {
         lock(&self.0.listeners)
             .entry(channel.to_owned())
             .or_default()
+            .listening
             .push(woken.clone());
         Listener {
             wakes: self.clone(),
@@ -88,6 +97,9 @@ impl Wakes {
                 None => turn.insert(self.open().await?),
             };
             let refused = |error| errors::of_connect(error, &self.0.config);
+            if let Some(channel) = lock(&self.0.listeners).get_mut(channel) {
+                channel.subscribed = true;
+            }
             let subscribed = ear.connection.subscribe(channel).await;
             subscribed.map(|()| ear.over.clone()).map_err(refused)
         }
@@ -105,12 +117,25 @@ impl Wakes {
             return;
         };
         // Looked at in this turn: who comes from now on subscribes after it.
-        let is_needed = lock(&self.0.listeners).contains_key(channel);
-        if let Some(ear) = turn.as_mut().filter(|_| !is_needed)
+        if !self.forget(channel) {
+            return;
+        }
+        if let Some(ear) = turn.as_mut()
             && ear.connection.unsubscribe(channel).await.is_err()
         {
             self.give_up(&mut turn);
         }
+    }
+
+    /// Whether nobody needs this channel, which is not known any more then.
+    fn forget(&self, channel: &str) -> bool {
+        let mut listeners = lock(&self.0.listeners);
+        let unused = |channel: &Channel| channel.listening.is_empty();
+        let forgotten = listeners.get(channel).is_some_and(unused);
+        if forgotten {
+            listeners.remove(channel);
+        }
+        forgotten
     }
 
     /// Drops a connection of which nobody knows what it is subscribed to. All who listen look again
@@ -119,6 +144,10 @@ impl Wakes {
         if let Some(ear) = ear.take() {
             ear.over.store(true, Ordering::Release);
         }
+        lock(&self.0.listeners).retain(|_, channel| {
+            channel.subscribed = false;
+            !channel.listening.is_empty()
+        });
         wake_all(&self.0.listeners);
     }
 
@@ -171,16 +200,21 @@ impl Listener {
     /// waits for a connection that may be half-open.
     pub(crate) fn leave(self) {
         let mut listeners = lock(&self.wakes.0.listeners);
-        if let Some(listening) = listeners.get_mut(&self.channel) {
-            listening.retain(|woken| !Arc::ptr_eq(woken, &self.woken));
-            if listening.is_empty() {
-                listeners.remove(&self.channel);
-            }
+        let Some(channel) = listeners.get_mut(&self.channel) else {
+            return;
+        };
+        channel
+            .listening
+            .retain(|woken| !Arc::ptr_eq(woken, &self.woken));
+        if !channel.listening.is_empty() {
+            return;
+        }
+        if !channel.subscribed {
+            listeners.remove(&self.channel);
+            return;
         }
         drop(listeners);
-        if self.is_subscribed() {
-            tokio::spawn(async move { self.wakes.unsubscribe(&self.channel).await });
-        }
+        tokio::spawn(async move { self.wakes.unsubscribe(&self.channel).await });
     }
 }
 
@@ -188,8 +222,8 @@ fn hear(listeners: &Listeners, push: &PushInfo) {
     match (&push.kind, push.data.first()) {
         (PushKind::Message, Some(Value::BulkString(channel))) => {
             let channel = String::from_utf8_lossy(channel);
-            if let Some(listening) = lock(listeners).get(&*channel) {
-                wake(listening);
+            if let Some(channel) = lock(listeners).get(&*channel) {
+                wake(channel);
             }
         }
         (PushKind::Disconnection, _) => wake_all(listeners),
@@ -198,18 +232,18 @@ fn hear(listeners: &Listeners, push: &PushInfo) {
 }
 
 fn wake_all(listeners: &Listeners) {
-    for listening in lock(listeners).values() {
-        wake(listening);
+    for channel in lock(listeners).values() {
+        wake(channel);
     }
 }
 
 /// Kept if it comes before the waiter waits: no wake-up is lost.
-fn wake(listening: &[Arc<Notify>]) {
-    for woken in listening {
+fn wake(channel: &Channel) {
+    for woken in &channel.listening {
         woken.notify_one();
     }
 }
 
-fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Vec<Arc<Notify>>>> {
+fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Channel>> {
     listeners.lock().unwrap_or_else(PoisonError::into_inner)
 }
