@@ -24,12 +24,25 @@ cases![
 /// What clients have asked for since [`reset`], by command; not what scripts did, nor the test.
 async fn requests(node: &Node) -> Outcome<BTreeMap<String, u64>> {
     const OTHERS: [&str; 12] = [
-        "append", "config|resetstat", "del", "get", "incr", "info", "pexpire", "pttl", "publish",
-        "pubsub|numsub", "set", "time",
+        "append",
+        "config|resetstat",
+        "del",
+        "get",
+        "incr",
+        "info",
+        "pexpire",
+        "pttl",
+        "publish",
+        "pubsub|numsub",
+        "set",
+        "time",
     ];
     let stats = node.ask(&["INFO", "commandstats"]).await?.text()?;
     let mut found = BTreeMap::new();
-    for line in stats.lines().filter_map(|line| line.strip_prefix("cmdstat_")) {
+    for line in stats
+        .lines()
+        .filter_map(|line| line.strip_prefix("cmdstat_"))
+    {
         let (command, rest) = line.split_once(":calls=").ok_or("no calls")?;
         let calls = rest.split_once(',').ok_or("no end")?.0;
         if !OTHERS.contains(&command) {
@@ -53,8 +66,9 @@ async fn one_request_to_acquire_to_renew_and_to_release(program: Program) -> Out
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "").await?;
     warm_up(&locker).await?;
-    take(&locker, "warm").await?.renew().await?;
-    soon("it is released", locker.acquire("warm")).await??.release().await?;
+    let warm = take(&locker, "warm").await?;
+    warm.renew().await?;
+    warm.release().await?;
     // Each is one answer after one request: nothing comes back in between.
     reset(&node).await?;
     let guard = locker.acquire("a").await?;
@@ -65,10 +79,18 @@ async fn one_request_to_acquire_to_renew_and_to_release(program: Program) -> Out
     assert_eq!(requests(&node).await?, only("evalsha", 3));
     take(&locker, "a").await?.release().await?;
     assert_eq!(requests(&node).await?, only("evalsha", 5));
-    assert_eq!(proxy.accepted(), 1, "one connection as long as nobody waits");
+    assert_eq!(
+        proxy.accepted(),
+        1,
+        "one connection as long as nobody waits"
+    );
     let bytes = (proxy.seen(ToServer), proxy.seen(ToClient));
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(bytes, (proxy.seen(ToServer), proxy.seen(ToClient)), "idle is silent");
+    assert_eq!(
+        bytes,
+        (proxy.seen(ToServer), proxy.seen(ToClient)),
+        "idle is silent"
+    );
     Ok(())
 }
 
@@ -82,17 +104,25 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
     let held = take(&holder, "a").await?;
     reset(&node).await?;
     let waiters: Vec<_> = (0..WAITERS)
-        .map(|_| tokio::spawn(locker.acquire("a").wait(TTL_LONG).into_future()))
+        .map(|_| {
+            let waiter = locker.acquire("a").wait(TTL_LONG);
+            // Their turns come in an order of their own, so each releases by itself.
+            tokio::spawn(async move { waiter.await?.release().await })
+        })
         .collect();
     until_listeners(&node, "a", 1).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let asked = requests(&node).await?;
-    assert_eq!(asked.get("evalsha"), Some(&2), "{asked:?}: try, subscribe, try");
+    assert_eq!(
+        asked.get("evalsha"),
+        Some(&2),
+        "{asked:?}: try, subscribe, try"
+    );
     assert_eq!(asked.get("subscribe"), Some(&1), "{asked:?}");
     assert_eq!(proxy.accepted(), 2);
     held.release().await?;
     for waiter in waiters {
-        soon("it is granted", waiter).await???.release().await?;
+        soon("it is granted", waiter).await???;
     }
     // One to take it and one to release it for each, and what the first one did more.
     let asked = requests(&node).await?;
@@ -133,7 +163,10 @@ async fn per_grant(program: &Program, waiters: u32) -> Outcome<f64> {
 async fn a_contended_name_costs_the_same_however_many_wait(program: Program) -> Outcome {
     let few = per_grant(&program, 10).await?;
     let many = per_grant(&program, 500).await?;
-    assert!(many <= few.max(6.0), "{few:.1} requests a grant, then {many:.1}");
+    assert!(
+        many <= few.max(6.0),
+        "{few:.1} requests a grant, then {many:.1}"
+    );
     Ok(())
 }
 
@@ -152,7 +185,9 @@ async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Ou
     let asked = requests(&node).await?.get("evalsha").copied().unwrap_or(0);
     assert!(asked <= 4 * 200 + 50, "{asked} requests");
     let renewed = node.info("cmdstat_pexpire").await?;
-    let renewed = renewed.strip_prefix("calls=").and_then(|calls| calls.split_once(','));
+    let renewed = renewed
+        .strip_prefix("calls=")
+        .and_then(|calls| calls.split_once(','));
     let renewed: usize = renewed.ok_or("no renewals")?.0.parse()?;
     assert!(renewed >= HELD, "{renewed} renewals");
     assert!(guards.iter().all(dlock::Guard::is_held));

@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{
-        Connection,
-        Direction::ToClient,
-        Fault, Faults, Proxy,
-    },
+    proxy::{Connection, Direction::ToClient, Fault, Faults, Proxy},
     servers::{Program, redis::Node},
 };
 use dlock::{Effect, ErrorKind, Guard, Locker};
+use dlock_core::{Clock, Sent};
 
 use crate::kit::{
     Outcome, RACES, SOON, cases, connect, locks, refused, soon, start, take, until, until_clean,
@@ -26,6 +23,7 @@ cases![
     t03_lost_reply_of_a_release,
     t03_a_repeated_release_spares_the_successor,
     t03_lost_reply_of_a_renewal,
+    t03_no_reply_ever_to_a_renewal_is_unknown,
 ];
 
 /// A client behind a proxy, and its connection for requests.
@@ -117,7 +115,11 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         let waiter = tokio::spawn(line.locker.acquire("a").into_future());
         until_listeners(&line.node, "a", 1).await?;
         // The waiter may be asking for the second time just now.
-        let asked = async || Ok(value(&line.node, "a").await?.is_some_and(|v| v.ends_with('\n')));
+        let asked = async || {
+            Ok(value(&line.node, "a")
+                .await?
+                .is_some_and(|v| v.ends_with('\n')))
+        };
         until("it has asked", asked).await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
         requests.set(ToClient, Fault::CutInstead);
@@ -217,15 +219,55 @@ async fn t03_a_repeated_release_spares_the_successor(program: Program) -> Outcom
 }
 
 async fn t03_lost_reply_of_a_renewal(program: Program) -> Outcome {
+    // How long connecting again takes at least: twice there and back, each answer this late.
+    const LATE: Duration = Duration::from_millis(20);
     let line = Line::new(&program).await?;
+    let ttl = Duration::from_secs(60);
     for _ in 0..RACES {
+        let guard = line.locker.acquire("a").ttl(ttl).await?;
+        let token = guard.token();
+        let last = line.last()?;
+        line.proxy.set_next(Faults {
+            to_client: Fault::Delay(LATE),
+            ..Faults::default()
+        });
+        last.set(ToClient, Fault::CutInstead);
+        // It is made once more on a new connection, and counts from before the first time (K2).
+        guard.renew().await?;
+        let most = Sent::now(&Clock::boottime()).deadline(ttl, ttl).moment();
+        let left = guard.remaining();
+        assert!(last.has_ended(), "nothing was lost");
+        assert!(
+            Clock::boottime().now().after(left + LATE) <= most,
+            "{left:?} are left"
+        );
+        assert!(guard.is_held() && guard.token() == token);
+        guard.release().await?;
+    }
+    until_clean(&line.node).await
+}
+
+async fn t03_no_reply_ever_to_a_renewal_is_unknown(program: Program) -> Outcome {
+    let line = Line::new(&program).await?;
+    for _ in 0..10 {
         let guard = take(&line.locker, "a").await?;
         let before = guard.remaining();
-        line.last()?.set(ToClient, Fault::CutInstead);
+        let last = line.last()?;
+        line.proxy.set(ToClient, Fault::CutInstead);
         let error = refused(guard.renew().await)?;
-        assert_eq!(error.effect(), Effect::Unknown, "{error}");
-        assert!(guard.is_held() && guard.remaining() < before, "K3: unknown");
+        assert_eq!(
+            (error.kind(), error.effect()),
+            (ErrorKind::Unavailable, Effect::Unknown),
+            "{error}"
+        );
+        assert!(last.has_ended(), "nothing was lost");
+        assert!(
+            guard.is_held() && guard.remaining() < before,
+            "K3: the old deadline"
+        );
+        line.proxy.set(ToClient, Fault::None);
         guard.renew().await?;
+        assert!(guard.remaining() > before - Duration::from_secs(1));
         guard.release().await?;
     }
     until_clean(&line.node).await

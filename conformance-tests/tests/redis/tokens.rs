@@ -8,7 +8,7 @@ use conformance_tests::servers::{
 };
 use dlock::Locker;
 
-use crate::kit::{Outcome, cases, connect, start, start_keeping, take, until};
+use crate::kit::{Outcome, cases, connect, follow, start, start_keeping, start_pair, take, until};
 
 cases![
     k05_tokens_grow_over_flushall,
@@ -109,13 +109,7 @@ async fn k05_tokens_grow_over_the_restart_from_an_old_snapshot(program: Program)
 
 /// A replica that did not get the last grants takes over: its counter is an old one.
 async fn k05_tokens_grow_over_the_promotion_of_a_lagging_replica(program: Program) -> Outcome {
-    let (primary, replica) = (start(&program, &[]).await?, start(&program, &[]).await?);
-    let port = primary.address().port().to_string();
-    replica.ask(&["REPLICAOF", "127.0.0.1", &port]).await?;
-    until("it follows", async || {
-        Ok(replica.info("master_link_status").await? == "up")
-    })
-    .await?;
+    let (primary, replica) = start_pair(&program).await?;
     let mut tokens = Tokens::default();
     let locker = connect(primary.address(), "").await?;
     tokens.grow(&locker, 5).await?;
@@ -128,7 +122,7 @@ async fn k05_tokens_grow_over_the_promotion_of_a_lagging_replica(program: Progra
     tokens.grow(&locker, 20).await?;
     drop(primary);
     replica.cont()?;
-    replica.ask(&["REPLICAOF", "NO", "ONE"]).await?;
+    follow(&replica, None).await?;
     assert_ne!(counter(&replica).await?, Reply::Nil);
     let locker = connect(replica.address(), "").await?;
     tokens.grow(&locker, 5).await
