@@ -1,9 +1,13 @@
-//! The server did it, and nobody heard so (T1, T3).
+//! The server did it, and nobody heard so; or it did not, and nobody heard that either (T1, T3).
 
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Connection, Direction::ToClient, Fault, Faults, Proxy},
+    proxy::{
+        Connection,
+        Direction::{ToClient, ToServer},
+        Fault, Faults, Proxy,
+    },
     servers::{Program, redis::Node},
 };
 use dlock::{Effect, ErrorKind, Guard, Locker};
@@ -15,11 +19,14 @@ use crate::kit::{
 };
 
 cases![
+    t01_lost_request_of_an_acquire,
     t01_lost_reply_of_a_try_acquire,
     t01_lost_reply_of_a_waiting_acquire,
     t01_lost_reply_of_a_waiter_that_was_woken,
     t01_no_reply_ever_to_a_try_acquire_is_undone,
     t01_no_reply_ever_to_a_waiting_acquire_is_undone,
+    t03_lost_request_of_a_release,
+    t03_lost_request_of_a_renewal,
     t03_lost_reply_of_a_release,
     t03_a_repeated_release_spares_the_successor,
     t03_lost_reply_of_a_renewal,
@@ -52,6 +59,13 @@ impl Line {
         last.ok_or_else(|| "no connection".into())
     }
 
+    /// Cuts the newest connection when the next request is sent, which never arrives.
+    fn lose_request(&self) -> Outcome<Connection> {
+        let last = self.last()?;
+        last.set(ToServer, Fault::CutInstead);
+        Ok(last)
+    }
+
     /// Runs an acquire of `a` of which the first reply on `line` is lost; it must come back with the
     /// very grant that was lost.
     async fn lose_reply(
@@ -77,6 +91,22 @@ impl Line {
         assert!(guard.is_held());
         Ok(guard)
     }
+}
+
+/// Nothing of what is lost before the server is done, and it is asked again.
+async fn t01_lost_request_of_an_acquire(program: Program) -> Outcome {
+    let line = Line::new(&program).await?;
+    for _ in 0..RACES {
+        let tried = line.lose_request()?;
+        let guard = take(&line.locker, "a").await?;
+        assert!(tried.has_ended() && guard.is_held());
+        guard.release().await?;
+        let waited = line.lose_request()?;
+        let guard = soon("it is granted", line.locker.acquire("a")).await??;
+        assert!(waited.has_ended() && guard.is_held());
+        guard.release().await?;
+    }
+    until_clean(&line.node).await
 }
 
 async fn t01_lost_reply_of_a_try_acquire(program: Program) -> Outcome {
@@ -108,7 +138,7 @@ async fn t01_lost_reply_of_a_waiting_acquire(program: Program) -> Outcome {
 async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome {
     let line = Line::new(&program).await?;
     let other = connect(line.node.address(), "").await?;
-    for _ in 0..10 {
+    for _ in 0..RACES {
         let held = take(&other, "a").await?;
         // Its connection for requests; that for wake-ups comes after it.
         let requests = line.last()?;
@@ -178,6 +208,33 @@ async fn t01_no_reply_ever_to_a_waiting_acquire_is_undone(program: Program) -> O
     Ok(())
 }
 
+async fn t03_lost_request_of_a_release(program: Program) -> Outcome {
+    let line = Line::new(&program).await?;
+    for _ in 0..RACES {
+        let guard = take(&line.locker, "a").await?;
+        let last = line.lose_request()?;
+        soon("the release ends", guard.release()).await??;
+        assert!(last.has_ended());
+        assert_eq!(locks(&line.node).await?, [""; 0], "it was made once more");
+    }
+    Ok(())
+}
+
+async fn t03_lost_request_of_a_renewal(program: Program) -> Outcome {
+    let line = Line::new(&program).await?;
+    for _ in 0..RACES {
+        let guard = take(&line.locker, "a").await?;
+        line.node.ask(&["PEXPIRE", "dlock:a", "10000"]).await?;
+        let last = line.lose_request()?;
+        soon("the renewal ends", guard.renew()).await??;
+        assert!(last.has_ended() && guard.is_held());
+        let left = line.node.ask(&["PTTL", "dlock:a"]).await?.int()?;
+        assert!(left > 10_000, "{left} ms are left");
+        guard.release().await?;
+    }
+    Ok(())
+}
+
 async fn t03_lost_reply_of_a_release(program: Program) -> Outcome {
     let line = Line::new(&program).await?;
     for _ in 0..RACES {
@@ -198,7 +255,7 @@ async fn t03_lost_reply_of_a_release(program: Program) -> Outcome {
 async fn t03_a_repeated_release_spares_the_successor(program: Program) -> Outcome {
     let line = Line::new(&program).await?;
     let other = connect(line.node.address(), "").await?;
-    for _ in 0..10 {
+    for _ in 0..RACES {
         let locker = connect(line.proxy.address(), "").await?;
         let guard = take(&locker, "a").await?;
         let (last, next) = (line.last()?, line.proxy.accepted());

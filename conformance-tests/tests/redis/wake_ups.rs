@@ -64,7 +64,7 @@ impl Scene {
 }
 
 async fn t07_a_release_between_try_and_subscribe(program: Program) -> Outcome {
-    for _ in 0..10 {
+    for _ in 0..RACES {
         let scene = Scene::new(&program).await?;
         let held = take(&scene.holder, "a").await?;
         let next = scene.proxy.accepted();
