@@ -10,7 +10,9 @@ mod dropped;
 mod endings;
 mod foreign;
 mod kit;
-mod lost_replies;
+mod line;
+mod lost_acquires;
+mod lost_endings;
 mod memory;
 mod outages;
 mod partitions;
@@ -73,7 +75,8 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         dropped::trials,
         endings::trials,
         foreign::trials,
-        lost_replies::trials,
+        lost_acquires::trials,
+        lost_endings::trials,
         memory::trials,
         outages::trials,
         partitions::trials,
