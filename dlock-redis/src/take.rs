@@ -71,22 +71,18 @@ pub(crate) async fn surely(
         Err(error) if error.effect() == Effect::Unknown => error,
         answer => return answer,
     };
-    for _ in 1..TRIES_MAX {
-        if request.attempt.is_cancelled() {
-            break;
-        }
+    let mut tries = 1;
+    while tries < TRIES_MAX && error.effect() == Effect::Unknown && !request.attempt.is_cancelled()
+    {
+        tries += 1;
         error = match once(trips, request, keys).await {
             Ok(answer) => return Ok(answer),
-            Err(error) if error.effect() == Effect::Unknown => error,
-            Err(error) => {
-                // It was not sent this time; but it was before.
-                undo(trips, request, keys).await;
-                return Err(error.with_effect(Effect::Unknown));
-            }
+            Err(error) => error,
         };
     }
+    // Also if the last one was never sent: the first was.
     undo(trips, request, keys).await;
-    Err(error)
+    Err(error.with_effect(Effect::Unknown))
 }
 
 /// Undoes an attempt of which nobody knows whether it was granted, bounded by [`UNDO_MAX`].

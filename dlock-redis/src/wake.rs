@@ -16,10 +16,18 @@ use crate::{
     session::Session,
 };
 
-/// Whom to wake by the channel that they listen to. Mostly one: a waiter that was cancelled may be
-/// leaving while the next one of its locker has come.
+/// Whom to wake by the channel that they listen to.
 #[derive(Clone, Default)]
-pub(crate) struct Listeners(Arc<Mutex<HashMap<String, Vec<Arc<Notify>>>>>);
+pub(crate) struct Listeners(Arc<Mutex<HashMap<String, Channel>>>);
+
+#[derive(Default)]
+struct Channel {
+    /// Mostly one: a waiter that was cancelled may be leaving while the next one of its locker has
+    /// come.
+    listening: Vec<Arc<Notify>>,
+    /// Servers that may know of a subscription. The last one to leave ends it, whoever began it.
+    known_to: Vec<Arc<Session>>,
+}
 
 /// One that waits for a release of one name.
 pub(crate) struct Listener {
@@ -37,6 +45,7 @@ impl Listeners {
         self.lock()
             .entry(channel.to_owned())
             .or_default()
+            .listening
             .push(woken.clone());
         Listener {
             listeners: self.clone(),
@@ -48,23 +57,25 @@ impl Listeners {
 
     /// Whether somebody listens to `channel`.
     pub(crate) fn has(&self, channel: &str) -> bool {
-        self.lock().contains_key(channel)
+        let channels = self.lock();
+        let channel = channels.get(channel);
+        channel.is_some_and(|channel| !channel.listening.is_empty())
     }
 
     pub(crate) fn wake(&self, channel: &str) {
-        if let Some(listening) = self.lock().get(channel) {
-            wake(listening);
+        if let Some(channel) = self.lock().get(channel) {
+            channel.wake();
         }
     }
 
     pub(crate) fn wake_all(&self) {
-        for listening in self.lock().values() {
-            wake(listening);
+        for channel in self.lock().values() {
+            channel.wake();
         }
     }
 
     /// Confirmed when it returns.
-    async fn subscribe(&self, session: &Session, channel: &str) -> Result<Hearing> {
+    async fn subscribe(&self, session: &Arc<Session>, channel: &str) -> Result<Hearing> {
         let mut turn = session.ear.wait().await?;
         let subscribed = async {
             let serial = session.serial();
@@ -76,41 +87,59 @@ impl Listeners {
                     turn.insert(Ear::open(&line, sharded, serial, self.clone()).await?)
                 }
             };
+            if let Some(channel) = self.lock().get_mut(channel) {
+                channel.forget(session);
+                channel.known_to.push(session.clone());
+            }
             let subscribed = ear.subscribe(channel).await;
             subscribed.map(|()| ear.hearing().clone())
         }
         .await;
         if subscribed.is_err() {
-            self.give_up(&mut turn);
+            self.give_up(session, &mut turn);
         }
         turn.end(subscribed)
     }
 
     /// Ends the subscription that nobody needs any more.
-    async fn unsubscribe(&self, session: &Session, channel: &str) {
+    async fn unsubscribe(&self, session: &Arc<Session>, channel: &str) {
         // After a failure there is no connection, and nothing to end.
         let Ok(mut turn) = session.ear.wait().await else {
             return;
         };
         // Looked at in this turn: who comes from now on subscribes after it.
-        let is_needed = self.has(channel);
-        if let Some(ear) = turn.as_mut().filter(|_| !is_needed)
+        if self.has(channel) {
+            return;
+        }
+        self.forget(session, |name| name == channel);
+        if let Some(ear) = turn.as_mut()
             && ear.unsubscribe(channel).await.is_err()
         {
-            self.give_up(&mut turn);
+            self.give_up(session, &mut turn);
         }
     }
 
     /// Drops a connection of which nobody knows what it is subscribed to. All who listen look again
     /// by themselves.
-    fn give_up(&self, ear: &mut Option<Ear>) {
+    fn give_up(&self, session: &Arc<Session>, ear: &mut Option<Ear>) {
         if let Some(ear) = ear.take() {
             ear.hearing().end();
         }
+        self.forget(session, |_| true);
         self.wake_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Arc<Notify>>>> {
+    /// The server does not know of these channels any more.
+    fn forget(&self, session: &Arc<Session>, which: impl Fn(&str) -> bool) {
+        self.lock().retain(|name, channel| {
+            if which(name) {
+                channel.forget(session);
+            }
+            !channel.is_unused()
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -138,30 +167,48 @@ impl Listener {
 
     /// Stops listening. The server is told in the background: neither a grant nor the end of a wait
     /// waits for a connection that may be half-open.
-    pub(crate) fn leave(mut self) {
-        {
-            let mut listeners = self.listeners.lock();
-            if let Some(listening) = listeners.get_mut(&self.channel) {
-                listening.retain(|woken| !Arc::ptr_eq(woken, &self.woken));
-                if listening.is_empty() {
-                    listeners.remove(&self.channel);
-                }
+    pub(crate) fn leave(self) {
+        let Self {
+            listeners,
+            channel,
+            woken,
+            ..
+        } = self;
+        let known_to = {
+            let mut channels = listeners.lock();
+            let Some(left) = channels.get_mut(&channel) else {
+                return;
+            };
+            left.listening.retain(|other| !Arc::ptr_eq(other, &woken));
+            if !left.listening.is_empty() {
+                return;
             }
-        }
-        if let Some((session, hearing)) = self.subscribed.take()
-            && hearing.is_on(session.serial())
-        {
-            let Self {
-                listeners, channel, ..
-            } = self;
+            let known_to = left.known_to.clone();
+            if left.is_unused() {
+                channels.remove(&channel);
+            }
+            known_to
+        };
+        for session in known_to {
+            let (listeners, channel) = (listeners.clone(), channel.clone());
             tokio::spawn(async move { listeners.unsubscribe(&session, &channel).await });
         }
     }
 }
 
-/// Kept if it comes before the waiter waits: no wake-up is lost.
-fn wake(listening: &[Arc<Notify>]) {
-    for woken in listening {
-        woken.notify_one();
+impl Channel {
+    /// Kept if it comes before the waiter waits: no wake-up is lost.
+    fn wake(&self) {
+        for woken in &self.listening {
+            woken.notify_one();
+        }
+    }
+
+    fn forget(&mut self, session: &Arc<Session>) {
+        self.known_to.retain(|known| !Arc::ptr_eq(known, session));
+    }
+
+    fn is_unused(&self) -> bool {
+        self.listening.is_empty() && self.known_to.is_empty()
     }
 }

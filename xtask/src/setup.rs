@@ -3,6 +3,8 @@
 mod apt;
 mod servers;
 
+use std::path::Path;
+
 use crate::{
     command::Tool,
     failure::{Failure, Result},
@@ -40,6 +42,11 @@ const REQUIREMENTS: &[Requirement] = &[
         get: || apt::install("redis-server", Some("redis-server")),
     },
     Requirement {
+        name: "libfaketime, which sets a server's clock",
+        is_there: || Path::new(&clock()).is_file(),
+        get: || apt::install("libfaketime", None),
+    },
+    Requirement {
         name: "the set of the newest servers",
         is_there: servers::are_there,
         get: servers::unpack,
@@ -55,6 +62,12 @@ pub(crate) fn run() -> Result<()> {
     step("setup", || {
         REQUIREMENTS.iter().try_for_each(Requirement::meet)
     })
+}
+
+/// Where Debian has libfaketime; the tests have the same path.
+fn clock() -> String {
+    let arch = std::env::consts::ARCH;
+    format!("/usr/lib/{arch}-linux-gnu/faketime/libfaketime.so.1")
 }
 
 fn component(name: &str) -> Result<()> {

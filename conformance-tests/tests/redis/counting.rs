@@ -10,6 +10,9 @@ use conformance_tests::{
     servers::{Program, redis::Node},
 };
 
+use dlock::Guard;
+use dlock_core::Clock;
+
 use crate::kit::{
     Outcome, TTL_LONG, cases, connect, soon, start, take, until_clean, until_listeners, warm_up,
 };
@@ -66,11 +69,9 @@ async fn one_request_to_acquire_to_renew_and_to_release(program: Program) -> Out
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "").await?;
     warm_up(&locker).await?;
-    take(&locker, "warm").await?.renew().await?;
-    soon("it is released", locker.acquire("warm"))
-        .await??
-        .release()
-        .await?;
+    let warm = take(&locker, "warm").await?;
+    warm.renew().await?;
+    warm.release().await?;
     // Each is one answer after one request: nothing comes back in between.
     reset(&node).await?;
     let guard = locker.acquire("a").await?;
@@ -106,7 +107,11 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
     let held = take(&holder, "a").await?;
     reset(&node).await?;
     let waiters: Vec<_> = (0..WAITERS)
-        .map(|_| tokio::spawn(locker.acquire("a").wait(TTL_LONG).into_future()))
+        .map(|_| {
+            let waiter = locker.acquire("a").wait(TTL_LONG);
+            // Their turns come in an order of their own, so each releases by itself.
+            tokio::spawn(async move { waiter.await?.release().await })
+        })
         .collect();
     until_listeners(&node, "a", 1).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -120,7 +125,7 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
     assert_eq!(proxy.accepted(), 2);
     held.release().await?;
     for waiter in waiters {
-        soon("it is granted", waiter).await???.release().await?;
+        soon("it is granted", waiter).await???;
     }
     // One to take it and one to release it for each, and what the first one did more.
     let asked = requests(&node).await?;
@@ -159,38 +164,69 @@ async fn per_grant(program: &Program, waiters: u32) -> Outcome<f64> {
 }
 
 async fn a_contended_name_costs_the_same_however_many_wait(program: Program) -> Outcome {
-    let few = per_grant(&program, 10).await?;
+    // Try, subscribe, try, woken and try, unsubscribe, release; less where a locker is served twice.
+    const MOST: f64 = 6.0;
+    let few = per_grant(&program, 50).await?;
     let many = per_grant(&program, 500).await?;
     assert!(
-        many <= few.max(6.0),
+        many <= MOST && many <= few * 1.5,
         "{few:.1} requests a grant, then {many:.1}"
     );
     Ok(())
 }
 
+/// Each is renewed in time, and the requests are no more than a request every 5 ms and one for each
+/// 500 of them: at most 600 a second for 100,000 locks of 30 s, which are renewed every 7.5 s or less.
 async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Outcome {
-    const HELD: usize = 2_000;
+    const HELD: u32 = 10_000;
+    let ttl = Duration::from_secs(15);
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
+    warm_up(&locker).await?;
     let mut guards = Vec::new();
-    for number in 0..HELD {
-        let name = number.to_string();
-        guards.push(locker.acquire(&name).ttl(Duration::from_secs(6)).await?);
+    for part in 0..HELD / 100 {
+        let names = (0..100).map(|number| (part * 100 + number).to_string());
+        let takes = names.map(|name| locker.acquire(name).ttl(ttl).into_future());
+        let takes: Vec<_> = takes.map(tokio::spawn).collect();
+        for taken in takes {
+            guards.push(taken.await??);
+        }
     }
     reset(&node).await?;
-    // Each is renewed at least every 2 s; a request leaves at most every 5 ms.
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    let asked = requests(&node).await?.get("evalsha").copied().unwrap_or(0);
-    assert!(asked <= 4 * 200 + 50, "{asked} requests");
-    let renewed = node.info("cmdstat_pexpire").await?;
-    let renewed = renewed
-        .strip_prefix("calls=")
-        .and_then(|calls| calls.split_once(','));
-    let renewed: usize = renewed.ok_or("no renewals")?.0.parse()?;
-    assert!(renewed >= HELD, "{renewed} renewals");
-    assert!(guards.iter().all(dlock::Guard::is_held));
-    for guard in guards {
-        guard.release().await?;
+    let (clock, mut least) = (Clock::boottime(), ttl);
+    let begun = clock.now();
+    // The first renewal comes in a third of the ttl.
+    while clock.now().since(begun) < ttl / 2 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let left = guards.iter().map(Guard::remaining).min();
+        least = least.min(left.unwrap_or_default());
+    }
+    let asked = requests(&node).await?;
+    let renewed = renewals(&node).await?;
+    let windows = u64::try_from(clock.now().since(begun).as_millis())? / 5;
+    let most = windows + renewed / 500 + 1;
+    assert!(
+        asked.values().sum::<u64>() <= most,
+        "{asked:?}, at most {most}"
+    );
+    assert!(renewed >= u64::from(HELD), "{renewed} renewals");
+    assert!(least > ttl / 2, "one had but {least:?} left");
+    assert!(guards.iter().all(Guard::is_held));
+    let releases: Vec<_> = guards
+        .into_iter()
+        .map(|guard| tokio::spawn(guard.release()))
+        .collect();
+    for released in releases {
+        released.await??;
     }
     until_clean(&node).await
+}
+
+/// How many locks were renewed since [`reset`].
+async fn renewals(node: &Node) -> Outcome<u64> {
+    let line = node.info("cmdstat_pexpire").await?;
+    let calls = line
+        .strip_prefix("calls=")
+        .and_then(|line| line.split_once(','));
+    Ok(calls.ok_or("no renewals")?.0.parse()?)
 }

@@ -18,11 +18,15 @@ cases![
     t02_an_acquire_dropped_at_any_time_leaves_nothing,
     t02_a_wait_dropped_at_any_time_leaves_nothing,
     t02_a_dropped_wait_leaves_its_successor_the_subscription,
+    t02_a_successor_that_need_not_wait_ends_the_subscription,
     t02_many_dropped_waits_end_soon_while_the_server_is_silent,
 ];
 
 /// More polls than an acquire has.
 const POLLS: u32 = 8;
+
+/// A wait for a lock that stays taken has fewer polls than that, and then sleeps.
+const SLEEPS: Duration = Duration::from_millis(100);
 
 async fn t02_an_acquire_dropped_at_any_poll_leaves_nothing(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
@@ -38,7 +42,9 @@ async fn t02_an_acquire_dropped_at_any_poll_leaves_nothing(program: Program) -> 
             drop(guard?);
         }
         let held = take_in_turn(&other).await?;
-        drop_after_polls(locker.acquire("a"), polls).await;
+        let dropped = drop_after_polls(locker.acquire("a"), polls);
+        let dropped = tokio::time::timeout(SLEEPS, dropped).await;
+        assert!(!matches!(dropped, Ok(Some(_))), "it is taken");
         held.release().await?;
     }
     assert!((1..RACES).contains(&whole), "{whole} were not dropped");
@@ -113,6 +119,26 @@ async fn t02_a_dropped_wait_leaves_its_successor_the_subscription(program: Progr
         guard.release().await?;
     }
     until_clean(&node).await
+}
+
+/// One subscribed and has gone, and the other one is granted at once: neither may leave it behind.
+async fn t02_a_successor_that_need_not_wait_ends_the_subscription(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let other = connect(node.address(), "").await?;
+    let locker = connect(node.address(), "").await?;
+    for _ in 0..RACES {
+        let held = take(&other, "a").await?;
+        let first = tokio::spawn(locker.acquire("a").into_future());
+        until_listeners(&node, "a", 1).await?;
+        held.release().await?;
+        let second = locker.acquire("a");
+        first.abort();
+        // If it was granted already, that goes with it.
+        drop(first);
+        soon("it is granted", second).await??.release().await?;
+        until_clean(&node).await?;
+    }
+    Ok(())
 }
 
 async fn t02_many_dropped_waits_end_soon_while_the_server_is_silent(program: Program) -> Outcome {

@@ -30,6 +30,9 @@ pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 /// What may go wrong once in a while is tried this often.
 pub(crate) const RACES: u32 = 50;
 
+/// No case takes longer: one that hangs is named by its failure.
+const CASE_MAX: Duration = Duration::from_secs(60);
+
 /// How often a state is looked at that nothing tells of.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -57,9 +60,34 @@ where
         .enable_all()
         .build()?;
     let program = flavour.find()?;
-    let outcome = runtime.block_on(case(program));
+    let outcome = runtime.block_on(within(CASE_MAX, "its end", case(program)));
     runtime.shutdown_background();
-    outcome
+    outcome?
+}
+
+/// Makes `node` follow a primary, or nobody.
+pub(crate) async fn follow(node: &Node, primary: Option<&Node>) -> Outcome {
+    let address = primary.map(Node::address);
+    let place = address.map(|address| (address.ip().to_string(), address.port().to_string()));
+    let (host, port) = match &place {
+        Some((host, port)) => (host.as_str(), port.as_str()),
+        None => ("NO", "ONE"),
+    };
+    node.ask(&["REPLICAOF", host, port]).await?;
+    Ok(())
+}
+
+/// A primary, and a replica that has what it has.
+pub(crate) async fn start_pair(program: &Program) -> Outcome<(Node, Node)> {
+    // By default a primary waits 5 s for more replicas.
+    let primary = start(program, &["repl-diskless-sync-delay 0"]).await?;
+    let replica = start(program, &[]).await?;
+    follow(&replica, Some(&primary)).await?;
+    until("it follows", async || {
+        Ok(replica.info("master_link_status").await? == "up")
+    })
+    .await?;
+    Ok((primary, replica))
 }
 
 /// A server that keeps nothing, with further lines in its configuration.
@@ -83,12 +111,22 @@ pub(crate) async fn start_keeping(
 /// A client that does not mind that the server has just been started.
 pub(crate) async fn connect(address: SocketAddr, keys: &str) -> dlock::Result<Locker> {
     let ttl = TTL_LONG.as_secs();
-    open(address, &format!("restart_guard=0s&ttl={ttl}s&{keys}")).await
+    open(
+        address,
+        &join(&[&format!("restart_guard=0s&ttl={ttl}s"), keys]),
+    )
+    .await
 }
 
 /// A client with these settings and no others.
 pub(crate) async fn open(address: SocketAddr, keys: &str) -> dlock::Result<Locker> {
-    dlock::connect(format!("redis://{address}?{}", keys.trim_end_matches('&')).as_str()).await
+    let separator = if keys.is_empty() { "" } else { "?" };
+    dlock::connect(format!("redis://{address}{separator}{keys}").as_str()).await
+}
+
+fn join(keys: &[&str]) -> String {
+    let given = keys.iter().copied().filter(|keys| !keys.is_empty());
+    given.collect::<Vec<_>>().join("&")
 }
 
 /// The guard of a lock that must be free.
@@ -171,6 +209,27 @@ pub(crate) async fn within<T>(
 ) -> Outcome<T> {
     let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
     timeout(bound, future).await.map_err(late)
+}
+
+/// Waits for what goes on side by side; the first failure is that of all.
+pub(crate) async fn all(futures: impl IntoIterator<Item: Future<Output = Outcome>>) -> Outcome {
+    let mut going: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    poll_fn(|cx| {
+        let mut failed = None;
+        going.retain_mut(|future| match future.as_mut().poll(cx) {
+            Poll::Pending => true,
+            Poll::Ready(ended) => {
+                failed = failed.take().or_else(|| ended.err());
+                false
+            }
+        });
+        match failed {
+            Some(failed) => Poll::Ready(Err(failed)),
+            None if going.is_empty() => Poll::Ready(Ok(())),
+            None => Poll::Pending,
+        }
+    })
+    .await
 }
 
 /// Polls `future` at most `polls` times, then drops it; whether it had ended.

@@ -11,7 +11,9 @@ mod dropped;
 mod endings;
 mod foreign;
 mod kit;
-mod lost_replies;
+mod line;
+mod lost_acquires;
+mod lost_endings;
 mod memory;
 mod outages;
 mod partitions;
@@ -33,37 +35,51 @@ use std::{
 use conformance_tests::servers::redis::Flavour;
 use libtest_mimic::{Arguments, Trial};
 
-/// Servers that must be there: `all`, or names separated by commas.
+/// What must be there: `all`, or names separated by commas.
 const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 
+/// What the cases with a clock of their own need besides a server.
+const CLOCK: &str = "libfaketime";
+
 /// Cases mostly wait, but the machine may have two processors, and some measure how long.
-const THREADS: usize = 4;
+const THREADS: usize = 8;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(THREADS);
-    let trials = Flavour::ALL.into_iter().flat_map(trials).collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let has_clock = is_tested(CLOCK, clocks::library());
+    let trials = Flavour::ALL.into_iter().flat_map(|flavour| {
+        let has_server = is_tested(flavour.name(), flavour.find());
+        let ignored = move |trial: Trial, tested: bool| trial.with_ignored_flag(!tested);
+        let timed = (flavour == Flavour::RedisStable).then(|| clocks::trials(flavour));
+        let timed = timed.into_iter().flatten();
+        let timed = timed.map(move |trial| ignored(trial, has_server && has_clock));
+        let others = trials(flavour).into_iter();
+        timed.chain(others.map(move |trial| ignored(trial, has_server)))
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Whether what needs this is run: where it is missing but required, the cases fail.
+fn is_tested<T>(name: &str, found: Result<T, String>) -> bool {
+    let Err(why) = found else { return true };
+    // A test that cannot run must not look like one that passed.
+    let _ = writeln!(io::stderr(), "{name} is not tested: {why}");
+    let required = env::var(REQUIRE_ENV).unwrap_or_default();
+    let mut required = required.split(',').map(str::trim);
+    required.any(|word| word == "all" || word == name)
 }
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
-    let required = env::var(REQUIRE_ENV).unwrap_or_default();
-    let mut required = required.split(',').map(str::trim);
-    let required = required.any(|word| word == "all" || word == flavour.name());
-    let missing = flavour.find().err();
-    if let Some(why) = &missing {
-        // A test that cannot run must not look like one that passed.
-        let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
-    }
     let groups = [
-        clocks::trials,
         cluster::trials,
         connecting::trials,
         counting::trials,
         dropped::trials,
         endings::trials,
         foreign::trials,
-        lost_replies::trials,
+        lost_acquires::trials,
+        lost_endings::trials,
         memory::trials,
         outages::trials,
         partitions::trials,
@@ -76,11 +92,5 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         tokens::trials,
         wake_ups::trials,
     ];
-    let trials = groups.iter().flat_map(|group| group(flavour));
-    trials
-        .map(|trial| {
-            let ignored = trial.has_ignored_flag() || (missing.is_some() && !required);
-            trial.with_ignored_flag(ignored)
-        })
-        .collect()
+    groups.iter().flat_map(|group| group(flavour)).collect()
 }

@@ -10,8 +10,8 @@ use dlock::{ErrorKind, LostCause};
 use dlock_core::Clock;
 
 use crate::kit::{
-    Outcome, cases, connect, open, refused, soon, start, start_keeping, take, until_clean, warm_up,
-    within,
+    Outcome, all, cases, connect, open, refused, soon, start, start_keeping, take, until_clean,
+    warm_up, within,
 };
 
 cases![
@@ -56,42 +56,47 @@ async fn t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over(
 
 /// The holder hears of nothing and goes on to its deadline; nobody else is granted before.
 async fn t14_the_guard_outlasts_every_hold_of_before(program: Program) -> Outcome {
+    // The server counts its uptime in whole seconds: begin in each part of one.
+    let parts = (0..6).map(|part| Duration::from_millis(part * 170));
+    all(parts.map(|late| outlasts(&program, late))).await
+}
+
+async fn outlasts(program: &Program, late: Duration) -> Outcome {
     let clock = Clock::boottime();
-    for round in 0..6 {
-        let mut node = grown_up(&program, Persistence::None, 2).await?;
-        let locker = open(node.address(), "restart_guard=2s&ttl=2s").await?;
-        let other = open(node.address(), "restart_guard=2s&ttl=2s").await?;
-        // The server counts its uptime in whole seconds: begin in each part of one.
-        tokio::time::sleep(Duration::from_millis(round * 170)).await;
-        let held = locker.acquire("a").no_renewal().await?;
-        let deadline = clock.now().after(held.remaining());
-        node.restart().await?;
-        let guard = soon("the guard is over", other.acquire("a")).await??;
-        let early = deadline.since(clock.now());
-        assert!(early.is_zero(), "granted {early:?} before the holder's end");
-        assert!(guard.token() > held.token());
-        guard.release().await?;
-    }
-    Ok(())
+    let mut node = grown_up(program, Persistence::None, 2).await?;
+    let locker = open(node.address(), "restart_guard=2s&ttl=2s").await?;
+    let other = open(node.address(), "restart_guard=2s&ttl=2s").await?;
+    tokio::time::sleep(late).await;
+    let held = locker.acquire("a").no_renewal().await?;
+    let deadline = clock.now().after(held.remaining());
+    node.restart().await?;
+    let guard = soon("the guard is over", other.acquire("a")).await??;
+    let early = deadline.since(clock.now());
+    assert!(early.is_zero(), "granted {early:?} before the holder's end");
+    assert!(guard.token() > held.token());
+    Ok(guard.release().await?)
 }
 
 async fn t14_a_server_that_may_have_forgotten_is_guarded_too(program: Program) -> Outcome {
-    for persistence in [Persistence::Rdb, Persistence::AofEverySecond] {
-        let mut node = grown_up(&program, persistence, 2).await?;
-        let locker = open(node.address(), "restart_guard=2s&ttl=2s").await?;
-        warm_up(&locker).await?;
-        node.restart().await?;
-        let error = refused(locker.try_acquire("a").await)?;
-        assert_eq!(
-            error.kind(),
-            ErrorKind::Unavailable,
-            "{persistence:?}: {error}"
-        );
-        soon("the guard is over", locker.acquire("a"))
-            .await??
-            .release()
-            .await?;
-    }
+    let forgetful = [Persistence::Rdb, Persistence::AofEverySecond];
+    all(forgetful.map(|persistence| is_guarded(&program, persistence))).await
+}
+
+async fn is_guarded(program: &Program, persistence: Persistence) -> Outcome {
+    let mut node = grown_up(program, persistence, 2).await?;
+    let locker = open(node.address(), "restart_guard=2s&ttl=2s").await?;
+    warm_up(&locker).await?;
+    node.restart().await?;
+    let error = refused(locker.try_acquire("a").await)?;
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Unavailable,
+        "{persistence:?}: {error}"
+    );
+    soon("the guard is over", locker.acquire("a"))
+        .await??
+        .release()
+        .await?;
     Ok(())
 }
 

@@ -9,14 +9,15 @@ use conformance_tests::servers::{
 use dlock::{Effect, ErrorKind};
 
 use crate::kit::{
-    Outcome, SOON, cases, connect, open, refused, soon, start, start_keeping, take, until_clean,
-    warm_up,
+    Outcome, SOON, cases, connect, open, refused, soon, start, start_keeping, take, until,
+    until_clean, until_listeners, value, warm_up,
 };
 
 cases![
     t16_renewals_survive_a_slow_server,
     t16_a_silent_server_is_answered_for_within_the_timeout,
     t17_a_busy_server_is_definite_and_spares_holders,
+    t17_a_wait_and_a_release_outlast_a_busy_server,
     t17_a_loading_server_is_definite,
 ];
 
@@ -73,7 +74,7 @@ async fn t16_a_silent_server_is_answered_for_within_the_timeout(program: Program
 async fn while_busy<T>(node: &Node, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     let busy = node.ask(&["EVAL", "while true do end", "0"]);
     let work = async {
-        crate::kit::until("it is busy", async || {
+        until("it is busy", async || {
             Ok(node
                 .ask(&["PING"])
                 .await
@@ -113,6 +114,32 @@ async fn t17_a_busy_server_is_definite_and_spares_holders(program: Program) -> O
     until_clean(&node).await
 }
 
+async fn t17_a_wait_and_a_release_outlast_a_busy_server(program: Program) -> Outcome {
+    let node = start(&program, &["lua-time-limit 100"]).await?;
+    let (locker, other) = (
+        connect(node.address(), "").await?,
+        connect(node.address(), "").await?,
+    );
+    let guard = take(&locker, "a").await?;
+    let waiter = tokio::spawn(other.acquire("a").into_future());
+    until_listeners(&node, "a", 1).await?;
+    let new = while_busy(&node, async {
+        let released = refused(guard.release().await)?;
+        assert_eq!(released.kind(), ErrorKind::Unavailable, "{released}");
+        // This one meets nothing but a busy server until that is over.
+        let new = tokio::spawn(locker.acquire("b").into_future());
+        let wait = locker.acquire("c").wait(Duration::from_millis(300));
+        assert_eq!(refused(wait.await)?.kind(), ErrorKind::Unavailable);
+        assert!(!waiter.is_finished() && !new.is_finished());
+        Ok(new)
+    })
+    .await?;
+    for granted in [waiter, new] {
+        soon("it is granted", granted).await???.release().await?;
+    }
+    until_clean(&node).await
+}
+
 async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
     // It looks at its connections after each 1,024 keys.
     let lines = ["key-load-delay 500", "appendfsync always"];
@@ -122,7 +149,11 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
     let address = node.address();
     let locker = open(address, "").await?;
     let guard = locker.acquire("held").await?;
+    let released = locker.acquire("released").await?;
     node.kill()?;
+    // The first one still meets the connection that has ended; it is made up for.
+    let _ = refused(released.release().await)?;
+    let waiter = tokio::spawn(locker.acquire("waited").into_future());
     let tries = async {
         let mut loading = 0;
         while loading < 2 {
@@ -152,6 +183,11 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
     guard.renew().await?;
     take(&locker, "a").await?.release().await?;
     guard.release().await?;
+    soon("the wait ends", waiter).await???.release().await?;
+    until("what was released is free", async || {
+        Ok(value(&node, "released").await?.is_none())
+    })
+    .await?;
     locker.shutdown(SOON).await?;
     Ok(())
 }

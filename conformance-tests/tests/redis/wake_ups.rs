@@ -64,7 +64,7 @@ impl Scene {
 }
 
 async fn t07_a_release_between_try_and_subscribe(program: Program) -> Outcome {
-    for _ in 0..10 {
+    for _ in 0..RACES {
         let scene = Scene::new(&program).await?;
         let held = take(&scene.holder, "a").await?;
         let next = scene.proxy.accepted();
@@ -83,6 +83,7 @@ async fn t07_a_release_between_try_and_subscribe(program: Program) -> Outcome {
 
 async fn t07_a_release_while_the_subscriber_is_killed(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
+    let mut kills = 0;
     for round in 0..RACES {
         let held = take(&scene.holder, "a").await?;
         let waiter = scene.wait_and_listen().await?;
@@ -93,11 +94,13 @@ async fn t07_a_release_while_the_subscriber_is_killed(program: Program) -> Outco
             held.release().await
         };
         let (killed, released) = tokio::join!(kill, release);
-        assert_eq!(killed?.int()?, 1);
+        // None if it was woken before, and listens no more.
+        kills += killed?.int()?;
         released?;
         let guard = within(WOKEN, "it tries again", waiter).await???;
         guard.release().await?;
     }
+    assert!(kills > 0, "nothing was killed");
     until_clean(&scene.node).await
 }
 
