@@ -119,7 +119,8 @@ impl Error {
     }
 
     /// The same error for another of those it happened to; the source is in its message.
-    pub(crate) fn again(&self) -> Self {
+    #[must_use]
+    pub fn again(&self) -> Self {
         let inner = &*self.0;
         let message = inner.source.as_ref().map_or_else(
             || inner.message.clone(),

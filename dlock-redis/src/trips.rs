@@ -2,11 +2,11 @@
 //!
 //! One that comes alone leaves at once; those who come while it is on its way leave together. A
 //! script costs the server more than what it does, and each request costs the driver and the system:
-//! together, 64 tasks cost a third of what they would cost one by one.
+//! together, many tasks cost about half of what they would cost one by one.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use dlock_core::{AttemptId, Batch, Clock, Error, Flight, Landing, Result, Sent, Token};
+use dlock_core::{AttemptId, Batch, Clock, Error, Landing, Result, Sent, Token};
 use redis::Value;
 
 use crate::{
@@ -49,61 +49,99 @@ pub(crate) enum Found {
 pub(crate) struct Trips {
     pub(crate) servers: Arc<Servers>,
     clock: Clock,
-    takes: Batch<Take, Found>,
-    releases: Batch<Release, ()>,
+    batch: Batch<Asked, Answered>,
+}
+
+enum Asked {
+    Take(Take),
+    Release(Release),
+}
+
+enum Answered {
+    Take(Result<Found>),
+    Release(Result<()>),
 }
 
 impl Trips {
     pub(crate) fn new(servers: Arc<Servers>) -> Self {
         let clock = Clock::boottime();
+        let (at, beside) = (servers.clone(), clock.clone());
+        let batch = Batch::prompt(SIZE_MAX, move |asked| {
+            let (servers, clock) = (at.clone(), beside.clone());
+            Box::pin(async move { travel(&servers, &clock, asked).await })
+        });
         Self {
-            takes: batch(&servers, &clock, |servers, clock, takes| {
-                Box::pin(async move { take(&servers, &clock, &takes).await })
-            }),
-            releases: batch(&servers, &clock, |servers, clock, releases| {
-                Box::pin(async move { release(&servers, &clock, &releases).await })
-            }),
             servers,
             clock,
+            batch,
         }
     }
 
     /// Asks for a lock, and says when.
     pub(crate) async fn take(&self, item: Take) -> Result<(Sent, Found)> {
-        if self.servers.is_one() {
-            return self.takes.join(item).await;
+        // In a Cluster a script has keys of one slot only: there each leaves by itself.
+        if !self.servers.is_one() {
+            let sent = Sent::now(&self.clock);
+            let found = take(&self.servers, &[item]).await?.pop();
+            return Ok((sent, found.ok_or_else(no_answer)?));
         }
-        only(take(&self.servers, &self.clock, &[item]).await?)
+        match self.batch.join(Asked::Take(item)).await? {
+            (sent, Answered::Take(found)) => Ok((sent, found?)),
+            (_, Answered::Release(_)) => Err(no_answer()),
+        }
     }
 
     /// Frees a lock, if it is the attempt's own.
     pub(crate) async fn release(&self, item: Release) -> Result<()> {
-        if self.servers.is_one() {
-            return self.releases.join(item).await.map(drop);
+        if !self.servers.is_one() {
+            return release(&self.servers, &[item]).await;
         }
-        release(&self.servers, &self.clock, &[item]).await.map(drop)
+        match self.batch.join(Asked::Release(item)).await? {
+            (_, Answered::Release(released)) => released,
+            (_, Answered::Take(_)) => Err(no_answer()),
+        }
     }
 }
 
-fn batch<T: Send + 'static, A: Send + 'static>(
-    servers: &Arc<Servers>,
-    clock: &Clock,
-    launch: impl Fn(Arc<Servers>, Clock, Vec<T>) -> Flight<A> + Send + Sync + 'static,
-) -> Batch<T, A> {
-    let (servers, clock) = (servers.clone(), clock.clone());
-    Batch::prompt(SIZE_MAX, move |items| {
-        launch(servers.clone(), clock.clone(), items)
-    })
+fn no_answer() -> Error {
+    wire::nonsense("no answer")
 }
 
-/// In a Cluster a script has keys of one slot only: there each leaves by itself.
-fn only<A>((sent, found): (Sent, Vec<A>)) -> Result<(Sent, A)> {
-    let found = found.into_iter().next();
-    let found = found.ok_or_else(|| wire::nonsense("no answer"))?;
-    Ok((sent, found))
+/// Asks for all of them in two commands.
+async fn travel(servers: &Servers, clock: &Clock, asked: Vec<Asked>) -> Landing<Answered> {
+    let (mut takes, mut releases, mut order) = (Vec::new(), Vec::new(), Vec::new());
+    for asked in asked {
+        order.push(matches!(asked, Asked::Take(_)));
+        match asked {
+            Asked::Take(take) => takes.push(take),
+            Asked::Release(release) => releases.push(release),
+        }
+    }
+    let sent = Sent::now(clock);
+    let (released, taken) = tokio::join!(
+        // First what is freed: it may be what somebody else takes.
+        biased;
+        release(servers, &releases),
+        take(servers, &takes),
+    );
+    let mut taken = taken.map(Vec::into_iter);
+    let answers = order.into_iter().map(|is_take| {
+        if !is_take {
+            let released = released.as_ref().copied();
+            return Answered::Release(released.map_err(Error::again));
+        }
+        Answered::Take(match &mut taken {
+            Ok(found) => found.next().ok_or_else(no_answer),
+            Err(error) => Err(error.again()),
+        })
+    });
+    Ok((sent, answers.collect()))
 }
 
-async fn take(servers: &Servers, clock: &Clock, takes: &[Take]) -> Landing<Found> {
+async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Found>> {
+    if takes.is_empty() {
+        return Ok(Vec::new());
+    }
     let keys = takes
         .iter()
         .flat_map(|take| [take.keys.lock.as_str(), &take.keys.fence]);
@@ -118,9 +156,8 @@ async fn take(servers: &Servers, clock: &Clock, takes: &[Take]) -> Landing<Found
             waits.into(),
         ]
     });
-    let args: Vec<std::borrow::Cow<'_, str>> = args.collect();
+    let args: Vec<Cow<'_, str>> = args.collect();
     let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
-    let sent = Sent::now(clock);
     let answer = servers
         .run_granting(call(&wire::ACQUIRE, &keys, &args))
         .await?;
@@ -133,7 +170,7 @@ async fn take(servers: &Servers, clock: &Clock, takes: &[Take]) -> Landing<Found
     if found.iter().any(|found| matches!(found, Found::Granted(_))) {
         answer.acknowledged(&servers.options).await?;
     }
-    Ok((sent, found))
+    Ok(found)
 }
 
 fn read(found: Value) -> Result<Found> {
@@ -152,16 +189,18 @@ fn read(found: Value) -> Result<Found> {
     }
 }
 
-async fn release(servers: &Servers, clock: &Clock, releases: &[Release]) -> Landing<()> {
+async fn release(servers: &Servers, releases: &[Release]) -> Result<()> {
+    if releases.is_empty() {
+        return Ok(());
+    }
     let keys = releases.iter().map(|release| release.keys.lock.as_str());
     let keys: Vec<&str> = keys.collect();
     let ids = releases.iter().map(|release| release.id.to_string());
     let ids: Vec<String> = ids.collect();
     let args = ids.iter().map(String::as_str);
     let args: Vec<&str> = args.chain([servers.publish()]).collect();
-    let sent = Sent::now(clock);
-    servers.run(call(&wire::RELEASE, &keys, &args)).await?;
-    Ok((sent, vec![(); releases.len()]))
+    let answer = servers.run(call(&wire::RELEASE, &keys, &args)).await;
+    answer.map(drop)
 }
 
 fn call<'a>(script: &'static Text, keys: &'a [&'a str], args: &'a [&'a str]) -> Call<'a> {

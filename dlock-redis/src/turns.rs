@@ -5,7 +5,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use dlock_core::{Clock, Error, ErrorKind, Moment, Result};
+use dlock_core::{Clock, Error, Moment, Result};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// A value that one at a time works on.
@@ -16,14 +16,8 @@ pub(crate) struct Turns<T> {
 
 struct Slot<T> {
     value: T,
-    failure: Option<Failure>,
-}
-
-/// The last failure; an error cannot be copied.
-struct Failure {
-    at: Moment,
-    kind: ErrorKind,
-    why: String,
+    /// The last failure, and when it was.
+    failure: Option<(Moment, Error)>,
 }
 
 /// The turn of one.
@@ -48,9 +42,7 @@ impl<T> Turns<T> {
         let came = self.clock.now();
         let slot = self.slot.lock().await;
         match &slot.failure {
-            Some(failure) if failure.at >= came => {
-                Err(Error::new(failure.kind, failure.why.clone()))
-            }
+            Some((at, error)) if *at >= came => Err(error.again()),
             _ => Ok(Turn {
                 clock: &self.clock,
                 slot,
@@ -62,11 +54,8 @@ impl<T> Turns<T> {
 impl<T> Turn<'_, T> {
     /// Ends the turn with its result.
     pub(crate) fn end<R>(mut self, result: Result<R>) -> Result<R> {
-        self.slot.failure = result.as_ref().err().map(|error| Failure {
-            at: self.clock.now(),
-            kind: error.kind(),
-            why: error.to_string(),
-        });
+        let failure = result.as_ref().err().map(Error::again);
+        self.slot.failure = failure.map(|error| (self.clock.now(), error));
         result
     }
 }
@@ -87,6 +76,8 @@ impl<T> DerefMut for Turn<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use dlock_core::ErrorKind;
+
     use super::*;
 
     fn down() -> Error {

@@ -127,10 +127,12 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
     for waiter in waiters {
         soon("it is granted", waiter).await???;
     }
-    // One to take it and one to release it for each, and what the first one did more.
+    // One to take it and one to release it for each; and what those did more who came before the
+    // release of the one before them, as the first one did: few, since that follows its grant.
     let asked = requests(&node).await?;
     let total = asked.values().sum::<u64>();
-    assert!(total <= u64::from(WAITERS) * 2 + 10, "{asked:?}");
+    let early = u64::from(WAITERS) / 10;
+    assert!(total <= u64::from(WAITERS) * 2 + early, "{asked:?}");
     until_clean(&node).await
 }
 
