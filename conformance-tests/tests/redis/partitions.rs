@@ -26,6 +26,9 @@ cases![
 
 const TTL: Duration = Duration::from_secs(2);
 
+/// What a timer may be late on a busy machine. `is_held` needs none, and is never late.
+const LATE: Duration = Duration::from_millis(500);
+
 /// Cuts a holder off; somebody else gets the lock, and afterwards nothing of the holder comes back.
 async fn cut_off(program: &Program, directions: &[conformance_tests::proxy::Direction]) -> Outcome {
     let node = start(program, &[]).await?;
@@ -42,26 +45,23 @@ async fn cut_off(program: &Program, directions: &[conformance_tests::proxy::Dire
     }
     let cut = clock.now();
     let takes = other.capabilities().takeover_max;
-    let deadline = async {
-        clock.sleep_until(cut.after(TTL)).await;
-        // Whoever is told late finds it ended all the same.
-        assert!(!held.is_held(), "a renewal that nobody confirmed");
-    };
     let lost = async {
         let cause = held.lost().await;
-        (cause, clock.now())
+        (cause, clock.now().since(cut))
     };
-    let granted = async { (other.acquire("a").await, clock.now()) };
+    let over = async {
+        tokio::time::sleep(TTL).await;
+        held.is_held()
+    };
+    let granted = async { (other.acquire("a").await, held.is_held()) };
     // A renewal that was on its way when it was cut may have been done.
-    let all = async { tokio::join!(lost, granted, deadline) };
-    let ((cause, lost), (guard, granted), ()) =
-        within(2 * TTL + takes, "all is known", all).await?;
+    let all = async { tokio::join!(lost, over, granted) };
+    let all = within(2 * TTL + takes, "all is known", all).await?;
+    let ((cause, lost), held_after, (guard, held_twice)) = all;
     assert_eq!(cause, LostCause::Expired);
-    assert!(
-        granted >= lost,
-        "granted {:?} before the loss",
-        lost.since(granted)
-    );
+    assert!(!held_after, "it calls itself held after its ttl");
+    assert!(lost <= TTL + LATE, "told {lost:?} after the cut");
+    assert!(!held_twice, "both call themselves held");
     let guard = guard?;
     assert!(guard.token() > held.token());
     for direction in [ToServer, ToClient] {
