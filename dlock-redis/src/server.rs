@@ -21,13 +21,46 @@ pub(crate) struct Expected<'a> {
 }
 
 /// What the server behind a new connection is like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Server {
+    /// Who we are to it.
+    pub(crate) client: Client,
     /// For how long it must not grant anything yet.
     pub(crate) guarded: Duration,
     /// What its clock shows, in microseconds: no less than all tokens that it gave before, and no
     /// less than those of which a restart or a failover has left it an older counter (K5).
     pub(crate) now: u64,
+}
+
+/// A connection as its server knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Client {
+    /// Of the server; another one after its restart.
+    run: String,
+    id: u64,
+}
+
+impl Client {
+    /// Ends a connection that we have left, before anything is asked on the new one: what was on its
+    /// way on it would come after what undoes it, and nobody would hold the lock until its ttl ends
+    /// (K7, K9).
+    pub(crate) async fn end(&self, connection: &mut MultiplexedConnection) {
+        let ended = redis::cmd("CLIENT")
+            .arg("KILL")
+            .arg("ID")
+            .arg(self.id)
+            .exec_async(connection)
+            .await;
+        if let Err(error) = ended {
+            // The user may not: an exception that the README states.
+            tracing::debug!(%error, "a connection that was left may still deliver");
+        }
+    }
+
+    /// Whether the server that has this connection also had `other`.
+    pub(crate) fn is_of_run_of(&self, other: &Self) -> bool {
+        self.run == other.run
+    }
 }
 
 /// Looks at the server; an error if it must not grant at all.
@@ -44,6 +77,11 @@ pub(crate) async fn check(
     }
     let time = redis::cmd("TIME").query_async(connection).await;
     let (seconds, micros): (u64, u64) = time.map_err(refused)?;
+    let id = redis::cmd("CLIENT").arg("ID").query_async(connection).await;
+    let client = Client {
+        run: info.get("run_id").copied().unwrap_or_default().to_owned(),
+        id: id.map_err(refused)?,
+    };
     let up = info
         .get("uptime_in_seconds")
         .and_then(|seconds| seconds.parse().ok())
@@ -54,6 +92,7 @@ pub(crate) async fn check(
         .saturating_sub(up.saturating_sub(UPTIME_ERROR));
     let forgets = !guarded.is_zero() && !remembers(&info, connection).await;
     Ok(Server {
+        client,
         guarded: if forgets { guarded } else { Duration::ZERO },
         now: seconds.saturating_mul(1_000_000).saturating_add(micros),
     })

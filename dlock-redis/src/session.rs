@@ -19,9 +19,13 @@ use crate::{
     errors,
     options::RedisOptions,
     place::Place,
-    server::{self, Expected, Server},
+    server::{self, Client, Expected, Server},
     turns::Turns,
 };
+
+/// So many connections that were left are remembered: each was given up after a time-out, and what
+/// was on its way on older ones has come or never will.
+const LEFT_MAX: usize = 16;
 
 /// The connections to one server.
 pub(crate) struct Session {
@@ -34,6 +38,8 @@ pub(crate) struct Session {
     /// Only one connects at a time.
     connecting: Turns<()>,
     serial: AtomicU64,
+    /// Connections that we have left, and which their server may not have heard all of.
+    left: Mutex<Vec<Client>>,
     closed: AtomicBool,
     /// For the releases that are waited for, once somebody waits. Subscriptions are changed one at a
     /// time, so that none is ended after somebody else has begun it.
@@ -45,6 +51,7 @@ pub(crate) struct Session {
 pub(crate) struct Link {
     pub(crate) connection: MultiplexedConnection,
     serial: u64,
+    client: Client,
     /// Before this the server grants nothing: it may have forgotten what it granted.
     grants_from: Moment,
     /// No token that the server gives over this connection is below this.
@@ -80,6 +87,7 @@ impl Session {
             link: Mutex::default(),
             connecting: Turns::new(()),
             serial: AtomicU64::new(0),
+            left: Mutex::default(),
             closed: AtomicBool::new(false),
             ear: Turns::new(None),
         }
@@ -186,10 +194,17 @@ impl Session {
             clustered: self.clustered,
             has_tls: self.place.has_tls(),
         };
-        let Server { guarded, now } = server::check(&mut connection, expected).await?;
+        let found = server::check(&mut connection, expected).await?;
+        let Server {
+            client,
+            guarded,
+            now,
+        } = found;
+        self.end_left(&client, &mut connection).await;
         Ok(Link {
             connection,
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
+            client,
             grants_from: self.clock.now().after(guarded),
             token_floor: now,
             confirming: Arc::new(Turns::new(())),
@@ -199,9 +214,29 @@ impl Session {
     /// Forgets the connection with this number; the next request makes another.
     fn drop_link(&self, serial: u64) {
         let mut slot = self.slot();
-        if slot.as_ref().is_some_and(|link| link.serial == serial) {
-            *slot = None;
+        if let Some(link) = slot.take_if(|link| link.serial == serial) {
+            let mut left = self.left();
+            left.push(link.client);
+            let surplus = left.len().saturating_sub(LEFT_MAX);
+            left.drain(..surplus);
         }
+    }
+
+    /// Ends what we have left in the server behind a new connection. Those of a server that was
+    /// restarted or replaced have ended with it.
+    async fn end_left(&self, client: &Client, connection: &mut MultiplexedConnection) {
+        let left = self.left().clone();
+        for former in &left {
+            if former.is_of_run_of(client) {
+                former.end(connection).await;
+            }
+        }
+        // Not before: whoever opens the next connection ends them if this one fails.
+        self.left().retain(|former| !left.contains(former));
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Link>> {

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Direction::ToClient, Fault},
+    proxy::{
+        Direction::{ToClient, ToServer},
+        Fault, Proxy,
+    },
     servers::Program,
 };
 use dlock::{Effect, ErrorKind};
 
 use crate::{
     kit::{
-        Outcome, RACES, cases, connect, locks, refused, soon, take, until, until_clean,
+        Outcome, RACES, cases, connect, locks, refused, soon, start, take, until, until_clean,
         until_listeners, value, warm_up,
     },
     line::Line,
@@ -23,6 +26,7 @@ cases![
     t01_lost_reply_of_a_waiter_that_was_woken,
     t01_no_reply_ever_to_a_try_acquire_is_undone,
     t01_no_reply_ever_to_a_waiting_acquire_is_undone,
+    t02_an_acquire_that_arrives_after_its_end_grants_nothing,
 ];
 
 /// Nothing of what is lost before the server is done, and it is asked again.
@@ -136,6 +140,24 @@ async fn t01_no_reply_ever_to_a_waiting_acquire_is_undone(program: Program) -> O
         line.proxy.set(ToClient, Fault::None);
         until_clean(&line.node).await?;
         warm_up(&line.locker).await?;
+    }
+    Ok(())
+}
+
+/// The network keeps a request for longer than its time-out, and delivers it when the lock has been
+/// taken and released by the request after it.
+async fn t02_an_acquire_that_arrives_after_its_end_grants_nothing(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), "timeout=300ms").await?;
+    warm_up(&locker).await?;
+    for _ in 0..5 {
+        let late = proxy.connections().pop().ok_or("no connection")?;
+        late.set(ToServer, Fault::Hold);
+        take(&locker, "a").await?.release().await?;
+        late.set(ToServer, Fault::None);
+        soon("it is delivered, or never will be", late.until_ended()).await?;
+        until_clean(&node).await?;
     }
     Ok(())
 }
