@@ -93,8 +93,8 @@ impl Topology {
 fn check_hosts(settings: &Settings, topology: Topology, count: usize) -> Result<()> {
     let why = match topology {
         Topology::Server if count != 1 => {
-            "redis: takes one server, such as redis://127.0.0.1:6379; several are given to \
-             redis-sentinel: or redis-cluster:"
+            "redis:// takes one server, such as redis://127.0.0.1:6379; several are given to \
+             redis-sentinel:// or redis-cluster://"
         }
         _ if count == 0 => "a server is missing, such as 127.0.0.1",
         _ if count > RedisConfig::HOSTS_MAX => "at most 32 servers are given; they find the others",

@@ -15,10 +15,10 @@ pub(crate) const LOADING: &str = "the server is starting; try again soon";
 pub(crate) const REPLICA: &str = "this is a replica, which forgets; give the primary's address";
 
 /// The address of one server was given to `redis-cluster:`.
-pub(crate) const NO_CLUSTER: &str = "that server is not in a Cluster; use redis:";
+pub(crate) const NO_CLUSTER: &str = "that server is not in a Cluster; use redis://";
 
 /// The address of a node was given to `redis:`.
-pub(crate) const IS_CLUSTER: &str = "that server is a node of a Cluster; use redis-cluster:";
+pub(crate) const IS_CLUSTER: &str = "that server is a node of a Cluster; use redis-cluster://";
 
 /// The address of a Sentinel was given to `redis:`.
 pub(crate) const IS_SENTINEL: &str =
@@ -41,6 +41,7 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     let is_parse = error.kind() == redis::ErrorKind::Parse;
     let is_strange = is_parse || is_cut(&error) || error.is_timeout();
     let is_strange = is_strange || tls_error(&error).is_some();
+    let is_strange = is_strange && !error.is_connection_refusal();
     let hint = match kind {
         ErrorKind::Unavailable if is_strange => format!("{hint}; {}", other_scheme(has_tls)).into(),
         _ => std::borrow::Cow::from(hint),
@@ -51,7 +52,7 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
 /// Why a Sentinel does not tell where the primary is.
 pub(crate) fn of_sentinel(error: RedisError, has_tls: bool) -> Error {
     if error.code() == Some("ERR") {
-        let why = "that is no Sentinel; give a server's own address to redis: or redis-cluster:";
+        let why = "that is no Sentinel; use redis:// or redis-cluster://";
         return Error::new(ErrorKind::InvalidConfig, why).with_source(error);
     }
     of_connect(error, has_tls)

@@ -1,8 +1,16 @@
 //! `cargo dlock …`: the program, built when it is needed.
 
-use std::{env, ffi::OsString};
+use std::{env, ffi::OsString, fs};
 
 use crate::{command::Tool, failure::Failure};
+
+/// Stores whose drivers take long to build: a feature of the program each, which is turned on when a
+/// URL of theirs is given.
+const STORES: [&str; 1] = ["redis"];
+
+/// Where dlock looks for the URL if no argument has it.
+const URL_ENV: &str = "DLOCK_URL";
+const URL_FILE: &str = "dlock.toml";
 
 /// Builds `dlock` and becomes it, in the caller's directory. Returns only when that fails.
 ///
@@ -15,10 +23,53 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
     } else {
         cargo
     };
-    cargo.args(["--"]).args(arguments).replace()
+    let mentioned = arguments.iter().map(|word| word.to_string_lossy().into());
+    let mentioned: Vec<String> = mentioned
+        .chain(env::var(URL_ENV).ok())
+        .chain(fs::read_to_string(URL_FILE).ok())
+        .collect();
+    let features = stores_of(&mentioned).map(|store| format!("--features={store}"));
+    let features: Vec<_> = features.collect();
+    cargo.args(features).args(["--"]).args(arguments).replace()
+}
+
+/// The stores of which a URL is mentioned, such as `redis` for `rediss://host`.
+fn stores_of(mentioned: &[String]) -> impl Iterator<Item = &'static str> {
+    let has = |text: &String, store: &str| {
+        let words = text.split(['"', '\'', '=', ' ', '\n']);
+        words
+            .filter(|word| word.starts_with(store))
+            .any(|word| word.contains("://"))
+    };
+    STORES
+        .into_iter()
+        .filter(move |store| mentioned.iter().any(|text| has(text, store)))
 }
 
 /// Whether the program lies beside xtask, where cargo puts both.
 fn was_built() -> bool {
     env::current_exe().is_ok_and(|xtask| xtask.with_file_name("dlock").exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stores(text: &str) -> Vec<&'static str> {
+        stores_of(&[text.to_owned()]).collect()
+    }
+
+    #[test]
+    fn a_url_turns_its_store_on() {
+        assert_eq!(stores("redis://127.0.0.1"), ["redis"]);
+        assert_eq!(stores("--url=rediss-cluster://a,b"), ["redis"]);
+        assert_eq!(stores("ttl = \"5s\"\nurl = \"redis://h\"\n"), ["redis"]);
+    }
+
+    #[test]
+    fn other_words_do_not() {
+        assert!(stores("redis").is_empty());
+        assert!(stores("file:/var/lock/redis").is_empty());
+        assert!(stores("file:///srv/redis://x").is_empty());
+    }
 }

@@ -7,6 +7,7 @@ use conformance_tests::servers::{
     redis::{Login, Node, Options, Replicated, Tls},
 };
 use dlock::{ErrorKind, Locker, LostCause};
+use dlock_core::Clock;
 
 use crate::kit::{
     Outcome, TTL_LONG, cases, open, refused, soon, start, take, until_clean, until_listeners,
@@ -137,19 +138,19 @@ async fn t09_a_stopped_primary_is_told_and_replaced(program: Program) -> Outcome
     let servers = replicated(&program, 1).await?;
     let locker = connect(&servers, "min_acks=1&timeout=500ms&connect_timeout=1s").await?;
     let other = connect(&servers, "timeout=500ms&connect_timeout=1s").await?;
-    let ttl = Duration::from_secs(3);
+    let (clock, ttl) = (Clock::boottime(), Duration::from_secs(3));
     let held = locker.acquire("a").ttl(ttl).await?;
     servers.nodes()[0].stop()?;
     // The wait goes on until the new primary has forgotten the holder, not longer.
     let lost = async {
         let cause = held.lost().await;
-        (cause, tokio::time::Instant::now())
+        (cause, clock.now())
     };
-    let granted = async { (other.acquire("a").await, tokio::time::Instant::now()) };
+    let granted = async { (other.acquire("a").await, clock.now()) };
     let both = async { tokio::join!(lost, granted) };
     let ((_, lost), (guard, granted)) = within(FAILOVER, "all is known", both).await?;
     let guard = guard?;
-    assert!(lost <= granted, "two held it for {:?}", lost - granted);
+    assert!(lost <= granted, "two held it for {:?}", lost.since(granted));
     assert!(guard.token() > held.token());
     // The former one comes back, is demoted, and takes nothing away.
     servers.nodes()[0].cont()?;
