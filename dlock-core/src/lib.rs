@@ -37,6 +37,7 @@ mod renewal;
 mod request;
 mod state;
 mod token;
+mod turns;
 
 pub use async_trait::async_trait;
 
@@ -61,4 +62,5 @@ pub use crate::{
     name::LockName,
     request::{AcquireRequest, Mode, Renewal, Wait},
     token::Token,
+    turns::{Turn, Turns},
 };

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crc16::{State, XMODEM};
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Result, Turns};
 use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
 
@@ -19,7 +19,6 @@ use crate::{
     options::RedisOptions,
     place::Place,
     session::Session,
-    turns::Turns,
 };
 
 /// Parts of the keys, given to nodes.

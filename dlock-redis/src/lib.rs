@@ -17,7 +17,6 @@ mod session;
 mod take;
 mod tls;
 mod trips;
-mod turns;
 mod wait;
 mod wake;
 mod wire;

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result};
+use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result, Turns};
 use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
 use crate::{
@@ -20,7 +20,6 @@ use crate::{
     options::RedisOptions,
     place::Place,
     server::{self, Client, Expected, Server},
-    turns::Turns,
 };
 
 /// So many connections that were left are remembered: each was given up after a time-out, and what

@@ -3,13 +3,20 @@
 //! While a server is silent, each try to connect to it takes as long as it may. Those who came while
 //! one was under way do not try after it one by one: what it met is their answer too (K13).
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
 
-use dlock_core::{Clock, Error, Moment, Result};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// A value that one at a time works on.
-pub(crate) struct Turns<T> {
+use crate::{
+    clock::{Clock, Moment},
+    error::{Error, Result},
+};
+
+/// A value that one at a time works on, such as the place of a connection: see the methods.
+pub struct Turns<T> {
     clock: Clock,
     slot: Mutex<Slot<T>>,
 }
@@ -20,14 +27,17 @@ struct Slot<T> {
     failure: Option<(Moment, Error)>,
 }
 
-/// The turn of one.
-pub(crate) struct Turn<'a, T> {
+/// The turn of one, who has the value meanwhile. It is ended by [`end`](Self::end); one that is
+/// dropped tells the others nothing, and the next one tries.
+pub struct Turn<'a, T> {
     clock: &'a Clock,
     slot: MutexGuard<'a, Slot<T>>,
 }
 
 impl<T> Turns<T> {
-    pub(crate) fn new(value: T) -> Self {
+    /// Nobody's turn yet.
+    #[must_use]
+    pub fn new(value: T) -> Self {
         Self {
             clock: Clock::boottime(),
             slot: Mutex::new(Slot {
@@ -37,8 +47,16 @@ impl<T> Turns<T> {
         }
     }
 
-    /// Waits for its turn, or fails as one did whose turn ended meanwhile.
-    pub(crate) async fn wait(&self) -> Result<Turn<'_, T>> {
+    /// Waits for its turn, as long as the turns before it take.
+    ///
+    /// # Errors
+    ///
+    /// That of a turn that ended meanwhile, if it was a failure.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who is dropped waits no more.
+    pub async fn wait(&self) -> Result<Turn<'_, T>> {
         let came = self.clock.now();
         let slot = self.slot.lock().await;
         match &slot.failure {
@@ -52,8 +70,12 @@ impl<T> Turns<T> {
 }
 
 impl<T> Turn<'_, T> {
-    /// Ends the turn with its result.
-    pub(crate) fn end<R>(mut self, result: Result<R>) -> Result<R> {
+    /// Ends the turn with its result, which is given back.
+    ///
+    /// # Errors
+    ///
+    /// That of `result`.
+    pub fn end<R>(mut self, result: Result<R>) -> Result<R> {
         let failure = result.as_ref().err().map(Error::again);
         self.slot.failure = failure.map(|error| (self.clock.now(), error));
         result
@@ -74,11 +96,22 @@ impl<T> DerefMut for Turn<'_, T> {
     }
 }
 
+impl<T> fmt::Debug for Turns<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turns").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Turn<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use dlock_core::ErrorKind;
-
     use super::*;
+    use crate::error::ErrorKind;
 
     fn down() -> Error {
         Error::new(ErrorKind::Unavailable, "down")
@@ -90,7 +123,7 @@ mod tests {
         let first = turns.wait().await.expect("its turn");
         let (waited, ended) = tokio::join!(turns.wait(), async { first.end::<()>(Err(down())) });
         assert!(ended.is_err());
-        assert_eq!(waited.err().expect("shared").to_string(), "down");
+        assert_eq!(waited.expect_err("shared").to_string(), "down");
         assert!(turns.wait().await.is_ok());
     }
 
