@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what the tests and checks need on this machine.
 
 mod apt;
+mod protoc;
 mod servers;
 
 use crate::{
@@ -38,6 +39,21 @@ const REQUIREMENTS: &[Requirement] = &[
         name: "redis-server",
         is_there: || Tool::new("redis-server").args(["--version"]).succeeds(),
         get: || apt::install("redis-server", Some("redis-server")),
+    },
+    Requirement {
+        name: "protoc, which etcd's driver is built with",
+        is_there: protoc::is_there,
+        get: protoc::get,
+    },
+    Requirement {
+        name: "etcd",
+        is_there: || Tool::new("etcd").args(["--version"]).succeeds(),
+        get: || apt::install("etcd-server", Some("etcd")),
+    },
+    Requirement {
+        name: "etcdctl",
+        is_there: || Tool::new("etcdctl").args(["version"]).succeeds(),
+        get: || apt::install("etcd-client", None),
     },
     Requirement {
         name: "the set of the newest servers",
