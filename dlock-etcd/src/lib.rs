@@ -1,1 +1,21 @@
-//! Locks in etcd.
+#![doc = include_str!("../README.md")]
+
+mod carrier;
+mod carriers;
+mod config;
+mod entry;
+mod errors;
+mod layout;
+mod listen;
+mod lock;
+mod looks;
+mod server;
+mod session;
+mod take;
+mod tls;
+mod turns;
+mod txn_guard;
+mod wait;
+mod watch;
+
+pub use crate::{config::EtcdConfig, lock::EtcdLock, txn_guard::TxnGuard};

@@ -1,0 +1,94 @@
+//! Name ↔ keys.
+//!
+//! The places in the queue of a name are the keys under `prefix` + name + `/`, in the order of their
+//! creation, as `etcdctl lock` and the Go client have it. Ours end with the attempt's identity.
+//! Slashes in names are escaped, so that no name's keys are under another one's; so are percent
+//! signs, so that no two names are one.
+
+use dlock_core::{AttemptId, Holder, LockName, Token};
+use etcd_client::KeyValue;
+use percent_encoding::{AsciiSet, utf8_percent_encode};
+
+const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
+
+/// The keys of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    /// What all places of the name begin with.
+    pub(crate) queue: String,
+    /// The attempt's own place. Nobody else ever writes it.
+    pub(crate) own: String,
+    /// While this is there, no place is made for the attempt: a request for one that was undone may
+    /// still be on its way. It is outside of every queue, as no escaped name ends with `%`.
+    pub(crate) never: String,
+}
+
+impl Keys {
+    pub(crate) fn new(prefix: &str, name: &LockName, id: AttemptId) -> Self {
+        let place = place(prefix, name);
+        Self {
+            own: format!("{place}/{id}"),
+            never: format!("{place}%/{id}"),
+            queue: format!("{place}/"),
+        }
+    }
+}
+
+/// What all places of `name` begin with.
+pub(crate) fn queue(prefix: &str, name: &LockName) -> String {
+    format!("{}/", place(prefix, name))
+}
+
+fn place(prefix: &str, name: &LockName) -> String {
+    format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED))
+}
+
+/// What our place holds: who it is, without what the key and its revision say.
+pub(crate) fn value(holder: &Holder) -> String {
+    let line = holder.to_string();
+    line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned()
+}
+
+/// Who has the first place of the queue.
+pub(crate) fn holder(queue: &str, place: &KeyValue) -> Holder {
+    let token = u64::try_from(place.create_revision()).unwrap_or(0);
+    let ours = place.key_str().ok().zip(place.value_str().ok());
+    let ours = ours.and_then(|(key, value)| {
+        let id = key.strip_prefix(queue)?;
+        Holder::parse(&format!("{id} {token} {value}"))
+    });
+    let mut holder = ours.unwrap_or_else(Holder::foreign);
+    holder.token = Token::new(token);
+    holder
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys(name: &str) -> Keys {
+        let name = LockName::new(name).expect("name");
+        Keys::new("app/", &name, AttemptId::from_u128(0xa1))
+    }
+
+    #[test]
+    fn plain_names_are_as_they_are() {
+        let id = "000000000000000000000000000000a1";
+        let keys = keys("seat 14C");
+        assert_eq!(keys.queue, "app/seat 14C/");
+        assert_eq!(keys.own, format!("app/seat 14C/{id}"));
+        assert_eq!(keys.never, format!("app/seat 14C%/{id}"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_key_is_in_the_queue_of_another_name(a in "[a/%25F.]{1,12}", b in "[a/%25F.]{1,12}") {
+            let (x, y) = (keys(&a), keys(&b));
+            prop_assert_eq!(x.own.starts_with(&y.queue), a == b);
+            prop_assert!(!x.never.starts_with(&y.queue));
+            prop_assert_eq!(x.never == y.never, a == b);
+        }
+    }
+}
