@@ -31,6 +31,9 @@ const TRY_PART: u32 = 4;
 /// A renewal of a lock is proved by a keep-alive that is no older than this part.
 const FRESH_PART: u32 = 4;
 
+/// Waiting may eat this part of a ttl that nobody renews.
+const EATEN_PART: u32 = 20;
+
 /// The server looks for ended leases twice a second, and this is what it may be late besides.
 const END_SLACK: Duration = Duration::from_secs(2);
 
@@ -163,14 +166,15 @@ impl Carrier {
         self.acked_since(now.before(ttl.min(self.granted) / 2)).await
     }
 
-    /// As [`fresh_for`](Self::fresh_for), where no loop runs: it is kept alive once, if it must be.
+    /// As [`fresh_for`](Self::fresh_for), where no loop runs and nobody will renew: it is kept alive
+    /// once, if waiting has eaten more than a small part of `ttl` (K6).
     pub(crate) async fn proved_for(&self, ttl: Duration) -> Result<Option<Sent>> {
         let now = self.session.clock.now();
         let State { acked, over } = *self.state.borrow();
         if over.is_some() {
             return Ok(None);
         }
-        if acked.moment() >= now.before(ttl.min(self.granted) / 2) {
+        if acked.moment() >= now.before(ttl / EATEN_PART) {
             return Ok(Some(acked));
         }
         self.keep_alive().await

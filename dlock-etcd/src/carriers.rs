@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{AcquireRequest, Renewal, Result};
+use dlock_core::{AcquireRequest, Error, Renewal, Result};
 
 use crate::{
     carrier::{Carrier, Kept, whole_seconds},
@@ -68,7 +68,11 @@ impl Carriers {
         if let Some(present) = self.present(request) {
             return Ok(present);
         }
-        let turn = self.0.granting.wait().await?;
+        // A grant is not cut short: its lease would be left behind (T33).
+        let turn = tokio::select! {
+            turn = self.0.granting.wait() => turn?,
+            () = request.attempt.cancelled() => return Err(Error::contended()),
+        };
         if let Some(present) = self.present(request) {
             return Ok(present);
         }

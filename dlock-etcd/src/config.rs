@@ -80,6 +80,11 @@ impl EtcdConfig {
         self.tls.is_some()
     }
 
+    /// Whether it has a certificate to show.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::has_certificate)
+    }
+
     /// The members, as the driver wants them.
     pub(crate) fn endpoints(&self) -> Vec<String> {
         let scheme = if self.has_tls() { "https" } else { "http" };

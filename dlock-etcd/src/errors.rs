@@ -195,11 +195,15 @@ fn of_status(status: &Status, config: &EtcdConfig) -> Row {
     }
 }
 
+/// Neither the server nor the driver says what it is that they do not agree on.
 fn no_connection(config: &EtcdConfig) -> &'static str {
-    if config.has_tls() {
-        "the connection failed; if that port does not speak TLS, use etcd://"
-    } else {
-        "the connection failed; if that port speaks TLS, use etcds://"
+    match (config.has_tls(), config.has_certificate()) {
+        (false, _) => "the connection failed; if that port speaks TLS, use etcds://",
+        (true, true) => "the connection failed; if that port does not speak TLS, use etcd://",
+        (true, false) => {
+            "the connection failed; if that port does not speak TLS, use etcd://; if it wants a \
+             client's certificate, give it by tls_cert= and tls_key="
+        }
     }
 }
 

@@ -105,7 +105,9 @@ async fn hear(watches: &Inner, mut responses: WatchResponseStream) -> Ended {
         if !response.events().is_empty() {
             watches.gone(response.watch_id());
         }
-        if response.canceled() && watches.is_watched(response.watch_id()) {
+        // A watch that is refused at once has no number in the answer.
+        let is_refused = response.created() || watches.is_watched(response.watch_id());
+        if response.canceled() && is_refused {
             refused(watches, &response);
             return Err(None);
         }

@@ -15,31 +15,37 @@ use crate::{
 /// An attempt that has failed is undone in this time, or in the background.
 const UNDO_MAX: Duration = Duration::from_secs(2);
 
+/// A carrier that is there may have ended; a second one has not.
+const CARRIERS_MAX: u32 = 2;
+
 /// Takes the lock if it is free, and writes nothing if it is not. The revision of the grant, with the
 /// place that was granted.
 pub(crate) async fn now(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Arc<Entry>, i64)> {
-    let carrier = match lock.carriers.present(request) {
-        Some(present) => present,
-        None => {
-            // A lease would be a write.
-            if is_taken(lock, request).await? {
-                return Err(Error::contended());
-            }
-            lock.carriers.carrier_for(request).await?
-        }
-    };
-    let entry = Arc::new(Entry::new(&lock.session, carrier, request));
-    let stand = entry.try_first().await;
-    if let Ok(Stand::First(revision)) = stand {
-        return Ok((entry, revision));
+    let mut carrier = lock.carriers.present(request);
+    if carrier.is_none() && is_taken(lock, request).await? {
+        // A lease would be a write.
+        return Err(Error::contended());
     }
-    let error = match stand {
-        Ok(Stand::NoCarrier) => errors::lease_ended(),
-        Ok(_) => Error::contended(),
-        Err(error) => error,
-    };
-    let is_unknown = error.effect() == Effect::Unknown;
-    Err(undo(entry, request, is_unknown, error).await)
+    for _ in 0..CARRIERS_MAX {
+        let carrier = match carrier.take() {
+            Some(present) => present,
+            None => lock.carriers.carrier_for(request).await?,
+        };
+        let entry = Arc::new(Entry::new(&lock.session, carrier, request));
+        match entry.try_first().await {
+            Ok(Stand::First(revision)) => return Ok((entry, revision)),
+            // It had ended before we knew, and nothing was done.
+            Ok(Stand::NoCarrier) => {}
+            Ok(Stand::Behind { .. } | Stand::Nowhere) => {
+                return Err(undo(entry, request, false, Error::contended()).await);
+            }
+            Err(error) => {
+                let is_unknown = error.effect() == Effect::Unknown;
+                return Err(undo(entry, request, is_unknown, error).await);
+            }
+        }
+    }
+    Err(errors::lease_ended())
 }
 
 async fn is_taken(lock: &EtcdLock, request: &AcquireRequest) -> Result<bool> {

@@ -28,6 +28,10 @@ impl Tls {
         Ok(Self { ca, client })
     }
 
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.client.is_some()
+    }
+
     /// Reads the files.
     pub(crate) fn options(&self) -> Result<TlsOptions> {
         let mut options = match &self.ca {

@@ -35,12 +35,7 @@ enum End {
 pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Arc<Entry>, i64)> {
     let mut pause = Pause::new();
     loop {
-        let carrier = tokio::select! {
-            biased;
-            carrier = lock.carriers.carrier_for(request) => carrier,
-            () = request.attempt.cancelled() => return Err(Error::contended()),
-        };
-        let carrier = match carrier {
+        let carrier = match lock.carriers.carrier_for(request).await {
             Ok(carrier) => carrier,
             Err(error) => {
                 after_failure(lock, request, &mut pause, error).await?;
