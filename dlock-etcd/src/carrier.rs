@@ -95,10 +95,7 @@ impl Carrier {
             session: session.clone(),
             id,
             granted,
-            state: watch::Sender::new(State {
-                acked,
-                over: None,
-            }),
+            state: watch::Sender::new(State { acked, over: None }),
             users: Mutex::default(),
             wanted: Notify::new(),
         })
@@ -157,13 +154,15 @@ impl Carrier {
     /// it must be. `None` when the lease is over. Bounded by the lease's own end.
     pub(crate) async fn fresh(&self) -> Option<Sent> {
         let now = self.session.clock.now();
-        self.acked_since(now.before(self.granted / FRESH_PART)).await
+        self.acked_since(now.before(self.granted / FRESH_PART))
+            .await
     }
 
     /// As [`fresh`](Self::fresh), for a grant of `ttl`, of which at least half shall be left.
     pub(crate) async fn fresh_for(&self, ttl: Duration) -> Option<Sent> {
         let now = self.session.clock.now();
-        self.acked_since(now.before(ttl.min(self.granted) / 2)).await
+        self.acked_since(now.before(ttl.min(self.granted) / 2))
+            .await
     }
 
     /// As [`fresh_for`](Self::fresh_for), where no loop runs and nobody will renew: it is kept alive
@@ -253,14 +252,19 @@ impl Carrier {
 
     /// Ends it in the store, with all that stands on it; success also if it is gone already.
     pub(crate) async fn revoke(&self) -> Result<()> {
+        self.revoke_noting(&AtomicBool::new(false)).await
+    }
+
+    /// As [`revoke`](Self::revoke); `doubtful` is set if a try of it may still be on its way.
+    pub(crate) async fn revoke_noting(&self, doubtful: &AtomicBool) -> Result<()> {
         let id = self.id;
-        let revoked = self.session.ask(|mut client| async move {
+        let revoke = |mut client: Client| async move {
             match client.lease_revoke(id).await {
                 Err(error) if errors::is_lease_gone(&error) => Ok(()),
                 answer => answer.map(drop),
             }
-        });
-        revoked.await?;
+        };
+        self.session.ask_noting(doubtful, revoke).await?;
         self.is_gone();
         Ok(())
     }

@@ -7,13 +7,15 @@ use std::sync::{
 
 use dlock_core::{AcquireRequest, Holder, Renewal, Result, Token};
 use etcd_client::{
-    Client, Compare, CompareOp, Error as DriverError, GetOptions, GetResponse, KeyValue, PutOptions,
-    SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, TxnResponse,
+    Client, Compare, CompareOp, Error as DriverError, GetOptions, GetResponse, KeyValue,
+    PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, TxnResponse,
 };
 
 use crate::{
+    EtcdLock,
     carrier::Carrier,
     errors,
+    ids::{Id, Ids},
     layout::{self, Keys},
     session::Session,
 };
@@ -21,6 +23,8 @@ use crate::{
 /// An attempt's place, made or not.
 pub(crate) struct Entry {
     session: Arc<Session>,
+    ids: Arc<Ids>,
+    id: Id,
     pub(crate) keys: Keys,
     pub(crate) carrier: Arc<Carrier>,
     /// Whether the carrier is nobody else's.
@@ -28,6 +32,8 @@ pub(crate) struct Entry {
     value: String,
     /// Whether a request that makes the place may still be on its way.
     doubtful: AtomicBool,
+    /// Whether it was given up, and the store has confirmed so: its key may be somebody else's now.
+    is_over: AtomicBool,
 }
 
 /// What the store says of an attempt's place.
@@ -48,19 +54,21 @@ pub(crate) enum Stand {
 }
 
 impl Entry {
-    pub(crate) fn new(
-        session: &Arc<Session>,
-        carrier: Arc<Carrier>,
-        request: &AcquireRequest,
-    ) -> Self {
+    pub(crate) fn new(lock: &EtcdLock, carrier: Arc<Carrier>, request: &AcquireRequest) -> Self {
+        let (session, attempt) = (&lock.session, request.attempt.id());
+        let queue = layout::queue(&session.config.prefix, &request.name);
+        let id = lock.ids.take(&queue, attempt);
         let one = Token::from(std::num::NonZeroU64::MIN);
         Self {
-            keys: Keys::new(&session.config.prefix, &request.name, request.attempt.id()),
+            keys: Keys::new(&session.config.prefix, &request.name, &id.digits(), attempt),
             session: session.clone(),
+            ids: lock.ids.clone(),
+            id,
             carrier,
             is_own_carrier: request.renewal == Renewal::None,
             value: layout::value(&Holder::of_request(request, one)),
             doubtful: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
         }
     }
 
@@ -81,10 +89,10 @@ impl Entry {
         }
         // K9: the place that a lost answer told of is our own.
         let holder = ranges(&answer).next().and_then(first);
-        Ok(match holder.filter(|holder| self.is_own(holder)) {
-            Some(own) => Stand::First(own.create_revision()),
-            None => Stand::Nowhere,
-        })
+        match holder.filter(|holder| self.is_own(holder)) {
+            Some(own) if self.carries(&own).await? => Ok(Stand::First(own.create_revision())),
+            _ => Ok(Stand::Nowhere),
+        }
     }
 
     /// Takes the last place of the queue, unless it has one. One round trip.
@@ -93,14 +101,28 @@ impl Entry {
         let no_place = Compare::create_revision(own, CompareOp::Equal, 0);
         // The last two: our own, which is new, and the one before it.
         let last = TxnOp::get(queue, Some(last_of_queue(2)));
-        let txn = Txn::new()
+        let behind = Txn::new()
             .when([no_place, self.not_undone()])
             .and_then([self.put(), last])
             .or_else([TxnOp::get(own, Some(keys_only()))]);
+        // A queue that is empty is not read: that is what most find, and reading costs.
+        let nobody = Compare::create_revision(queue, CompareOp::Equal, 0).with_prefix();
+        let txn = Txn::new()
+            .when([nobody, self.not_undone()])
+            .and_then([self.put()])
+            .or_else([TxnOp::txn(behind)]);
         let Some(answer) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
         };
         let seen = revision(&answer)?;
+        if answer.succeeded() {
+            return Ok(Stand::First(seen));
+        }
+        let nested = answer.op_responses().into_iter().find_map(|op| match op {
+            TxnOpResponse::Txn(nested) => Some(nested),
+            _ => None,
+        });
+        let answer = nested.ok_or_else(|| errors::nonsense("no inner transaction"))?;
         if answer.succeeded() {
             let last = ranges(&answer).next();
             let last = last.ok_or_else(|| errors::nonsense("no range"))?;
@@ -116,9 +138,22 @@ impl Entry {
         }
         // An earlier try has made it.
         match ranges(&answer).next().and_then(first) {
-            Some(own) => self.look(own.create_revision()).await,
-            None => Ok(Stand::Nowhere),
+            Some(own) if self.carries(&own).await? => self.look(own.create_revision()).await,
+            _ => Ok(Stand::Nowhere),
         }
+    }
+
+    /// Whether the place stands on our carrier, or does so now: an attempt that is made again as a
+    /// whole finds the place that the first one made, on another lease.
+    async fn carries(&self, own: &KeyValue) -> Result<bool> {
+        if own.lease() == self.carrier.id() {
+            return Ok(true);
+        }
+        let made = own.create_revision();
+        let is_there = Compare::create_revision(&*self.keys.own, CompareOp::Equal, made);
+        let moved = Txn::new().when([is_there]).and_then([self.put()]);
+        let moved = self.make(moved).await?;
+        Ok(moved.is_some_and(|moved| moved.succeeded()))
     }
 
     /// Looks where it stands that was made in revision `own`, and that it is still there: the lease
@@ -153,18 +188,43 @@ impl Entry {
 
     /// Gives the place up; success also if it is gone. A request for it that is still on its way
     /// makes none (K4, K9).
+    ///
+    /// Dropped before its end, it leaves the key in doubt.
     pub(crate) async fn remove(&self) -> Result<()> {
-        if self.is_own_carrier {
-            // Nothing can be put on it after that.
-            return self.carrier.revoke().await;
-        }
-        if self.carrier.has_ended() {
+        if self.is_over.load(Ordering::Acquire) {
             return Ok(());
         }
+        let was_doubtful = self.doubtful.swap(true, Ordering::AcqRel);
+        let is_doubtful = AtomicBool::new(was_doubtful);
+        if self.is_own_carrier {
+            // Nothing can be put on it after that.
+            self.carrier.revoke_noting(&is_doubtful).await?;
+        } else if !self.carrier.has_ended() {
+            self.delete(was_doubtful, &is_doubtful).await?;
+        }
+        self.doubtful
+            .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
+        self.end();
+        Ok(())
+    }
+
+    /// There is no place in the store, and none will be made.
+    pub(crate) fn end(&self) {
+        if self.is_over.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if self.doubtful.load(Ordering::Acquire) {
+            self.ids.renew(self.id);
+        } else {
+            self.ids.give_back(&self.keys.queue, self.id);
+        }
+    }
+
+    async fn delete(&self, was_doubtful: bool, is_doubtful: &AtomicBool) -> Result<()> {
         let own = &*self.keys.own;
-        if !self.doubtful.load(Ordering::Acquire) {
+        if !was_doubtful {
             let delete = |mut client: Client| async move { client.delete(own, None).await };
-            return self.session.ask(delete).await.map(drop);
+            return self.session.ask_noting(is_doubtful, delete).await.map(drop);
         }
         // It ends with the only lease that the place could be made on.
         let lease = PutOptions::new().with_lease(self.carrier.id());
@@ -172,7 +232,7 @@ impl Entry {
             TxnOp::put(&*self.keys.never, "", Some(lease)),
             TxnOp::delete(own, None),
         ]);
-        self.run(&AtomicBool::new(false), txn).await.map(drop)
+        self.run(is_doubtful, txn).await.map(drop)
     }
 
     /// The compare that fails for a request which comes after the place was given up.
@@ -247,6 +307,8 @@ pub(crate) fn first(mut range: GetResponse) -> Option<KeyValue> {
 }
 
 fn revision(answer: &TxnResponse) -> Result<i64> {
-    let header = answer.header().ok_or_else(|| errors::nonsense("no header"))?;
+    let header = answer
+        .header()
+        .ok_or_else(|| errors::nonsense("no header"))?;
     Ok(header.revision())
 }

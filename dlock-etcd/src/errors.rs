@@ -97,7 +97,9 @@ fn row(error: &DriverError, config: &EtcdConfig) -> Row {
             (InvalidConfig, Effect::None, false, hint)
         }
         DriverError::TransportError(_) => (Unavailable, Effect::None, true, no_connection(config)),
-        DriverError::IoError(_) | DriverError::WatchError(_) | DriverError::LeaseKeepAliveError(_) => {
+        DriverError::IoError(_)
+        | DriverError::WatchError(_)
+        | DriverError::LeaseKeepAliveError(_) => {
             (Unavailable, Effect::Unknown, true, "the connection failed")
         }
         _ => (Internal, Effect::Unknown, true, "the driver failed"),
@@ -181,8 +183,15 @@ fn of_status(status: &Status, config: &EtcdConfig) -> Row {
             (Unsupported, Effect::None, false, hint)
         }
         // From the server itself: a change of leaders, a slow disk.
-        Code::Unavailable | Code::DeadlineExceeded if status.message().starts_with("etcdserver") => {
-            (Unavailable, Effect::Unknown, true, "the cluster did not answer in time")
+        Code::Unavailable | Code::DeadlineExceeded
+            if status.message().starts_with("etcdserver") =>
+        {
+            (
+                Unavailable,
+                Effect::Unknown,
+                true,
+                "the cluster did not answer in time",
+            )
         }
         Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown => {
             (Unavailable, Effect::Unknown, true, no_connection(config))
@@ -191,7 +200,12 @@ fn of_status(status: &Status, config: &EtcdConfig) -> Row {
         Code::Internal if status.message().starts_with("h2 protocol error") => {
             (Unavailable, Effect::Unknown, true, no_connection(config))
         }
-        _ => (Internal, Effect::Unknown, false, "the server refused the request"),
+        _ => (
+            Internal,
+            Effect::Unknown,
+            false,
+            "the server refused the request",
+        ),
     }
 }
 
@@ -238,8 +252,11 @@ fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
 fn inside<E: StdError + 'static>(error: &DriverError) -> Option<&E> {
     chain(error).find_map(|cause| {
         // An input/output error has what it wraps inside, not as its source.
-        let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let wrapped = wrapped.and_then(|wrapped| (wrapped as &(dyn StdError + 'static)).downcast_ref());
+        let wrapped = cause
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        let wrapped =
+            wrapped.and_then(|wrapped| (wrapped as &(dyn StdError + 'static)).downcast_ref());
         cause.downcast_ref().or(wrapped)
     })
 }
@@ -260,7 +277,10 @@ fn chain<'a>(error: &'a DriverError) -> impl Iterator<Item = &'a (dyn StdError +
 fn one_line(error: &DriverError) -> String {
     match error {
         DriverError::GRpcStatus(status) if status.source().is_none() => status.message().to_owned(),
-        other => chain(other).last().map(ToString::to_string).unwrap_or_default(),
+        other => chain(other)
+            .last()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
     }
 }
 
@@ -286,22 +306,104 @@ mod tests {
         use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable, Unsupported};
         let config = config("etcd://h").await;
         for (code, words, kind, effect, ends_link) in [
-            (Code::InvalidArgument, "etcdserver: authentication failed, invalid user ID or password", Denied, Effect::None, false),
-            (Code::InvalidArgument, "etcdserver: user name is empty", Denied, Effect::None, false),
-            (Code::PermissionDenied, "etcdserver: permission denied", Denied, Effect::None, false),
-            (Code::FailedPrecondition, "etcdserver: authentication is not enabled", InvalidConfig, Effect::None, false),
-            (Code::Unauthenticated, "etcdserver: invalid auth token", Unavailable, Effect::None, true),
-            (Code::ResourceExhausted, "etcdserver: mvcc: database space exceeded", Unavailable, Effect::None, false),
-            (Code::ResourceExhausted, "etcdserver: too many requests", Unavailable, Effect::None, false),
-            (Code::Unavailable, "etcdserver: no leader", Unavailable, Effect::Unknown, true),
-            (Code::Unavailable, "etcdserver: request timed out", Unavailable, Effect::Unknown, true),
-            (Code::Unavailable, "transport error", Unavailable, Effect::Unknown, true),
-            (Code::Internal, "h2 protocol error: http2 error", Unavailable, Effect::Unknown, true),
-            (Code::Unimplemented, "unknown service", Unsupported, Effect::None, false),
-            (Code::InvalidArgument, "etcdserver: too many operations in txn request", Internal, Effect::Unknown, false),
+            (
+                Code::InvalidArgument,
+                "etcdserver: authentication failed, invalid user ID or password",
+                Denied,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::InvalidArgument,
+                "etcdserver: user name is empty",
+                Denied,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::PermissionDenied,
+                "etcdserver: permission denied",
+                Denied,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::FailedPrecondition,
+                "etcdserver: authentication is not enabled",
+                InvalidConfig,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::Unauthenticated,
+                "etcdserver: invalid auth token",
+                Unavailable,
+                Effect::None,
+                true,
+            ),
+            (
+                Code::ResourceExhausted,
+                "etcdserver: mvcc: database space exceeded",
+                Unavailable,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::ResourceExhausted,
+                "etcdserver: too many requests",
+                Unavailable,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::Unavailable,
+                "etcdserver: no leader",
+                Unavailable,
+                Effect::Unknown,
+                true,
+            ),
+            (
+                Code::Unavailable,
+                "etcdserver: request timed out",
+                Unavailable,
+                Effect::Unknown,
+                true,
+            ),
+            (
+                Code::Unavailable,
+                "transport error",
+                Unavailable,
+                Effect::Unknown,
+                true,
+            ),
+            (
+                Code::Internal,
+                "h2 protocol error: http2 error",
+                Unavailable,
+                Effect::Unknown,
+                true,
+            ),
+            (
+                Code::Unimplemented,
+                "unknown service",
+                Unsupported,
+                Effect::None,
+                false,
+            ),
+            (
+                Code::InvalidArgument,
+                "etcdserver: too many operations in txn request",
+                Internal,
+                Effect::Unknown,
+                false,
+            ),
         ] {
             let failure = of_request(DriverError::GRpcStatus(Status::new(code, words)), &config);
-            let found = (failure.error.kind(), failure.error.effect(), failure.ends_link);
+            let found = (
+                failure.error.kind(),
+                failure.error.effect(),
+                failure.ends_link,
+            );
             assert_eq!(found, (kind, effect, ends_link), "{words}");
             assert!(!failure.error.to_string().contains('\n'), "{words}");
         }

@@ -1,7 +1,7 @@
 //! Name ↔ keys.
 //!
 //! The places in the queue of a name are the keys under `prefix` + name + `/`, in the order of their
-//! creation, as `etcdctl lock` and the Go client have it. Ours end with the attempt's identity.
+//! creation, as `etcdctl lock` and the Go client have it. Ours end with a number of the backend's own.
 //! Slashes in names are escaped, so that no name's keys are under another one's; so are percent
 //! signs, so that no two names are one.
 
@@ -16,7 +16,7 @@ const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
 pub(crate) struct Keys {
     /// What all places of the name begin with.
     pub(crate) queue: String,
-    /// The attempt's own place. Nobody else ever writes it.
+    /// The attempt's own place; no other backend ever writes it.
     pub(crate) own: String,
     /// While this is there, no place is made for the attempt: a request for one that was undone may
     /// still be on its way. It is outside of every queue, as no escaped name ends with `%`.
@@ -24,10 +24,10 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(prefix: &str, name: &LockName, id: AttemptId) -> Self {
+    pub(crate) fn new(prefix: &str, name: &LockName, own: &str, id: AttemptId) -> Self {
         let place = place(prefix, name);
         Self {
-            own: format!("{place}/{id}"),
+            own: format!("{place}/{own}"),
             never: format!("{place}%/{id}"),
             queue: format!("{place}/"),
         }
@@ -43,20 +43,22 @@ fn place(prefix: &str, name: &LockName) -> String {
     format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED))
 }
 
-/// What our place holds: who it is, without what the key and its revision say.
+/// What our place holds: who it is, without the token, which is the place's revision.
 pub(crate) fn value(holder: &Holder) -> String {
     let line = holder.to_string();
-    line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned()
+    let mut words = line.splitn(3, ' ');
+    let (id, _, rest) = (words.next(), words.next(), words.next());
+    format!("{} {}", id.unwrap_or_default(), rest.unwrap_or_default())
 }
 
 /// Who has the first place of the queue.
-pub(crate) fn holder(queue: &str, place: &KeyValue) -> Holder {
+pub(crate) fn holder(place: &KeyValue) -> Holder {
     let token = u64::try_from(place.create_revision()).unwrap_or(0);
-    let ours = place.key_str().ok().zip(place.value_str().ok());
-    let ours = ours.and_then(|(key, value)| {
-        let id = key.strip_prefix(queue)?;
-        Holder::parse(&format!("{id} {token} {value}"))
-    });
+    let ours = place
+        .value_str()
+        .ok()
+        .and_then(|value| value.split_once(' '));
+    let ours = ours.and_then(|(id, rest)| Holder::parse(&format!("{id} {token} {rest}")));
     let mut holder = ours.unwrap_or_else(Holder::foreign);
     holder.token = Token::new(token);
     holder
@@ -70,7 +72,7 @@ mod tests {
 
     fn keys(name: &str) -> Keys {
         let name = LockName::new(name).expect("name");
-        Keys::new("app/", &name, AttemptId::from_u128(0xa1))
+        Keys::new("app/", &name, "b2", AttemptId::from_u128(0xa1))
     }
 
     #[test]
@@ -78,7 +80,7 @@ mod tests {
         let id = "000000000000000000000000000000a1";
         let keys = keys("seat 14C");
         assert_eq!(keys.queue, "app/seat 14C/");
-        assert_eq!(keys.own, format!("app/seat 14C/{id}"));
+        assert_eq!(keys.own, "app/seat 14C/b2");
         assert_eq!(keys.never, format!("app/seat 14C%/{id}"));
     }
 

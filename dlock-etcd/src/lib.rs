@@ -5,6 +5,7 @@ mod carriers;
 mod config;
 mod entry;
 mod errors;
+mod ids;
 mod layout;
 mod listen;
 mod lock;

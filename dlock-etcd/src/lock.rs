@@ -18,7 +18,9 @@ use crate::{
     carriers::Carriers,
     config::EtcdConfig,
     entry::{Entry, first, first_of_queue},
-    errors, layout, looks, server,
+    errors,
+    ids::Ids,
+    layout, looks, server,
     session::Session,
     take,
     txn_guard::TxnGuard,
@@ -32,6 +34,7 @@ pub struct EtcdLock {
     pub(crate) carriers: Carriers,
     pub(crate) watches: Watches,
     looks: Batch<String, i64>,
+    pub(crate) ids: Arc<Ids>,
     held: Mutex<HashMap<AttemptId, Arc<Held>>>,
 }
 
@@ -79,6 +82,7 @@ impl EtcdLock {
             carriers: Carriers::new(session.clone()),
             watches: Watches::new(session.clone()),
             looks: looks::batch(session.clone()),
+            ids: Arc::default(),
             held: Mutex::default(),
             session,
         })
@@ -104,12 +108,7 @@ impl EtcdLock {
         })
     }
 
-    async fn grant(
-        &self,
-        request: &AcquireRequest,
-        entry: Arc<Entry>,
-        made: i64,
-    ) -> Result<Lease> {
+    async fn grant(&self, request: &AcquireRequest, entry: Arc<Entry>, made: i64) -> Result<Lease> {
         // K2: a long wait is behind us, or the lease is nearly over: then it is kept alive first.
         let carrier = entry.carrier.clone();
         let acked = match request.renewal {
@@ -192,7 +191,7 @@ impl DistributedLock for EtcdLock {
         let Some(place) = first(range.await?) else {
             return Ok(None);
         };
-        let mut holder = layout::holder(&queue, &place);
+        let mut holder = layout::holder(&place);
         let lease = place.lease();
         if lease != 0 {
             let left = self

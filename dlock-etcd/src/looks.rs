@@ -19,9 +19,7 @@ const SIZE_MAX: usize = 100;
 
 /// Asks for the revisions in which keys were made; 0 for one that is not there.
 pub(crate) fn batch(session: Arc<Session>) -> Batch<String, i64> {
-    Batch::new(SIZE_MAX, move |keys| {
-        Box::pin(look(session.clone(), keys))
-    })
+    Batch::new(SIZE_MAX, move |keys| Box::pin(look(session.clone(), keys)))
 }
 
 async fn look(session: Arc<Session>, keys: Vec<String>) -> Landing<i64> {

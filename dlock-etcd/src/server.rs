@@ -38,7 +38,9 @@ pub(crate) async fn check(session: &Session) -> Result<()> {
 
 /// The version without the known defects, if this one has them.
 fn has_defects(version: &str) -> Option<(u64, u64, u64)> {
-    let mut numbers = version.split(['.', '-', '+']).map_while(|word| word.parse().ok());
+    let mut numbers = version
+        .split(['.', '-', '+'])
+        .map_while(|word| word.parse().ok());
     let found = (numbers.next()?, numbers.next()?, numbers.next()?);
     let line = |sound: &&(u64, u64, u64)| (sound.0, sound.1) >= (found.0, found.1);
     let sound = SOUND_FROM.iter().find(line)?;

@@ -93,7 +93,8 @@ impl Session {
     where
         F: Future<Output = Result<T, DriverError>>,
     {
-        self.ask_within(self.config.answer_max, doubtful, asks).await
+        self.ask_within(self.config.answer_max, doubtful, asks)
+            .await
     }
 
     /// As [`ask_noting`](Self::ask_noting), with `max` for each member's answer.
@@ -124,7 +125,11 @@ impl Session {
                 doubtful.store(true, Ordering::Release);
             }
             if !ends_link || tries == 0 || silences == 0 || self.is_closed() {
-                let effect = if unknown { Effect::Unknown } else { Effect::None };
+                let effect = if unknown {
+                    Effect::Unknown
+                } else {
+                    Effect::None
+                };
                 return Err(error.with_effect(effect));
             }
         }

@@ -31,11 +31,11 @@ pub(crate) async fn now(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Ar
             Some(present) => present,
             None => lock.carriers.carrier_for(request).await?,
         };
-        let entry = Arc::new(Entry::new(&lock.session, carrier, request));
+        let entry = Arc::new(Entry::new(lock, carrier, request));
         match entry.try_first().await {
             Ok(Stand::First(revision)) => return Ok((entry, revision)),
             // It had ended before we knew, and nothing was done.
-            Ok(Stand::NoCarrier) => {}
+            Ok(Stand::NoCarrier) => entry.end(),
             Ok(Stand::Behind { .. } | Stand::Nowhere) => {
                 return Err(undo(entry, request, false, Error::contended()).await);
             }
@@ -70,6 +70,7 @@ pub(crate) async fn undo(
 ) -> Error {
     let is_own = request.renewal == dlock_core::Renewal::None;
     if !is_there && !is_own {
+        entry.end();
         entry.carrier.leave(request.attempt.id());
         return error;
     }

@@ -28,8 +28,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TxnGuard {
-    /// The key of the lock's holder: there as long as the lock is held, and never made again.
+    /// The key of the lock's holder.
     pub key: String,
-    /// The revision in which it was made: the token of the grant, without a `token_base`.
+    /// The revision in which it was made, which no other one has: the token of the grant, without a
+    /// `token_base`.
     pub create_revision: i64,
 }

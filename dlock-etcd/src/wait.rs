@@ -42,7 +42,7 @@ pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(A
                 continue;
             }
         };
-        let entry = Arc::new(Entry::new(&lock.session, carrier, request));
+        let entry = Arc::new(Entry::new(lock, carrier, request));
         let mut place = Place::new(lock, request, &entry);
         let end = tokio::select! {
             biased;

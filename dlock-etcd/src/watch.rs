@@ -184,7 +184,11 @@ impl Inner {
 
     /// A key is gone.
     pub(crate) fn gone(&self, id: i64) {
-        let told = self.table().watches.get(&id).map(|watch| watch.told.clone());
+        let told = self
+            .table()
+            .watches
+            .get(&id)
+            .map(|watch| watch.told.clone());
         match told {
             Some(Told::Holder(attempt)) => attempt.lost(LostCause::Removed),
             Some(Told::Waiter(woken)) => woken.notify_one(),

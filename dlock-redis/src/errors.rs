@@ -159,5 +159,8 @@ fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
 /// The error of the TLS library inside the driver's.
 fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
     let shared: &Arc<dyn StdError + Send + Sync> = error.source()?.downcast_ref()?;
-    shared.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref()
+    shared
+        .downcast_ref::<io::Error>()?
+        .get_ref()?
+        .downcast_ref()
 }

@@ -42,12 +42,12 @@ async fn wrong_settings() {
         ),
         (
             "consul://h",
-            "unknown scheme \"consul\"; known: file, memory, redis, rediss",
+            "unknown scheme \"consul\"; known: etcd, etcds, file, memory, redis, rediss",
         ),
         (
             "flie:/x",
-            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory, redis, \
-             rediss",
+            "unknown scheme \"flie\" (did you mean \"file\"?); known: etcd, etcds, file, memory, \
+             redis, rediss",
         ),
         (
             "memory:x",
@@ -109,5 +109,13 @@ async fn a_store_that_was_left_out_names_its_feature() {
 async fn a_store_that_was_left_out_names_its_feature() {
     let error = refused("redis://h").await;
     let message = "redis: is not built in; turn on the cargo feature \"redis\" of dlock";
+    assert_eq!(error.to_string(), message);
+}
+
+#[cfg(not(feature = "etcd"))]
+#[tokio::test]
+async fn etcd_that_was_left_out_names_its_feature() {
+    let error = refused("etcds://h").await;
+    let message = "etcds: is not built in; turn on the cargo feature \"etcd\" of dlock";
     assert_eq!(error.to_string(), message);
 }

@@ -8,9 +8,7 @@ use conformance_tests::{
 };
 use dlock::ErrorKind;
 
-use crate::kit::{
-    Outcome, cases, connect_all, refused, soon, take, until_places, within,
-};
+use crate::kit::{Outcome, cases, connect_all, refused, soon, take, until_places, within};
 
 cases![
     t24_a_leader_that_stops_loses_no_lock,
@@ -44,7 +42,10 @@ async fn t24_a_leader_that_stops_loses_no_lock(flavour: Flavour) -> Outcome {
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(guard.is_held());
     guard.release().await?;
-    soon("the next one", other.acquire("a")).await??.release().await?;
+    soon("the next one", other.acquire("a"))
+        .await??
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -90,7 +91,10 @@ async fn t24_without_a_leader_it_says_so(flavour: Flavour) -> Outcome {
     for member in [1, 2] {
         cluster.node(member).cont()?;
     }
-    soon("it works again", locker.acquire("a")).await??.release().await?;
+    soon("it works again", locker.acquire("a"))
+        .await??
+        .release()
+        .await?;
     Ok(())
 }
 

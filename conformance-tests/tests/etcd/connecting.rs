@@ -26,7 +26,10 @@ async fn nothing_listens_says_so(_: Flavour) -> Outcome {
     let port = Port::reserve()?;
     let error = refused(soon("an answer", connect(unused(&port), "")).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    assert!(error.to_string().contains("nothing listens there"), "{error}");
+    assert!(
+        error.to_string().contains("nothing listens there"),
+        "{error}"
+    );
     Ok(())
 }
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use conformance_tests::{proxy::{Direction, Fault, Proxy}, servers::etcd::Flavour};
+use conformance_tests::{
+    proxy::{Direction, Fault, Proxy},
+    servers::etcd::Flavour,
+};
 
 use crate::kit::{
     Outcome, cases, connect, drop_after_polls, soon, start, take, until, until_clean, until_places,

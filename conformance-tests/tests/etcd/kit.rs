@@ -76,7 +76,11 @@ pub(crate) async fn connect(address: SocketAddr, keys: &str) -> dlock::Result<Lo
 /// A client of several members.
 pub(crate) async fn connect_all(addresses: &[SocketAddr], keys: &str) -> dlock::Result<Locker> {
     let hosts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-    let ttl = if keys.contains("ttl=") { "" } else { "ttl=120s&" };
+    let ttl = if keys.contains("ttl=") {
+        ""
+    } else {
+        "ttl=120s&"
+    };
     let url = format!("etcd://{}?{ttl}{keys}", hosts.join(","));
     dlock::connect(url.trim_end_matches(['&', '?'])).await
 }

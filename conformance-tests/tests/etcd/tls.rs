@@ -96,7 +96,14 @@ async fn an_unknown_authority_says_so(flavour: Flavour) -> Outcome {
     let others = Certificates::make()?;
     let other = with_ca(&others);
     let kind = ErrorKind::InvalidConfig;
-    fails("etcds", &node, &other, kind, "give its authority by tls_ca=").await
+    fails(
+        "etcds",
+        &node,
+        &other,
+        kind,
+        "give its authority by tls_ca=",
+    )
+    .await
 }
 
 async fn a_missing_clients_certificate_says_so(flavour: Flavour) -> Outcome {
@@ -109,7 +116,14 @@ async fn a_missing_clients_certificate_says_so(flavour: Flavour) -> Outcome {
 async fn certificates_that_cannot_be_read_say_so(flavour: Flavour) -> Outcome {
     let (node, certificates) = start_tls(flavour, Tls::On).await?;
     let kind = ErrorKind::InvalidConfig;
-    fails("etcds", &node, "&tls_ca=/no/such", kind, "cannot read /no/such").await?;
+    fails(
+        "etcds",
+        &node,
+        "&tls_ca=/no/such",
+        kind,
+        "cannot read /no/such",
+    )
+    .await?;
     let key = format!("&tls_ca={}", path(&certificates.client_key()));
     fails("etcds", &node, &key, kind, "has no certificate in PEM form").await
 }

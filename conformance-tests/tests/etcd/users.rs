@@ -31,7 +31,10 @@ async fn a_wrong_password_says_so(flavour: Flavour) -> Outcome {
     for login in ["root:wrong", "nobody:secret"] {
         let error = refused(connect(node.address(), login, "").await)?;
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
-        assert!(error.to_string().contains("wrong user or password"), "{error}");
+        assert!(
+            error.to_string().contains("wrong user or password"),
+            "{error}"
+        );
         assert!(!error.to_string().contains("secret"), "{error}");
     }
     Ok(())
@@ -42,7 +45,10 @@ async fn a_missing_password_says_so(flavour: Flavour) -> Outcome {
     let url = format!("etcd://{}", node.address());
     let error = refused(dlock::connect(url.as_str()).await)?;
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
-    assert!(error.to_string().contains("give them in the URL"), "{error}");
+    assert!(
+        error.to_string().contains("give them in the URL"),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -61,8 +67,14 @@ async fn add_user(node: &Node, prefix: [&str; 2]) -> Outcome {
     for (path, question) in [
         ("/v3/auth/user/add", json!({"name": "app", "password": "p"})),
         ("/v3/auth/role/add", json!({"name": "locks"})),
-        ("/v3/auth/role/grant", json!({"name": "locks", "perm": permission})),
-        ("/v3/auth/user/grant", json!({"user": "app", "role": "locks"})),
+        (
+            "/v3/auth/role/grant",
+            json!({"name": "locks", "perm": permission}),
+        ),
+        (
+            "/v3/auth/user/grant",
+            json!({"user": "app", "role": "locks"}),
+        ),
     ] {
         node.ask(path, &question).await?;
     }
@@ -75,7 +87,12 @@ async fn a_user_who_may_only_lock_can_lock(flavour: Flavour) -> Outcome {
     add_user(&node, ["ZGxvY2sv", "ZGxvY2sw"]).await?;
     let locker = connect(node.address(), "app:p", "").await?;
     let guard = take(&locker, "a").await?;
-    let waiting = tokio::spawn(connect(node.address(), "app:p", "").await?.acquire("a").into_future());
+    let waiting = tokio::spawn(
+        connect(node.address(), "app:p", "")
+            .await?
+            .acquire("a")
+            .into_future(),
+    );
     until_places(&node, "a", 2).await?;
     guard.renew().await?;
     guard.release().await?;
@@ -89,7 +106,10 @@ async fn a_user_who_may_not_lock_says_so(flavour: Flavour) -> Outcome {
     add_user(&node, ["b3RoZXIv", "b3RoZXIw"]).await?;
     let error = refused(connect(node.address(), "app:p", "").await)?;
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
-    assert!(error.to_string().contains("grant one of its roles"), "{error}");
+    assert!(
+        error.to_string().contains("grant one of its roles"),
+        "{error}"
+    );
     let locker = connect(node.address(), "app:p", "&prefix=other/").await?;
     take(&locker, "a").await?.release().await?;
     Ok(())
@@ -116,6 +136,9 @@ async fn t32_tokens_that_expire_are_made_anew(flavour: Flavour) -> Outcome {
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
     until_places(&node, "a", 2).await?;
     held.release().await?;
-    within(Duration::from_secs(8), "its turn", waiting).await???.release().await?;
+    within(Duration::from_secs(8), "its turn", waiting)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }

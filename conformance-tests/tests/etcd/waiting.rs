@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use conformance_tests::{proxy::{End, Proxy}, servers::etcd::Flavour};
+use conformance_tests::{
+    proxy::{End, Proxy},
+    servers::etcd::Flavour,
+};
 
 use crate::kit::{
     Outcome, TwoWays, cases, connect, places, soon, start, take, until, until_clean, until_places,
@@ -129,9 +132,16 @@ async fn t30_a_waiter_outlives_a_way_that_falls_silent(flavour: Flavour) -> Outc
         connection.set_both(conformance_tests::proxy::Fault::Hold);
     }
     tokio::time::sleep(TOLD).await;
-    assert_eq!(places(&two.node, "a").await?[1], place, "it keeps its place");
+    assert_eq!(
+        places(&two.node, "a").await?[1],
+        place,
+        "it keeps its place"
+    );
     guard.release().await?;
-    within(TOLD / 2, "its turn", waiting).await???.release().await?;
+    within(TOLD / 2, "its turn", waiting)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -144,7 +154,11 @@ async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
     let guard = take(&holder, "a").await?;
     for renews in [true, false] {
         let acquire = waiter.acquire("a").wait(Duration::from_millis(300));
-        let acquire = if renews { acquire } else { acquire.no_renewal() };
+        let acquire = if renews {
+            acquire
+        } else {
+            acquire.no_renewal()
+        };
         let error = soon("the end", acquire).await?.err().ok_or("granted")?;
         assert_eq!(error.kind(), dlock::ErrorKind::Contended, "{error}");
         until_places(&node, "a", 1).await?;

@@ -69,7 +69,10 @@ impl Fake {
         words.extend(words_of(program).await?);
         let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
         let script = directory.path().join("server");
-        fs::write(&script, format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" ")))?;
+        fs::write(
+            &script,
+            format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" ")),
+        )?;
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
         let script = Program::of_the_system(script.to_str().unwrap_or_default())?;
         Ok(Self {
@@ -102,7 +105,9 @@ async fn words_of(program: &Program) -> Outcome<Vec<String>> {
     let node = start(program, &["set-proc-title no"]).await?;
     let pid = node.process().pid().ok_or("it does not run")?;
     let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()))?;
-    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let words = line
+        .split(|byte| *byte == 0)
+        .filter(|word| !word.is_empty());
     let mut words: Vec<_> = words
         .map(|word| OsStr::from_bytes(word).to_string_lossy().into_owned())
         .collect();
@@ -116,7 +121,10 @@ async fn t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal(program: Pr
     let other = connect(fake.node.address(), "").await?;
     let held = locker.acquire("a").ttl(Duration::from_secs(6)).await?;
     fake.set(3_600).await?;
-    assert_eq!(soon("a renewal finds it gone", held.lost()).await?, LostCause::Removed);
+    assert_eq!(
+        soon("a renewal finds it gone", held.lost()).await?,
+        LostCause::Removed
+    );
     let next = take(&other, "a").await?;
     assert!(next.token() > held.token());
     next.renew().await?;

@@ -7,10 +7,7 @@ use conformance_tests::servers::{
     redis::{Login, Node, Options},
 };
 use dlock::{Error, ErrorKind, Locker};
-use tokio::{
-    io::AsyncWriteExt as _,
-    net::TcpListener,
-};
+use tokio::{io::AsyncWriteExt as _, net::TcpListener};
 
 use crate::kit::{Outcome, cases, refused, start, warm_up, within};
 
@@ -47,7 +44,10 @@ async fn fails(url: &str, kind: ErrorKind, says: &str) -> Outcome<Error> {
     let line = error.to_string();
     assert_eq!(error.kind(), kind, "{line}");
     assert!(line.contains(says), "{line}");
-    assert!(!line.contains("s3cret") && !format!("{error:?}").contains("s3cret"), "{error:?}");
+    assert!(
+        !line.contains("s3cret") && !format!("{error:?}").contains("s3cret"),
+        "{error:?}"
+    );
     Ok(error)
 }
 
@@ -153,7 +153,9 @@ async fn a_server_of_another_kind_is_unavailable(_: Program) -> Outcome {
     let server = async {
         loop {
             let (mut stream, _) = listener.accept().await?;
-            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await?;
+            stream
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                .await?;
         }
     };
     let answer = async {

@@ -24,12 +24,25 @@ cases![
 /// What clients have asked for since [`reset`], by command; not what scripts did, nor the test.
 async fn requests(node: &Node) -> Outcome<BTreeMap<String, u64>> {
     const OTHERS: [&str; 12] = [
-        "append", "config|resetstat", "del", "get", "incr", "info", "pexpire", "pttl", "publish",
-        "pubsub|numsub", "set", "time",
+        "append",
+        "config|resetstat",
+        "del",
+        "get",
+        "incr",
+        "info",
+        "pexpire",
+        "pttl",
+        "publish",
+        "pubsub|numsub",
+        "set",
+        "time",
     ];
     let stats = node.ask(&["INFO", "commandstats"]).await?.text()?;
     let mut found = BTreeMap::new();
-    for line in stats.lines().filter_map(|line| line.strip_prefix("cmdstat_")) {
+    for line in stats
+        .lines()
+        .filter_map(|line| line.strip_prefix("cmdstat_"))
+    {
         let (command, rest) = line.split_once(":calls=").ok_or("no calls")?;
         let calls = rest.split_once(',').ok_or("no end")?.0;
         if !OTHERS.contains(&command) {
@@ -54,7 +67,10 @@ async fn one_request_to_acquire_to_renew_and_to_release(program: Program) -> Out
     let locker = connect(proxy.address(), "").await?;
     warm_up(&locker).await?;
     take(&locker, "warm").await?.renew().await?;
-    soon("it is released", locker.acquire("warm")).await??.release().await?;
+    soon("it is released", locker.acquire("warm"))
+        .await??
+        .release()
+        .await?;
     // Each is one answer after one request: nothing comes back in between.
     reset(&node).await?;
     let guard = locker.acquire("a").await?;
@@ -65,10 +81,18 @@ async fn one_request_to_acquire_to_renew_and_to_release(program: Program) -> Out
     assert_eq!(requests(&node).await?, only("evalsha", 3));
     take(&locker, "a").await?.release().await?;
     assert_eq!(requests(&node).await?, only("evalsha", 5));
-    assert_eq!(proxy.accepted(), 1, "one connection as long as nobody waits");
+    assert_eq!(
+        proxy.accepted(),
+        1,
+        "one connection as long as nobody waits"
+    );
     let bytes = (proxy.seen(ToServer), proxy.seen(ToClient));
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(bytes, (proxy.seen(ToServer), proxy.seen(ToClient)), "idle is silent");
+    assert_eq!(
+        bytes,
+        (proxy.seen(ToServer), proxy.seen(ToClient)),
+        "idle is silent"
+    );
     Ok(())
 }
 
@@ -87,7 +111,11 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
     until_listeners(&node, "a", 1).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let asked = requests(&node).await?;
-    assert_eq!(asked.get("evalsha"), Some(&2), "{asked:?}: try, subscribe, try");
+    assert_eq!(
+        asked.get("evalsha"),
+        Some(&2),
+        "{asked:?}: try, subscribe, try"
+    );
     assert_eq!(asked.get("subscribe"), Some(&1), "{asked:?}");
     assert_eq!(proxy.accepted(), 2);
     held.release().await?;
@@ -133,7 +161,10 @@ async fn per_grant(program: &Program, waiters: u32) -> Outcome<f64> {
 async fn a_contended_name_costs_the_same_however_many_wait(program: Program) -> Outcome {
     let few = per_grant(&program, 10).await?;
     let many = per_grant(&program, 500).await?;
-    assert!(many <= few.max(6.0), "{few:.1} requests a grant, then {many:.1}");
+    assert!(
+        many <= few.max(6.0),
+        "{few:.1} requests a grant, then {many:.1}"
+    );
     Ok(())
 }
 
@@ -152,7 +183,9 @@ async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Ou
     let asked = requests(&node).await?.get("evalsha").copied().unwrap_or(0);
     assert!(asked <= 4 * 200 + 50, "{asked} requests");
     let renewed = node.info("cmdstat_pexpire").await?;
-    let renewed = renewed.strip_prefix("calls=").and_then(|calls| calls.split_once(','));
+    let renewed = renewed
+        .strip_prefix("calls=")
+        .and_then(|calls| calls.split_once(','));
     let renewed: usize = renewed.ok_or("no renewals")?.0.parse()?;
     assert!(renewed >= HELD, "{renewed} renewals");
     assert!(guards.iter().all(dlock::Guard::is_held));

@@ -28,8 +28,12 @@ const SHORT: Duration = Duration::from_millis(300);
 
 /// Ends the key as its ttl would, though the holder believes that it has a long one.
 async fn expire(node: &Node, name: &str) -> Outcome {
-    node.ask(&["PEXPIRE", &format!("dlock:{name}"), "1"]).await?;
-    until("the key has expired", async || Ok(value(node, name).await?.is_none())).await
+    node.ask(&["PEXPIRE", &format!("dlock:{name}"), "1"])
+        .await?;
+    until("the key has expired", async || {
+        Ok(value(node, name).await?.is_none())
+    })
+    .await
 }
 
 fn assert_lost<T>(result: dlock::Result<T>, cause: LostCause) -> Outcome {
@@ -160,7 +164,10 @@ async fn k02_a_deadline_counts_from_before_the_request(program: Program) -> Outc
     let ttl = Duration::from_secs(10);
     let most = |guard: &Guard| {
         let left = guard.remaining();
-        assert!(left < ttl - LATE, "{left:?} of {ttl:?} are left after {LATE:?}");
+        assert!(
+            left < ttl - LATE,
+            "{left:?} of {ttl:?} are left after {LATE:?}"
+        );
     };
     proxy.set(Direction::ToClient, Fault::Delay(LATE));
     let guard = locker.acquire("a").ttl(ttl).await?;

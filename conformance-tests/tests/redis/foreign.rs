@@ -44,7 +44,12 @@ async fn a_foreign_lock_is_contended_for_us(program: Program) -> Outcome {
     assert_eq!(refused(wait.await)?.kind(), ErrorKind::Contended);
     // Nothing was done to it.
     assert_eq!(node.ask(&["GET", "a"]).await?.text()?, THEIRS);
-    assert_eq!(node.ask(&["EVAL", RELEASE, "1", "a", THEIRS]).await?.int()?, 1);
+    assert_eq!(
+        node.ask(&["EVAL", RELEASE, "1", "a", THEIRS])
+            .await?
+            .int()?,
+        1
+    );
     take(&locker, "a").await?.release().await?;
     until_clean(&node).await
 }
@@ -54,7 +59,12 @@ async fn our_lock_is_taken_for_a_foreign_client(program: Program) -> Outcome {
     let locker = connect(node.address(), PLAIN).await?;
     let guard = take(&locker, "a").await?;
     assert_eq!(set(&node, "60000").await?, Reply::Nil);
-    assert_eq!(node.ask(&["EVAL", RELEASE, "1", "a", THEIRS]).await?.int()?, 0);
+    assert_eq!(
+        node.ask(&["EVAL", RELEASE, "1", "a", THEIRS])
+            .await?
+            .int()?,
+        0
+    );
     guard.renew().await?;
     guard.release().await?;
     assert_eq!(set(&node, "60000").await?.text()?, "OK");
@@ -86,7 +96,10 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
     let waiter = tokio::spawn(locker.acquire("a").into_future());
     tokio::time::sleep(Duration::from_millis(300)).await;
     node.ask(&["DEL", "a"]).await?;
-    within(Duration::from_secs(3), "it looks", waiter).await???.release().await?;
+    within(Duration::from_secs(3), "it looks", waiter)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -97,12 +110,19 @@ async fn a_foreign_holder_is_shown_as_another_client(program: Program) -> Outcom
     set(&node, "60000").await?;
     let holder = locker.inspect("a").await?.ok_or("nobody")?;
     assert_eq!(holder.to_string(), "another client");
-    assert!(holder.remaining.is_some_and(|left| left > Duration::from_secs(50)));
+    assert!(
+        holder
+            .remaining
+            .is_some_and(|left| left > Duration::from_secs(50))
+    );
     node.ask(&["DEL", "a"]).await?;
     let guard = locker.acquire("a").note("checkout 77").await?;
     let holder = locker.inspect("a").await?.ok_or("nobody")?;
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
-    assert_eq!((holder.attempt, holder.token), (Some(guard.id()), Some(guard.token())));
+    assert_eq!(
+        (holder.attempt, holder.token),
+        (Some(guard.id()), Some(guard.token()))
+    );
     assert_eq!(holder.pid, Some(std::process::id()));
     Ok(())
 }
@@ -124,7 +144,10 @@ async fn a_foreign_client_that_overwrites_is_told_to_the_holder(program: Program
     let locker = connect(node.address(), PLAIN).await?;
     let guard = locker.acquire("a").ttl(Duration::from_secs(3)).await?;
     node.ask(&["SET", "a", THEIRS]).await?;
-    assert_eq!(soon("a renewal finds it", guard.lost()).await?, LostCause::Taken);
+    assert_eq!(
+        soon("a renewal finds it", guard.lost()).await?,
+        LostCause::Taken
+    );
     locker.shutdown(Duration::from_secs(5)).await?;
     assert_eq!(node.ask(&["GET", "a"]).await?.text()?, THEIRS);
     Ok(())

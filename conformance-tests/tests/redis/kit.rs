@@ -173,7 +173,10 @@ pub(crate) async fn within<T>(
 }
 
 /// Polls `future` at most `polls` times, then drops it; whether it had ended.
-pub(crate) async fn drop_after_polls<T>(future: impl IntoFuture<Output = T>, polls: u32) -> Option<T> {
+pub(crate) async fn drop_after_polls<T>(
+    future: impl IntoFuture<Output = T>,
+    polls: u32,
+) -> Option<T> {
     let mut future = pin!(future.into_future());
     let mut left = polls;
     poll_fn(|cx| {

@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{
-        Connection,
-        Direction::ToClient,
-        Fault, Faults, Proxy,
-    },
+    proxy::{Connection, Direction::ToClient, Fault, Faults, Proxy},
     servers::{Program, redis::Node},
 };
 use dlock::{Effect, ErrorKind, Guard, Locker};
@@ -117,7 +113,11 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         let waiter = tokio::spawn(line.locker.acquire("a").into_future());
         until_listeners(&line.node, "a", 1).await?;
         // The waiter may be asking for the second time just now.
-        let asked = async || Ok(value(&line.node, "a").await?.is_some_and(|v| v.ends_with('\n')));
+        let asked = async || {
+            Ok(value(&line.node, "a")
+                .await?
+                .is_some_and(|v| v.ends_with('\n')))
+        };
         until("it has asked", asked).await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
         requests.set(ToClient, Fault::CutInstead);

@@ -63,7 +63,10 @@ async fn t12_an_evicted_lock_is_lost_at_the_next_renewal(program: Program) -> Ou
     assert_eq!(soon("it is lost", first.lost()).await?, LostCause::Removed);
     // Renewals by themselves find it too.
     let second = locker.acquire("a").ttl(Duration::from_secs(3)).await?;
-    assert!(second.token() > first.token(), "also if the counter was evicted");
+    assert!(
+        second.token() > first.token(),
+        "also if the counter was evicted"
+    );
     flood(&node, evicted).await?;
     let lost = soon("a renewal finds it gone", second.lost()).await?;
     assert_eq!(lost, LostCause::Removed);
@@ -78,10 +81,16 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
     let full = async || Ok(node.ask(&["SET", "more", "x"]).await.is_err());
     flood(&node, full).await?;
     let error = refused(locker.try_acquire("b").await)?;
-    assert_eq!((error.kind(), error.effect()), (ErrorKind::Unavailable, Effect::None));
+    assert_eq!(
+        (error.kind(), error.effect()),
+        (ErrorKind::Unavailable, Effect::None)
+    );
     assert!(error.to_string().contains("maxmemory"), "{error}");
     assert_eq!(value(&node, "b").await?, None);
-    assert!(locker.try_acquire("a").await?.is_none(), "what is taken is taken");
+    assert!(
+        locker.try_acquire("a").await?.is_none(),
+        "what is taken is taken"
+    );
     let waiter = locker.acquire("b").wait(Duration::from_millis(300));
     assert_eq!(refused(waiter.await)?.kind(), ErrorKind::Unavailable);
     // A holder lives on past its ttl, and can release.
@@ -92,6 +101,9 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
     node.ask(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     soon("it grants again", waiter).await???.release().await?;
     node.ask(&["FLUSHALL"]).await?;
-    until("the waiters have left", async || Ok(value(&node, "b").await?.is_none())).await?;
+    until("the waiters have left", async || {
+        Ok(value(&node, "b").await?.is_none())
+    })
+    .await?;
     until_clean(&node).await
 }

@@ -105,7 +105,10 @@ async fn k06_a_try_is_unavailable_while_the_server_is_down(program: Program) -> 
     let _ = refused(locker.try_acquire("a").await)?;
     for _ in 0..3 {
         let error = refused(locker.try_acquire("a").await)?;
-        assert_eq!((error.kind(), error.effect()), (ErrorKind::Unavailable, Effect::None));
+        assert_eq!(
+            (error.kind(), error.effect()),
+            (ErrorKind::Unavailable, Effect::None)
+        );
         assert!(error.to_string().contains("nothing listens"), "{error}");
         assert_eq!(refused(guard.renew().await)?.kind(), ErrorKind::Unavailable);
         assert!(guard.is_held());

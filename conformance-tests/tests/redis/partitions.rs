@@ -51,8 +51,16 @@ async fn cut_off(program: &Program, directions: &[conformance_tests::proxy::Dire
     let both = async { tokio::join!(lost, granted) };
     let ((cause, lost), (guard, granted)) = within(2 * TTL + takes, "all is known", both).await?;
     assert_eq!(cause, LostCause::Expired);
-    assert!(lost.since(cut) <= TTL, "lost {:?} after the cut", lost.since(cut));
-    assert!(granted >= lost, "granted {:?} before the loss", lost.since(granted));
+    assert!(
+        lost.since(cut) <= TTL,
+        "lost {:?} after the cut",
+        lost.since(cut)
+    );
+    assert!(
+        granted >= lost,
+        "granted {:?} before the loss",
+        lost.since(granted)
+    );
     let guard = guard?;
     assert!(guard.token() > held.token());
     for direction in [ToServer, ToClient] {

@@ -47,7 +47,10 @@ async fn t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over(
     let error = refused(locker.acquire("a").wait(Duration::from_millis(200)).await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     // A wait outlasts the guard.
-    soon("the guard is over", locker.acquire("a")).await??.release().await?;
+    soon("the guard is over", locker.acquire("a"))
+        .await??
+        .release()
+        .await?;
     until_clean(&node).await
 }
 
@@ -79,8 +82,15 @@ async fn t14_a_server_that_may_have_forgotten_is_guarded_too(program: Program) -
         warm_up(&locker).await?;
         node.restart().await?;
         let error = refused(locker.try_acquire("a").await)?;
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{persistence:?}: {error}");
-        soon("the guard is over", locker.acquire("a")).await??.release().await?;
+        assert_eq!(
+            error.kind(),
+            ErrorKind::Unavailable,
+            "{persistence:?}: {error}"
+        );
+        soon("the guard is over", locker.acquire("a"))
+            .await??
+            .release()
+            .await?;
     }
     Ok(())
 }

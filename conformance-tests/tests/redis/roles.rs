@@ -5,9 +5,7 @@ use std::time::Duration;
 use conformance_tests::servers::{Program, redis::Node};
 use dlock::{ErrorKind, LostCause};
 
-use crate::kit::{
-    Outcome, cases, connect, open, refused, soon, start, take, until, until_clean,
-};
+use crate::kit::{Outcome, cases, connect, open, refused, soon, start, take, until, until_clean};
 
 cases![
     t10_the_address_of_a_replica_is_refused,
@@ -32,7 +30,10 @@ async fn t10_the_address_of_a_replica_is_refused(program: Program) -> Outcome {
     .await?;
     let error = refused(open(replica.address(), "").await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.to_string().contains("the primary's address"), "{error}");
+    assert!(
+        error.to_string().contains("the primary's address"),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -44,7 +45,10 @@ async fn t10_a_primary_that_becomes_a_replica_grants_nothing(program: Program) -
     for _ in 0..3 {
         let error = refused(locker.try_acquire("a").await)?;
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-        assert!(error.to_string().contains("the primary's address"), "{error}");
+        assert!(
+            error.to_string().contains("the primary's address"),
+            "{error}"
+        );
     }
     let wait = locker.acquire("a").wait(Duration::from_millis(300));
     let error = refused(soon("the wait ends", wait).await?)?;

@@ -74,7 +74,10 @@ async fn while_busy<T>(node: &Node, work: impl Future<Output = Outcome<T>>) -> O
     let busy = node.ask(&["EVAL", "while true do end", "0"]);
     let work = async {
         crate::kit::until("it is busy", async || {
-            Ok(node.ask(&["PING"]).await.is_err_and(|error| error.to_string().contains("BUSY")))
+            Ok(node
+                .ask(&["PING"])
+                .await
+                .is_err_and(|error| error.to_string().contains("BUSY")))
         })
         .await?;
         let done = work.await;
@@ -92,7 +95,10 @@ async fn t17_a_busy_server_is_definite_and_spares_holders(program: Program) -> O
     warm_up(&locker).await?;
     while_busy(&node, async {
         let error = refused(locker.try_acquire("a").await)?;
-        assert_eq!((error.kind(), error.effect()), (ErrorKind::Unavailable, Effect::None));
+        assert_eq!(
+            (error.kind(), error.effect()),
+            (ErrorKind::Unavailable, Effect::None)
+        );
         assert!(error.to_string().contains("busy"), "{error}");
         assert_eq!(refused(guard.renew().await)?.kind(), ErrorKind::Unavailable);
         assert!(guard.is_held());

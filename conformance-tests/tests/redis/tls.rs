@@ -43,7 +43,13 @@ async fn connect(scheme: &str, node: &Node, keys: &str) -> Outcome<dlock::Result
     within(bound, "an answer", dlock::connect(url.as_str())).await
 }
 
-async fn fails(scheme: &str, node: &Node, keys: &str, kind: ErrorKind, says: &str) -> Outcome<Error> {
+async fn fails(
+    scheme: &str,
+    node: &Node,
+    keys: &str,
+    kind: ErrorKind,
+    says: &str,
+) -> Outcome<Error> {
     let error = refused(connect(scheme, node, keys).await?)?;
     assert_eq!(error.kind(), kind, "{error}");
     assert!(error.to_string().contains(says), "{error}");
@@ -106,7 +112,14 @@ async fn an_unknown_authority_says_so(program: Program) -> Outcome {
     let other = with_ca(&Certificates::make()?);
     let made = Certificates::make()?;
     drop(other);
-    fails("rediss", &node, &with_ca(&made), ErrorKind::Denied, "tls_ca=").await?;
+    fails(
+        "rediss",
+        &node,
+        &with_ca(&made),
+        ErrorKind::Denied,
+        "tls_ca=",
+    )
+    .await?;
     Ok(())
 }
 
@@ -125,9 +138,23 @@ async fn a_missing_clients_certificate_says_so(program: Program) -> Outcome {
 async fn certificates_that_cannot_be_read_say_so(program: Program) -> Outcome {
     let (node, certificates) = start_tls(&program, Tls::On).await?;
     let missing = "&tls_ca=/no/such/file";
-    fails("rediss", &node, missing, ErrorKind::InvalidConfig, "/no/such/file").await?;
+    fails(
+        "rediss",
+        &node,
+        missing,
+        ErrorKind::InvalidConfig,
+        "/no/such/file",
+    )
+    .await?;
     // A key is no certificate.
     let key = format!("&tls_ca={}", path(&certificates.server_key()));
-    fails("rediss", &node, &key, ErrorKind::InvalidConfig, "server.key").await?;
+    fails(
+        "rediss",
+        &node,
+        &key,
+        ErrorKind::InvalidConfig,
+        "server.key",
+    )
+    .await?;
     warm_up(&connect("rediss", &node, &with_ca(&certificates)).await??).await
 }

@@ -122,10 +122,7 @@ impl Cycle for EtcdTask {
             })
             .unwrap_or(0)
         } else {
-            self.client
-                .put(key, VALUE, options)
-                .await
-                .map_err(failed)?;
+            self.client.put(key, VALUE, options).await.map_err(failed)?;
             let delete = self.client.delete(key, None).await.map_err(failed)?;
             delete.deleted()
         };

@@ -12,7 +12,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("PROTOC_INCLUDE", protoc_bin_vendored::include_path()?),
     ] {
         // What an older file said is in the environment of whoever asks.
-        writeln!(out, "{key} = {{ value = {}, force = true }}", literal(&path)?)?;
+        writeln!(
+            out,
+            "{key} = {{ value = {}, force = true }}",
+            literal(&path)?
+        )?;
     }
     Ok(())
 }

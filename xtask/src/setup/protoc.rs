@@ -16,7 +16,10 @@ pub(super) fn is_there() -> bool {
     // The user's own, or what cargo's configuration has under `[env]`; a file that has just been
     // written counts for the programs that are started from now on.
     let given = env::var_os(VARIABLE).map(PathBuf::from);
-    given.into_iter().chain(written()).any(|path| path.is_file())
+    given
+        .into_iter()
+        .chain(written())
+        .any(|path| path.is_file())
 }
 
 /// Builds it into cargo's cache, and writes down where.
@@ -25,8 +28,8 @@ pub(super) fn is_there() -> bool {
 ///
 /// When it cannot be downloaded or written down.
 pub(super) fn get() -> Result<()> {
-    let lines = Tool::cargo("run --quiet --package xtask --features protoc --bin protoc-env")
-        .read()?;
+    let lines =
+        Tool::cargo("run --quiet --package xtask --features protoc --bin protoc-env").read()?;
     let lines = String::from_utf8_lossy(&lines);
     let file = file()?;
     fs::write(&file, format!("[env]\n{lines}"))

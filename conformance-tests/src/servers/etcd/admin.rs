@@ -40,9 +40,15 @@ impl Admin {
     /// Makes the user `root`, and lets nobody else in.
     pub(super) async fn let_in_only_root(&self, password: &str) -> io::Result<()> {
         for (path, question) in [
-            ("/v3/auth/user/add", json!({"name": "root", "password": password})),
+            (
+                "/v3/auth/user/add",
+                json!({"name": "root", "password": password}),
+            ),
             ("/v3/auth/role/add", json!({"name": "root"})),
-            ("/v3/auth/user/grant", json!({"user": "root", "role": "root"})),
+            (
+                "/v3/auth/user/grant",
+                json!({"user": "root", "role": "root"}),
+            ),
             ("/v3/auth/enable", json!({})),
         ] {
             self.ask_as(None, path, &question).await?;

@@ -2,10 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use super::{
-    Login, Node, Options,
-    node::Place,
-};
+use super::{Login, Node, Options, node::Place};
 use crate::{
     proxy::Proxy,
     servers::{Port, Program, until::until},

@@ -124,5 +124,8 @@ fn entry(kv: &Value) -> Entry {
 
 /// JSON has no such large numbers, so they are texts; zero is left out.
 fn number(value: &Value) -> u64 {
-    value.as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
+    value
+        .as_str()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0)
 }
