@@ -74,10 +74,10 @@ impl Carrier {
         let id = rand::random_range(1..=i64::MAX);
         let asked = Duration::from_secs(whole_seconds(ttl));
         let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
-        let granted = session.ask(|mut client| async move {
+        let granted = session.ask(|client| async move {
             let sent = session.start();
             let options = LeaseGrantOptions::new().with_id(id);
-            match client.lease_grant(seconds, Some(options)).await {
+            match client.lease_client().grant(seconds, Some(options)).await {
                 Ok(answer) => Ok(Some((sent, duration(answer.ttl()).max(asked)))),
                 // By an earlier try of ours.
                 Err(error) if errors::is_lease_taken(&error) => Ok(None),
@@ -258,8 +258,8 @@ impl Carrier {
     /// As [`revoke`](Self::revoke); `doubtful` is set if a try of it may still be on its way.
     pub(crate) async fn revoke_noting(&self, doubtful: &AtomicBool) -> Result<()> {
         let id = self.id;
-        let revoke = |mut client: Client| async move {
-            match client.lease_revoke(id).await {
+        let revoke = |client: Arc<Client>| async move {
+            match client.lease_client().revoke(id).await {
                 Err(error) if errors::is_lease_gone(&error) => Ok(()),
                 answer => answer.map(drop),
             }
@@ -316,10 +316,10 @@ where
 
 /// When the keep-alive was sent that the store has confirmed; `None` if it has no such lease.
 async fn keep_alive(session: &Session, id: i64, max: Duration) -> Result<Option<Sent>> {
-    let asks = |mut client: Client| async move {
+    let asks = |client: Arc<Client>| async move {
         let sent = session.start();
         // T21: a stream for each, so that none has to be reopened.
-        match client.lease_keep_alive(id).await {
+        match client.lease_client().keep_alive(id).await {
             Ok(_) => Ok(Some(sent)),
             Err(error) if errors::is_lease_gone(&error) => Ok(None),
             Err(error) => Err(error),

@@ -164,9 +164,9 @@ impl Entry {
             TxnOp::get(&*self.keys.own, Some(keys_only())),
             TxnOp::get(&*self.keys.queue, Some(earlier)),
         ]);
-        let answer = self.session.ask(|mut client| {
+        let answer = self.session.ask(|client| {
             let txn = txn.clone();
-            async move { client.txn(txn).await }
+            async move { client.kv_client().txn(txn).await }
         });
         let answer = answer.await?;
         let mut ranges = ranges(&answer);
@@ -223,7 +223,8 @@ impl Entry {
     async fn delete(&self, was_doubtful: bool, is_doubtful: &AtomicBool) -> Result<()> {
         let own = &*self.keys.own;
         if !was_doubtful {
-            let delete = |mut client: Client| async move { client.delete(own, None).await };
+            let delete =
+                |client: Arc<Client>| async move { client.kv_client().delete(own, None).await };
             return self.session.ask_noting(is_doubtful, delete).await.map(drop);
         }
         // It ends with the only lease that the place could be made on.
@@ -252,10 +253,10 @@ impl Entry {
 
     /// `None` if the carrier is gone.
     async fn run(&self, doubtful: &AtomicBool, txn: Txn) -> Result<Option<TxnResponse>> {
-        let asks = |mut client: Client| {
+        let asks = |client: Arc<Client>| {
             let txn = txn.clone();
             async move {
-                match client.txn(txn).await {
+                match client.kv_client().txn(txn).await {
                     Err(error) if errors::is_lease_gone(&error) => Ok::<_, DriverError>(None),
                     answer => answer.map(Some),
                 }

@@ -36,7 +36,7 @@ async fn serve(watches: &Inner, pause: &mut Pause) -> Result<()> {
     };
     let link = watches.session.link().await?;
     let max = watches.session.config.answer_max;
-    let mut client = link.client.clone();
+    let mut client = link.client.watch_client();
     let opened = match timeout(max, client.watch(key, Some(options))).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return Err(failed(watches, &link, error)),

@@ -184,9 +184,9 @@ impl DistributedLock for EtcdLock {
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let queue = layout::queue(&self.session.config.prefix, name);
-        let range = self.session.ask(|mut client| {
+        let range = self.session.ask(|client| {
             let queue = queue.clone();
-            async move { client.get(queue, Some(first_of_queue())).await }
+            async move { client.kv_client().get(queue, Some(first_of_queue())).await }
         });
         let Some(place) = first(range.await?) else {
             return Ok(None);
@@ -196,7 +196,7 @@ impl DistributedLock for EtcdLock {
         if lease != 0 {
             let left = self
                 .session
-                .ask(|mut client| async move { client.lease_time_to_live(lease, None).await });
+                .ask(|client| async move { client.lease_client().time_to_live(lease, None).await });
             let left = left.await?.ttl();
             holder.remaining = u64::try_from(left).ok().map(Duration::from_secs);
             // Ended between the two questions.

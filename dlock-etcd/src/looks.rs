@@ -26,9 +26,9 @@ async fn look(session: Arc<Session>, keys: Vec<String>) -> Landing<i64> {
     let ops = keys.iter().map(|key| TxnOp::get(&**key, Some(keys_only())));
     let txn = Txn::new().and_then(ops.collect::<Vec<_>>());
     let sent = session.start();
-    let answer = session.ask(|mut client| {
+    let answer = session.ask(|client| {
         let txn = txn.clone();
-        async move { client.txn(txn).await }
+        async move { client.kv_client().txn(txn).await }
     });
     let answer = answer.await?;
     let made = ranges(&answer).map(|range| first(range).map_or(0, |place| place.create_revision()));

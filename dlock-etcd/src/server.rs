@@ -18,13 +18,13 @@ pub(crate) async fn check(session: &Session) -> Result<()> {
     };
     let options = keys_only().with_limit(1);
     // Linearizable: it takes a login, a permission and a leader.
-    let read = session.ask(|mut client| {
+    let read = session.ask(|client| {
         let options = options.clone();
-        async move { client.get(prefix, Some(options)).await }
+        async move { client.kv_client().get(prefix, Some(options)).await }
     });
     read.await?;
     // Only for the warning: where it is not allowed there is none.
-    let status = session.ask(|mut client| async move { client.status().await });
+    let status = session.ask(|client| async move { client.maintenance_client().status().await });
     if let Ok(status) = status.await
         && let Some(fixed) = has_defects(status.version())
     {

@@ -7,7 +7,7 @@
 use std::{
     future::Future,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -48,7 +48,8 @@ struct Slot {
 /// A connection.
 #[derive(Clone)]
 pub(crate) struct Link {
-    pub(crate) client: Client,
+    /// A clone of it is a clone of each of its parts.
+    pub(crate) client: Arc<Client>,
     pub(crate) serial: u64,
 }
 
@@ -76,7 +77,7 @@ impl Session {
     ///
     /// Takes no longer than the URL's `timeout` for each member, and for one of them twice, besides
     /// logging in.
-    pub(crate) async fn ask<T, F>(&self, asks: impl Fn(Client) -> F) -> Result<T>
+    pub(crate) async fn ask<T, F>(&self, asks: impl Fn(Arc<Client>) -> F) -> Result<T>
     where
         F: Future<Output = Result<T, DriverError>>,
     {
@@ -88,7 +89,7 @@ impl Session {
     pub(crate) async fn ask_noting<T, F>(
         &self,
         doubtful: &AtomicBool,
-        asks: impl Fn(Client) -> F,
+        asks: impl Fn(Arc<Client>) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T, DriverError>>,
@@ -102,7 +103,7 @@ impl Session {
         &self,
         max: Duration,
         doubtful: &AtomicBool,
-        asks: impl Fn(Client) -> F,
+        asks: impl Fn(Arc<Client>) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T, DriverError>>,
@@ -139,7 +140,7 @@ impl Session {
     async fn ask_once<T, F>(
         &self,
         max: Duration,
-        asks: &impl Fn(Client) -> F,
+        asks: &impl Fn(Arc<Client>) -> F,
     ) -> Result<T, (Failure, bool)>
     where
         F: Future<Output = Result<T, DriverError>>,
@@ -214,7 +215,7 @@ impl Session {
         }
         slot.serial += 1;
         let link = Link {
-            client,
+            client: Arc::new(client),
             serial: slot.serial,
         };
         slot.link = Some(link.clone());

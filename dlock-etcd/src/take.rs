@@ -51,9 +51,9 @@ pub(crate) async fn now(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Ar
 async fn is_taken(lock: &EtcdLock, request: &AcquireRequest) -> Result<bool> {
     let queue = layout::queue(&lock.session.config.prefix, &request.name);
     let options = first_of_queue().with_keys_only();
-    let first = lock.session.ask(|mut client| {
+    let first = lock.session.ask(|client| {
         let (queue, options) = (queue.clone(), options.clone());
-        async move { client.get(queue, Some(options)).await }
+        async move { client.kv_client().get(queue, Some(options)).await }
     });
     Ok(!first.await?.kvs().is_empty())
 }

@@ -34,7 +34,6 @@ pub(crate) struct Inner {
 }
 
 /// Its queues are bounded by the attempts: each has two watches at most.
-#[derive(Default)]
 struct Table {
     watches: HashMap<i64, Watch>,
     serial: i64,
@@ -44,6 +43,8 @@ struct Table {
     later: VecDeque<(Moment, i64)>,
     /// Whether the task runs.
     running: bool,
+    /// When it will look next, if it sleeps.
+    next_look: Moment,
 }
 
 struct Watch {
@@ -97,29 +98,36 @@ impl Watches {
 
     /// Tells `told` when `key` is deleted in revision `from` or later.
     pub(crate) fn watch(&self, key: impl Into<Vec<u8>>, from: i64, told: Told) -> Watched {
+        let now = self.0.session.clock.now();
         let mut table = self.0.table();
         table.serial += 1;
         let id = table.serial;
-        match told {
-            Told::Waiter(_) => table.todo.push_back(Say::Begin(id)),
-            Told::Holder(_) => {
-                let due = self.0.session.clock.now().after(WATCH_AFTER);
-                table.later.push_back((due, id));
+        let due = match told {
+            Told::Waiter(_) => {
+                table.todo.push_back(Say::Begin(id));
+                now
             }
-        }
-        let is_first = table.watches.is_empty();
+            Told::Holder(_) => {
+                let due = now.after(WATCH_AFTER);
+                table.later.push_back((due, id));
+                due
+            }
+        };
         let watch = Watch {
             key: key.into(),
             from,
             begun: false,
-            told: told.clone(),
+            told,
         };
         table.watches.insert(id, watch);
         if !std::mem::replace(&mut table.running, true) {
             tokio::spawn(listen::run(self.0.clone()));
         }
+        // Not for each of many short holds.
+        let wakes = due < table.next_look;
+        table.next_look = table.next_look.min(due);
         drop(table);
-        if is_first || matches!(told, Told::Waiter(_)) {
+        if wakes {
             self.0.changed.notify_one();
         }
         Watched {
@@ -158,14 +166,24 @@ impl Inner {
                 None => {}
             }
             match table.later.front() {
-                Some((due, _)) if *due > now => return Next::Wait(*due),
+                Some((due, _)) if *due > now => {
+                    let due = *due;
+                    table.next_look = due;
+                    return Next::Wait(due);
+                }
                 Some((_, id)) => {
                     let id = *id;
                     table.later.pop_front();
                     table.todo.push_back(Say::Begin(id));
                 }
-                None if table.watches.is_empty() => return Next::Idle(now.after(IDLE_MAX)),
-                None => return Next::Wait(Moment::FOREVER),
+                None if table.watches.is_empty() => {
+                    table.next_look = now.after(IDLE_MAX);
+                    return Next::Idle(table.next_look);
+                }
+                None => {
+                    table.next_look = Moment::FOREVER;
+                    return Next::Wait(Moment::FOREVER);
+                }
             }
         }
     }
@@ -228,6 +246,19 @@ impl Inner {
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            watches: HashMap::new(),
+            serial: 0,
+            todo: VecDeque::new(),
+            later: VecDeque::new(),
+            running: false,
+            next_look: Moment::FOREVER,
+        }
     }
 }
 
