@@ -6,6 +6,8 @@ use dlock_core::{
     DistributedLock, Memory, Result,
     config::{Opening, Registry, Settings},
 };
+#[cfg(feature = "etcd")]
+use dlock_etcd::{EtcdConfig, EtcdLock};
 #[cfg(feature = "file")]
 use dlock_file::{FileConfig, FileLock};
 #[cfg(feature = "redis")]
@@ -41,6 +43,14 @@ pub fn registry() -> Registry {
     let registry = registry.register("file", file);
     #[cfg(not(feature = "file"))]
     let registry = registry.declare_missing("file", "file");
+    #[cfg(feature = "etcd")]
+    let registry = registry
+        .register("etcd", |settings| etcd(settings, false))
+        .register("etcds", |settings| etcd(settings, true));
+    #[cfg(not(feature = "etcd"))]
+    let registry = registry
+        .declare_missing("etcd", "etcd")
+        .declare_missing("etcds", "etcd");
     #[cfg(feature = "redis")]
     let registry = REDIS
         .iter()
@@ -73,6 +83,14 @@ fn file(settings: &mut Settings) -> Result<Opening> {
         .map_err(|error| settings.refuse(error))?;
     Ok(Box::pin(async {
         Ok(Arc::new(FileLock::open(config)?) as _)
+    }))
+}
+
+#[cfg(feature = "etcd")]
+fn etcd(settings: &mut Settings, tls: bool) -> Result<Opening> {
+    let config = EtcdConfig::from_settings(settings, tls)?;
+    Ok(Box::pin(async {
+        Ok(Arc::new(EtcdLock::connect(config).await?) as _)
     }))
 }
 

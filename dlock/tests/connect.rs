@@ -31,6 +31,10 @@ async fn a_url_or_a_configuration() {
     }
 }
 
+/// All schemes, as messages list them.
+const KNOWN: &str = "known: etcd, etcds, file, memory, redis, redis-cluster, redis-sentinel, rediss, \
+                     rediss-cluster, rediss-sentinel";
+
 #[tokio::test]
 async fn wrong_settings() {
     for (url, message) in [
@@ -40,15 +44,10 @@ async fn wrong_settings() {
             "URL \"/var/lock\": it has no scheme, as in \"redis://host\" or \
           \"file:/directory\"",
         ),
-        (
-            "consul://h",
-            "unknown scheme \"consul\"; known: file, memory, redis, redis-cluster, \
-             redis-sentinel, rediss, rediss-cluster, rediss-sentinel",
-        ),
+        ("consul://h", "unknown scheme \"consul\"; {known}"),
         (
             "flie:/x",
-            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory, redis, \
-             redis-cluster, redis-sentinel, rediss, rediss-cluster, rediss-sentinel",
+            "unknown scheme \"flie\" (did you mean \"file\"?); {known}",
         ),
         (
             "memory:x",
@@ -80,6 +79,7 @@ async fn wrong_settings() {
             "cannot connect (memory): ttl=0s: allowed are 10ms to 30days",
         ),
     ] {
+        let message = message.replace("{known}", KNOWN);
         assert_eq!(refused(url).await.to_string(), message);
     }
 }
@@ -110,5 +110,13 @@ async fn a_store_that_was_left_out_names_its_feature() {
 async fn a_store_that_was_left_out_names_its_feature() {
     let error = refused("redis://h").await;
     let message = "redis: is not built in; turn on the cargo feature \"redis\" of dlock";
+    assert_eq!(error.to_string(), message);
+}
+
+#[cfg(not(feature = "etcd"))]
+#[tokio::test]
+async fn etcd_that_was_left_out_names_its_feature() {
+    let error = refused("etcds://h").await;
+    let message = "etcds: is not built in; turn on the cargo feature \"etcd\" of dlock";
     assert_eq!(error.to_string(), message);
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what the tests and checks need on this machine.
 
 mod apt;
+mod protoc;
 mod servers;
 
 use std::path::Path;
@@ -45,6 +46,21 @@ const REQUIREMENTS: &[Requirement] = &[
         name: "libfaketime, which sets a server's clock",
         is_there: || Path::new(&clock()).is_file(),
         get: || apt::install("libfaketime", None),
+    },
+    Requirement {
+        name: "protoc, which etcd's driver is built with",
+        is_there: protoc::is_there,
+        get: protoc::get,
+    },
+    Requirement {
+        name: "etcd",
+        is_there: || Tool::new("etcd").args(["--version"]).succeeds(),
+        get: || apt::install("etcd-server", Some("etcd")),
+    },
+    Requirement {
+        name: "etcdctl",
+        is_there: || Tool::new("etcdctl").args(["version"]).succeeds(),
+        get: || apt::install("etcd-client", None),
     },
     Requirement {
         name: "the set of the newest servers",

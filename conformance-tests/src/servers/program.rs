@@ -76,7 +76,8 @@ impl Program {
     }
 
     /// The words of its command line, without arguments.
-    pub(crate) fn words(&self) -> &[OsString] {
+    #[must_use]
+    pub fn words(&self) -> &[OsString] {
         &self.words
     }
 }

@@ -1,12 +1,13 @@
 //! The suite on every backend of the workspace.
 
+mod etcd;
 mod file;
 mod memory;
 mod redis;
 
 use std::{process::ExitCode, sync::Arc};
 
-use conformance_tests::Target;
+use conformance_tests::{Target, servers};
 
 fn main() -> dlock_core::Result<ExitCode> {
     let mut targets: Vec<Arc<dyn Target>> = vec![
@@ -15,6 +16,9 @@ fn main() -> dlock_core::Result<ExitCode> {
     ];
     for target in redis::RedisTarget::all() {
         targets.push(Arc::new(target));
+    }
+    for flavour in servers::etcd::Flavour::ALL {
+        targets.push(Arc::new(etcd::EtcdTarget::new(flavour)));
     }
     Ok(conformance_tests::main(targets))
 }

@@ -3,6 +3,8 @@
 //! It has no token, no owner that a release compares, no waiting and no deadline. It is no lock; it
 //! is what a lock's price is counted from.
 
+#[cfg(feature = "etcd")]
+mod etcd;
 mod file;
 #[cfg(feature = "redis")]
 mod redis;
@@ -58,9 +60,11 @@ pub(crate) struct Found {
 pub(crate) async fn open(config: &Config) -> Result<Found> {
     let floor: Box<dyn Floor> = match config.url().scheme() {
         "file" => Box::new(file::FileFloor::open(config.url())?),
+        #[cfg(feature = "etcd")]
+        "etcd" => Box::new(etcd::EtcdFloor::connect(config.url()).await?),
         #[cfg(feature = "redis")]
         "redis" => Box::new(redis::RedisFloor::connect(config.url()).await?),
-        "rediss" => {
+        "etcds" | "rediss" => {
             return Ok(Found {
                 note: Some(NO_TLS),
                 ..Found::default()

@@ -1,0 +1,114 @@
+//! `etcdctl lock` and dlock in one queue (T26).
+
+use std::{process::Stdio, time::Duration};
+
+use conformance_tests::servers::etcd::{Flavour, Node};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
+
+use crate::kit::{Outcome, cases, connect, soon, start, take, until};
+
+cases![
+    t26_etcdctl_waits_for_us,
+    t26_we_wait_for_etcdctl,
+    t26_all_stand_in_one_fair_queue,
+];
+
+const EMPTY: &str = "prefix=";
+
+/// `etcdctl lock NAME`: it prints its key when it has the lock, and holds it until it is ended.
+struct Foreign {
+    child: Child,
+    lines: tokio::io::Lines<BufReader<tokio::process::ChildStdout>>,
+}
+
+impl Foreign {
+    fn lock(flavour: Flavour, node: &Node, name: &str) -> Outcome<Self> {
+        let program = flavour.find_client()?;
+        let mut words = program.words().iter();
+        let first = words.next().ok_or("no program")?;
+        let mut child = Command::new(first)
+            .args(words)
+            .args(["--endpoints", &node.address().to_string(), "lock", name])
+            .env("ETCDCTL_API", "3")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let out = child.stdout.take().ok_or("no output")?;
+        let lines = BufReader::new(out).lines();
+        Ok(Self { child, lines })
+    }
+
+    async fn granted(&mut self) -> Outcome<String> {
+        let line = soon("etcdctl's grant", self.lines.next_line()).await??;
+        line.ok_or_else(|| "etcdctl has ended".into())
+    }
+
+    /// As Ctrl-C does: it releases.
+    async fn release(mut self) -> Outcome {
+        let pid = self.child.id().ok_or("it has ended")?;
+        let pid = rustix::process::Pid::from_raw(i32::try_from(pid)?).ok_or("no pid")?;
+        rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
+        soon("etcdctl's end", self.child.wait()).await??;
+        Ok(())
+    }
+}
+
+async fn until_in_queue(node: &Node, count: usize) -> Outcome {
+    until(format!("{count} in the queue"), async || {
+        Ok(node.keys("job/").await?.len() == count)
+    })
+    .await
+}
+
+async fn t26_etcdctl_waits_for_us(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = connect(node.address(), EMPTY).await?;
+    let guard = take(&locker, "job").await?;
+    let mut foreign = Foreign::lock(flavour, &node, "job")?;
+    until_in_queue(&node, 2).await?;
+    let early = tokio::time::timeout(Duration::from_millis(300), foreign.lines.next_line()).await;
+    assert!(early.is_err(), "etcdctl got what we hold");
+    guard.release().await?;
+    assert!(foreign.granted().await?.starts_with("job/"));
+    assert!(locker.try_acquire("job").await?.is_none());
+    foreign.release().await
+}
+
+async fn t26_we_wait_for_etcdctl(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = connect(node.address(), EMPTY).await?;
+    let mut foreign = Foreign::lock(flavour, &node, "job")?;
+    foreign.granted().await?;
+    assert!(locker.try_acquire("job").await?.is_none());
+    let holder = locker.inspect("job").await?.ok_or("nobody holds it")?;
+    assert_eq!(holder.attempt, None, "{holder:?}");
+    assert!(holder.remaining.is_some());
+    let waiting = tokio::spawn(locker.acquire("job").into_future());
+    until_in_queue(&node, 2).await?;
+    foreign.release().await?;
+    soon("our turn", waiting).await???.release().await?;
+    Ok(())
+}
+
+async fn t26_all_stand_in_one_fair_queue(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let [first, third] = [
+        connect(node.address(), EMPTY).await?,
+        connect(node.address(), EMPTY).await?,
+    ];
+    let guard = take(&first, "job").await?;
+    let mut second = Foreign::lock(flavour, &node, "job")?;
+    until_in_queue(&node, 2).await?;
+    let waiting = tokio::spawn(third.acquire("job").into_future());
+    until_in_queue(&node, 3).await?;
+    guard.release().await?;
+    second.granted().await?;
+    assert!(!waiting.is_finished());
+    second.release().await?;
+    let last = soon("our turn", waiting).await???;
+    Ok(last.release().await?)
+}

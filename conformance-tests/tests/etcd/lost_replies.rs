@@ -1,0 +1,184 @@
+//! The server did it, and nobody heard so (T27).
+
+use std::time::Duration;
+
+use conformance_tests::{
+    proxy::{Direction, Fault, Proxy},
+    servers::etcd::{Flavour, Node},
+};
+use dlock::{ErrorKind, Guard, Locker};
+
+use crate::kit::{
+    Outcome, TwoWays, cases, connect, places, soon, start, take, until, until_clean, until_places,
+};
+
+cases![
+    t27_lost_reply_of_a_try_acquire,
+    t27_lost_reply_of_a_waiting_acquire,
+    t27_lost_reply_of_a_release,
+    t27_no_reply_ever_to_a_try_acquire_is_undone,
+    t27_a_request_that_arrives_after_the_release_makes_no_place,
+    t27_a_request_that_arrives_after_the_undoing_makes_no_place,
+];
+
+const KEYS: &str = "timeout=700ms";
+
+/// How often a fault is tried: the moment of it differs.
+const TIMES: u32 = 10;
+
+struct Line {
+    node: Node,
+    proxy: Proxy,
+    locker: Locker,
+}
+
+impl Line {
+    async fn new(flavour: Flavour) -> Outcome<Self> {
+        let node = start(flavour).await?;
+        let proxy = Proxy::start(node.address())?;
+        let locker = connect(proxy.address(), KEYS).await?;
+        // The lease is there from now on.
+        take(&locker, "warm").await?.release().await?;
+        Ok(Self {
+            node,
+            proxy,
+            locker,
+        })
+    }
+
+    /// Runs an acquire of `a` whose reply is lost; it comes back with the grant that was lost.
+    async fn lose_reply(
+        &self,
+        acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
+    ) -> Outcome<Guard> {
+        let connections = self.proxy.connections();
+        for connection in &connections {
+            connection.set(Direction::ToClient, Fault::Hold);
+        }
+        let first = async {
+            until_places(&self.node, "a", 1).await?;
+            let first = places(&self.node, "a").await?[0].clone();
+            for connection in &connections {
+                connection.end(conformance_tests::proxy::End::Reset);
+            }
+            Outcome::Ok(first)
+        };
+        let both = async { tokio::join!(acquire.into_future(), first) };
+        let (guard, first) = soon("the reply is lost and found", both).await?;
+        let (guard, first) = (guard?, first?);
+        assert_eq!(guard.token().get(), first.create_revision);
+        assert_eq!(places(&self.node, "a").await?, [first]);
+        assert!(guard.is_held());
+        Ok(guard)
+    }
+}
+
+async fn t27_lost_reply_of_a_try_acquire(flavour: Flavour) -> Outcome {
+    let line = Line::new(flavour).await?;
+    for _ in 0..TIMES {
+        let acquire = async {
+            let guard = line.locker.try_acquire("a").await?;
+            guard.ok_or_else(dlock::Error::contended)
+        };
+        line.lose_reply(acquire).await?.release().await?;
+    }
+    line.locker.shutdown(Duration::from_secs(5)).await?;
+    until_clean(&line.node).await
+}
+
+async fn t27_lost_reply_of_a_waiting_acquire(flavour: Flavour) -> Outcome {
+    let line = Line::new(flavour).await?;
+    for _ in 0..TIMES {
+        let guard = line.lose_reply(line.locker.acquire("a")).await?;
+        guard.release().await?;
+    }
+    line.locker.shutdown(Duration::from_secs(5)).await?;
+    until_clean(&line.node).await
+}
+
+async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
+    let line = Line::new(flavour).await?;
+    let other = connect(line.node.address(), "").await?;
+    for _ in 0..TIMES {
+        let guard = take(&line.locker, "a").await?;
+        let connections = line.proxy.connections();
+        for connection in &connections {
+            connection.set(Direction::ToClient, Fault::Hold);
+        }
+        let successor = async {
+            let successor = other.acquire("a").await?;
+            for connection in &connections {
+                connection.end(conformance_tests::proxy::End::Reset);
+            }
+            Ok::<_, dlock::Error>(successor)
+        };
+        let both = async { tokio::join!(guard.release(), successor) };
+        let (released, successor) = soon("both", both).await?;
+        released?;
+        let successor = successor?;
+        assert_eq!(places(&line.node, "a").await?.len(), 1);
+        successor.renew().await?;
+        successor.release().await?;
+    }
+    Ok(())
+}
+
+async fn t27_no_reply_ever_to_a_try_acquire_is_undone(flavour: Flavour) -> Outcome {
+    let line = Line::new(flavour).await?;
+    let other = connect(line.node.address(), "").await?;
+    line.proxy.set(Direction::ToClient, Fault::Hold);
+    let error = soon("an answer", line.locker.try_acquire("a")).await?;
+    let error = error.err().ok_or("it was granted")?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    line.proxy.set(Direction::ToClient, Fault::None);
+    let guard = soon("it is free again", other.acquire("a")).await??;
+    Ok(guard.release().await?)
+}
+
+async fn t27_a_request_that_arrives_after_the_release_makes_no_place(flavour: Flavour) -> Outcome {
+    let two = TwoWays::new(flavour, KEYS).await?;
+    take(&two.locker, "warm").await?.release().await?;
+    // The request stays on its way, and the next try of it is granted by the other way.
+    two.ways[0].set(Direction::ToServer, Fault::Hold);
+    let guard = soon("the grant", two.locker.acquire("a")).await??;
+    guard.release().await?;
+    late_request(&two).await
+}
+
+async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Flavour) -> Outcome {
+    let two = TwoWays::new(flavour, KEYS).await?;
+    let other = connect(two.node.address(), "").await?;
+    take(&two.locker, "warm").await?.release().await?;
+    let held = take(&other, "a").await?;
+    two.ways[0].set(Direction::ToServer, Fault::Hold);
+    let acquire = two.locker.acquire("a").wait(Duration::from_millis(1_500));
+    let error = soon("the end", acquire).await?.err().ok_or("granted")?;
+    assert_eq!(error.kind(), ErrorKind::Contended, "{error}");
+    held.release().await?;
+    late_request(&two).await
+}
+
+/// Lets what was on its way arrive; it must make no place.
+async fn late_request(two: &TwoWays) -> Outcome {
+    until_places(&two.node, "a", 0).await?;
+    let before = two.node.metric("etcd_mvcc_txn_total").await;
+    let before = match before {
+        Ok(before) => before,
+        Err(_) => two.node.metric("etcd_debugging_mvcc_txn_total").await?,
+    };
+    let connection = two.ways[0].connection(0).await;
+    let seen = connection.seen(Direction::ToServer);
+    two.ways[0].set(Direction::ToServer, Fault::None);
+    connection.until_passed(Direction::ToServer, seen).await;
+    let _ = before;
+    // It is handled in order: what comes by another connection later is handled after it.
+    for round in 0..50 {
+        two.node.put("later", &round.to_string()).await?;
+        assert_eq!(places(&two.node, "a").await?, []);
+    }
+    let other = connect(two.node.address(), "").await?;
+    until("others get it", async || {
+        Ok(other.try_acquire("a").await?.is_some())
+    })
+    .await
+}

@@ -1,0 +1,116 @@
+//! What an etcd URL can say; strict.
+
+use std::time::Duration;
+
+use dlock_core::{
+    Result,
+    config::{Host, Secret, Settings},
+};
+use etcd_client::ConnectOptions;
+
+use crate::tls::Tls;
+
+/// Which members to use, and how.
+#[derive(Clone, Debug)]
+pub struct EtcdConfig {
+    hosts: Vec<Host>,
+    user: Option<(String, Secret)>,
+    tls: Option<Tls>,
+    pub(crate) prefix: String,
+    pub(crate) connect_max: Duration,
+    pub(crate) answer_max: Duration,
+}
+
+impl EtcdConfig {
+    /// Names are keys with this before them, apart from the data of others.
+    const PREFIX: &str = "dlock/";
+
+    /// The shortest ttl: the store counts whole seconds.
+    pub(crate) const TTL_MIN: Duration = Duration::from_secs(1);
+
+    /// The longest ttl: as long blocks a lock whose holder died.
+    pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
+
+    /// How long connecting may take: a login on a slow network.
+    const CONNECT_MAX: Duration = Duration::from_secs(5);
+
+    /// How long one member's answer may take, before the next one is asked.
+    const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+    /// A silent connection is asked for a sign of life after this while something is waited for.
+    /// Members refuse a client that asks more often than every 5 s.
+    const PING_EVERY: Duration = Duration::from_secs(10);
+
+    /// etcd's port.
+    const PORT: u16 = 2379;
+
+    /// Reads the settings of an `etcd://` URL, or with `tls` of an `etcds://` one.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for what is not allowed.
+    pub fn from_settings(settings: &mut Settings, tls: bool) -> Result<Self> {
+        settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
+        let hosts = settings.take_hosts();
+        if hosts.is_empty() {
+            return Err(settings.refuse("etcd: needs a member, such as etcd://127.0.0.1:2379"));
+        }
+        let user = match (settings.take_user(), settings.take_password()) {
+            (Some(user), Some(password)) => Some((user, password)),
+            (None, None) => None,
+            _ => return Err(settings.refuse("etcd: takes a user and a password, or neither")),
+        };
+        let (ten, minute) = (Duration::from_millis(10), Duration::from_secs(60));
+        let connect_max = settings.take_duration("connect_timeout", ten..=minute)?;
+        let answer_max = settings.take_duration("timeout", ten..=minute)?;
+        Ok(Self {
+            hosts,
+            user,
+            tls: tls.then(|| Tls::take(settings)).transpose()?,
+            prefix: settings
+                .take_prefix()?
+                .unwrap_or_else(|| Self::PREFIX.to_owned()),
+            connect_max: connect_max.unwrap_or(Self::CONNECT_MAX),
+            answer_max: answer_max.unwrap_or(Self::ANSWER_MAX),
+        })
+    }
+
+    /// Whether connections are encrypted.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Whether it has a certificate to show.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::has_certificate)
+    }
+
+    /// The members, as the driver wants them.
+    pub(crate) fn endpoints(&self) -> Vec<String> {
+        let scheme = if self.has_tls() { "https" } else { "http" };
+        let with_port = |host: &Host| {
+            let mut host = host.clone();
+            host.port.get_or_insert(Self::PORT);
+            format!("{scheme}://{host}")
+        };
+        self.hosts.iter().map(with_port).collect()
+    }
+
+    /// The driver's options. Reads the certificates.
+    pub(crate) fn options(&self) -> Result<ConnectOptions> {
+        let mut options = ConnectOptions::new()
+            // T30: a member that is cut off must say so.
+            .with_require_leader(true)
+            .with_auto_token_refresh(true)
+            .with_connect_timeout(self.connect_max)
+            .with_keep_alive(Self::PING_EVERY, self.answer_max)
+            .with_keep_alive_while_idle(false);
+        if let Some((user, password)) = &self.user {
+            options = options.with_user(user, password.expose());
+        }
+        if let Some(tls) = &self.tls {
+            options = options.with_tls(tls.options()?);
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,96 @@
+//! Name ↔ keys.
+//!
+//! The places in the queue of a name are the keys under `prefix` + name + `/`, in the order of their
+//! creation, as `etcdctl lock` and the Go client have it. Ours end with a number of the backend's own.
+//! Slashes in names are escaped, so that no name's keys are under another one's; so are percent
+//! signs, so that no two names are one.
+
+use dlock_core::{AttemptId, Holder, LockName, Token};
+use etcd_client::KeyValue;
+use percent_encoding::{AsciiSet, utf8_percent_encode};
+
+const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
+
+/// The keys of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    /// What all places of the name begin with.
+    pub(crate) queue: String,
+    /// The attempt's own place; no other backend ever writes it.
+    pub(crate) own: String,
+    /// While this is there, no place is made for the attempt: a request for one that was undone may
+    /// still be on its way. It is outside of every queue, as no escaped name ends with `%`.
+    pub(crate) never: String,
+}
+
+impl Keys {
+    pub(crate) fn new(prefix: &str, name: &LockName, own: &str, id: AttemptId) -> Self {
+        let place = place(prefix, name);
+        Self {
+            own: format!("{place}/{own}"),
+            never: format!("{place}%/{id}"),
+            queue: format!("{place}/"),
+        }
+    }
+}
+
+/// What all places of `name` begin with.
+pub(crate) fn queue(prefix: &str, name: &LockName) -> String {
+    format!("{}/", place(prefix, name))
+}
+
+fn place(prefix: &str, name: &LockName) -> String {
+    format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED))
+}
+
+/// What our place holds: who it is, without the token, which is the place's revision.
+pub(crate) fn value(holder: &Holder) -> String {
+    let line = holder.to_string();
+    let mut words = line.splitn(3, ' ');
+    let (id, _, rest) = (words.next(), words.next(), words.next());
+    format!("{} {}", id.unwrap_or_default(), rest.unwrap_or_default())
+}
+
+/// Who has the first place of the queue.
+pub(crate) fn holder(place: &KeyValue) -> Holder {
+    let token = u64::try_from(place.create_revision()).unwrap_or(0);
+    let ours = place
+        .value_str()
+        .ok()
+        .and_then(|value| value.split_once(' '));
+    let ours = ours.and_then(|(id, rest)| Holder::parse(&format!("{id} {token} {rest}")));
+    let mut holder = ours.unwrap_or_else(Holder::foreign);
+    holder.token = Token::new(token);
+    holder
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys(name: &str) -> Keys {
+        let name = LockName::new(name).expect("name");
+        Keys::new("app/", &name, "b2", AttemptId::from_u128(0xa1))
+    }
+
+    #[test]
+    fn plain_names_are_as_they_are() {
+        let id = "000000000000000000000000000000a1";
+        let keys = keys("seat 14C");
+        assert_eq!(keys.queue, "app/seat 14C/");
+        assert_eq!(keys.own, "app/seat 14C/b2");
+        assert_eq!(keys.never, format!("app/seat 14C%/{id}"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_key_is_in_the_queue_of_another_name(a in "[a/%25F.]{1,12}", b in "[a/%25F.]{1,12}") {
+            let (x, y) = (keys(&a), keys(&b));
+            prop_assert_eq!(x.own.starts_with(&y.queue), a == b);
+            prop_assert!(!x.never.starts_with(&y.queue));
+            prop_assert_eq!(x.never == y.never, a == b);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod carrier;
+mod carriers;
+mod config;
+mod entry;
+mod errors;
+mod ids;
+mod layout;
+mod listen;
+mod lock;
+mod looks;
+mod server;
+mod session;
+mod take;
+mod tls;
+mod txn_guard;
+mod wait;
+mod watch;
+
+pub use crate::{config::EtcdConfig, lock::EtcdLock, txn_guard::TxnGuard};

@@ -1,0 +1,238 @@
+//! The trait, on etcd.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use dlock_core::{
+    AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
+    Fencing, Guard, Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result,
+    Token, Wait, Waiting,
+};
+
+use crate::{
+    carriers::Carriers,
+    config::EtcdConfig,
+    entry::{Entry, first, first_of_queue},
+    errors,
+    ids::Ids,
+    layout, looks, server,
+    session::Session,
+    take,
+    txn_guard::TxnGuard,
+    wait,
+    watch::{Told, Watched, Watches},
+};
+
+/// Locks in etcd: see the crate's documentation for what it guarantees.
+pub struct EtcdLock {
+    pub(crate) session: Arc<Session>,
+    pub(crate) carriers: Carriers,
+    pub(crate) watches: Watches,
+    looks: Batch<String, i64>,
+    pub(crate) ids: Arc<Ids>,
+    held: Mutex<HashMap<AttemptId, Arc<Held>>>,
+}
+
+/// What a lease is found by.
+struct Held {
+    entry: Arc<Entry>,
+    /// The revision in which its place was made.
+    made: i64,
+    watched: Mutex<Option<Watched>>,
+}
+
+impl EtcdLock {
+    /// The store counts whole seconds, two at least, and looks twice a second which leases have ended.
+    const TAKEOVER_MAX: Duration = Duration::from_secs(3);
+
+    /// What it can do, known without a connection.
+    pub const CAPABILITIES: Capabilities = Capabilities {
+        backend: "etcd",
+        modes: Modes::Exclusive,
+        fencing: Fencing::Growing,
+        order: Order::Fifo,
+        waiting: Waiting::Notified,
+        // The places of most locks stand on a lease that they share.
+        expiry: Expiry::Session,
+        ttl_min: EtcdConfig::TTL_MIN,
+        ttl_max: EtcdConfig::TTL_MAX,
+        held_max: None,
+        takeover_max: Self::TAKEOVER_MAX,
+    };
+
+    /// Connects, and looks whether locks may be read there.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for certificates that cannot be used; `Denied` for a wrong password or a missing
+    /// permission; `Unavailable` when no member can be reached or most of them are down.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connection.
+    pub async fn connect(config: EtcdConfig) -> Result<Self> {
+        let session = Arc::new(Session::new(config)?);
+        server::check(&session).await?;
+        Ok(Self {
+            carriers: Carriers::new(session.clone()),
+            watches: Watches::new(session.clone()),
+            looks: looks::batch(session.clone()),
+            ids: Arc::default(),
+            held: Mutex::default(),
+            session,
+        })
+    }
+
+    /// What lets a transaction of etcd happen only while `guard` holds its lock.
+    ///
+    /// # Errors
+    ///
+    /// `Lost` if it is not held any more; `InvalidInput` if it is another backend's.
+    pub fn txn_guard(&self, guard: &Guard) -> Result<TxnGuard> {
+        if !guard.is_held() {
+            return Err(Error::lost(LostCause::Removed));
+        }
+        let held = self.held().get(&guard.id()).cloned();
+        let held = held.ok_or_else(|| {
+            let why = "this guard is not of this connection to etcd";
+            Error::new(ErrorKind::InvalidInput, why)
+        })?;
+        Ok(TxnGuard {
+            key: held.entry.keys.own.clone(),
+            create_revision: held.made,
+        })
+    }
+
+    async fn grant(&self, request: &AcquireRequest, entry: Arc<Entry>, made: i64) -> Result<Lease> {
+        // K2: a long wait is behind us, or the lease is nearly over: then it is kept alive first.
+        let carrier = entry.carrier.clone();
+        let acked = match request.renewal {
+            Renewal::Auto => carrier.fresh_for(request.ttl).await,
+            Renewal::None => carrier.proved_for(request.ttl).await.unwrap_or_default(),
+        };
+        let token = u64::try_from(made).ok().and_then(Token::new);
+        let (Some(sent), Some(token)) = (acked, token) else {
+            return Err(take::undo(entry, request, true, errors::lease_ended()).await);
+        };
+        let told = Told::Holder(request.attempt.clone());
+        let watched = self.watches.watch(&*entry.keys.own, made + 1, told);
+        let held = Arc::new(Held {
+            entry,
+            made,
+            watched: Mutex::new(Some(watched)),
+        });
+        carrier.hold(&request.attempt);
+        self.held().insert(request.attempt.id(), held.clone());
+        Ok(request.granted(sent, carrier.granted, token, held))
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Held>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the backend gave with its grant.
+fn held_of(lease: &Lease) -> Result<&Arc<Held>> {
+    let foreign = || Error::new(ErrorKind::Internal, "a lease of another backend");
+    lease.handle().ok_or_else(foreign)
+}
+
+#[async_trait]
+impl DistributedLock for EtcdLock {
+    fn capabilities(&self) -> Capabilities {
+        Self::CAPABILITIES
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let (entry, made) = match request.wait {
+            Wait::Never => take::now(self, request).await?,
+            Wait::UntilCancelled => wait::wait(self, request).await?,
+        };
+        self.grant(request, entry, made).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        let Held { entry, made, .. } = &**held_of(lease)?;
+        let alive = match lease.renewal {
+            Renewal::Auto => entry.carrier.fresh().await,
+            Renewal::None => entry.carrier.keep_alive().await?,
+        };
+        let Some(sent) = alive else {
+            return Ok(Renewed::Lost(LostCause::SessionOver));
+        };
+        let (_, found) = self.looks.join(entry.keys.own.clone()).await?;
+        if found != *made {
+            return Ok(Renewed::Lost(LostCause::Removed));
+        }
+        Ok(lease.renewed(sent, entry.carrier.granted))
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        let held = held_of(lease)?;
+        // Neither is our own delete a loss, nor does the lease live on for it.
+        held.stop_watching();
+        held.entry.carrier.leave(lease.id());
+        held.entry.remove().await?;
+        self.held().remove(&lease.id());
+        Ok(())
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        let queue = layout::queue(&self.session.config.prefix, name);
+        let range = self.session.ask(|client| {
+            let queue = queue.clone();
+            async move { client.kv_client().get(queue, Some(first_of_queue())).await }
+        });
+        let Some(place) = first(range.await?) else {
+            return Ok(None);
+        };
+        let mut holder = layout::holder(&place);
+        let lease = place.lease();
+        if lease != 0 {
+            let left = self
+                .session
+                .ask(|client| async move { client.lease_client().time_to_live(lease, None).await });
+            let left = left.await?.ttl();
+            holder.remaining = u64::try_from(left).ok().map(Duration::from_secs);
+            // Ended between the two questions.
+            return Ok((left >= 0).then_some(holder));
+        }
+        Ok(Some(holder))
+    }
+
+    async fn close(&self) -> Result<()> {
+        if self.session.is_closed() {
+            return Ok(());
+        }
+        let mut result = self.carriers.revoke_all().await;
+        let held = std::mem::take(&mut *self.held());
+        for held in held.into_values() {
+            held.stop_watching();
+            if !held.entry.carrier.has_ended() {
+                result = result.and(held.entry.remove().await);
+            }
+        }
+        self.session.close();
+        result
+    }
+}
+
+impl Held {
+    fn stop_watching(&self) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        *watched = None;
+    }
+}
+
+impl fmt::Debug for EtcdLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EtcdLock")
+            .field("config", &self.session.config)
+            .finish_non_exhaustive()
+    }
+}

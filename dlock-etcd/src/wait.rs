@@ -1,0 +1,178 @@
+//! Waiting for a lock that is taken: in the queue of its name, behind one other.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{AcquireRequest, Error, Renewal, Result};
+use tokio::sync::Notify;
+
+use crate::{
+    EtcdLock,
+    entry::{Entry, Stand},
+    errors,
+    session::{Pause, may_pass},
+    take,
+    watch::{Told, Watched},
+};
+
+/// A waiter looks by itself after this, though nobody calls: old servers lose an event once in a while
+/// (T29).
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// What became of a place in the queue.
+enum End {
+    /// The lock is ours, since this revision.
+    Granted(i64),
+    /// Nobody wants it any more.
+    Cancelled,
+    /// The place is gone, or the lease that carried it: a new one is needed.
+    Gone,
+    /// The store refuses.
+    Refused(Error),
+}
+
+/// Waits until the lock is granted or the attempt is cancelled; then the place is given up within
+/// 2 s, or in the background until its lease ends.
+pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Arc<Entry>, i64)> {
+    let mut pause = Pause::new();
+    loop {
+        let carrier = match lock.carriers.carrier_for(request).await {
+            Ok(carrier) => carrier,
+            Err(error) => {
+                after_failure(lock, request, &mut pause, error).await?;
+                continue;
+            }
+        };
+        let entry = Arc::new(Entry::new(lock, carrier, request));
+        let mut place = Place::new(lock, request, &entry);
+        let end = tokio::select! {
+            biased;
+            end = place.stand_in() => end,
+            () = carried(request, &entry) => End::Gone,
+        };
+        let is_there = place.is_there;
+        drop(place);
+        match end {
+            End::Granted(revision) => return Ok((entry, revision)),
+            End::Cancelled => {
+                return Err(take::undo(entry, request, is_there, Error::contended()).await);
+            }
+            End::Refused(error) => {
+                return Err(take::undo(entry, request, is_there, error).await);
+            }
+            End::Gone => {
+                tracing::debug!(name = %request.name, "its place in the queue is gone; a new one");
+                // A request for the old one may be on its way.
+                take::undo(entry, request, is_there, errors::lease_ended()).await;
+                after_failure(lock, request, &mut pause, errors::lease_ended()).await?;
+            }
+        }
+    }
+}
+
+/// Ends when the carrier of a place is over; until then an own one is kept alive by it.
+async fn carried(request: &AcquireRequest, entry: &Entry) {
+    match request.renewal {
+        Renewal::Auto => entry.carrier.over().await,
+        Renewal::None => drop(entry.carrier.keep(|| true).await),
+    }
+}
+
+/// Pauses before the next try, if there shall be one.
+async fn after_failure(
+    lock: &EtcdLock,
+    request: &AcquireRequest,
+    pause: &mut Pause,
+    error: Error,
+) -> Result<()> {
+    if !may_pass(&error) || lock.session.is_closed() {
+        return Err(error);
+    }
+    tracing::debug!(%error, "waiting goes on");
+    request.attempt.unreachable();
+    tokio::select! {
+        () = tokio::time::sleep(pause.next()) => Ok(()),
+        () = request.attempt.cancelled() => Err(Error::contended()),
+    }
+}
+
+/// A place in the queue.
+struct Place<'a> {
+    lock: &'a EtcdLock,
+    request: &'a AcquireRequest,
+    entry: &'a Entry,
+    woken: Arc<Notify>,
+    /// Whether the store may have it.
+    is_there: bool,
+    /// The revision in which it was made.
+    made: Option<i64>,
+    /// Of the place itself: it may go (T25).
+    own: Option<Watched>,
+    /// Of the place before it.
+    before: Option<Watched>,
+}
+
+impl<'a> Place<'a> {
+    fn new(lock: &'a EtcdLock, request: &'a AcquireRequest, entry: &'a Entry) -> Self {
+        Self {
+            lock,
+            request,
+            entry,
+            woken: Arc::new(Notify::new()),
+            is_there: false,
+            made: None,
+            own: None,
+            before: None,
+        }
+    }
+
+    /// Waits for its turn. Requests are run to their end; only the sleeps between them are cut short.
+    async fn stand_in(&mut self) -> End {
+        let mut pause = Pause::new();
+        loop {
+            if self.request.attempt.is_cancelled() {
+                return End::Cancelled;
+            }
+            // Before it is asked for: the answer may be lost.
+            self.is_there = true;
+            let stand = match self.made {
+                None => self.entry.queue().await,
+                Some(made) => self.entry.look(made).await,
+            };
+            match stand {
+                Ok(Stand::First(revision)) => return End::Granted(revision),
+                Ok(Stand::Behind { own, before, seen }) => {
+                    self.request.attempt.taken();
+                    pause = Pause::new();
+                    self.watch(own, before, seen);
+                    self.sleep(LOOK_EVERY).await;
+                }
+                Ok(Stand::Nowhere | Stand::NoCarrier) => return End::Gone,
+                Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
+                    tracing::debug!(%error, "waiting goes on");
+                    self.request.attempt.unreachable();
+                    self.sleep(pause.next()).await;
+                }
+                Err(error) => return End::Refused(error),
+            }
+        }
+    }
+
+    /// From the first revision that was not seen: neither an event is missed, nor one that is old.
+    fn watch(&mut self, own: i64, before: Vec<u8>, seen: i64) {
+        self.made = Some(own);
+        let watches = &self.lock.watches;
+        let told = || Told::Waiter(self.woken.clone());
+        if self.own.is_none() {
+            self.own = Some(watches.watch(&*self.entry.keys.own, own + 1, told()));
+        }
+        self.before = Some(watches.watch(before, seen + 1, told()));
+    }
+
+    async fn sleep(&self, max: Duration) {
+        tokio::select! {
+            () = self.woken.notified() => {}
+            () = tokio::time::sleep(max) => {}
+            () = self.request.attempt.cancelled() => {}
+        }
+    }
+}

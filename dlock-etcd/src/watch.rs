@@ -1,0 +1,276 @@
+//! Hearing of keys that go: one stream for all of them.
+//!
+//! History is kept by the store, so a watch may begin late, and after a break begin again where it
+//! was: nothing is missed but what the store has compacted. So a held lock is watched only when it
+//! has been held for a while, and a short one costs nothing.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use dlock_core::{Attempt, LostCause, Moment};
+use etcd_client::{WatchFilterType, WatchOptions};
+use tokio::sync::Notify;
+
+use crate::{listen, session::Session};
+
+/// A lock that is held for less than this is not watched.
+const WATCH_AFTER: Duration = Duration::from_millis(50);
+
+/// What nobody watches is ended after this.
+const IDLE_MAX: Duration = Duration::from_secs(1);
+
+/// All watches of a backend.
+#[derive(Clone)]
+pub(crate) struct Watches(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) session: Arc<Session>,
+    table: Mutex<Table>,
+    /// Wakes the task when there is something to tell the store.
+    pub(crate) changed: Notify,
+}
+
+/// Its queues are bounded by the attempts: each has two watches at most.
+struct Table {
+    watches: HashMap<i64, Watch>,
+    serial: i64,
+    /// What the store is to be told, in order.
+    todo: VecDeque<Say>,
+    /// What becomes due, in order.
+    later: VecDeque<(Moment, i64)>,
+    /// Whether the task runs.
+    running: bool,
+    /// When it will look next, if it sleeps.
+    next_look: Moment,
+}
+
+struct Watch {
+    key: Vec<u8>,
+    /// The first revision in which it may be deleted.
+    from: i64,
+    told: Told,
+    /// Whether the store was told of it.
+    begun: bool,
+}
+
+/// Who is told that a key is gone.
+#[derive(Clone)]
+pub(crate) enum Told {
+    /// Whoever holds the lock that it is.
+    Holder(Attempt),
+    /// Whoever waits; told also when it should look again.
+    Waiter(Arc<Notify>),
+}
+
+/// What the store is told next.
+pub(crate) enum Say {
+    Begin(i64),
+    End(i64),
+}
+
+/// What the task does next.
+pub(crate) enum Next {
+    Begin(Vec<u8>, WatchOptions),
+    End(i64),
+    /// Nothing before that.
+    Wait(Moment),
+    /// Nothing at all: nobody watches.
+    Idle(Moment),
+}
+
+/// A watch; it ends when this is dropped.
+pub(crate) struct Watched {
+    id: i64,
+    watches: Watches,
+}
+
+impl Watches {
+    pub(crate) fn new(session: Arc<Session>) -> Self {
+        Self(Arc::new(Inner {
+            session,
+            table: Mutex::default(),
+            changed: Notify::new(),
+        }))
+    }
+
+    /// Tells `told` when `key` is deleted in revision `from` or later.
+    pub(crate) fn watch(&self, key: impl Into<Vec<u8>>, from: i64, told: Told) -> Watched {
+        let now = self.0.session.clock.now();
+        let mut table = self.0.table();
+        table.serial += 1;
+        let id = table.serial;
+        let due = match told {
+            Told::Waiter(_) => {
+                table.todo.push_back(Say::Begin(id));
+                now
+            }
+            Told::Holder(_) => {
+                let due = now.after(WATCH_AFTER);
+                table.later.push_back((due, id));
+                due
+            }
+        };
+        let watch = Watch {
+            key: key.into(),
+            from,
+            begun: false,
+            told,
+        };
+        table.watches.insert(id, watch);
+        if !std::mem::replace(&mut table.running, true) {
+            tokio::spawn(listen::run(self.0.clone()));
+        }
+        // Not for each of many short holds.
+        let wakes = due < table.next_look;
+        table.next_look = table.next_look.min(due);
+        drop(table);
+        if wakes {
+            self.0.changed.notify_one();
+        }
+        Watched {
+            id,
+            watches: self.clone(),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let mut table = self.watches.0.table();
+        let watch = table.watches.remove(&self.id);
+        if watch.is_some_and(|watch| watch.begun) {
+            table.todo.push_back(Say::End(self.id));
+            drop(table);
+            self.watches.0.changed.notify_one();
+        }
+    }
+}
+
+impl Inner {
+    /// What to do next.
+    pub(crate) fn next(&self) -> Next {
+        let now = self.session.clock.now();
+        let mut table = self.table();
+        loop {
+            match table.todo.pop_front() {
+                Some(Say::End(id)) => return Next::End(id),
+                Some(Say::Begin(id)) => {
+                    if let Some(next) = table.begin(id) {
+                        return next;
+                    }
+                    continue;
+                }
+                None => {}
+            }
+            match table.later.front() {
+                Some((due, _)) if *due > now => {
+                    let due = *due;
+                    table.next_look = due;
+                    return Next::Wait(due);
+                }
+                Some((_, id)) => {
+                    let id = *id;
+                    table.later.pop_front();
+                    table.todo.push_back(Say::Begin(id));
+                }
+                None if table.watches.is_empty() => {
+                    table.next_look = now.after(IDLE_MAX);
+                    return Next::Idle(table.next_look);
+                }
+                None => {
+                    table.next_look = Moment::FOREVER;
+                    return Next::Wait(Moment::FOREVER);
+                }
+            }
+        }
+    }
+
+    /// Whether the task may end, as nobody watches. Then the next watch starts another one.
+    pub(crate) fn ends(&self) -> bool {
+        let mut table = self.table();
+        let idle = table.watches.is_empty() || self.session.is_closed();
+        if idle {
+            table.running = false;
+            table.todo.clear();
+            table.later.clear();
+        }
+        idle
+    }
+
+    /// A key is gone.
+    pub(crate) fn gone(&self, id: i64) {
+        let told = self
+            .table()
+            .watches
+            .get(&id)
+            .map(|watch| watch.told.clone());
+        match told {
+            Some(Told::Holder(attempt)) => attempt.lost(LostCause::Removed),
+            Some(Told::Waiter(woken)) => woken.notify_one(),
+            // One that has ended meanwhile.
+            None => {}
+        }
+    }
+
+    /// Whether anybody has this watch still.
+    pub(crate) fn is_watched(&self, id: i64) -> bool {
+        self.table().watches.contains_key(&id)
+    }
+
+    /// The store has no history before `revision` any more (T29). What a holder may have missed, its
+    /// next renewal finds.
+    pub(crate) fn compacted(&self, revision: i64) {
+        for watch in self.table().watches.values_mut() {
+            watch.from = watch.from.max(revision);
+        }
+    }
+
+    /// The stream is over: all that it had begins again, and who waits looks by itself.
+    pub(crate) fn broken(&self) {
+        let mut table = self.table();
+        table.todo.retain(|say| matches!(say, Say::Begin(_)));
+        let mut again = Vec::new();
+        for (id, watch) in &mut table.watches {
+            if std::mem::take(&mut watch.begun) {
+                again.push(Say::Begin(*id));
+            }
+            if let Told::Waiter(woken) = &watch.told {
+                woken.notify_one();
+            }
+        }
+        table.todo.extend(again);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            watches: HashMap::new(),
+            serial: 0,
+            todo: VecDeque::new(),
+            later: VecDeque::new(),
+            running: false,
+            next_look: Moment::FOREVER,
+        }
+    }
+}
+
+impl Table {
+    /// `None` if it has ended meanwhile.
+    fn begin(&mut self, id: i64) -> Option<Next> {
+        let watch = self.watches.get_mut(&id)?;
+        watch.begun = true;
+        let options = WatchOptions::new()
+            .with_watch_id(id)
+            .with_start_revision(watch.from)
+            .with_filters([WatchFilterType::NoPut]);
+        Some(Next::Begin(watch.key.clone(), options))
+    }
+}
