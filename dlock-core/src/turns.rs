@@ -5,20 +5,22 @@
 
 use std::{
     fmt,
+    future::Future,
     ops::{Deref, DerefMut},
+    sync::Arc,
 };
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
     clock::{Clock, Moment},
-    error::{Error, Result},
+    error::{Effect, Error, ErrorKind, Result},
 };
 
-/// A value that one at a time works on, such as the place of a connection: see the methods.
+/// A value that one at a time works on, such as the place of a connection.
 pub struct Turns<T> {
     clock: Clock,
-    slot: Mutex<Slot<T>>,
+    slot: Arc<Mutex<Slot<T>>>,
 }
 
 struct Slot<T> {
@@ -29,47 +31,67 @@ struct Slot<T> {
 
 /// The turn of one, who has the value meanwhile. It is ended by [`end`](Self::end); one that is
 /// dropped tells the others nothing, and the next one tries.
-pub struct Turn<'a, T> {
-    clock: &'a Clock,
-    slot: MutexGuard<'a, Slot<T>>,
+pub struct Turn<T> {
+    clock: Clock,
+    slot: OwnedMutexGuard<Slot<T>>,
 }
 
-impl<T> Turns<T> {
+impl<T: Send + 'static> Turns<T> {
     /// Nobody's turn yet.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self {
             clock: Clock::boottime(),
-            slot: Mutex::new(Slot {
+            slot: Arc::new(Mutex::new(Slot {
                 value,
                 failure: None,
-            }),
+            })),
         }
     }
 
-    /// Waits for its turn, as long as the turns before it take.
+    /// Runs `work` when it is its turn, after as long as the turns before it take. It has a time-out.
+    ///
+    /// It runs in a task of its own: a user may leave an acquire unpolled for as long as he likes,
+    /// and nobody else shall wait for him (K13).
     ///
     /// # Errors
     ///
-    /// That of a turn that ended meanwhile, if it was a failure.
+    /// That of a turn that ended meanwhile, if it was a failure; or that of `work`.
     ///
     /// # Cancel safety
     ///
-    /// Who is dropped waits no more.
-    pub async fn wait(&self) -> Result<Turn<'_, T>> {
-        let came = self.clock.now();
-        let slot = self.slot.lock().await;
-        match &slot.failure {
-            Some((at, error)) if *at >= came => Err(error.again()),
-            _ => Ok(Turn {
-                clock: &self.clock,
-                slot,
-            }),
+    /// The work is done all the same.
+    pub async fn run<R, W>(&self, work: impl FnOnce(Turn<T>) -> W + Send + 'static) -> Result<R>
+    where
+        R: Send + 'static,
+        W: Future<Output = Result<R>> + Send + 'static,
+    {
+        let (clock, slot) = (self.clock.clone(), self.slot.clone());
+        let came = clock.now();
+        let task = tokio::spawn(async move {
+            let slot = slot.lock_owned().await;
+            match &slot.failure {
+                Some((at, error)) if *at >= came => Err(error.again()),
+                _ => work(Turn { clock, slot }).await,
+            }
+        });
+        let given_up = |error| {
+            let why = "the work of this turn was given up";
+            let error = Error::new(ErrorKind::Unavailable, why).with_source(error);
+            Err(error.with_effect(Effect::Unknown))
+        };
+        task.await.unwrap_or_else(given_up)
+    }
+
+    /// Changes the value if it is nobody's turn at present.
+    pub fn now(&self, change: impl FnOnce(&mut T)) {
+        if let Ok(mut slot) = self.slot.try_lock() {
+            change(&mut slot.value);
         }
     }
 }
 
-impl<T> Turn<'_, T> {
+impl<T> Turn<T> {
     /// Ends the turn with its result, which is given back.
     ///
     /// # Errors
@@ -82,7 +104,7 @@ impl<T> Turn<'_, T> {
     }
 }
 
-impl<T> Deref for Turn<'_, T> {
+impl<T> Deref for Turn<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -90,7 +112,7 @@ impl<T> Deref for Turn<'_, T> {
     }
 }
 
-impl<T> DerefMut for Turn<'_, T> {
+impl<T> DerefMut for Turn<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.slot.value
     }
@@ -102,7 +124,7 @@ impl<T> fmt::Debug for Turns<T> {
     }
 }
 
-impl<T> fmt::Debug for Turn<'_, T> {
+impl<T> fmt::Debug for Turn<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Turn").finish_non_exhaustive()
     }
@@ -110,30 +132,50 @@ impl<T> fmt::Debug for Turn<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+
     use super::*;
-    use crate::error::ErrorKind;
 
-    fn down() -> Error {
-        Error::new(ErrorKind::Unavailable, "down")
+    const SHORT: Duration = Duration::from_millis(10);
+
+    async fn fails(turn: Turn<u32>) -> Result<()> {
+        tokio::time::sleep(SHORT).await;
+        turn.end(Err(Error::new(ErrorKind::Unavailable, "down")))
     }
 
-    #[tokio::test]
+    async fn counts(mut turn: Turn<u32>) -> Result<u32> {
+        tokio::time::sleep(SHORT).await;
+        *turn += 1;
+        let count = *turn;
+        turn.end(Ok(count))
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn who_waited_shares_the_failure_and_who_comes_later_tries() {
-        let turns = Turns::new(());
-        let first = turns.wait().await.expect("its turn");
-        let (waited, ended) = tokio::join!(turns.wait(), async { first.end::<()>(Err(down())) });
-        assert!(ended.is_err());
+        let turns = Turns::new(0);
+        let (first, waited) = tokio::join!(turns.run(fails), turns.run(counts));
+        assert!(first.is_err());
         assert_eq!(waited.expect_err("shared").to_string(), "down");
-        assert!(turns.wait().await.is_ok());
+        tokio::time::sleep(SHORT).await;
+        assert_eq!(turns.run(counts).await.expect("its turn"), 1);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_waited_for_a_success_has_its_turn() {
-        let turns = Turns::new(1);
-        let mut first = turns.wait().await.expect("its turn");
-        *first += 1;
-        let (waited, ended) = tokio::join!(turns.wait(), async { first.end(Ok(())) });
-        ended.expect("a success");
-        assert_eq!(*waited.expect("its turn"), 2);
+        let turns = Turns::new(0);
+        let (first, second) = tokio::join!(turns.run(counts), turns.run(counts));
+        assert_eq!((first.expect("a turn"), second.expect("a turn")), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_one_that_is_not_polled() {
+        let turns = Turns::new(0);
+        let mut unpolled = pin!(turns.run(counts));
+        poll_fn(|cx| {
+            assert!(unpolled.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        assert_eq!(turns.run(counts).await.expect("its turn"), 2);
     }
 }

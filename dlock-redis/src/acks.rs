@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use dlock_core::{Effect, Error, ErrorKind, Result};
+use redis::aio::MultiplexedConnection;
 
 use crate::{errors, options::RedisOptions, session::Answer};
 
@@ -25,28 +26,32 @@ impl Answer {
             return Ok(());
         }
         // Many wait for the same replicas: what one learned is true of all that came before it.
-        let turn = self.link.confirming.wait().await;
-        let turn = turn.map_err(|error| error.with_effect(Effect::Unknown))?;
-        turn.end(self.ask_replicas(options).await)
+        let (connection, options) = (self.link.connection.clone(), options.clone());
+        let asked = self.link.confirming.run(|turn| async move {
+            let acknowledged = ask_replicas(connection, &options).await;
+            turn.end(acknowledged)
+        });
+        asked
+            .await
+            .map_err(|error| error.with_effect(Effect::Unknown))
     }
+}
 
-    async fn ask_replicas(&self, options: &RedisOptions) -> Result<()> {
-        let (min, within) = (options.min_acks, options.acks_within());
-        let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        let acks = redis::cmd("WAIT")
-            .arg(min)
-            .arg(within_ms)
-            .query_async(&mut self.link.connection.clone())
-            .await;
-        let acks: u32 = acks
-            .map_err(errors::of_request)
-            .map_err(|error| error.with_effect(Effect::Unknown))?;
-        if acks < min {
-            let why =
-                format!("only {acks} of min_acks={min} replicas have the lock {within:?} later");
-            let error = Error::new(ErrorKind::Unavailable, why);
-            return Err(error.with_effect(Effect::Unknown));
-        }
-        Ok(())
+async fn ask_replicas(mut connection: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
+    let (min, within) = (options.min_acks, options.acks_within());
+    let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+    let acks = redis::cmd("WAIT")
+        .arg(min)
+        .arg(within_ms)
+        .query_async(&mut connection)
+        .await;
+    let acks: u32 = acks
+        .map_err(errors::of_request)
+        .map_err(|error| error.with_effect(Effect::Unknown))?;
+    if acks < min {
+        let why = format!("only {acks} of min_acks={min} replicas have the lock {within:?} later");
+        let error = Error::new(ErrorKind::Unavailable, why);
+        return Err(error.with_effect(Effect::Unknown));
     }
+    Ok(())
 }

@@ -5,11 +5,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
 };
 
 use crc16::{State, XMODEM};
-use dlock_core::{Error, ErrorKind, Result, Turns};
+use dlock_core::{Error, ErrorKind, Result, Turn, Turns};
 use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
 
@@ -28,6 +28,8 @@ const SLOTS: u16 = 16_384;
 pub(crate) struct Cluster {
     dialer: Dialer,
     options: RedisOptions,
+    /// The highest token that any of them gave us.
+    highest: Arc<AtomicU64>,
     /// Those that the user has named.
     seeds: Vec<Address>,
     map: Mutex<Map>,
@@ -48,10 +50,16 @@ struct Map {
 type Range = (u16, u16, Address);
 
 impl Cluster {
-    pub(crate) fn new(dialer: Dialer, seeds: Vec<Address>, options: RedisOptions) -> Self {
+    pub(crate) fn new(
+        dialer: Dialer,
+        seeds: Vec<Address>,
+        options: RedisOptions,
+        highest: Arc<AtomicU64>,
+    ) -> Self {
         Self {
             dialer,
             options,
+            highest,
             seeds,
             map: Mutex::new(Map {
                 sessions: HashMap::new(),
@@ -64,7 +72,7 @@ impl Cluster {
 
     /// Connects to all masters, and looks whether they may grant locks. One that is down is no
     /// hindrance to the names that others have.
-    pub(crate) async fn connect(&self) -> Result<()> {
+    pub(crate) async fn connect(self: &Arc<Self>) -> Result<()> {
         self.read().await?;
         let mut connecting = JoinSet::new();
         for session in self.map().sessions.values() {
@@ -83,12 +91,14 @@ impl Cluster {
     }
 
     /// The node that has this key.
-    pub(crate) async fn owner(&self, key: &str) -> Result<Arc<Session>> {
+    pub(crate) async fn owner(self: &Arc<Self>, key: &str) -> Result<Arc<Session>> {
         let slot = usize::from(slot(key));
         let known = |map: &Map| map.owners[slot].clone().filter(|_| map.is_known);
         if let Some(owner) = known(&self.map()) {
             return Ok(owner);
         }
+        // Also if only this slot had no owner when the map was read.
+        self.doubt();
         self.read().await?;
         known(&self.map()).ok_or_else(|| {
             let why = "no node of the Cluster has the key's slot at present";
@@ -97,9 +107,15 @@ impl Cluster {
     }
 
     /// The node that a request is sent to.
-    pub(crate) fn follow(&self, redirect: Redirect) -> Result<Arc<Session>> {
+    pub(crate) fn follow(&self, redirect: Redirect, from: &Session) -> Result<Arc<Session>> {
         let mut map = self.map();
-        let session = self.session(&mut map, redirect.to)?;
+        let (host, port) = redirect.to;
+        // Nodes that do not know their own name leave it out: it is that of the one that was asked.
+        let host = match host.as_str() {
+            "" | "?" => from.place().host().to_owned(),
+            _ => host,
+        };
+        let session = self.session(&mut map, (host, port))?;
         if let Some(owner) = map.owners.get_mut(usize::from(redirect.slot))
             && !redirect.once
         {
@@ -113,34 +129,45 @@ impl Cluster {
         self.map().is_known = false;
     }
 
-    pub(crate) async fn close(&self) {
-        let sessions: Vec<_> = self.map().sessions.values().cloned().collect();
-        for session in sessions {
-            session.close().await;
+    pub(crate) fn close(&self) {
+        for session in self.map().sessions.values() {
+            session.close();
         }
     }
 
-    /// Asks all nodes at once who has what; the first answer counts. A wrong one is corrected by the
-    /// node that is asked next.
-    async fn read(&self) -> Result<()> {
-        let turn = self.reading.wait().await?;
-        if self.map().is_known {
-            return turn.end(Ok(()));
-        }
+    async fn read(self: &Arc<Self>) -> Result<()> {
+        let cluster = self.clone();
+        let read = |turn: Turn<()>| async move {
+            if cluster.map().is_known {
+                return turn.end(Ok(()));
+            }
+            let ranges = cluster.ask_all().await;
+            turn.end(ranges.and_then(|ranges| cluster.learn(ranges)))
+        };
+        self.reading.run(read).await
+    }
+
+    /// Asks all nodes at once who has what: the first answer that gives an owner to each slot, or
+    /// else the one that gives one to most. A wrong one is corrected by the node that is asked next.
+    async fn ask_all(&self) -> Result<Vec<Range>> {
         let mut asked = JoinSet::new();
         for address in self.candidates() {
             let line = self.dialer.line(&address)?;
-            asked.spawn(async move { ranges(&line, &address.0).await });
+            asked.spawn(async move { ranges(&line).await });
         }
-        let mut failure = no_master();
+        let mut best: Result<Vec<Range>> = Err(no_master());
         while let Some(answer) = asked.join_next().await {
-            match answer.unwrap_or_else(|error| Err(broken(error))) {
-                Ok(ranges) => return turn.end(self.learn(ranges)),
-                Err(error) if failure.kind() == ErrorKind::Unavailable => failure = error,
-                Err(_) => {}
+            match (answer.unwrap_or_else(|error| Err(broken(error))), &best) {
+                (Ok(ranges), _) if covered(&ranges) >= usize::from(SLOTS) => return Ok(ranges),
+                (Ok(ranges), Ok(others)) if covered(&ranges) <= covered(others) => {}
+                (Ok(ranges), _) => best = Ok(ranges),
+                (Err(error), Err(other)) if other.kind() == ErrorKind::Unavailable => {
+                    best = Err(error);
+                }
+                (Err(_), _) => {}
             }
         }
-        turn.end(Err(failure))
+        best
     }
 
     fn learn(&self, ranges: Vec<Range>) -> Result<()> {
@@ -154,7 +181,9 @@ impl Cluster {
             let session = self.session(&mut map, address)?;
             map.owners[usize::from(first)..=usize::from(last)].fill(Some(session));
         }
-        map.sessions.retain(|address, _| masters.contains(address));
+        // One that may still deliver something late ends that when it has the slot again (K7).
+        map.sessions
+            .retain(|address, session| masters.contains(address) || session.has_left());
         map.is_known = true;
         Ok(())
     }
@@ -164,7 +193,12 @@ impl Cluster {
             return Ok(session.clone());
         }
         let place = Place::Fixed(self.dialer.line(&address)?);
-        let session = Arc::new(Session::new(place, self.options.clone(), true));
+        let session = Arc::new(Session::new(
+            place,
+            self.options.clone(),
+            true,
+            self.highest.clone(),
+        ));
         map.sessions.insert(address, session.clone());
         Ok(session)
     }
@@ -191,7 +225,7 @@ fn slot(key: &str) -> u16 {
 }
 
 /// Asks one node, bounded by the time that connecting may take.
-async fn ranges(line: &Line, host: &str) -> Result<Vec<Range>> {
+async fn ranges(line: &Line) -> Result<Vec<Range>> {
     let connect_max = line.bounds().connect_max;
     let asking = async {
         let mut connection = line.connect().await?;
@@ -200,7 +234,9 @@ async fn ranges(line: &Line, host: &str) -> Result<Vec<Range>> {
             .query_async(&mut connection)
             .await
             .map_err(|error| errors::of_slots(error, line.has_tls()))?;
-        let ranges = slots.into_iter().filter_map(|slot| range(slot, host));
+        let ranges = slots
+            .into_iter()
+            .filter_map(|slot| range(slot, line.host()));
         let ranges: Vec<_> = ranges.collect();
         // A node that was just started, or was told to forget, knows nobody.
         if ranges.is_empty() {
@@ -216,6 +252,13 @@ async fn ranges(line: &Line, host: &str) -> Result<Vec<Range>> {
 /// `CLUSTER SLOTS`: first slot, last slot, master, replicas.
 type RedisSlots = Vec<Vec<Value>>;
 
+fn covered(ranges: &[Range]) -> usize {
+    let sizes = ranges
+        .iter()
+        .map(|(first, last, _)| usize::from(last - first) + 1);
+    sizes.sum()
+}
+
 /// `None` for what makes no sense, and for a master without an address.
 fn range(slot: Vec<Value>, asked: &str) -> Option<Range> {
     let mut parts = slot.into_iter();
@@ -227,7 +270,7 @@ fn range(slot: Vec<Value>, asked: &str) -> Option<Range> {
     let mut master = master.into_iter();
     // An empty host is that of the node that was asked.
     let host = Option::<String>::from_redis_value(master.next()?).ok()?;
-    let host = host.filter(|host| !host.is_empty());
+    let host = host.filter(|host| !host.is_empty() && host != "?");
     let port = u16::from_redis_value(master.next()?).ok()?;
     let address = (host.unwrap_or_else(|| asked.to_owned()), port);
     (first <= last && last < SLOTS).then_some((first, last, address))

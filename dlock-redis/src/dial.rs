@@ -112,6 +112,14 @@ impl Line {
         matches!(info.addr(), ConnectionAddr::TcpTls { .. })
     }
 
+    /// The name or address that is dialled.
+    pub(crate) fn host(&self) -> &str {
+        match self.client.get_connection_info().addr() {
+            ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,
+            _ => "",
+        }
+    }
+
     pub(crate) fn bounds(&self) -> Bounds {
         self.bounds
     }

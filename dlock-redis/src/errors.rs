@@ -114,7 +114,13 @@ pub(crate) fn redirect(error: &Error) -> Option<Redirect> {
 /// Whether the connection is no good any more. One to a server that has become a replica is not: it
 /// has to be looked at again.
 pub(crate) fn ends_connection(error: &RedisError) -> bool {
-    is_cut(error) || error.is_io_error() || error.code() == Some("READONLY")
+    is_cut(error) || error.is_io_error() || matches!(error.code(), Some("READONLY" | "UNBLOCKED"))
+}
+
+/// Whether the server follows another one.
+pub(crate) fn is_replica(error: &Error) -> bool {
+    let error = error.source().and_then(|source| source.downcast_ref());
+    error.is_some_and(|error: &RedisError| error.code() == Some("READONLY"))
 }
 
 /// Whether the connection has ended, as opposed to an answer that takes too long.
@@ -156,7 +162,18 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         Some(_) if error.to_string().contains("DB index is out of range") => {
             none(InvalidConfig, "the server has no database of that number")
         }
-        Some(_) => none(Internal, "the server refused the request"),
+        Some("UNBLOCKED") => (Unavailable, Effect::Unknown, REPLICA),
+        Some(_) if error.to_string().contains("max number of clients") => none(
+            Unavailable,
+            "the server has too many clients; raise maxclients",
+        ),
+        Some(_) if error.to_string().contains("ACL failure in script") => (
+            Denied,
+            Effect::Unknown,
+            "the user may not run this; extend its ACL",
+        ),
+        // A script that failed half-way may have done something.
+        Some(_) => (Internal, Effect::Unknown, "the server refused the request"),
         None => of_driver(error),
     }
 }

@@ -12,6 +12,7 @@ use dlock_core::{
     AcquireRequest, AttemptId, Capabilities, DistributedLock, Error, Expiry, Fencing, Holder,
     Lease, LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
 };
+use tokio::task::JoinSet;
 
 use crate::{
     config::RedisConfig,
@@ -29,7 +30,7 @@ use crate::{
 
 /// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
 pub struct RedisLock {
-    pub(crate) trips: Trips,
+    pub(crate) trips: Arc<Trips>,
     pub(crate) listeners: Listeners,
     renewals: Renewals,
     /// What `close` has to release.
@@ -108,7 +109,7 @@ impl RedisLock {
         let servers = Arc::new(servers);
         Self {
             renewals: Renewals::new(servers.clone()),
-            trips: Trips::new(servers),
+            trips: Arc::new(Trips::new(servers)),
             listeners: Listeners::default(),
             held: Mutex::default(),
         }
@@ -118,11 +119,17 @@ impl RedisLock {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Releases what is held, all at once.
     async fn release_all(&self) -> Result<()> {
         let held = std::mem::take(&mut *self.held());
-        let mut result = Ok(());
+        let mut releases = JoinSet::new();
         for (id, keys) in held {
-            result = result.and(take::release(&self.trips, &keys, id).await);
+            let trips = self.trips.clone();
+            releases.spawn(async move { take::release(&trips, &keys, id).await });
+        }
+        let mut result = Ok(());
+        while let Some(released) = releases.join_next().await {
+            result = result.and(released.unwrap_or(Ok(())));
         }
         result
     }
@@ -172,9 +179,9 @@ impl DistributedLock for RedisLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        take::release(&self.trips, &self.keys_of(lease), lease.id()).await?;
+        // Before: one that is given up ends with its ttl.
         self.held().remove(&lease.id());
-        Ok(())
+        take::release(&self.trips, &self.keys_of(lease), lease.id()).await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
@@ -197,9 +204,20 @@ impl DistributedLock for RedisLock {
         if self.trips.servers.is_closed() {
             return Ok(());
         }
+        // Also if nobody waits for the releases to their end.
+        let closing = Closing(&self.trips.servers);
         let released = self.release_all().await;
-        self.trips.servers.close().await;
+        drop(closing);
         released
+    }
+}
+
+/// Ends the connections when it is dropped.
+struct Closing<'a>(&'a Servers);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 

@@ -33,6 +33,14 @@ impl Place {
         }
     }
 
+    /// The host of a server that is always there.
+    pub(crate) fn host(&self) -> &str {
+        match self {
+            Self::Fixed(line) => line.host(),
+            Self::Sentinels(_) => "",
+        }
+    }
+
     /// Whether connections are encrypted.
     pub(crate) fn has_tls(&self) -> bool {
         match self {

@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AttemptId, Batch, Clock, Landing, Result, Sent};
+use dlock_core::{AttemptId, Batch, Clock, Result, Sent};
 
 use crate::{
     layout::Keys,
     servers::{Call, Servers},
+    trips::{each, only},
     wire,
 };
 
@@ -35,7 +36,7 @@ pub(crate) enum Found {
 pub(crate) struct Renewals {
     servers: Arc<Servers>,
     clock: Clock,
-    batch: Batch<Renewal, Found>,
+    batch: Batch<Renewal, Result<Found>>,
 }
 
 impl Renewals {
@@ -47,7 +48,11 @@ impl Renewals {
             clock,
             batch: Batch::new(SIZE_MAX, move |renewals| {
                 let (servers, clock) = (at.clone(), beside.clone());
-                Box::pin(async move { renew(&servers, &clock, &renewals).await })
+                Box::pin(async move {
+                    let sent = Sent::now(&clock);
+                    let found = each(&renewals, |part| renew(&servers, part)).await;
+                    Ok((sent, found))
+                })
             }),
         }
     }
@@ -56,15 +61,16 @@ impl Renewals {
     /// only: there each leaves by itself.
     pub(crate) async fn renew(&self, renewal: Renewal) -> Result<(Sent, Found)> {
         if self.servers.is_one() {
-            return self.batch.join(renewal).await;
+            let (sent, found) = self.batch.join(renewal).await?;
+            return Ok((sent, found?));
         }
-        let (sent, found) = renew(&self.servers, &self.clock, &[renewal]).await?;
-        let found = found.first().ok_or_else(|| wire::nonsense("no answer"))?;
-        Ok((sent, *found))
+        let sent = Sent::now(&self.clock);
+        let found = only(renew(&self.servers, &[renewal]).await?)?;
+        Ok((sent, found))
     }
 }
 
-async fn renew(servers: &Servers, clock: &Clock, renewals: &[Renewal]) -> Landing<Found> {
+async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Found>>> {
     let keys: Vec<&str> = renewals
         .iter()
         .map(|renewal| renewal.keys.lock.as_str())
@@ -79,18 +85,25 @@ async fn renew(servers: &Servers, clock: &Clock, renewals: &[Renewal]) -> Landin
         keys: &keys,
         args: &args,
     };
-    let sent = Sent::now(clock);
     let answer = servers.run(call).await?;
     let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
     if found.len() != renewals.len() {
         return Err(wire::nonsense("an answer of another length"));
     }
-    // What a failover would forget is not renewed (T8).
-    answer.acknowledged(&servers.options).await?;
     let found = found.into_iter().map(|found| match found {
         1 => Found::Held,
         0 => Found::Gone,
         _ => Found::Taken,
     });
-    Ok((sent, found.collect()))
+    let mut found: Vec<Result<Found>> = found.map(Ok).collect();
+    let is_held = |found: &Result<Found>| matches!(found, Ok(Found::Held));
+    // What a failover would forget is not renewed (T8); what is lost is lost.
+    if found.iter().any(is_held)
+        && let Err(error) = answer.acknowledged(&servers.options).await
+    {
+        for found in found.iter_mut().filter(|found| is_held(found)) {
+            *found = Err(error.again());
+        }
+    }
+    Ok(found)
 }

@@ -59,7 +59,8 @@ impl Client {
 
     /// Whether the server that has this connection also had `other`.
     pub(crate) fn is_of_run_of(&self, other: &Self) -> bool {
-        self.run == other.run
+        // One that does not say who it is may be another one.
+        !self.run.is_empty() && self.run == other.run
     }
 }
 

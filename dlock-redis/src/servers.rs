@@ -2,10 +2,10 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use dlock_core::{Effect, Error, ErrorKind, Result};
+use dlock_core::{Effect, Error, ErrorKind, Result, Token};
 use redis::Cmd;
 
 use crate::{
@@ -26,13 +26,15 @@ const REDIRECTS_MAX: usize = 5;
 /// The servers that keep the locks.
 pub(crate) struct Servers {
     pub(crate) options: RedisOptions,
+    /// The highest token that they gave us.
+    highest: Arc<AtomicU64>,
     kind: Kind,
     closed: AtomicBool,
 }
 
 enum Kind {
     One(Arc<Session>),
-    Cluster(Box<Cluster>),
+    Cluster(Arc<Cluster>),
 }
 
 /// A script to be run where its keys are.
@@ -53,7 +55,15 @@ impl Servers {
             (host.name.clone(), port)
         });
         let options = config.options.clone();
-        let one = |place| Kind::One(Arc::new(Session::new(place, options.clone(), false)));
+        let highest = Arc::new(AtomicU64::new(0));
+        let one = |place| {
+            Kind::One(Arc::new(Session::new(
+                place,
+                options.clone(),
+                false,
+                highest.clone(),
+            )))
+        };
         let kind = match config.topology {
             Topology::Server => {
                 let mut lines = addresses.map(|address| dialer.line(&address));
@@ -70,26 +80,34 @@ impl Servers {
                 }))
             }
             Topology::Cluster => {
-                let cluster = Cluster::new(dialer, addresses.collect(), options.clone());
-                Kind::Cluster(Box::new(cluster))
+                let cluster = Cluster::new(
+                    dialer,
+                    addresses.collect(),
+                    options.clone(),
+                    highest.clone(),
+                );
+                Kind::Cluster(Arc::new(cluster))
             }
         };
-        Self::of(kind, options).await
+        Self::of(kind, options, highest).await
     }
 
     /// Connects to the server of a client that the user has made.
     pub(crate) async fn connect_line(line: Line, options: RedisOptions) -> Result<Self> {
-        let session = Session::new(Place::Fixed(line), options.clone(), false);
-        Self::of(Kind::One(Arc::new(session)), options).await
+        let highest = Arc::new(AtomicU64::new(0));
+        let place = Place::Fixed(line);
+        let session = Session::new(place, options.clone(), false, highest.clone());
+        Self::of(Kind::One(Arc::new(session)), options, highest).await
     }
 
-    async fn of(kind: Kind, options: RedisOptions) -> Result<Self> {
+    async fn of(kind: Kind, options: RedisOptions, highest: Arc<AtomicU64>) -> Result<Self> {
         match &kind {
             Kind::One(session) => session.connect().await?,
             Kind::Cluster(cluster) => cluster.connect().await?,
         }
         Ok(Self {
             options,
+            highest,
             kind,
             closed: AtomicBool::new(false),
         })
@@ -173,7 +191,7 @@ impl Servers {
                 return Err(error.with_effect(effect));
             };
             request.asking = redirect.once;
-            session = cluster.follow(redirect)?;
+            session = cluster.follow(redirect, &session)?;
         }
         let why = "the nodes of the Cluster disagree on who has the key";
         Err(Error::new(ErrorKind::Unavailable, why).with_effect(effect))
@@ -183,12 +201,18 @@ impl Servers {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// A token that they gave: none of a later connection is below it, whatever its server's clock
+    /// says.
+    pub(crate) fn gave(&self, token: Token) {
+        self.highest.fetch_max(token.get(), Ordering::AcqRel);
+    }
+
     /// Ends all connections.
-    pub(crate) async fn close(&self) {
+    pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         match &self.kind {
-            Kind::One(session) => session.close().await,
-            Kind::Cluster(cluster) => cluster.close().await,
+            Kind::One(session) => session.close(),
+            Kind::Cluster(cluster) => cluster.close(),
         }
     }
 }

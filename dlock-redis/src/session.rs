@@ -32,6 +32,8 @@ pub(crate) struct Session {
     options: RedisOptions,
     /// The server is a node of a Cluster.
     clustered: bool,
+    /// The highest token that we were given, by this server or another one of its kind.
+    highest: Arc<AtomicU64>,
     clock: Clock,
     link: Mutex<Option<Link>>,
     /// Only one connects at a time.
@@ -74,14 +76,31 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Answer {
     pub(crate) value: Value,
     pub(crate) link: Link,
+    session: Arc<Session>,
+}
+
+impl Answer {
+    /// Looks at the server again before it is asked again, if it says that it is a replica now.
+    pub(crate) fn end_if_replica<T>(&self, found: &[Result<T>]) {
+        let is_replica = |found: &Result<T>| found.as_ref().is_err_and(errors::is_replica);
+        if found.iter().any(is_replica) {
+            self.session.drop_link(self.link.serial);
+        }
+    }
 }
 
 impl Session {
-    pub(crate) fn new(place: Place, options: RedisOptions, clustered: bool) -> Self {
+    pub(crate) fn new(
+        place: Place,
+        options: RedisOptions,
+        clustered: bool,
+        highest: Arc<AtomicU64>,
+    ) -> Self {
         Self {
             place,
             options,
             clustered,
+            highest,
             clock: Clock::boottime(),
             link: Mutex::default(),
             connecting: Turns::new(()),
@@ -93,16 +112,25 @@ impl Session {
     }
 
     /// Makes the connection if there is none.
-    pub(crate) async fn connect(&self) -> Result<()> {
+    pub(crate) async fn connect(self: &Arc<Self>) -> Result<()> {
         self.link().await.map(drop)
     }
 
-    pub(crate) async fn close(&self) {
+    /// Ends the connections.
+    pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         *self.slot() = None;
-        if let Ok(mut ear) = self.ear.wait().await {
-            *ear = None;
-        }
+        // Whoever has the turn drops it.
+        self.ear.now(|ear| *ear = None);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether connections were left that may still deliver something.
+    pub(crate) fn has_left(&self) -> bool {
+        !self.left().is_empty()
     }
 
     /// Which connection there is, if any.
@@ -121,7 +149,7 @@ impl Session {
 
     /// Asks, and once more on a new connection if this one has ended: nobody tells of that while it
     /// is idle. The effect is unknown if connections fail under it.
-    pub(crate) async fn ask(&self, request: Request<'_>) -> Result<Answer> {
+    pub(crate) async fn ask(self: &Arc<Self>, request: Request<'_>) -> Result<Answer> {
         let link = self.link_for(request).await?;
         match self.ask_over(link, request).await {
             Err(error) if errors::is_cut(&error) => {
@@ -139,7 +167,11 @@ impl Session {
         }
     }
 
-    async fn ask_over(&self, mut link: Link, request: Request<'_>) -> RedisResult<Answer> {
+    async fn ask_over(
+        self: &Arc<Self>,
+        mut link: Link,
+        request: Request<'_>,
+    ) -> RedisResult<Answer> {
         let mut answer = send(&mut link, request, false).await;
         if is_unknown_script(&answer) {
             // T6: a server that was restarted, or whose scripts were flushed, learns it again.
@@ -148,10 +180,14 @@ impl Session {
         if answer.as_ref().is_err_and(errors::ends_connection) {
             self.drop_link(link.serial);
         }
-        answer.map(|value| Answer { value, link })
+        answer.map(|value| Answer {
+            value,
+            link,
+            session: self.clone(),
+        })
     }
 
-    async fn link_for(&self, request: Request<'_>) -> Result<Link> {
+    async fn link_for(self: &Arc<Self>, request: Request<'_>) -> Result<Link> {
         let link = self.link().await?;
         let wait = link.grants_from.since(self.clock.now());
         if request.grants && !wait.is_zero() {
@@ -160,26 +196,36 @@ impl Session {
         Ok(link)
     }
 
-    async fn link(&self) -> Result<Link> {
+    async fn link(self: &Arc<Self>) -> Result<Link> {
         if let Some(link) = self.current()? {
             return Ok(link);
         }
-        let turn = self.connecting.wait().await?;
+        let session = self.clone();
+        self.connecting
+            .run(|turn| async move {
+                let link = session.connected().await;
+                turn.end(link)
+            })
+            .await
+    }
+
+    /// The connection, which is made if there is none.
+    async fn connected(&self) -> Result<Link> {
         if let Some(link) = self.current()? {
             return Ok(link);
         }
         let connect_max = self.options.connect_max;
         let opened = tokio::time::timeout(connect_max, self.open()).await;
-        let opened =
-            opened.unwrap_or_else(|_| Err(errors::silent(connect_max, self.place.has_tls())));
-        let link = turn.end(opened.inspect(|link| *self.slot() = Some(link.clone())))?;
+        let link =
+            opened.unwrap_or_else(|_| Err(errors::silent(connect_max, self.place.has_tls())))?;
+        *self.slot() = Some(link.clone());
         // A backend that was closed meanwhile keeps no connection.
         self.current().map(|current| current.unwrap_or(link))
     }
 
     fn current(&self) -> Result<Option<Link>> {
         let mut slot = self.slot();
-        if self.closed.load(Ordering::Acquire) {
+        if self.is_closed() {
             *slot = None;
             return Err(errors::closed());
         }
@@ -205,7 +251,8 @@ impl Session {
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
             client,
             grants_from: self.clock.now().after(guarded),
-            token_floor: now,
+            // The clock of a promoted replica may be behind (K5).
+            token_floor: now.max(self.highest.load(Ordering::Acquire) + 1),
             confirming: Arc::new(Turns::new(())),
         })
     }

@@ -57,7 +57,6 @@ pub(crate) async fn once(
             Ok(Ok(request.granted(sent, request.ttl, token, keys.clone())))
         }
         (_, Found::Taken(taken)) => Ok(Err(taken)),
-        (_, Found::Refused(error)) => Err(error),
     }
 }
 

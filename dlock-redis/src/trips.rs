@@ -4,17 +4,18 @@
 //! script costs the server more than what it does, and each request costs the driver and the system:
 //! together, many tasks cost about half of what they would cost one by one.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, future::Future, sync::Arc};
 
-use dlock_core::{AttemptId, Batch, Clock, Error, Landing, Result, Sent, Token};
+use dlock_core::{AttemptId, Batch, Clock, Error, ErrorKind, Landing, Result, Sent, Token};
 use redis::Value;
 
 use crate::{
     errors,
     layout::Keys,
     servers::{Call, Servers},
+    session::Answer,
     take::Taken,
-    wire::{self, Text},
+    wire,
 };
 
 /// At most so many in one command: the server does nothing else meanwhile.
@@ -41,8 +42,6 @@ pub(crate) struct Release {
 pub(crate) enum Found {
     Granted(Token),
     Taken(Taken),
-    /// The keys of this name are something else.
-    Refused(Error),
 }
 
 /// How takes and releases leave.
@@ -82,8 +81,8 @@ impl Trips {
         // In a Cluster a script has keys of one slot only: there each leaves by itself.
         if !self.servers.is_one() {
             let sent = Sent::now(&self.clock);
-            let found = take(&self.servers, &[item]).await?.pop();
-            return Ok((sent, found.ok_or_else(no_answer)?));
+            let found = only(take(&self.servers, &[item]).await?)?;
+            return Ok((sent, found));
         }
         match self.batch.join(Asked::Take(item)).await? {
             (sent, Answered::Take(found)) => Ok((sent, found?)),
@@ -94,7 +93,7 @@ impl Trips {
     /// Frees a lock, if it is the attempt's own.
     pub(crate) async fn release(&self, item: Release) -> Result<()> {
         if !self.servers.is_one() {
-            return release(&self.servers, &[item]).await;
+            return only(release(&self.servers, &[item]).await?);
         }
         match self.batch.join(Asked::Release(item)).await? {
             (_, Answered::Release(released)) => released,
@@ -121,27 +120,53 @@ async fn travel(servers: &Servers, clock: &Clock, asked: Vec<Asked>) -> Landing<
     let (released, taken) = tokio::join!(
         // First what is freed: it may be what somebody else takes.
         biased;
-        release(servers, &releases),
-        take(servers, &takes),
+        each(&releases, |part| release(servers, part)),
+        each(&takes, |part| take(servers, part)),
     );
-    let mut taken = taken.map(Vec::into_iter);
+    let (mut released, mut taken) = (released.into_iter(), taken.into_iter());
     let answers = order.into_iter().map(|is_take| {
-        if !is_take {
-            let released = released.as_ref().copied();
-            return Answered::Release(released.map_err(Error::again));
+        if is_take {
+            Answered::Take(taken.next().unwrap_or_else(|| Err(no_answer())))
+        } else {
+            Answered::Release(released.next().unwrap_or_else(|| Err(no_answer())))
         }
-        Answered::Take(match &mut taken {
-            Ok(found) => found.next().ok_or_else(no_answer),
-            Err(error) => Err(error.again()),
-        })
     });
     Ok((sent, answers.collect()))
 }
 
-async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Found>> {
-    if takes.is_empty() {
-        return Ok(Vec::new());
+/// Asks for all at once, and gives each its own answer. Who may not have one of the keys is refused as
+/// a whole: then each is asked for by itself.
+pub(crate) async fn each<'a, T, A, F>(items: &'a [T], ask: impl Fn(&'a [T]) -> F) -> Vec<Result<A>>
+where
+    F: Future<Output = Result<Vec<Result<A>>>> + 'a,
+{
+    if items.is_empty() {
+        return Vec::new();
     }
+    let error = match ask(items).await {
+        Ok(answers) => return answers,
+        Err(error) => error,
+    };
+    if error.kind() != ErrorKind::Denied || items.len() == 1 {
+        return items.iter().map(|_| Err(error.again())).collect();
+    }
+    let mut answers = Vec::with_capacity(items.len());
+    for item in items.chunks(1) {
+        let answer = ask(item).await.and_then(only);
+        answers.push(answer);
+    }
+    answers
+}
+
+/// The answer to a question about one.
+pub(crate) fn only<A>(answers: Vec<Result<A>>) -> Result<A> {
+    answers
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| Err(no_answer()))
+}
+
+async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Result<Found>>> {
     let keys = takes
         .iter()
         .flat_map(|take| [take.keys.lock.as_str(), &take.keys.fence]);
@@ -158,51 +183,81 @@ async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Found>> {
     });
     let args: Vec<Cow<'_, str>> = args.collect();
     let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
-    let answer = servers
-        .run_granting(call(&wire::ACQUIRE, &keys, &args))
-        .await?;
-    let found: Vec<Value> =
-        redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
-    let found = found.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-    if found.len() != takes.len() {
-        return Err(wire::nonsense("an answer of another length"));
-    }
-    if found.iter().any(|found| matches!(found, Found::Granted(_))) {
-        answer.acknowledged(&servers.options).await?;
+    let call = Call {
+        script: &wire::ACQUIRE,
+        keys: &keys,
+        args: &args,
+    };
+    let answer = servers.run_granting(call).await?;
+    let mut found: Vec<Result<Found>> = answers(&answer, takes.len())?
+        .into_iter()
+        .map(|value| read(servers, value))
+        .collect();
+    answer.end_if_replica(&found);
+    if found.iter().any(is_granted)
+        && let Err(error) = answer.acknowledged(&servers.options).await
+    {
+        for found in found.iter_mut().filter(|found| is_granted(found)) {
+            *found = Err(error.again());
+        }
     }
     Ok(found)
 }
 
-fn read(found: Value) -> Result<Found> {
+fn is_granted(found: &Result<Found>) -> bool {
+    matches!(found, Ok(Found::Granted(_)))
+}
+
+fn read(servers: &Servers, found: Value) -> Result<Found> {
     match found {
         Value::Int(token) => {
             let token = u64::try_from(token).ok().and_then(Token::new);
             let token = token.ok_or_else(|| wire::nonsense("a token that is not positive"))?;
+            servers.gave(token);
             Ok(Found::Granted(token))
         }
         Value::Array(words) => match &words[..] {
             [Value::Int(left), Value::Int(ours)] => Ok(Found::Taken(Taken::new(*left, *ours))),
-            [Value::BulkString(error)] => Ok(Found::Refused(errors::of_script(error))),
+            [Value::BulkString(error)] => Err(errors::of_script(error)),
             _ => Err(wire::nonsense("an answer of another shape")),
         },
         _ => Err(wire::nonsense("an answer of another shape")),
     }
 }
 
-async fn release(servers: &Servers, releases: &[Release]) -> Result<()> {
-    if releases.is_empty() {
-        return Ok(());
-    }
+async fn release(servers: &Servers, releases: &[Release]) -> Result<Vec<Result<()>>> {
     let keys = releases.iter().map(|release| release.keys.lock.as_str());
     let keys: Vec<&str> = keys.collect();
     let ids = releases.iter().map(|release| release.id.to_string());
     let ids: Vec<String> = ids.collect();
     let args = ids.iter().map(String::as_str);
     let args: Vec<&str> = args.chain([servers.publish()]).collect();
-    let answer = servers.run(call(&wire::RELEASE, &keys, &args)).await;
-    answer.map(drop)
+    let call = Call {
+        script: &wire::RELEASE,
+        keys: &keys,
+        args: &args,
+    };
+    let answer = servers.run(call).await?;
+    let released: Vec<Result<()>> = answers(&answer, releases.len())?
+        .into_iter()
+        .map(|value| match value {
+            Value::Int(_) => Ok(()),
+            Value::Array(words) => match &words[..] {
+                [Value::BulkString(error)] => Err(errors::of_script(error)),
+                _ => Err(wire::nonsense("an answer of another shape")),
+            },
+            _ => Err(wire::nonsense("an answer of another shape")),
+        })
+        .collect();
+    answer.end_if_replica(&released);
+    Ok(released)
 }
 
-fn call<'a>(script: &'static Text, keys: &'a [&'a str], args: &'a [&'a str]) -> Call<'a> {
-    Call { script, keys, args }
+fn answers(answer: &Answer, count: usize) -> Result<Vec<Value>> {
+    let answers: Vec<Value> =
+        redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
+    if answers.len() == count {
+        return Ok(answers);
+    }
+    Err(wire::nonsense("an answer of another length"))
 }

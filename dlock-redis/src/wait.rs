@@ -88,7 +88,11 @@ async fn until_granted(
             }
             tracing::debug!(%error, "waiting goes on");
             request.attempt.unreachable();
-            sleep(request, listener, Some(pause)).await;
+            // Not woken by a connection that fails: it would be tried again without a pause.
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = request.attempt.cancelled() => {}
+            }
             pause = (pause * 2).min(RETRY_MAX);
         }
         if request.attempt.is_cancelled() {
@@ -115,25 +119,19 @@ async fn subscribed(lock: &RedisLock, keys: &Arc<Keys>, listener: &mut Listener)
 }
 
 /// When to look again though nobody calls.
-fn look_after(taken: Taken) -> Option<Duration> {
-    let end = taken.left.map(|left| left + EXPIRY_SLACK);
-    if taken.ours {
-        end
-    } else {
-        Some(end.map_or(FOREIGN_LOOK, |end| end.min(FOREIGN_LOOK)))
+fn look_after(taken: Taken) -> Duration {
+    match taken.left.map(|left| left + EXPIRY_SLACK) {
+        Some(end) if taken.ours => end,
+        Some(end) => end.min(FOREIGN_LOOK),
+        // No end: somebody has changed the key.
+        None => FOREIGN_LOOK,
     }
 }
 
-async fn sleep(request: &AcquireRequest, listener: &Listener, after: Option<Duration>) {
-    let timer = async {
-        match after {
-            Some(after) => tokio::time::sleep(after).await,
-            None => std::future::pending().await,
-        }
-    };
+async fn sleep(request: &AcquireRequest, listener: &Listener, after: Duration) {
     tokio::select! {
         () = listener.woken() => {}
-        () = timer => {}
+        () = tokio::time::sleep(after) => {}
         () = request.attempt.cancelled() => {}
     }
 }

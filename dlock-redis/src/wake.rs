@@ -8,11 +8,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use dlock_core::Result;
+use dlock_core::{ErrorKind, Result, Turn};
 use tokio::sync::Notify;
 
 use crate::{
     ear::{Ear, Hearing},
+    errors,
     session::Session,
 };
 
@@ -76,47 +77,74 @@ impl Listeners {
 
     /// Confirmed when it returns.
     async fn subscribe(&self, session: &Arc<Session>, channel: &str) -> Result<Hearing> {
-        let mut turn = session.ear.wait().await?;
-        let subscribed = async {
-            let serial = session.serial();
-            let ear = match turn.take().filter(|ear| ear.hearing().is_on(serial)) {
-                Some(ear) => turn.insert(ear),
-                None => {
-                    let line = session.place().find().await?;
-                    let sharded = session.is_clustered();
-                    turn.insert(Ear::open(&line, sharded, serial, self.clone()).await?)
+        let (listeners, at, channel) = (self.clone(), session.clone(), channel.to_owned());
+        let work = |mut turn: Turn<Option<Ear>>| async move {
+            let subscribed = listeners.subscribed(&at, &channel, &mut turn).await;
+            turn.end(subscribed)
+        };
+        session.ear.run(work).await
+    }
+
+    async fn subscribed(
+        &self,
+        session: &Arc<Session>,
+        channel: &str,
+        slot: &mut Option<Ear>,
+    ) -> Result<Hearing> {
+        let serial = session.serial();
+        if slot
+            .as_ref()
+            .is_some_and(|ear| !ear.hearing().is_on(serial))
+        {
+            // Those who listen on it do not hear any more, and have to know.
+            self.give_up(session, slot);
+        }
+        if slot.is_none() {
+            let line = session.place().find().await?;
+            let sharded = session.is_clustered();
+            *slot = Some(Ear::open(&line, sharded, serial, self.clone()).await?);
+        }
+        if session.is_closed() {
+            *slot = None;
+            return Err(errors::closed());
+        }
+        let Some(ear) = slot.as_mut() else {
+            return Err(errors::closed());
+        };
+        if let Some(channel) = self.lock().get_mut(channel) {
+            channel.forget(session);
+            channel.known_to.push(session.clone());
+        }
+        match ear.subscribe(channel).await {
+            Ok(()) => Ok(ear.hearing().clone()),
+            Err(error) => {
+                // One that is refused is nobody else's matter.
+                if error.kind() == ErrorKind::Unavailable {
+                    self.give_up(session, slot);
                 }
-            };
-            if let Some(channel) = self.lock().get_mut(channel) {
-                channel.forget(session);
-                channel.known_to.push(session.clone());
+                Err(error)
             }
-            let subscribed = ear.subscribe(channel).await;
-            subscribed.map(|()| ear.hearing().clone())
         }
-        .await;
-        if subscribed.is_err() {
-            self.give_up(session, &mut turn);
-        }
-        turn.end(subscribed)
     }
 
     /// Ends the subscription that nobody needs any more.
     async fn unsubscribe(&self, session: &Arc<Session>, channel: &str) {
-        // After a failure there is no connection, and nothing to end.
-        let Ok(mut turn) = session.ear.wait().await else {
-            return;
+        let (listeners, at, channel) = (self.clone(), session.clone(), channel.to_owned());
+        let work = |mut turn: Turn<Option<Ear>>| async move {
+            // Looked at in this turn: who comes from now on subscribes after it.
+            if listeners.has(&channel) {
+                return Ok(());
+            }
+            listeners.forget(&at, |name| name == channel);
+            if let Some(ear) = turn.as_mut()
+                && ear.unsubscribe(&channel).await.is_err()
+            {
+                listeners.give_up(&at, &mut turn);
+            }
+            Ok(())
         };
-        // Looked at in this turn: who comes from now on subscribes after it.
-        if self.has(channel) {
-            return;
-        }
-        self.forget(session, |name| name == channel);
-        if let Some(ear) = turn.as_mut()
-            && ear.unsubscribe(channel).await.is_err()
-        {
-            self.give_up(session, &mut turn);
-        }
+        // After a failure there is no connection, and nothing to end.
+        let _ = session.ear.run(work).await;
     }
 
     /// Drops a connection of which nobody knows what it is subscribed to. All who listen look again
