@@ -21,6 +21,8 @@ cases![
     t23_a_deleted_key_is_told_at_once_to_its_holder_alone,
     t23_a_renewal_finds_that_the_key_is_gone,
     t31_a_member_that_sleeps_through_the_ttl_leaves_no_lock_behind,
+    k02_a_renewal_counts_from_the_keep_alive_that_proves_it,
+    k08_a_lost_lock_is_free_though_its_lease_lives_on,
 ];
 
 /// Of a lock that is kept alive: so short that a case can wait it out.
@@ -154,4 +156,46 @@ async fn t31_a_member_that_sleeps_through_the_ttl_leaves_no_lock_behind(
         Ok(node.keys("dlock/b/").await?.is_empty())
     })
     .await
+}
+
+async fn k02_a_renewal_counts_from_the_keep_alive_that_proves_it(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let ttl = Duration::from_secs(30);
+    let locker = connect(node.address(), "ttl=30s").await?;
+    let guard = take(&locker, "a").await?;
+    let passed = Duration::from_secs(2);
+    tokio::time::sleep(passed).await;
+    guard.renew().await?;
+    let left = guard.remaining();
+    // The lease itself was granted before, and not kept alive since: that comes after 5 s.
+    let renewed = node.metric("etcd_debugging_lease_renewed_total").await?;
+    assert!(renewed < 0.5, "a keep-alive came too soon: {renewed}");
+    assert!(left <= ttl - passed, "{left:?} are left of {ttl:?}");
+    Ok(guard.release().await?)
+}
+
+async fn k08_a_lost_lock_is_free_though_its_lease_lives_on(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = conformance_tests::proxy::Proxy::start(node.address())?;
+    let other = connect(node.address(), "").await?;
+    let locker = connect(proxy.address(), "ttl=3s").await?;
+    // Both on one lease of 3 s in the store, but the first one counts less.
+    let short = locker
+        .acquire("a")
+        .ttl(Duration::from_millis(2_100))
+        .await?;
+    let lease = places(&node, "a").await?[0].lease;
+    for direction in [Direction::ToServer, Direction::ToClient] {
+        proxy.set(direction, Fault::Hold);
+    }
+    soon("the loss", short.lost()).await?;
+    for direction in [Direction::ToServer, Direction::ToClient] {
+        proxy.set(direction, Fault::None);
+    }
+    let long = soon("the next lock", locker.acquire("b")).await??;
+    assert_eq!(places(&node, "b").await?[0].lease, lease);
+    let next = within(Duration::from_secs(4), "the lost lock", other.acquire("a")).await??;
+    assert!(long.is_held());
+    next.release().await?;
+    Ok(long.release().await?)
 }

@@ -80,7 +80,7 @@ async fn t27_lost_reply_of_a_try_acquire(flavour: Flavour) -> Outcome {
             let guard = line.locker.try_acquire("a").await?;
             guard.ok_or_else(dlock::Error::contended)
         };
-        line.lose_reply(acquire).await?.release().await?;
+        Box::pin(line.lose_reply(acquire)).await?.release().await?;
     }
     line.locker.shutdown(Duration::from_secs(5)).await?;
     until_clean(&line.node).await
@@ -89,7 +89,7 @@ async fn t27_lost_reply_of_a_try_acquire(flavour: Flavour) -> Outcome {
 async fn t27_lost_reply_of_a_waiting_acquire(flavour: Flavour) -> Outcome {
     let line = Line::new(flavour).await?;
     for _ in 0..TIMES {
-        let guard = line.lose_reply(line.locker.acquire("a")).await?;
+        let guard = Box::pin(line.lose_reply(line.locker.acquire("a"))).await?;
         guard.release().await?;
     }
     line.locker.shutdown(Duration::from_secs(5)).await?;
@@ -161,16 +161,10 @@ async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Fl
 /// Lets what was on its way arrive; it must make no place.
 async fn late_request(two: &TwoWays) -> Outcome {
     until_places(&two.node, "a", 0).await?;
-    let before = two.node.metric("etcd_mvcc_txn_total").await;
-    let before = match before {
-        Ok(before) => before,
-        Err(_) => two.node.metric("etcd_debugging_mvcc_txn_total").await?,
-    };
     let connection = two.ways[0].connection(0).await;
     let seen = connection.seen(Direction::ToServer);
     two.ways[0].set(Direction::ToServer, Fault::None);
     connection.until_passed(Direction::ToServer, seen).await;
-    let _ = before;
     // It is handled in order: what comes by another connection later is handled after it.
     for round in 0..50 {
         two.node.put("later", &round.to_string()).await?;

@@ -1,6 +1,9 @@
 //! Writes to etcd that happen only under the lock (T35).
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
 
 use conformance_tests::servers::etcd::Flavour;
 use dlock::{Locker, LockerBuilder, config::Registry};
@@ -17,19 +20,19 @@ cases![
 ];
 
 async fn open(address: SocketAddr) -> Outcome<Arc<EtcdLock>> {
-    let slot = Arc::new(std::sync::Mutex::new(None));
+    let slot = Arc::new(OnceLock::new());
     let kept = slot.clone();
     let registry = Registry::new().register("etcd", move |settings| {
         let (config, kept) = (EtcdConfig::from_settings(settings, false)?, kept.clone());
         Ok(Box::pin(async move {
             let backend = Arc::new(EtcdLock::connect(config).await?);
-            *kept.lock().unwrap() = Some(backend.clone());
+            let _ = kept.set(backend.clone());
             Ok(backend as Arc<dyn DistributedLock>)
         }))
     });
     let url = format!("etcd://{address}");
     registry.open(&dlock::Config::from_url(&url)?).await?;
-    let backend = slot.lock().unwrap().take();
+    let backend = slot.get().cloned();
     backend.ok_or_else(|| "not opened".into())
 }
 

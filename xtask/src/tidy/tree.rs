@@ -8,7 +8,7 @@ use std::{
 use crate::failure::{Failure, Result};
 
 /// What a build or a tool makes.
-const GENERATED: &[&str] = &[".git", "target", "Cargo.lock"];
+const GENERATED: &[&str] = &[".git", "target", "Cargo.lock", "local.toml"];
 
 /// A file of the project.
 pub(crate) struct TextFile {
