@@ -315,7 +315,7 @@ where
 }
 
 /// When the keep-alive was sent that the store has confirmed; `None` if it has no such lease.
-async fn keep_alive(session: &Session, id: i64, max: Duration) -> Result<Option<Sent>> {
+async fn keep_alive(session: &Arc<Session>, id: i64, max: Duration) -> Result<Option<Sent>> {
     let asks = |client: Arc<Client>| async move {
         let sent = session.start();
         // T21: a stream for each, so that none has to be reopened.

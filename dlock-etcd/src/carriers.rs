@@ -6,10 +6,11 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result, Turns};
+use dlock_core::{AcquireRequest, Error, Renewal, Result, Turn, Turns};
 
 use crate::{
     carrier::{Carrier, Kept, whole_seconds},
+    errors,
     session::Session,
 };
 
@@ -67,29 +68,31 @@ impl Carriers {
         if let Some(present) = self.present(request) {
             return Ok(present);
         }
-        // A grant is not cut short: its lease would be left behind (T33).
-        let turn = tokio::select! {
-            turn = self.0.granting.wait() => turn?,
+        let (carriers, ttl) = (self.clone(), request.ttl);
+        let work = move |turn: Turn<()>| async move { turn.end(carriers.provide(ttl).await) };
+        // The grant is not cut short by it: its lease would be left behind (T33).
+        tokio::select! {
+            provided = self.0.granting.run(work) => provided?,
             () = request.attempt.cancelled() => return Err(Error::contended()),
-        };
-        if let Some(present) = self.present(request) {
-            return Ok(present);
         }
-        turn.end(self.grant(request).await)
+        self.present(request).ok_or_else(errors::lease_ended)
     }
 
-    async fn grant(&self, request: &AcquireRequest) -> Result<Arc<Carrier>> {
-        let seconds = whole_seconds(request.ttl);
+    /// Sees to it that there is a carrier for attempts with this ttl.
+    async fn provide(&self, ttl: Duration) -> Result<()> {
+        let seconds = whole_seconds(ttl);
+        if self.0.has(seconds) {
+            return Ok(());
+        }
         let ttl = Duration::from_secs(seconds);
         let carrier = Arc::new(Carrier::grant(&self.0.session, ttl).await?);
-        carrier.enter(request.attempt.id());
         let shared = Shared {
             carrier: carrier.clone(),
             came: true,
         };
         self.0.table().insert(seconds, shared);
-        tokio::spawn(self.clone().keep(seconds, carrier.clone()));
-        Ok(carrier)
+        tokio::spawn(self.clone().keep(seconds, carrier));
+        Ok(())
     }
 
     /// Keeps a carrier alive as long as it is used, and ends it then.
@@ -119,6 +122,17 @@ impl Carriers {
 }
 
 impl Inner {
+    /// Whether there is a carrier, which is kept then for whoever comes for it.
+    fn has(&self, seconds: u64) -> bool {
+        let mut table = self.table();
+        let shared = table.get_mut(&seconds);
+        let shared = shared.filter(|shared| !shared.carrier.is_over());
+        shared.is_some_and(|shared| {
+            shared.came = true;
+            true
+        })
+    }
+
     /// Whether anybody stands on it, or has come since the last question. If not, nobody will.
     fn needs(&self, seconds: u64, carrier: &Arc<Carrier>) -> bool {
         let mut table = self.table();

@@ -1,5 +1,7 @@
 //! What is looked at when a connection is made.
 
+use std::sync::Arc;
+
 use dlock_core::Result;
 
 use crate::{entry::keys_only, session::Session};
@@ -10,7 +12,7 @@ use crate::{entry::keys_only, session::Session};
 const SOUND_FROM: [(u64, u64, u64); 3] = [(3, 4, 38), (3, 5, 23), (3, 6, 5)];
 
 /// Looks whether locks can be read, and warns of a version with known defects.
-pub(crate) async fn check(session: &Session) -> Result<()> {
+pub(crate) async fn check(session: &Arc<Session>) -> Result<()> {
     let prefix = match &*session.config.prefix {
         // No key is empty.
         "" => "\0",

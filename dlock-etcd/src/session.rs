@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Result, Sent, Turns};
+use dlock_core::{Clock, Effect, Error, ErrorKind, Result, Sent, Turn, Turns};
 use etcd_client::{Client, ConnectOptions, Error as DriverError};
 use tokio::{sync::watch, time::timeout};
 
@@ -76,7 +76,7 @@ impl Session {
     ///
     /// Takes no longer than the URL's `timeout` for each member, and for one of them twice, besides
     /// logging in.
-    pub(crate) async fn ask<T, F>(&self, asks: impl Fn(Arc<Client>) -> F) -> Result<T>
+    pub(crate) async fn ask<T, F>(self: &Arc<Self>, asks: impl Fn(Arc<Client>) -> F) -> Result<T>
     where
         F: Future<Output = Result<T, DriverError>>,
     {
@@ -86,7 +86,7 @@ impl Session {
     /// As [`ask`](Self::ask); `doubtful` is set when a member may have done it, or will, without our
     /// hearing so.
     pub(crate) async fn ask_noting<T, F>(
-        &self,
+        self: &Arc<Self>,
         doubtful: &AtomicBool,
         asks: impl Fn(Arc<Client>) -> F,
     ) -> Result<T>
@@ -99,7 +99,7 @@ impl Session {
 
     /// As [`ask_noting`](Self::ask_noting), with `max` for each member's answer.
     pub(crate) async fn ask_within<T, F>(
-        &self,
+        self: &Arc<Self>,
         max: Duration,
         doubtful: &AtomicBool,
         asks: impl Fn(Arc<Client>) -> F,
@@ -137,7 +137,7 @@ impl Session {
 
     /// One try; whether it failed by silence.
     async fn ask_once<T, F>(
-        &self,
+        self: &Arc<Self>,
         max: Duration,
         asks: &impl Fn(Arc<Client>) -> F,
     ) -> Result<T, (Failure, bool)>
@@ -163,16 +163,20 @@ impl Session {
     }
 
     /// The present connection, or a new one to the first member that can be logged in to.
-    pub(crate) async fn link(&self) -> Result<Link> {
+    pub(crate) async fn link(self: &Arc<Self>) -> Result<Link> {
         if let Some(link) = self.current()? {
             return Ok(link);
         }
-        let turn = self.connecting.wait().await?;
-        if let Some(link) = self.current()? {
-            return Ok(link);
-        }
-        let opened = self.open_any().await;
-        turn.end(opened)
+        let session = self.clone();
+        let work = |turn: Turn<()>| async move {
+            let link = match session.current() {
+                Ok(None) => session.open_any().await,
+                Ok(Some(link)) => Ok(link),
+                Err(error) => Err(error),
+            };
+            turn.end(link)
+        };
+        self.connecting.run(work).await
     }
 
     async fn open_any(&self) -> Result<Link> {
