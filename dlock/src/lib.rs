@@ -25,6 +25,7 @@
 //! | `file:/dir` | `file` (on by default) | processes of one machine |
 //! | `file:` | `file` | processes of one user of one machine |
 //! | `redis://host`, `rediss://host` | `redis` | processes of many machines |
+//! | `zk://host,host,host`, `zks://host` | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
 //! # Settings

@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod config;
+mod dial;
+mod diagnose;
+mod entry;
+mod errors;
+mod heartbeat;
+mod layout;
+mod lock;
+mod queue;
+mod session;
+mod sessions;
+mod take;
+mod tls;
+mod wait;
+
+pub use crate::{config::ZkConfig, lock::ZkLock};
