@@ -3,6 +3,7 @@
 mod file;
 mod memory;
 mod redis;
+mod zk;
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -14,6 +15,9 @@ fn main() -> dlock_core::Result<ExitCode> {
         Arc::new(file::FileTarget::new()?),
     ];
     for target in redis::RedisTarget::all() {
+        targets.push(Arc::new(target));
+    }
+    for target in zk::ZkTarget::all() {
         targets.push(Arc::new(target));
     }
     Ok(conformance_tests::main(targets))
