@@ -51,18 +51,26 @@ impl Entry {
 
     /// Whether its time is over.
     pub(crate) fn is_expired(&self, now: Moment) -> bool {
-        self.told().1 <= now && !self.is_swept.load(Ordering::Acquire)
+        self.told().1 <= now && !self.is_swept()
+    }
+
+    pub(crate) fn is_swept(&self) -> bool {
+        self.is_swept.load(Ordering::Acquire)
     }
 
     /// Proves it once more: by a write of its session that is newer than the last one, and over each
     /// new connection by a look at the node itself.
     pub(crate) async fn renew(self: &Arc<Self>, lease: &Lease) -> Result<Renewed> {
         let session = &self.session;
-        if self.is_swept.load(Ordering::Acquire) {
+        if self.is_swept() {
             return Ok(Renewed::Lost(LostCause::Expired));
         }
         if session.is_over() {
             return Ok(Renewed::Lost(LostCause::SessionOver));
+        }
+        // Released: its heartbeats may have ended (K4).
+        if session.held(self.attempt.id()).is_none() {
+            return Ok(Renewed::Lost(LostCause::Removed));
         }
         let proof = session.proof_after(self.told().0).await?;
         let connection = session.state().connection;

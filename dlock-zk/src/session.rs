@@ -240,6 +240,12 @@ impl Session {
         lives
     }
 
+    /// What this attempt holds already: it is asked for again when its grant was not heard of (K9).
+    pub(crate) fn held(&self, id: AttemptId) -> Option<Arc<Entry>> {
+        let entry = lock(&self.entries).get(&id).cloned();
+        entry.filter(|entry| !entry.is_swept())
+    }
+
     /// What is not held any more.
     pub(crate) fn forget(&self, entry: &Entry) {
         lock(&self.entries).remove(&entry.attempt.id());

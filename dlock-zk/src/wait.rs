@@ -58,10 +58,22 @@ pub(crate) async fn acquire(sessions: &Sessions, request: &AcquireRequest) -> Re
 async fn once(session: &Arc<Session>, config: &ZkConfig, request: &AcquireRequest) -> Result<Lease> {
     let place = Place::new(&config.prefix, &request.name, request.attempt.id());
     let _busy = session.busy();
+    if let Some(entry) = session.held(request.attempt.id()) {
+        return grant(session, request, entry).await;
+    }
     let mut queued = take::enter(session, config, &place, request).await?;
     loop {
         let granted = match until_first(session, &place, request, &mut queued).await {
-            Ok(true) => grant(session, &place, request, &queued).await,
+            Ok(true) => {
+                let path = place.path(&queued.name);
+                let entry = Entry::new(
+                    session.clone(),
+                    request.attempt.clone(),
+                    path,
+                    queued.czxid,
+                );
+                grant(session, request, Arc::new(entry)).await
+            }
             // Somebody removed our node: a new place at the end.
             Ok(false) => {
                 queued = take::enter(session, config, &place, request).await?;
@@ -162,10 +174,9 @@ async fn reconnected(session: &Session) {
 /// Our node is the first: from when is that proved? From its own creation if that was just now, else
 /// from the last heartbeat.
 async fn grant(
-    session: &Arc<Session>,
-    place: &Place,
+    session: &Session,
     request: &AcquireRequest,
-    queued: &Queued,
+    entry: Arc<Entry>,
 ) -> Result<Lease> {
     let fresh = match request.renewal {
         Renewal::Auto => session.proof_ttl() / FRESH_PART,
@@ -173,10 +184,7 @@ async fn grant(
         Renewal::None => session.proof_ttl() / 12,
     };
     let proof = session.proof_after(session.clock.now().before(fresh)).await?;
-    let path = place.path(&queued.name);
-    let entry = Entry::new(session.clone(), request.attempt.clone(), path, queued.czxid);
-    let entry = Arc::new(entry);
-    let token = take::token(queued.czxid)?;
+    let token = take::token(entry.czxid)?;
     let lease = request.granted(proof, session.proof_ttl(), token, entry.clone());
     entry.tell(proof.moment(), lease.deadline.moment());
     if session.hold(&entry) {

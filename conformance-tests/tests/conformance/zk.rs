@@ -62,7 +62,8 @@ impl ZkTarget {
     async fn running(&self) -> Result<&Running> {
         let start = || async {
             let java = self.flavour.find().map_err(io::Error::other)?;
-            let options = Options::with_tick(TICK);
+            let mut options = Options::with_tick(TICK);
+            options.lines.push("maxSessionTimeout=60000".to_owned());
             Ok(if self.is_ensemble {
                 Running::Ensemble(Ensemble::start(&java, &options).await?)
             } else {
