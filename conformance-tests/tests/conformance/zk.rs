@@ -24,9 +24,9 @@ use zookeeper_client::{Client, Error as ZkError};
 /// Ten times shorter than stock: what ends by time is waited for often.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A lock is held for half of it without a renewal; that is long enough that a busy machine renews in
-/// time, and as long as the suite's middle ttl asks for.
-const SESSION: Duration = Duration::from_secs(9);
+/// A lock is held for half of it without a renewal, and no longer: that is as long as the suite's middle
+/// ttl.
+const SESSION: Duration = Duration::from_secs(16);
 
 /// One set of servers for all cases; each has a prefix of its own.
 #[derive(Debug)]

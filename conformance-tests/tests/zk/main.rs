@@ -4,7 +4,9 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod kit;
+mod lost_replies;
 mod partitions;
+mod sessions;
 
 use std::{
     env,
@@ -37,7 +39,11 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         // A test that cannot run must not look like one that passed.
         let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
     }
-    let groups = [partitions::trials];
+    let groups = [
+        lost_replies::trials,
+        partitions::trials,
+        sessions::trials,
+    ];
     let trials = groups.iter().flat_map(|group| group(flavour));
     trials
         .map(|trial| {
