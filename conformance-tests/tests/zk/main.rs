@@ -3,9 +3,11 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod connecting;
 mod kit;
 mod lost_replies;
 mod partitions;
+mod queues;
 mod sessions;
 
 use std::{
@@ -40,8 +42,10 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
     }
     let groups = [
+        connecting::trials,
         lost_replies::trials,
         partitions::trials,
+        queues::trials,
         sessions::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour));
