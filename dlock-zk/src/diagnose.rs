@@ -27,7 +27,8 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
                 "nothing listens there; is the server running, and the port right?".to_owned()
             }
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "it does not answer".to_owned(),
+            Err(_) if config.tls.is_some() => "it does not answer".to_owned(),
+            Err(_) => "it does not answer; if that port speaks TLS, use zks://".to_owned(),
         };
         last = format!("{host}: {why}");
     }

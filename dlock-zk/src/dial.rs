@@ -61,7 +61,8 @@ async fn check(client: Client, config: &ZkConfig) -> Result<Client> {
         Ok(Some(_)) => Ok(client),
         Ok(None) => {
             let chroot = &config.chroot;
-            let why = format!("the chroot {chroot} does not exist; create it: zkCli.sh create {chroot}");
+            let why =
+                format!("the chroot {chroot} does not exist; create it: zkCli.sh create {chroot}");
             Err(Error::new(ErrorKind::InvalidConfig, why))
         }
         Err(error) => Err(errors::of_request(error)),

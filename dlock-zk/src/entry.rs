@@ -1,10 +1,8 @@
 //! A lock that is held: its node, and how it is watched.
 
-use std::{
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, PoisonError, Weak,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use dlock_core::{Attempt, Lease, LostCause, Moment, Renewed, Result};
@@ -98,9 +96,8 @@ impl Entry {
             .await?;
         synced?;
         let (stat, watcher) = stat?;
-        let is_ours = stat.is_some_and(|stat| {
-            stat.czxid == self.czxid && session.owns(stat.ephemeral_owner)
-        });
+        let is_ours =
+            stat.is_some_and(|stat| stat.czxid == self.czxid && session.owns(stat.ephemeral_owner));
         if is_ours && self.watched_over.swap(connection, Ordering::AcqRel) == 0 {
             tokio::spawn(watch(Arc::downgrade(self), watcher));
         }

@@ -107,7 +107,10 @@ mod tests {
     #[test]
     fn messages_are_one_line_and_say_what_to_do() {
         let told = of_request(ZkError::NoAuth);
-        assert_eq!((told.kind(), told.effect()), (ErrorKind::Denied, Effect::None));
+        assert_eq!(
+            (told.kind(), told.effect()),
+            (ErrorKind::Denied, Effect::None)
+        );
         assert!(told.to_string().contains("user and password"), "{told}");
         assert_eq!(told.to_string().lines().count(), 1);
     }

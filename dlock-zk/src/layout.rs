@@ -128,7 +128,10 @@ mod tests {
 
     #[test]
     fn ancestors_come_from_the_top() {
-        assert_eq!(ancestors("/a/b/c").collect::<Vec<_>>(), ["/a", "/a/b", "/a/b/c"]);
+        assert_eq!(
+            ancestors("/a/b/c").collect::<Vec<_>>(),
+            ["/a", "/a/b", "/a/b/c"]
+        );
         assert_eq!(ancestors("/a").collect::<Vec<_>>(), ["/a"]);
     }
 

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod config;
-mod dial;
 mod diagnose;
+mod dial;
 mod entry;
 mod errors;
 mod heartbeat;

@@ -4,14 +4,14 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, Holder, Lease,
-    LockName, Modes, Order, Renewed, Result, Waiting,
+    AcquireRequest, Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, Holder,
+    Lease, LockName, Modes, Order, Renewed, Result, Waiting,
 };
 use zookeeper_client::Error as ZkError;
 
 use crate::{
-    config::ZkConfig, entry::Entry, errors, layout, queue, session::Session, sessions::Sessions, take,
-    wait,
+    config::ZkConfig, entry::Entry, errors, layout, queue, session::Session, sessions::Sessions,
+    take, wait,
 };
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
@@ -68,7 +68,10 @@ impl ZkLock {
             let Some(first) = queue::first(&children)? else {
                 return Ok(None);
             };
-            match session.ask(client.get_data(&format!("{dir}/{first}"))).await {
+            match session
+                .ask(client.get_data(&format!("{dir}/{first}")))
+                .await
+            {
                 Err(ZkError::NoNode) => {}
                 Err(error) => return Err(error.into()),
                 Ok((data, stat)) => {

@@ -44,7 +44,11 @@ pub(crate) fn position(children: &[String], ours: &str) -> Result<Position> {
 pub(crate) fn first(children: &[String]) -> Result<Option<&str>> {
     let queue = read(children)?;
     let first = queue.iter().copied().reduce(|first, other| {
-        if is_before(other.1, first.1) { other } else { first }
+        if is_before(other.1, first.1) {
+            other
+        } else {
+            first
+        }
     });
     Ok(first.map(|(name, _)| name))
 }
@@ -96,12 +100,18 @@ mod tests {
     #[test]
     fn the_next_lower_one_is_waited_for() {
         let children = [3, 1, 7, 5].map(child);
-        assert_eq!(position(&children, &child(1)).expect("ours"), Position::First);
+        assert_eq!(
+            position(&children, &child(1)).expect("ours"),
+            Position::First
+        );
         assert_eq!(
             position(&children, &child(7)).expect("ours"),
             Position::After(child(5))
         );
-        assert_eq!(position(&children, &child(2)).expect("ours"), Position::Gone);
+        assert_eq!(
+            position(&children, &child(2)).expect("ours"),
+            Position::Gone
+        );
         assert_eq!(first(&children).expect("ours"), Some(&*child(1)));
         assert_eq!(first(&[]).expect("ours"), None);
     }
@@ -121,7 +131,10 @@ mod tests {
     #[test]
     fn those_who_queue_otherwise_are_refused() {
         for (name, whose) in [
-            ("4f00000000000000000000000000a1ff__lock__0000000003", "kazoo"),
+            (
+                "4f00000000000000000000000000a1ff__lock__0000000003",
+                "kazoo",
+            ),
             ("_c_4f0-__WRIT__0000000003", "another recipe"),
             ("_c_4f0-lease-0000000003", "another recipe"),
             ("lock-3", "another recipe"),

@@ -160,8 +160,10 @@ impl Session {
         let proved = states.wait_for(|state| state.is_over || newer(state).is_some());
         match timeout(self.answer_max, proved).await {
             Ok(Ok(state)) => newer(&state).ok_or_else(over),
-            _ => Err(Error::new(ErrorKind::Unavailable, "no write was confirmed in time")
-                .with_effect(Effect::Unknown)),
+            _ => Err(
+                Error::new(ErrorKind::Unavailable, "no write was confirmed in time")
+                    .with_effect(Effect::Unknown),
+            ),
         }
     }
 
@@ -177,7 +179,8 @@ impl Session {
 
     /// Ends when there is a connection, or the session is over.
     pub(crate) async fn reachable(&self) {
-        self.until(|state| state.is_over || state.is_connected).await;
+        self.until(|state| state.is_over || state.is_connected)
+            .await;
     }
 
     /// Ends with the session.
@@ -284,7 +287,9 @@ async fn follow(session: Arc<Session>, mut states: StateWatcher) {
                 state.connection += 1;
             }),
             state if state.is_terminated() => return session.end(),
-            _ => session.state.send_modify(|state| state.is_connected = false),
+            _ => session
+                .state
+                .send_modify(|state| state.is_connected = false),
         }
     }
 }

@@ -67,7 +67,9 @@ pub(crate) async fn enter(
             }
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
                 tries += 1;
-                let made = session.ask(make_directory(&client, &place.dir, &acls)).await;
+                let made = session
+                    .ask(make_directory(&client, &place.dir, &acls))
+                    .await;
                 made.map_err(errors::of_request)?;
             }
             Err(error) if errors::is_ambiguous(&error) => {
@@ -111,7 +113,10 @@ async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkErro
         Err(ZkError::NoNode) => return Ok(None),
         children => children?,
     };
-    for child in children.iter().filter(|child| child.starts_with(&place.stem)) {
+    for child in children
+        .iter()
+        .filter(|child| child.starts_with(&place.stem))
+    {
         let stat = session.ask(client.check_stat(&place.path(child))).await?;
         if let Some(stat) = stat.filter(|stat| session.owns(stat.ephemeral_owner)) {
             return Ok(Some(Queued {
@@ -181,7 +186,11 @@ fn describe(request: &AcquireRequest) -> String {
     let line = Holder::of_request(request, one).to_string();
     let mut words = line.splitn(3, ' ');
     let (attempt, rest) = (words.next(), words.nth(1));
-    format!("{} {}", attempt.unwrap_or_default(), rest.unwrap_or_default())
+    format!(
+        "{} {}",
+        attempt.unwrap_or_default(),
+        rest.unwrap_or_default()
+    )
 }
 
 /// Reads what [`describe`] wrote into the node of that token.

@@ -55,7 +55,11 @@ pub(crate) async fn acquire(sessions: &Sessions, request: &AcquireRequest) -> Re
 }
 
 /// One attempt in one session; its node is gone when it fails.
-async fn once(session: &Arc<Session>, config: &ZkConfig, request: &AcquireRequest) -> Result<Lease> {
+async fn once(
+    session: &Arc<Session>,
+    config: &ZkConfig,
+    request: &AcquireRequest,
+) -> Result<Lease> {
     let place = Place::new(&config.prefix, &request.name, request.attempt.id());
     let _busy = session.busy();
     if let Some(entry) = session.held(request.attempt.id()) {
@@ -66,12 +70,8 @@ async fn once(session: &Arc<Session>, config: &ZkConfig, request: &AcquireReques
         let granted = match until_first(session, &place, request, &mut queued).await {
             Ok(true) => {
                 let path = place.path(&queued.name);
-                let entry = Entry::new(
-                    session.clone(),
-                    request.attempt.clone(),
-                    path,
-                    queued.czxid,
-                );
+                let entry =
+                    Entry::new(session.clone(), request.attempt.clone(), path, queued.czxid);
                 grant(session, request, Arc::new(entry)).await
             }
             // Somebody removed our node: a new place at the end.
@@ -173,17 +173,15 @@ async fn reconnected(session: &Session) {
 
 /// Our node is the first: from when is that proved? From its own creation if that was just now, else
 /// from the last heartbeat.
-async fn grant(
-    session: &Session,
-    request: &AcquireRequest,
-    entry: Arc<Entry>,
-) -> Result<Lease> {
+async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
     let fresh = match request.renewal {
         Renewal::Auto => session.proof_ttl() / FRESH_PART,
         // Nobody makes it longer later: it begins with the grant (K6).
         Renewal::None => session.proof_ttl() / 12,
     };
-    let proof = session.proof_after(session.clock.now().before(fresh)).await?;
+    let proof = session
+        .proof_after(session.clock.now().before(fresh))
+        .await?;
     let token = take::token(entry.czxid)?;
     let lease = request.granted(proof, session.proof_ttl(), token, entry.clone());
     entry.tell(proof.moment(), lease.deadline.moment());

@@ -15,8 +15,8 @@ use conformance_tests::{
     servers::zk::{Ensemble, Flavour, Node, Options},
 };
 use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, LockName, Modes, Order, Result,
-    Waiting, config::Config,
+    Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, LockName, Modes, Order,
+    Result, Waiting, config::Config,
 };
 use tokio::sync::OnceCell;
 use zookeeper_client::{Client, Error as ZkError};

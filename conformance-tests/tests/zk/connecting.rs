@@ -58,7 +58,10 @@ async fn t51_a_login_without_permission(java: Java) -> Outcome {
         let other = connect(format!("{login}{}", node.address()), LONG).await?;
         let error = refused(other.try_acquire("a").await)?;
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
-        assert!(error.to_string().contains("user and password in the URL"), "{error}");
+        assert!(
+            error.to_string().contains("user and password in the URL"),
+            "{error}"
+        );
         assert!(!error.to_string().contains("wrong"), "{error}");
     }
     Ok(held.release().await?)
@@ -67,7 +70,10 @@ async fn t51_a_login_without_permission(java: Java) -> Outcome {
 async fn t51_locks_of_a_login(java: Java) -> Outcome {
     let node = start(&java).await?;
     let address = format!("me:s%40fe@{}", node.address());
-    let (one, two) = (connect(&address, LONG).await?, connect(&address, LONG).await?);
+    let (one, two) = (
+        connect(&address, LONG).await?,
+        connect(&address, LONG).await?,
+    );
     let guard = take(&one, "a").await?;
     assert!(two.try_acquire("a").await?.is_none());
     guard.release().await?;
@@ -77,7 +83,9 @@ async fn t51_locks_of_a_login(java: Java) -> Outcome {
 
 async fn t51_a_read_only_server(java: Java) -> Outcome {
     let mut options = quick();
-    options.properties.push("readonlymode.enabled=true".to_owned());
+    options
+        .properties
+        .push("readonlymode.enabled=true".to_owned());
     let mut ensemble = Ensemble::start(&java, &options).await?;
     for node in [1, 2] {
         ensemble.nodes_mut()[node].kill()?;
@@ -97,15 +105,21 @@ async fn t51_a_session_that_is_too_short(java: Java) -> Outcome {
     let node = Node::start(&java, &Options::default()).await?;
     let error = refused(connect(node.address(), "tick=200ms&session=1s&ttl=1s").await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig);
-    assert!(error.to_string().contains("give session=6000ms or more"), "{error}");
+    assert!(
+        error.to_string().contains("give session=6000ms or more"),
+        "{error}"
+    );
     Ok(())
 }
 
 async fn t51_a_server_that_is_not_there(_: Java) -> Outcome {
     let port = Port::reserve()?;
-    let error = refused(soon("an error", connect(port.address(), "")).await?)?;
+    let error = refused(soon("an error", connect(port.address(), LONG)).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.to_string().contains("nothing listens there"), "{error}");
+    assert!(
+        error.to_string().contains("nothing listens there"),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -121,12 +135,23 @@ async fn t51_a_server_that_does_not_answer(java: Java) -> Outcome {
 }
 
 async fn t51_encrypted_connections(java: Java) -> Outcome {
-    let options = Options { has_tls: true, ..quick() };
+    let options = Options {
+        has_tls: true,
+        ..quick()
+    };
     let node = Node::start(&java, &options).await?;
     let (address, certificates) = node.secure().ok_or("no TLS")?;
-    let (ca, cert, key) = (certificates.ca(), certificates.client(), certificates.client_key());
+    let (ca, cert, key) = (
+        certificates.ca(),
+        certificates.client(),
+        certificates.client_key(),
+    );
     let trusted = format!("{LONG}&tls_ca={}", ca.display());
-    let known = format!("{trusted}&tls_cert={}&tls_key={}", cert.display(), key.display());
+    let known = format!(
+        "{trusted}&tls_cert={}&tls_key={}",
+        cert.display(),
+        key.display()
+    );
     let url = format!("zks://{address}?{known}");
     let locker = soon("a session over TLS", dlock::connect(&*url)).await??;
     let guard = take(&locker, "a").await?;
@@ -136,7 +161,10 @@ async fn t51_encrypted_connections(java: Java) -> Outcome {
     for (url, hint) in [
         (format!("zks://{address}?{trusted}&{quick}"), "tls_cert="),
         (format!("zks://{address}?{LONG}&{quick}"), "tls_ca="),
-        (format!("zks://{}?{known}&{quick}", node.address()), "use zk://"),
+        (
+            format!("zks://{}?{known}&{quick}", node.address()),
+            "use zk://",
+        ),
         (format!("zk://{address}?{LONG}&{quick}"), "use zks://"),
     ] {
         let error = refused(soon("an error", dlock::connect(&*url)).await?)?;
@@ -154,7 +182,10 @@ async fn k11_settings_that_are_not_allowed(_: Java) -> Outcome {
         ("zk://h?prefix=%25alive", "prefix is a path"),
         ("zk://h?session=5s", "session=5s: allowed are 6s to 1h"),
         ("zk://h?ttl=2s", "ttl=2s: allowed are 3s to 1day"),
-        ("zk://h?ttl=9s&session=20s", "ttl=9s: allowed are 10s to 1day"),
+        (
+            "zk://h?ttl=9s&session=20s",
+            "ttl=9s: allowed are 10s to 1day",
+        ),
         ("zk://me@h", "a login is a user and a password"),
         ("zk://h?tls_ca=x", "unknown key"),
         ("zks://h?tls_cert=x", "tls_cert and tls_key go together"),

@@ -138,7 +138,10 @@ async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
 }
 
 fn is_open(proxy: &Proxy) -> bool {
-    proxy.connections().last().is_some_and(|line| !line.has_ended())
+    proxy
+        .connections()
+        .last()
+        .is_some_and(|line| !line.has_ended())
 }
 
 async fn t42_no_reply_ever_leaves_nothing(java: Java) -> Outcome {
@@ -152,7 +155,10 @@ async fn t42_no_reply_ever_leaves_nothing(java: Java) -> Outcome {
         assert!(last.has_ended());
         line.proxy.set(ToClient, Fault::None);
         until_queue(&line.driver, "a", 0).await?;
-        soon("it works again", line.locker.acquire("b")).await??.release().await?;
+        soon("it works again", line.locker.acquire("b"))
+            .await??
+            .release()
+            .await?;
     }
     Ok(())
 }
@@ -172,11 +178,17 @@ async fn t43_a_node_of_an_older_session_is_not_ours(java: Java) -> Outcome {
     let (stem, _) = made.rsplit_once('-').ok_or("no sequence")?;
     let old = driver(line.node.address()).await?;
     let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
-    old.create(&format!("/dlock/a/{stem}-"), b"", &options).await?;
-    line.driver.delete(&format!("/dlock/a/{made}"), None).await?;
+    old.create(&format!("/dlock/a/{stem}-"), b"", &options)
+        .await?;
+    line.driver
+        .delete(&format!("/dlock/a/{made}"), None)
+        .await?;
     line.proxy.connection(next).await.set_both(Fault::None);
     until_queue(&line.driver, "a", 2).await?;
-    assert!(!acquire.is_finished(), "granted by a node of another session");
+    assert!(
+        !acquire.is_finished(),
+        "granted by a node of another session"
+    );
     drop(old);
     let guard = soon("the old session's end", acquire).await???;
     let queue = queue(&line.driver, "a").await?;
@@ -191,13 +203,19 @@ async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
         let guard = soon("it is free", line.locker.acquire("a")).await??;
         let node = queue(&line.driver, "a").await?;
         line.proxy.set(ToClient, Fault::Hold);
-        line.proxy.set(conformance_tests::proxy::Direction::ToServer, Fault::Hold);
+        line.proxy
+            .set(conformance_tests::proxy::Direction::ToServer, Fault::Hold);
         line.proxy.end(End::Reset);
         drop(guard);
         tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(queue(&line.driver, "a").await?, node, "nobody could delete it");
+        assert_eq!(
+            queue(&line.driver, "a").await?,
+            node,
+            "nobody could delete it"
+        );
         line.proxy.set(ToClient, Fault::None);
-        line.proxy.set(conformance_tests::proxy::Direction::ToServer, Fault::None);
+        line.proxy
+            .set(conformance_tests::proxy::Direction::ToServer, Fault::None);
         // Far earlier than the session ends.
         until_queue(&line.driver, "a", 0).await?;
     }
@@ -215,7 +233,10 @@ async fn t52_lost_reply_of_a_release_spares_the_successor(java: Java) -> Outcome
         soon("the first release is done", last.until_ended()).await?;
         let successor = take(&other, "a").await?;
         let _ = soon("the release ends", release).await??;
-        soon("it is repeated", line.locker.acquire("b")).await??.release().await?;
+        soon("it is repeated", line.locker.acquire("b"))
+            .await??
+            .release()
+            .await?;
         successor.renew().await?;
         successor.release().await?;
     }

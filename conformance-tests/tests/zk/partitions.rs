@@ -73,7 +73,10 @@ async fn cut_off(java: &Java, cut: Cut) -> Outcome {
     }
     let runs = CUTS as usize * HOLDERS;
     // Nothing depends on it.
-    let _ = writeln!(io::stderr(), "T40 {cut:?}: {runs} runs, least margin {least:?}");
+    let _ = writeln!(
+        io::stderr(),
+        "T40 {cut:?}: {runs} runs, least margin {least:?}"
+    );
     Ok(())
 }
 

@@ -71,7 +71,11 @@ async fn t41_a_black_hole_is_lost_at_the_deadline(java: Java) -> Outcome {
     let bound = other.capabilities().takeover_max + SOON;
     let ((cause, lost), (next, granted)) = within(bound, "the next grant", both).await?;
     assert_eq!(cause, LostCause::Expired);
-    assert!(lost.since(cut) <= SESSION / 2 + SESSION / 30, "{:?}", lost.since(cut));
+    assert!(
+        lost.since(cut) <= SESSION / 2 + SESSION / 30,
+        "{:?}",
+        lost.since(cut)
+    );
     assert!(granted >= lost);
     assert!(next?.token() > guard.token());
     Ok(())
@@ -84,11 +88,17 @@ async fn t41_another_server_takes_over_before_the_deadline(java: Java) -> Outcom
         .iter()
         .map(|node| Proxy::start(node.address()))
         .collect::<Result<_, _>>()?;
-    let addresses: Vec<_> = proxies.iter().map(|proxy| proxy.address().to_string()).collect();
+    let addresses: Vec<_> = proxies
+        .iter()
+        .map(|proxy| proxy.address().to_string())
+        .collect();
     let locker = connect(addresses.join(","), "tick=200ms&session=6s&ttl=10s").await?;
     let guard = take(&locker, "a").await?;
     let is_used = |proxy: &&Proxy| {
-        proxy.connections().last().is_some_and(|line| !line.has_ended())
+        proxy
+            .connections()
+            .last()
+            .is_some_and(|line| !line.has_ended())
     };
     let used = proxies.iter().find(is_used).ok_or("no connection")?;
     // It says nothing more, and neither do connections end.
@@ -110,7 +120,12 @@ async fn t44_a_session_that_ends_is_told_at_once(java: Java) -> Outcome {
         proxy.set(direction, Fault::Hold);
     }
     let driver = driver(node.address()).await?;
-    within(SESSION + SOON, "the session's end", until_queue(&driver, "a", 0)).await??;
+    within(
+        SESSION + SOON,
+        "the session's end",
+        until_queue(&driver, "a", 0),
+    )
+    .await??;
     assert!(!guard.is_held());
     proxy.end(End::Reset);
     for direction in [ToClient, ToServer] {
@@ -119,7 +134,10 @@ async fn t44_a_session_that_ends_is_told_at_once(java: Java) -> Outcome {
     // A new session.
     let again = soon("a new session", locker.acquire("a")).await??;
     assert!(again.token() > guard.token());
-    assert_eq!(refused(guard.release().await)?.kind(), dlock::ErrorKind::Lost);
+    assert_eq!(
+        refused(guard.release().await)?.kind(),
+        dlock::ErrorKind::Lost
+    );
     again.renew().await?;
     Ok(again.release().await?)
 }
@@ -138,7 +156,12 @@ async fn t44_a_waiter_outlives_its_session(java: Java) -> Outcome {
     for direction in [ToClient, ToServer] {
         proxy.set(direction, Fault::Hold);
     }
-    within(SESSION + SOON, "the session's end", until_queue(&driver, "a", 1)).await??;
+    within(
+        SESSION + SOON,
+        "the session's end",
+        until_queue(&driver, "a", 1),
+    )
+    .await??;
     proxy.end(End::Reset);
     for direction in [ToClient, ToServer] {
         proxy.set(direction, Fault::None);
@@ -180,7 +203,9 @@ async fn t44_a_removed_waiter_queues_again(java: Java) -> Outcome {
     until_queue(&driver, "a", 2).await?;
     let mut nodes = queue(&driver, "a").await?;
     nodes.sort_by_key(|node| node.rsplit_once('-').map(|(_, n)| n.to_owned()));
-    driver.delete(&format!("/dlock/a/{}", nodes[1]), None).await?;
+    driver
+        .delete(&format!("/dlock/a/{}", nodes[1]), None)
+        .await?;
     guard.release().await?;
     let waited = soon("the waiter's turn", waiting).await???;
     waited.renew().await?;
@@ -191,7 +216,10 @@ async fn t50_the_leader_dies_under_holders_and_waiters(java: Java) -> Outcome {
     let mut ensemble = Ensemble::start(&java, &quick()).await?;
     let addresses = ensemble.addresses();
     let keys = "tick=200ms&session=20s&ttl=30s";
-    let (holder, waiter) = (connect(&addresses, keys).await?, connect(&addresses, keys).await?);
+    let (holder, waiter) = (
+        connect(&addresses, keys).await?,
+        connect(&addresses, keys).await?,
+    );
     let guard = take(&holder, "a").await?;
     let token = guard.token();
     let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
@@ -216,7 +244,9 @@ async fn t50_the_leader_dies_under_holders_and_waiters(java: Java) -> Outcome {
     Ok(waited.release().await?)
 }
 
-async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(java: Java) -> Outcome {
+async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
+    java: Java,
+) -> Outcome {
     let node = start(&java).await?;
     let locker = connect(node.address(), "tick=200ms&session=10s&ttl=30s").await?;
     let clock = Clock::boottime();
@@ -249,7 +279,10 @@ async fn k06_a_killed_clients_lock_is_free_in_time(java: Java) -> Outcome {
     let next = within(bound + SOON, "the next grant", other.acquire("a")).await??;
     let took = clock.now().since(died);
     // A busy machine may be late; its servers' ticks are not.
-    assert!(took <= bound + Duration::from_millis(500), "{took:?} of {bound:?}");
+    assert!(
+        took <= bound + Duration::from_millis(500),
+        "{took:?} of {bound:?}"
+    );
     Ok(next.release().await?)
 }
 

@@ -26,6 +26,7 @@ pub(super) async fn ask(address: SocketAddr, word: &str) -> io::Result<String> {
 /// The value in the line `field: value`, or `field<tab>value`.
 pub(super) fn field_of(lines: &str, field: &str) -> Option<String> {
     let values = lines.lines().filter_map(|line| line.strip_prefix(field));
-    let values = values.filter_map(|rest| rest.strip_prefix(": ").or_else(|| rest.strip_prefix('\t')));
+    let values =
+        values.filter_map(|rest| rest.strip_prefix(": ").or_else(|| rest.strip_prefix('\t')));
     values.map(|value| value.trim().to_owned()).next()
 }

@@ -43,7 +43,11 @@ impl Ensemble {
             let lines = ports.iter().zip(&towards).enumerate();
             let lines = lines.map(|(to, ([lead, elect], link))| {
                 // Its own port it has to listen on.
-                let lead = if from == to { lead.number() } else { link.address().port() };
+                let lead = if from == to {
+                    lead.number()
+                } else {
+                    link.address().port()
+                };
                 format!("server.{}=127.0.0.1:{lead}:{}", to + 1, elect.number())
             });
             let member = Member {

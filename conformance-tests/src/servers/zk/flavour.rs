@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::servers::Program;
 
 /// What the servers load beside themselves, as far as it is not in the list of their own jar.
-const JARS: [&str; 5] = [
+const JARS: [&str; 7] = [
     "zookeeper.jar",
     "zookeeper-jute.jar",
     "slf4j-api.jar",
     "slf4j-simple.jar",
     "metrics-core.jar",
+    "netty-codec.jar",
+    "netty-resolver.jar",
 ];
 
 /// The server's program.
