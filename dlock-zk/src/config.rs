@@ -101,7 +101,7 @@ fn session(settings: &mut Settings) -> Result<(Duration, Duration)> {
     settings.check_ttl(ttl_min..=ZkConfig::TTL_MAX)?;
     let of_ttl = settings.common().ttl.map(|ttl| ttl.saturating_mul(2));
     let default = of_ttl.map_or(ZkConfig::SESSION, |ttl| ttl.min(ZkConfig::SESSION));
-    Ok((session.unwrap_or(default.max(min)), tick))
+    Ok((session.unwrap_or_else(|| default.max(min)), tick))
 }
 
 fn login(settings: &mut Settings) -> Result<Option<(String, Secret)>> {

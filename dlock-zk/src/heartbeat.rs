@@ -114,7 +114,7 @@ impl Node {
     }
 
     async fn make(&self, client: &Client) -> Result<i64, ZkError> {
-        let options = CreateMode::Ephemeral.with_acls(self.acls.clone());
+        let options = CreateMode::Ephemeral.with_acls(self.acls);
         let delete = client.delete(&self.path, None);
         let create = client.create(&self.path, &[], &options);
         match tokio::join!(delete, create).1 {

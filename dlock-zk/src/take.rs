@@ -40,7 +40,7 @@ pub(crate) async fn enter(
 ) -> Result<Queued> {
     let data = describe(request);
     let acls = acls(config);
-    let options = CreateMode::EphemeralSequential.with_acls(acls.clone());
+    let options = CreateMode::EphemeralSequential.with_acls(acls);
     let stem = place.prefix();
     let mut tries = 0;
     loop {
@@ -154,8 +154,8 @@ pub(crate) async fn make_directory(
     path: &str,
     acls: &Acls<'_>,
 ) -> Result<(), ZkError> {
-    let containers = CreateMode::Container.with_acls(acls.clone());
-    let plain = CreateMode::Persistent.with_acls(acls.clone());
+    let containers = CreateMode::Container.with_acls(*acls);
+    let plain = CreateMode::Persistent.with_acls(*acls);
     for directory in layout::ancestors(path) {
         let made = match client.create(directory, &[], &containers).await {
             Err(ZkError::Unimplemented) => client.create(directory, &[], &plain).await,

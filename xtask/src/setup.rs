@@ -3,6 +3,8 @@
 mod apt;
 mod servers;
 
+use std::path::Path;
+
 use crate::{
     command::Tool,
     failure::{Failure, Result},
@@ -17,6 +19,12 @@ struct Requirement {
     /// Gets it.
     get: fn() -> Result<()>,
 }
+
+/// What the two packages bring; the server's own program is in one of them.
+const JARS: &[&str] = &[
+    "/usr/share/java/zookeeper.jar",
+    "/usr/share/java/curator-recipes.jar",
+];
 
 const REQUIREMENTS: &[Requirement] = &[
     Requirement {
@@ -38,6 +46,18 @@ const REQUIREMENTS: &[Requirement] = &[
         name: "redis-server",
         is_there: || Tool::new("redis-server").args(["--version"]).succeeds(),
         get: || apt::install("redis-server", Some("redis-server")),
+    },
+    Requirement {
+        name: "ZooKeeper, Curator and Java",
+        is_there: || {
+            let has_compiler = Tool::new("javac").args(["--version"]).succeeds();
+            has_compiler && JARS.iter().all(|jar| Path::new(jar).exists())
+        },
+        get: || {
+            apt::install("zookeeper", None)?;
+            apt::install("libcurator-recipes-java", None)?;
+            apt::install("default-jdk-headless", None)
+        },
     },
     Requirement {
         name: "the set of the newest servers",

@@ -4,6 +4,7 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod connecting;
+mod interop;
 mod kit;
 mod lost_replies;
 mod partitions;
@@ -43,6 +44,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     }
     let groups = [
         connecting::trials,
+        interop::trials,
         lost_replies::trials,
         partitions::trials,
         queues::trials,

@@ -12,6 +12,12 @@ use conformance_tests::{
 use dlock::LostCause;
 use dlock_core::Clock;
 
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
 use crate::kit::{
     LONG, Outcome, SOON, cases, connect, driver, queue, quick, refused, soon, start, take, until,
     until_queue, within,
@@ -23,6 +29,7 @@ cases![
     t41_another_server_takes_over_before_the_deadline,
     t44_a_session_that_ends_is_told_at_once,
     t44_a_waiter_outlives_its_session,
+    t44_a_session_that_is_silently_replaced_is_over,
     t44_a_removed_node_is_told_at_once,
     t44_a_removed_waiter_queues_again,
     t50_the_leader_dies_under_holders_and_waiters,
@@ -30,6 +37,12 @@ cases![
     k06_a_killed_clients_lock_is_free_in_time,
     k12_nothing_is_left_when_nothing_is_held,
 ];
+
+/// A client's first request: length, version, last transaction, time-out, session, password, read-only.
+const CONNECT_BYTES: usize = 49;
+
+/// Where the session's id and password are in it.
+const SESSION_ID: std::ops::Range<usize> = 20..28;
 
 /// Short enough to wait for its end.
 const SHORT: &str = "tick=200ms&session=3s&ttl=10s";
@@ -171,6 +184,40 @@ async fn t44_a_waiter_outlives_its_session(java: Java) -> Outcome {
     let waited = soon("the waiter's turn", waiting).await???;
     waited.renew().await?;
     Ok(waited.release().await?)
+}
+
+/// Some servers give a new session where an old one is asked for, and say nothing: simulated by taking the
+/// old one's id out of the request.
+async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let (address, server) = (listener.local_addr()?, node.address());
+    let (cut, mut is_cut) = watch::channel(());
+    let relay = tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await?;
+            let mut server = TcpStream::connect(server).await?;
+            let mut request = [0; CONNECT_BYTES];
+            client.read_exact(&mut request).await?;
+            request[SESSION_ID].fill(0);
+            server.write_all(&request).await?;
+            tokio::select! {
+                _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+                _ = is_cut.changed() => {}
+            }
+        }
+        #[expect(unreachable_code, reason = "says which errors there are")]
+        std::io::Result::Ok(())
+    });
+    let locker = connect(address, "tick=200ms&session=60s").await?;
+    let guard = take(&locker, "a").await?;
+    guard.renew().await?;
+    cut.send(())?;
+    // Its node lives on for a while, and may be written to.
+    let cause = within(Duration::from_secs(30), "the loss", guard.lost()).await?;
+    assert_eq!(cause, LostCause::SessionOver);
+    relay.abort();
+    Ok(())
 }
 
 async fn t44_a_removed_node_is_told_at_once(java: Java) -> Outcome {

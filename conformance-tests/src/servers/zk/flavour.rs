@@ -75,6 +75,12 @@ impl Java {
         })
     }
 
+    /// The jars, separated by colons.
+    #[must_use]
+    pub fn class_path(&self) -> &str {
+        &self.class_path
+    }
+
     /// What comes before the server's own argument, with further properties.
     pub(super) fn arguments(&self, properties: &[String]) -> Vec<String> {
         let mut arguments = [
