@@ -7,7 +7,7 @@ use conformance_tests::{
         Direction::{ToClient, ToServer},
         End, Fault, Proxy,
     },
-    servers::zk::{Ensemble, Java},
+    servers::zk::{Ensemble, Java, Node},
 };
 use dlock::LostCause;
 use dlock_core::Clock;
@@ -24,6 +24,7 @@ use crate::kit::{
 };
 
 cases![
+    t40_a_slow_acknowledgement_proves_nothing,
     t41_disconnected_is_neither_held_nor_lost,
     t41_a_black_hole_is_lost_at_the_deadline,
     t41_another_server_takes_over_before_the_deadline,
@@ -35,6 +36,7 @@ cases![
     t50_the_leader_dies_under_holders_and_waiters,
     k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives,
     k06_a_killed_clients_lock_is_free_in_time,
+    k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
 
@@ -48,6 +50,26 @@ const SESSION_ID: std::ops::Range<usize> = 20..28;
 const SHORT: &str = "tick=200ms&session=3s&ttl=10s";
 
 const SESSION: Duration = Duration::from_secs(3);
+
+/// What is acknowledged late may be of a session that the leader has not heard of for as long.
+async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
+    const LATE: Duration = Duration::from_millis(900);
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let session = 12 * (LATE - Duration::from_millis(300));
+    let keys = format!("tick=200ms&ttl=10s&session={}ms", session.as_millis());
+    let locker = connect(proxy.address(), &keys).await?;
+    let guard = take(&locker, "a").await?;
+    guard.renew().await?;
+    proxy.set(ToClient, Fault::Delay(LATE));
+    let clock = Clock::boottime();
+    let deadline = clock.now().after(guard.remaining());
+    let cause = within(session, "the loss", guard.lost()).await?;
+    assert_eq!(cause, LostCause::Expired);
+    let late = clock.now().since(deadline);
+    assert!(late < LATE / 2, "its end moved by {late:?}");
+    Ok(())
+}
 
 async fn t41_disconnected_is_neither_held_nor_lost(java: Java) -> Outcome {
     let node = start(&java).await?;
@@ -331,6 +353,33 @@ async fn k06_a_killed_clients_lock_is_free_in_time(java: Java) -> Outcome {
         "{took:?} of {bound:?}"
     );
     Ok(next.release().await?)
+}
+
+async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Outcome {
+    const PERIOD: Duration = Duration::from_secs(6);
+    let node = start(&java).await?;
+    let mut costs = Vec::new();
+    for count in [1_000, 10_000] {
+        let locker = connect(node.address(), "tick=200ms&session=12s&ttl=30s").await?;
+        let mut guards = Vec::with_capacity(count);
+        for index in 0..count {
+            guards.push(locker.acquire(format!("lock-{index}")).await?);
+        }
+        // The first renewal of each looks at its node.
+        tokio::time::sleep(PERIOD).await;
+        let before = packets(&node).await?;
+        tokio::time::sleep(PERIOD).await;
+        costs.push(packets(&node).await? - before);
+        assert!(guards.iter().all(dlock::Guard::is_held));
+        locker.shutdown(2 * SOON).await?;
+    }
+    // Heartbeats, pings, and the questions of this test.
+    assert!(costs.iter().all(|packets| *packets <= 40), "{costs:?}");
+    Ok(())
+}
+
+async fn packets(node: &Node) -> Outcome<u64> {
+    Ok(node.monitored("zk_packets_received").await?.parse()?)
 }
 
 async fn k12_nothing_is_left_when_nothing_is_held(java: Java) -> Outcome {

@@ -6,6 +6,8 @@
 mod file;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "zk")]
+mod zk;
 
 use std::time::Duration;
 
@@ -60,7 +62,9 @@ pub(crate) async fn open(config: &Config) -> Result<Found> {
         "file" => Box::new(file::FileFloor::open(config.url())?),
         #[cfg(feature = "redis")]
         "redis" => Box::new(redis::RedisFloor::connect(config.url()).await?),
-        "rediss" => {
+        #[cfg(feature = "zk")]
+        "zk" => Box::new(zk::ZkFloor::connect(config.url()).await?),
+        "rediss" | "zks" => {
             return Ok(Found {
                 note: Some(NO_TLS),
                 ..Found::default()
