@@ -79,7 +79,7 @@ fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
             None,
             "the place of the lock's directory has an ephemeral node; choose another prefix=",
         ),
-        ZkError::Unimplemented => (Unsupported, None, "dlock needs ZooKeeper 3.5 or newer"),
+        ZkError::Unimplemented => (Unsupported, None, "dlock needs ZooKeeper 3.6 or newer"),
         ZkError::BadArguments(_) => (InvalidConfig, None, "the driver refuses the settings"),
         ZkError::Custom(_) | ZkError::UnexpectedError(_) | ZkError::UnmarshalError { .. } => {
             (Unavailable, Unknown, "the connection failed")

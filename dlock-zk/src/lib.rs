@@ -8,6 +8,7 @@ mod errors;
 mod heartbeat;
 mod layout;
 mod lock;
+mod looks;
 mod queue;
 mod session;
 mod sessions;

@@ -25,7 +25,7 @@ use tokio::{
 };
 use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
-use crate::{config::ZkConfig, entry::Entry, errors, heartbeat};
+use crate::{config::ZkConfig, entry::Entry, errors, heartbeat, looks::Looks};
 
 /// A proof lasts this part of the session's time-out.
 const PROOF_PART: u32 = 2;
@@ -49,6 +49,8 @@ pub(crate) struct Session {
     entries: Mutex<HashMap<AttemptId, Arc<Entry>>>,
     /// Attempts under way.
     busy: AtomicUsize,
+    /// The queues that are to be looked at.
+    pub(crate) looks: Looks,
     /// Somebody needs a proof now.
     pub(crate) demand: Notify,
 }
@@ -84,6 +86,7 @@ impl Session {
             }),
             entries: Mutex::default(),
             busy: AtomicUsize::new(0),
+            looks: Looks::default(),
             demand: Notify::new(),
             client: Mutex::new(Some(client)),
         });

@@ -47,7 +47,7 @@ pub(crate) async fn enter(
         let client = session.client().map_err(errors::of_request)?;
         let sent = Sent::now(&session.clock);
         let create = client.create(&stem, data.as_bytes(), &options);
-        let list = client.list_children(&place.dir);
+        let list = session.looks.children(&client, &place.dir);
         let both = session.ask(async {
             let (created, listed) = tokio::join!(create, list);
             created.map(|(stat, sequence)| (stat, sequence, listed.ok()))

@@ -97,13 +97,14 @@ async fn until_first(
     queued: &mut Queued,
 ) -> Result<bool> {
     let waits = request.wait == Wait::UntilCancelled;
+    let mut is_behind = false;
     loop {
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
         }
         let looked = match queued.children.take() {
             Some(children) => Ok(children),
-            None => list(session, place).await,
+            None => list(session, place, is_behind).await,
         };
         let connection = session.state().connection;
         let watched = match looked {
@@ -118,6 +119,7 @@ async fn until_first(
             },
             Err(error) => Err(error),
         };
+        is_behind = watched.is_err();
         match watched {
             Ok(()) => {}
             Err(_) if session.is_over() => return Err(session::over()),
@@ -134,16 +136,14 @@ async fn until_first(
     }
 }
 
-/// The queue, not older than our last write.
-async fn list(session: &Session, place: &Place) -> Result<Vec<String>, ZkError> {
+/// The queue, not older than our place in it: whoever is not before us then never will be. Another server
+/// than before may be behind.
+async fn list(session: &Session, place: &Place, is_behind: bool) -> Result<Vec<String>, ZkError> {
     let client = session.client()?;
-    let synced = client.sync(&place.dir);
-    let listed = client.list_children(&place.dir);
-    let (synced, listed) = session
-        .ask(async { Ok(tokio::join!(synced, listed)) })
-        .await?;
-    synced?;
-    listed
+    if is_behind {
+        session.ask(client.sync(&place.dir)).await?;
+    }
+    session.ask(client.list_children(&place.dir)).await
 }
 
 /// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
