@@ -61,14 +61,20 @@ where
     outcome
 }
 
-/// Ticks are short, sessions may be long, and empty directories go soon.
+/// Ticks are short, and sessions may be long.
 pub(crate) fn quick() -> Options {
     let mut options = Options::with_tick(TICK);
     options.lines.push("maxSessionTimeout=60000".to_owned());
     options
+}
+
+/// A server that removes empty directories at once, which others do once a minute.
+pub(crate) async fn start_tidy(java: &Java) -> Outcome<Node> {
+    let mut options = quick();
+    options
         .properties
         .push("znode.container.checkIntervalMs=500".to_owned());
-    options
+    Ok(Node::start(java, &options).await?)
 }
 
 /// A server that stands alone.

@@ -19,8 +19,8 @@ use tokio::{
 };
 
 use crate::kit::{
-    LONG, Outcome, SOON, cases, connect, driver, queue, quick, refused, soon, start, take, until,
-    until_queue, within,
+    LONG, Outcome, SOON, cases, connect, driver, queue, quick, refused, soon, start, start_tidy,
+    take, until, until_queue, within,
 };
 
 cases![
@@ -384,7 +384,7 @@ async fn packets(node: &Node) -> Outcome<u64> {
 }
 
 async fn k12_nothing_is_left_when_nothing_is_held(java: Java) -> Outcome {
-    let node = start(&java).await?;
+    let node = start_tidy(&java).await?;
     let locker = connect(node.address(), SHORT).await?;
     let guard = take(&locker, "a").await?;
     let driver = driver(node.address()).await?;

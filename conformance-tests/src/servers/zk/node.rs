@@ -3,6 +3,7 @@
 use std::{fs, io, net::SocketAddr};
 
 use tempfile::TempDir;
+use tokio::net::TcpStream;
 
 use super::{Java, Options, admin};
 use crate::servers::{Certificates, Port, Process};
@@ -140,7 +141,15 @@ impl Node {
     /// The process runs on.
     pub async fn resume(&mut self) -> io::Result<()> {
         let address = self.address();
-        let ready = || async move { mode(address).await.map(drop) };
+        let secure = self.secure.as_ref().map(|(port, _)| port.address());
+        let ready = || async move {
+            mode(address).await?;
+            // It listens there a little later.
+            match secure {
+                Some(secure) => TcpStream::connect(secure).await.map(drop),
+                None => Ok(()),
+            }
+        };
         self.process.start(ready).await
     }
 
