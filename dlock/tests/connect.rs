@@ -42,12 +42,13 @@ async fn wrong_settings() {
         ),
         (
             "consul://h",
-            "unknown scheme \"consul\"; known: file, memory, redis, rediss",
+            "unknown scheme \"consul\"; known: file, memory, redis, redis-cluster, redis-sentinel, \
+             rediss, rediss-cluster, rediss-sentinel, zk, zks",
         ),
         (
             "flie:/x",
             "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory, redis, \
-             rediss",
+             redis-cluster, redis-sentinel, rediss, rediss-cluster, rediss-sentinel, zk, zks",
         ),
         (
             "memory:x",
