@@ -26,6 +26,7 @@
 //! | `file:` | `file` | processes of one user of one machine |
 //! | `etcd://host,host`, `etcds://…` | `etcd` | processes of many machines |
 //! | `redis://host`, `rediss://host` | `redis` | processes of many machines |
+//! | `zk://host,host,host`, `zks://host` | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
 //! # Settings

@@ -12,6 +12,8 @@ use dlock_etcd::{EtcdConfig, EtcdLock};
 use dlock_file::{FileConfig, FileLock};
 #[cfg(feature = "redis")]
 use dlock_redis::{RedisConfig, RedisLock, Topology};
+#[cfg(feature = "zk")]
+use dlock_zk::{ZkConfig, ZkLock};
 
 /// The schemes of Redis: what stands behind the addresses, and whether by TLS.
 #[cfg(feature = "redis")]
@@ -33,6 +35,9 @@ const REDIS: [&str; 6] = [
     "redis-cluster",
     "rediss-cluster",
 ];
+
+/// The schemes of ZooKeeper, and whether by TLS.
+const ZK: [(&str, bool); 2] = [("zk", false), ("zks", true)];
 
 /// The stores of [`connect`](crate::connect). Add one of your own with
 /// [`register`](Registry::register), and open it with [`Registry::connect`].
@@ -60,6 +65,14 @@ pub fn registry() -> Registry {
     #[cfg(not(feature = "redis"))]
     let registry = REDIS.iter().fold(registry, |registry, scheme| {
         registry.declare_missing(scheme, "redis")
+    });
+    #[cfg(feature = "zk")]
+    let registry = ZK.iter().fold(registry, |registry, (scheme, tls)| {
+        registry.register(scheme, |settings| zk(settings, *tls))
+    });
+    #[cfg(not(feature = "zk"))]
+    let registry = ZK.iter().fold(registry, |registry, (scheme, _)| {
+        registry.declare_missing(scheme, "zk")
     });
     registry
 }
@@ -99,5 +112,13 @@ fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Openi
     let config = RedisConfig::from_settings(settings, topology, tls)?;
     Ok(Box::pin(async {
         Ok(Arc::new(RedisLock::connect(config).await?) as _)
+    }))
+}
+
+#[cfg(feature = "zk")]
+fn zk(settings: &mut Settings, tls: bool) -> Result<Opening> {
+    let config = ZkConfig::from_settings(settings, tls)?;
+    Ok(Box::pin(async {
+        Ok(Arc::new(ZkLock::connect(config).await?) as _)
     }))
 }

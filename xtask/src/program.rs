@@ -6,7 +6,7 @@ use crate::{command::Tool, failure::Failure};
 
 /// Stores whose drivers take long to build: a feature of the program each, which is turned on when a
 /// URL of theirs is given.
-const STORES: [&str; 2] = ["etcd", "redis"];
+const STORES: [&str; 3] = ["etcd", "redis", "zk"];
 
 /// Where dlock looks for the URL if no argument has it.
 const URL_ENV: &str = "DLOCK_URL";

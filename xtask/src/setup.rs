@@ -21,6 +21,12 @@ struct Requirement {
     get: fn() -> Result<()>,
 }
 
+/// What the two packages bring; the server's own program is in one of them.
+const JARS: &[&str] = &[
+    "/usr/share/java/zookeeper.jar",
+    "/usr/share/java/curator-recipes.jar",
+];
+
 const REQUIREMENTS: &[Requirement] = &[
     Requirement {
         name: "rustfmt",
@@ -61,6 +67,18 @@ const REQUIREMENTS: &[Requirement] = &[
         name: "etcdctl",
         is_there: || Tool::new("etcdctl").args(["version"]).succeeds(),
         get: || apt::install("etcd-client", None),
+    },
+    Requirement {
+        name: "ZooKeeper, Curator and Java",
+        is_there: || {
+            let has_compiler = Tool::new("javac").args(["--version"]).succeeds();
+            has_compiler && JARS.iter().all(|jar| Path::new(jar).exists())
+        },
+        get: || {
+            apt::install("zookeeper", None)?;
+            apt::install("libcurator-recipes-java", None)?;
+            apt::install("default-jdk-headless", None)
+        },
     },
     Requirement {
         name: "the set of the newest servers",

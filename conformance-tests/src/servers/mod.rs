@@ -12,6 +12,7 @@
 
 pub mod etcd;
 pub mod redis;
+pub mod zk;
 
 mod certificates;
 mod parent;

@@ -4,6 +4,7 @@ mod etcd;
 mod file;
 mod memory;
 mod redis;
+mod zk;
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -19,6 +20,9 @@ fn main() -> dlock_core::Result<ExitCode> {
     }
     for flavour in servers::etcd::Flavour::ALL {
         targets.push(Arc::new(etcd::EtcdTarget::new(flavour)));
+    }
+    for target in zk::ZkTarget::all() {
+        targets.push(Arc::new(target));
     }
     Ok(conformance_tests::main(targets))
 }

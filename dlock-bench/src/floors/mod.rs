@@ -8,6 +8,8 @@ mod etcd;
 mod file;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "zk")]
+mod zk;
 
 use std::time::Duration;
 
@@ -64,7 +66,9 @@ pub(crate) async fn open(config: &Config) -> Result<Found> {
         "etcd" => Box::new(etcd::EtcdFloor::connect(config.url()).await?),
         #[cfg(feature = "redis")]
         "redis" => Box::new(redis::RedisFloor::connect(config.url()).await?),
-        "etcds" | "rediss" => {
+        #[cfg(feature = "zk")]
+        "zk" => Box::new(zk::ZkFloor::connect(config.url()).await?),
+        "etcds" | "rediss" | "zks" => {
             return Ok(Found {
                 note: Some(NO_TLS),
                 ..Found::default()

@@ -1,0 +1,215 @@
+//! What people read when it does not work, and encrypted and authenticated connections (T51, K11).
+
+use conformance_tests::{
+    proxy::{Direction::ToClient, Fault, Proxy},
+    servers::{
+        Port,
+        zk::{Ensemble, Java, Node, Options},
+    },
+};
+use dlock::ErrorKind;
+use zookeeper_client::{Acls, CreateMode};
+
+use crate::kit::{
+    LONG, Outcome, cases, connect, driver, queue, quick, refused, soon, start, take, until,
+};
+
+cases![
+    t51_a_missing_chroot,
+    t51_a_login_without_permission,
+    t51_a_read_only_server,
+    t51_a_session_that_is_too_short,
+    t51_a_server_that_is_not_there,
+    t51_a_server_that_does_not_answer,
+    t51_locks_in_a_chroot,
+    t51_locks_of_a_login,
+    t51_encrypted_connections,
+    k11_settings_that_are_not_allowed,
+    k10_inspect_tells_the_holder,
+];
+
+async fn t51_a_missing_chroot(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let error = refused(dlock::connect(&*format!("zk://{}/team/app", node.address())).await)?;
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    let hint = "the chroot /team/app does not exist; create it: zkCli.sh create /team/app";
+    assert!(error.to_string().contains(hint), "{error}");
+    Ok(())
+}
+
+async fn t51_locks_in_a_chroot(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let driver = driver(node.address()).await?;
+    let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
+    driver.mkdir("/team/app", &options).await?;
+    let url = format!("{}/team/app", node.address());
+    let locker = connect(url, &format!("{LONG}&prefix=locks/of")).await?;
+    let guard = take(&locker, "a/b").await?;
+    let nodes = driver.list_children("/team/app/locks/of/a%2Fb").await?;
+    assert_eq!(nodes.len(), 1, "{nodes:?}");
+    Ok(guard.release().await?)
+}
+
+async fn t51_a_login_without_permission(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let owner = connect(format!("me:right@{}", node.address()), LONG).await?;
+    let held = take(&owner, "a").await?;
+    for login in ["", "me:wrong@"] {
+        let other = connect(format!("{login}{}", node.address()), LONG).await?;
+        let error = refused(other.try_acquire("a").await)?;
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(
+            error.to_string().contains("user and password in the URL"),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("wrong"), "{error}");
+    }
+    Ok(held.release().await?)
+}
+
+async fn t51_locks_of_a_login(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let address = format!("me:s%40fe@{}", node.address());
+    let (one, two) = (
+        connect(&address, LONG).await?,
+        connect(&address, LONG).await?,
+    );
+    let guard = take(&one, "a").await?;
+    assert!(two.try_acquire("a").await?.is_none());
+    guard.release().await?;
+    take(&two, "a").await?.release().await?;
+    Ok(())
+}
+
+async fn t51_a_read_only_server(java: Java) -> Outcome {
+    let mut options = quick();
+    options
+        .properties
+        .push("readonlymode.enabled=true".to_owned());
+    let mut ensemble = Ensemble::start(&java, &options).await?;
+    for node in [1, 2] {
+        ensemble.nodes_mut()[node].kill()?;
+    }
+    let last = &ensemble.nodes()[0];
+    until("it is read-only", async || {
+        Ok(last.mode().await.is_ok_and(|mode| mode == "read-only"))
+    })
+    .await?;
+    let error = refused(connect(last.address(), LONG).await)?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().contains("read-only"), "{error}");
+    Ok(())
+}
+
+async fn t51_a_session_that_is_too_short(java: Java) -> Outcome {
+    let node = Node::start(&java, &Options::default()).await?;
+    let error = refused(connect(node.address(), "tick=200ms&session=1s&ttl=1s").await)?;
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    assert!(
+        error.to_string().contains("give session=6000ms or more"),
+        "{error}"
+    );
+    Ok(())
+}
+
+async fn t51_a_server_that_is_not_there(_: Java) -> Outcome {
+    let port = Port::reserve()?;
+    let error = refused(soon("an error", connect(port.address(), LONG)).await?)?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(
+        error.to_string().contains("nothing listens there"),
+        "{error}"
+    );
+    Ok(())
+}
+
+async fn t51_a_server_that_does_not_answer(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    proxy.set(ToClient, Fault::Hold);
+    let keys = format!("{LONG}&connect_timeout=500ms");
+    let error = refused(soon("an error", connect(proxy.address(), &keys)).await?)?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().contains("does not answer"), "{error}");
+    Ok(())
+}
+
+async fn t51_encrypted_connections(java: Java) -> Outcome {
+    let options = Options {
+        has_tls: true,
+        ..quick()
+    };
+    let node = Node::start(&java, &options).await?;
+    let (address, certificates) = node.secure().ok_or("no TLS")?;
+    let (ca, cert, key) = (
+        certificates.ca(),
+        certificates.client(),
+        certificates.client_key(),
+    );
+    let trusted = format!("{LONG}&tls_ca={}", ca.display());
+    let known = format!(
+        "{trusted}&tls_cert={}&tls_key={}",
+        cert.display(),
+        key.display()
+    );
+    let url = format!("zks://{address}?{known}");
+    let locker = soon("a session over TLS", dlock::connect(&*url)).await??;
+    let guard = take(&locker, "a").await?;
+    assert_eq!(queue(&driver(node.address()).await?, "a").await?.len(), 1);
+    guard.release().await?;
+    let quick = "connect_timeout=3s";
+    for (url, hint) in [
+        (format!("zks://{address}?{trusted}&{quick}"), "tls_cert="),
+        (format!("zks://{address}?{LONG}&{quick}"), "tls_ca="),
+        (
+            format!("zks://{}?{known}&{quick}", node.address()),
+            "use zk://",
+        ),
+        (format!("zk://{address}?{LONG}&{quick}"), "use zks://"),
+    ] {
+        let error = refused(soon("an error", dlock::connect(&*url)).await?)?;
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{url}: {error}");
+        assert!(error.to_string().contains(hint), "{url}: {error}");
+    }
+    Ok(())
+}
+
+async fn k11_settings_that_are_not_allowed(_: Java) -> Outcome {
+    for (url, why) in [
+        ("zk:", "a server is missing"),
+        ("zk://h/a//b", "the chroot is a path"),
+        ("zk://h/a/../b", "the chroot is a path"),
+        ("zk://h?prefix=%25alive", "prefix is a path"),
+        ("zk://h?session=5s", "session=5s: allowed are 6s to 1h"),
+        ("zk://h?ttl=2s", "ttl=2s: allowed are 3s to 1day"),
+        (
+            "zk://h?ttl=9s&session=20s",
+            "ttl=9s: allowed are 10s to 1day",
+        ),
+        ("zk://me@h", "a login is a user and a password"),
+        ("zk://h?tls_ca=x", "unknown key"),
+        ("zks://h?tls_cert=x", "tls_cert and tls_key go together"),
+        ("zks://h?tls_ca=/no/such/file", "cannot read /no/such/file"),
+    ] {
+        let error = refused(dlock::connect(url).await)?;
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{url}: {error}");
+        assert!(error.to_string().contains(why), "{url}: {error}");
+    }
+    Ok(())
+}
+
+async fn k10_inspect_tells_the_holder(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (one, two) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    assert_eq!(two.inspect("😀/..").await?, None);
+    let guard = one.acquire("😀/..").note("checkout 77").await?;
+    let holder = two.inspect("😀/..").await?.ok_or("nobody holds it")?;
+    assert_eq!(holder.attempt, Some(guard.id()));
+    assert_eq!(holder.token, Some(guard.token()));
+    assert_eq!(holder.pid, Some(std::process::id()));
+    assert_eq!(holder.note.as_deref(), Some("checkout 77"));
+    Ok(guard.release().await?)
+}

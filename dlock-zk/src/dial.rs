@@ -1,0 +1,90 @@
+//! How a session is begun: addresses, login and TLS become the driver's client.
+
+use std::time::Duration;
+
+use dlock_core::{Error, ErrorKind, Result};
+use tokio::time::timeout;
+use zookeeper_client::{Client, Error as ZkError};
+
+use crate::{config::ZkConfig, diagnose, errors};
+
+/// A connection is given up after this part of the session's time-out without an answer: early enough
+/// that another server confirms us before half of the session is over.
+const SILENCE_PART: u32 = 6;
+
+/// Where a server listens if nothing else is said.
+pub(crate) const PORT: u16 = 2181;
+
+/// Connects, logs in, and looks whether locks can be kept there.
+pub(crate) async fn connect(config: &ZkConfig) -> Result<Client> {
+    let mut connector = Client::connector()
+        .with_session_timeout(config.session)
+        .with_connection_timeout(config.session / SILENCE_PART)
+        .with_fail_eagerly();
+    if let Some((user, password)) = &config.login {
+        let login = format!("{user}:{}", password.expose());
+        connector = connector.with_auth("digest", login.as_bytes());
+    }
+    let cluster = cluster(config);
+    let connecting = async {
+        let connected = match &config.tls {
+            None => connector.connect(&cluster).await,
+            Some(tls) => {
+                let connector = connector.with_tls(tls.options()?);
+                connector.secure_connect(&cluster).await
+            }
+        };
+        match connected {
+            Ok(client) => check(client, config).await,
+            Err(ZkError::NoHosts | ZkError::Timeout) => Err(diagnose::unreachable(config).await),
+            Err(error) => Err(errors::of_request(error)),
+        }
+    };
+    match timeout(config.connect_max, connecting).await {
+        Ok(connected) => connected,
+        Err(_) => Err(diagnose::unreachable(config).await),
+    }
+}
+
+/// The addresses and the chroot as the driver wants them.
+fn cluster(config: &ZkConfig) -> String {
+    let hosts = config.hosts.iter().map(|host| match host.port {
+        Some(_) => host.to_string(),
+        None => format!("{host}:{PORT}"),
+    });
+    format!("{}{}", hosts.collect::<Vec<_>>().join(","), config.chroot)
+}
+
+async fn check(client: Client, config: &ZkConfig) -> Result<Client> {
+    check_session(client.session_timeout(), config)?;
+    match client.check_stat("/").await {
+        Ok(Some(_)) => Ok(client),
+        Ok(None) => {
+            let chroot = &config.chroot;
+            let why =
+                format!("the chroot {chroot} does not exist; create it: zkCli.sh create {chroot}");
+            Err(Error::new(ErrorKind::InvalidConfig, why))
+        }
+        Err(error) => Err(errors::of_request(error)),
+    }
+}
+
+/// Servers have bounds for sessions and give the nearest one. Their least is two ticks if nobody changed
+/// it: so a session that had to be made longer tells a tick that is too long for it.
+fn check_session(given: Duration, config: &ZkConfig) -> Result<()> {
+    let least = if given > config.session {
+        given / 2 * ZkConfig::SESSION_TICKS_MIN
+    } else {
+        config.tick * ZkConfig::SESSION_TICKS_MIN
+    };
+    if given >= least {
+        return Ok(());
+    }
+    let why = format!(
+        "a session of {asked:?} is too short for these servers: they gave {given:?}, and three of their \
+         ticks are needed; give session={}ms or more",
+        least.as_millis(),
+        asked = config.session,
+    );
+    Err(Error::new(ErrorKind::InvalidConfig, why))
+}

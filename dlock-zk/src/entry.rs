@@ -1,0 +1,152 @@
+//! A lock that is held: its node, and how it is watched.
+
+use std::sync::{
+    Arc, Mutex, PoisonError, Weak,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use dlock_core::{Attempt, Lease, LostCause, Moment, Renewed, Result};
+use zookeeper_client::{Error as ZkError, OneshotWatcher};
+
+use crate::{errors, session::Session, take};
+
+/// A node that holds a lock.
+pub(crate) struct Entry {
+    pub(crate) session: Arc<Session>,
+    pub(crate) attempt: Attempt,
+    pub(crate) path: String,
+    /// The transaction that made the node: no other node has it.
+    pub(crate) czxid: i64,
+    /// When the write was sent that core was told of, and until when that holds.
+    told: Mutex<(Moment, Moment)>,
+    /// The connection over which the node was looked at last, and is watched.
+    watched_over: AtomicU64,
+    /// The node is being deleted.
+    is_swept: AtomicBool,
+}
+
+impl Entry {
+    pub(crate) fn new(session: Arc<Session>, attempt: Attempt, path: String, czxid: i64) -> Self {
+        Self {
+            session,
+            attempt,
+            path,
+            czxid,
+            told: Mutex::new((Moment::from_nanos(0), Moment::FOREVER)),
+            watched_over: AtomicU64::new(0),
+            is_swept: AtomicBool::new(false),
+        }
+    }
+
+    /// Core is told that the write sent at `proof` proves the lock until `until`.
+    pub(crate) fn tell(&self, proof: Moment, until: Moment) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = (proof, until);
+    }
+
+    fn told(&self) -> (Moment, Moment) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its time is over.
+    pub(crate) fn is_expired(&self, now: Moment) -> bool {
+        self.told().1 <= now && !self.is_swept()
+    }
+
+    pub(crate) fn is_swept(&self) -> bool {
+        self.is_swept.load(Ordering::Acquire)
+    }
+
+    /// Proves it once more: by a write of its session that is newer than the last one, and over each
+    /// new connection by a look at the node itself.
+    pub(crate) async fn renew(self: &Arc<Self>, lease: &Lease) -> Result<Renewed> {
+        let session = &self.session;
+        if self.is_swept() {
+            return Ok(Renewed::Lost(LostCause::Expired));
+        }
+        if session.is_over() {
+            return Ok(Renewed::Lost(LostCause::SessionOver));
+        }
+        // Released: its heartbeats may have ended (K4).
+        if session.held(self.attempt.id()).is_none() {
+            return Ok(Renewed::Lost(LostCause::Removed));
+        }
+        let proof = session.proof_after(self.told().0).await?;
+        let connection = session.state().connection;
+        if self.watched_over.load(Ordering::Acquire) != connection
+            && !self.look(connection).await.map_err(errors::of_request)?
+        {
+            return Ok(Renewed::Lost(LostCause::Removed));
+        }
+        let renewed = lease.renewed(proof, session.proof_ttl());
+        if let Renewed::Until(deadline) = renewed {
+            self.tell(proof.moment(), deadline.moment());
+        }
+        Ok(renewed)
+    }
+
+    /// Whether the node is still there and ours; it is watched from then on. What was read before the
+    /// last write of the session is not older than that write, so a server that is behind has caught up.
+    async fn look(self: &Arc<Self>, connection: u64) -> Result<bool, ZkError> {
+        let session = &self.session;
+        let client = session.client()?;
+        let synced = client.sync(&self.path);
+        let stat = client.check_and_watch_stat(&self.path);
+        let (synced, stat) = session
+            .ask(async { Ok(tokio::join!(synced, stat)) })
+            .await?;
+        synced?;
+        let (stat, watcher) = stat?;
+        let is_ours =
+            stat.is_some_and(|stat| stat.czxid == self.czxid && session.owns(stat.ephemeral_owner));
+        if is_ours && self.watched_over.swap(connection, Ordering::AcqRel) == 0 {
+            tokio::spawn(watch(Arc::downgrade(self), watcher));
+        }
+        Ok(is_ours)
+    }
+
+    /// Deletes the node.
+    pub(crate) async fn release(&self) -> Result<()> {
+        let deleted = match self.session.client() {
+            Ok(client) => self.session.ask(client.delete(&self.path, None)).await,
+            Err(error) => Err(error),
+        };
+        match deleted {
+            Ok(()) | Err(ZkError::NoNode) => {}
+            // Its nodes went with it.
+            Err(_) if self.session.is_over() => {}
+            Err(error) => return Err(errors::of_request(error)),
+        }
+        self.session.forget(self);
+        Ok(())
+    }
+}
+
+/// Tells of the node's deletion. Ends with the node: it is deleted by the release, or by the session's
+/// end.
+async fn watch(entry: Weak<Entry>, mut watcher: OneshotWatcher) {
+    loop {
+        watcher.changed().await;
+        let Some(entry) = entry.upgrade() else { return };
+        let Ok(client) = entry.session.client() else {
+            return;
+        };
+        match client.check_and_watch_stat(&entry.path).await {
+            // Somebody wrote into it.
+            Ok((Some(stat), again)) if stat.czxid == entry.czxid => watcher = again,
+            // After a release nobody hears this.
+            Ok(_) => return entry.attempt.lost(LostCause::Removed),
+            Err(_) => return entry.watched_over.store(0, Ordering::Release),
+        }
+    }
+}
+
+/// Deletes what nobody renewed: core releases what it has, but a lease may be forgotten (K6).
+pub(crate) fn sweep(session: &Arc<Session>) {
+    for entry in session.expired() {
+        entry.is_swept.store(true, Ordering::Release);
+        tokio::spawn(async move {
+            take::delete_surely(&entry.session, &entry.path).await;
+            entry.session.forget(&entry);
+        });
+    }
+}

@@ -1,0 +1,145 @@
+//! Name ↔ path.
+//!
+//! Each lock is a directory `prefix/name`, and each attempt a child of it as Curator's
+//! `InterProcessMutex` names them: `_c_<uuid>-lock-<sequence>`. What a path cannot have is escaped by
+//! percent signs, and so are slashes: a lock has no locks inside.
+
+use std::fmt::Write as _;
+
+use dlock_core::{AttemptId, LockName};
+
+/// Nodes of sessions stand here: no escaped name has a percent sign before these letters.
+const ALIVE: &str = "%alive";
+
+/// The place of one attempt in one lock.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The lock's directory.
+    pub(crate) dir: String,
+    /// The attempt's node, without its sequence number.
+    pub(crate) stem: String,
+}
+
+impl Place {
+    pub(crate) fn new(prefix: &str, name: &LockName, id: AttemptId) -> Self {
+        Self {
+            dir: directory(prefix, name),
+            stem: format!("_c_{}-lock-", guid(id)),
+        }
+    }
+
+    /// The whole path of a child.
+    pub(crate) fn path(&self, child: &str) -> String {
+        format!("{}/{child}", self.dir)
+    }
+
+    /// What a sequential node is created as.
+    pub(crate) fn prefix(&self) -> String {
+        self.path(&self.stem)
+    }
+}
+
+/// The directory of a lock.
+pub(crate) fn directory(prefix: &str, name: &LockName) -> String {
+    format!("{prefix}/{}", escape(name.as_str(), prefix.is_empty()))
+}
+
+/// The directory of the sessions' nodes.
+pub(crate) fn alive(prefix: &str) -> String {
+    format!("{prefix}/{ALIVE}")
+}
+
+/// The directories above `path` and itself, from the top.
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at).skip(1);
+    ends.chain([path.len()]).map(|end| &path[..end])
+}
+
+/// The attempt's id in the shape of a UUID, by which others find the end of Curator's prefix.
+fn guid(id: AttemptId) -> String {
+    let digits = id.to_string();
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
+    parts.join("-")
+}
+
+fn escape(name: &str, is_top: bool) -> String {
+    // Relative paths, and the server's own directory.
+    let whole = matches!(name, "." | "..") || (is_top && name == "zookeeper");
+    let mut escaped = String::with_capacity(name.len());
+    let mut bytes = [0; 4];
+    for (at, c) in name.chars().enumerate() {
+        if is_forbidden(c) || (whole && (at == 0 || c == '.')) {
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                // Writing to a string does not fail.
+                let _ = write!(escaped, "%{byte:02X}");
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// The server looks at UTF-16: of what is beyond it sees surrogates, which it forbids.
+fn is_forbidden(c: char) -> bool {
+    matches!(c, '/' | '%' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn dir(name: &str) -> String {
+        directory("/app", &LockName::new(name).expect("name"))
+    }
+
+    #[test]
+    fn names_are_one_level_and_forbidden_characters_are_escaped() {
+        for (name, path) in [
+            ("seat", "/app/seat"),
+            ("seat/14C", "/app/seat%2F14C"),
+            (".", "/app/%2E"),
+            ("..", "/app/%2E%2E"),
+            ("...", "/app/..."),
+            ("a b{c}", "/app/a b{c}"),
+            ("50%", "/app/50%25"),
+            ("日本", "/app/日本"),
+            ("\u{e000}", "/app/%EE%80%80"),
+            ("😀", "/app/%F0%9F%98%80"),
+        ] {
+            assert_eq!(dir(name), path);
+        }
+        let top = LockName::new("zookeeper").expect("name");
+        assert_eq!(directory("", &top), "/%7Aookeeper");
+        assert_eq!(directory("/app", &top), "/app/zookeeper");
+    }
+
+    #[test]
+    fn nodes_look_like_those_of_curator() {
+        let id = AttemptId::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+        let place = Place::new("/app", &LockName::new("a").expect("name"), id);
+        assert_eq!(
+            place.prefix(),
+            "/app/a/_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
+        );
+    }
+
+    #[test]
+    fn ancestors_come_from_the_top() {
+        assert_eq!(
+            ancestors("/a/b/c").collect::<Vec<_>>(),
+            ["/a", "/a/b", "/a/b/c"]
+        );
+        assert_eq!(ancestors("/a").collect::<Vec<_>>(), ["/a"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_names_meet(a in "[a%2F/.\u{e000}]{1,6}", b in "[a%2F/.\u{e000}]{1,6}") {
+            prop_assert_eq!(dir(&a) == dir(&b), a == b);
+            prop_assert_ne!(dir(&a), alive("/app"));
+        }
+    }
+}

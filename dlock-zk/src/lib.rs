@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod config;
+mod diagnose;
+mod dial;
+mod entry;
+mod errors;
+mod heartbeat;
+mod layout;
+mod lock;
+mod looks;
+mod queue;
+mod session;
+mod sessions;
+mod take;
+mod tls;
+mod wait;
+
+pub use crate::{config::ZkConfig, lock::ZkLock};

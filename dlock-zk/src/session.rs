@@ -1,0 +1,302 @@
+//! A session with the ensemble, and what proves that it lives.
+//!
+//! *Held is proved only by a write that a majority has acknowledged*, never by a read, a ping or the
+//! state of a connection: a server that is cut off from the leader goes on answering those for seconds
+//! after the session's end (T40). A write proves that the session lived when it was sent, not more: it
+//! does not refresh the session at the leader. So a proof is good for half of the session's time-out
+//! `T`, and only if it was acknowledged within `T/12`. With packets at most `T/5` apart and ticks of at
+//! most `T/3`, the leader ends the session no earlier than `T` after a touch that is at most `T/5` older
+//! than the write.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use dlock_core::{AttemptId, Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent};
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
+use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
+
+use crate::{config::ZkConfig, entry::Entry, errors, heartbeat, looks::Looks};
+
+/// A proof lasts this part of the session's time-out.
+const PROOF_PART: u32 = 2;
+
+/// A write that took longer than this part of it proves nothing.
+const ACK_PART: u32 = 12;
+
+/// How long the driver may take to end a session.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
+
+/// One session, from its beginning to its end.
+pub(crate) struct Session {
+    /// Gone when the session is over: then the driver ends it.
+    client: Mutex<Option<Client>>,
+    id: i64,
+    timeout: Duration,
+    answer_max: Duration,
+    pub(crate) clock: Clock,
+    state: watch::Sender<State>,
+    /// What is held.
+    entries: Mutex<HashMap<AttemptId, Arc<Entry>>>,
+    /// Attempts under way.
+    busy: AtomicUsize,
+    /// The queues that are to be looked at.
+    pub(crate) looks: Looks,
+    /// Somebody needs a proof now.
+    pub(crate) demand: Notify,
+}
+
+/// What is known of a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    /// Counts the connections.
+    pub(crate) connection: u64,
+    pub(crate) is_connected: bool,
+    /// When the last write was sent that proves the session.
+    pub(crate) proof: Option<Sent>,
+    pub(crate) is_over: bool,
+}
+
+/// An attempt under way, until it is dropped.
+pub(crate) struct Busy<'a>(&'a Session);
+
+impl Session {
+    /// Takes over `client`, and starts the tasks that live as long as the session.
+    pub(crate) fn begin(client: Client, config: &ZkConfig) -> Arc<Self> {
+        let states = client.state_watcher();
+        let session = Arc::new(Self {
+            id: client.session_id().0,
+            timeout: client.session_timeout(),
+            answer_max: config.answer_max,
+            clock: Clock::boottime(),
+            state: watch::Sender::new(State {
+                connection: 1,
+                is_connected: true,
+                proof: None,
+                is_over: false,
+            }),
+            entries: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            looks: Looks::default(),
+            demand: Notify::new(),
+            client: Mutex::new(Some(client)),
+        });
+        tokio::spawn(follow(session.clone(), states));
+        tokio::spawn(heartbeat::run(session.clone(), config.clone()));
+        session
+    }
+
+    /// The driver's client.
+    ///
+    /// # Errors
+    ///
+    /// The session is over.
+    pub(crate) fn client(&self) -> Result<Client, ZkError> {
+        lock(&self.client).clone().ok_or(ZkError::SessionExpired)
+    }
+
+    /// Awaits an answer of the driver for the time that one may take.
+    pub(crate) async fn ask<T>(
+        &self,
+        request: impl Future<Output = Result<T, ZkError>>,
+    ) -> Result<T, ZkError> {
+        timeout(self.answer_max, request)
+            .await
+            .unwrap_or(Err(ZkError::Timeout))
+            .inspect_err(|error| {
+                if errors::ends_session(error) {
+                    self.end();
+                }
+            })
+    }
+
+    /// Whether a node with this owner is of this session; if a node that we have just made is not, the
+    /// server has silently given us another session (T44).
+    pub(crate) fn owns(&self, owner: i64) -> bool {
+        owner == self.id
+    }
+
+    /// For how long a write proves the session.
+    pub(crate) fn proof_ttl(&self) -> Duration {
+        self.timeout / PROOF_PART
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// A write that was sent then is acknowledged now.
+    pub(crate) fn acknowledged(&self, sent: Sent) {
+        if self.clock.now().since(sent.moment()) > self.timeout / ACK_PART {
+            return;
+        }
+        self.state.send_if_modified(|state| {
+            let newer = state.proof.is_none_or(|proof| proof < sent);
+            if newer {
+                state.proof = Some(sent);
+            }
+            newer
+        });
+    }
+
+    /// A proof sent after `than`, for which one more write is made if there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` when the session is over, or none came in time.
+    pub(crate) async fn proof_after(&self, than: Moment) -> Result<Sent> {
+        let newer = |state: &State| state.proof.filter(|proof| proof.moment() > than);
+        if let Some(proof) = newer(&self.state()) {
+            return Ok(proof);
+        }
+        let mut states = self.state.subscribe();
+        self.demand.notify_one();
+        let proved = states.wait_for(|state| state.is_over || newer(state).is_some());
+        match timeout(self.answer_max, proved).await {
+            Ok(Ok(state)) => newer(&state).ok_or_else(over),
+            _ => Err(
+                Error::new(ErrorKind::Unavailable, "no write was confirmed in time")
+                    .with_effect(Effect::Unknown),
+            ),
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        *self.state.borrow()
+    }
+
+    /// Ends when that connection has, or the session.
+    pub(crate) async fn disturbed(&self, connection: u64) {
+        self.until(|state| state.is_over || !state.is_connected || state.connection != connection)
+            .await;
+    }
+
+    /// Ends when there is a connection, or the session is over.
+    pub(crate) async fn reachable(&self) {
+        self.until(|state| state.is_over || state.is_connected)
+            .await;
+    }
+
+    /// Ends with the session.
+    pub(crate) async fn over(&self) {
+        self.until(|state| state.is_over).await;
+    }
+
+    async fn until(&self, look: impl FnMut(&State) -> bool) {
+        // The sender is in `self`: there is no other error.
+        let _ = self.state.subscribe().wait_for(look).await;
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    /// The session is over, whoever says so: its locks are lost, and nothing is asked any more.
+    pub(crate) fn end(&self) {
+        self.end_because(LostCause::SessionOver);
+    }
+
+    fn end_because(&self, cause: LostCause) {
+        drop(lock(&self.client).take());
+        let entries = std::mem::take(&mut *lock(&self.entries));
+        self.state.send_modify(|state| state.is_over = true);
+        for entry in entries.into_values() {
+            entry.attempt.lost(cause);
+        }
+    }
+
+    /// Ends the session and waits until the servers know, for [`CLOSE_MAX`] at most: what is held is
+    /// free then.
+    pub(crate) async fn close(&self) {
+        let states = lock(&self.client).as_ref().map(Client::state_watcher);
+        self.end_because(LostCause::Closed);
+        let Some(mut states) = states else { return };
+        let closed = async { while !states.changed().await.is_terminated() {} };
+        let _ = timeout(CLOSE_MAX, closed).await;
+    }
+
+    /// Keeps the heartbeats running while an attempt is under way.
+    pub(crate) fn busy(&self) -> Busy<'_> {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+        Busy(self)
+    }
+
+    /// Whether nobody needs a proof.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0 && lock(&self.entries).is_empty()
+    }
+
+    /// Takes in what is granted; false if the session is over.
+    pub(crate) fn hold(&self, entry: &Arc<Entry>) -> bool {
+        lock(&self.entries).insert(entry.attempt.id(), entry.clone());
+        // Ended before it was in the table: then nobody told it.
+        let lives = !self.is_over();
+        if !lives {
+            self.forget(entry);
+        }
+        lives
+    }
+
+    /// What this attempt holds already: it is asked for again when its grant was not heard of (K9).
+    pub(crate) fn held(&self, id: AttemptId) -> Option<Arc<Entry>> {
+        let entry = lock(&self.entries).get(&id).cloned();
+        entry.filter(|entry| !entry.is_swept())
+    }
+
+    /// What is not held any more.
+    pub(crate) fn forget(&self, entry: &Entry) {
+        lock(&self.entries).remove(&entry.attempt.id());
+    }
+
+    /// What is held by nobody's word: its deadline has passed without a renewal.
+    pub(crate) fn expired(&self) -> Vec<Arc<Entry>> {
+        let now = self.clock.now();
+        let entries = lock(&self.entries);
+        let expired = entries.values().filter(|entry| entry.is_expired(now));
+        expired.cloned().collect()
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The session is over.
+pub(crate) fn over() -> Error {
+    errors::of_request(ZkError::SessionExpired)
+}
+
+/// Follows the driver's connection.
+async fn follow(session: Arc<Session>, mut states: StateWatcher) {
+    loop {
+        let state = tokio::select! {
+            state = states.changed() => state,
+            () = session.over() => return,
+        };
+        match state {
+            SessionState::SyncConnected => session.state.send_modify(|state| {
+                state.is_connected = true;
+                state.connection += 1;
+            }),
+            state if state.is_terminated() => return session.end(),
+            _ => session
+                .state
+                .send_modify(|state| state.is_connected = false),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,106 @@
+//! The session that there is, or the next one.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use dlock_core::{Clock, Error, ErrorKind, Moment, Result};
+
+use crate::{config::ZkConfig, dial, errors, session::Session};
+
+/// Makes sessions, one after the other.
+pub(crate) struct Sessions {
+    pub(crate) config: ZkConfig,
+    clock: Clock,
+    current: Mutex<Option<Arc<Session>>>,
+    /// Only one connects at a time; how the last one failed.
+    connecting: tokio::sync::Mutex<Option<Failure>>,
+    is_closed: AtomicBool,
+}
+
+/// An error cannot be copied.
+struct Failure {
+    at: Moment,
+    kind: ErrorKind,
+    why: String,
+}
+
+impl Sessions {
+    pub(crate) fn new(config: ZkConfig) -> Self {
+        Self {
+            config,
+            clock: Clock::boottime(),
+            current: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The session, begun if there is none. Those who came while one was being begun share its failure:
+    /// each try may take as long as connecting may (K13).
+    ///
+    /// # Errors
+    ///
+    /// As [`dial::connect`]; nothing was asked for.
+    pub(crate) async fn get(&self) -> Result<Arc<Session>> {
+        if let Some(session) = self.living()? {
+            return Ok(session);
+        }
+        let came = self.clock.now();
+        let mut last = self.connecting.lock().await;
+        if let Some(session) = self.living()? {
+            return Ok(session);
+        }
+        if let Some(failure) = last.as_ref().filter(|failure| failure.at >= came) {
+            return Err(Error::new(failure.kind, failure.why.clone()));
+        }
+        let connected = dial::connect(&self.config).await;
+        *last = connected.as_ref().err().map(|error| Failure {
+            at: self.clock.now(),
+            kind: error.kind(),
+            why: error.to_string(),
+        });
+        let session = Session::begin(connected?, &self.config);
+        *self.slot() = Some(session.clone());
+        // A backend that was closed meanwhile keeps no session.
+        self.living().map(|living| living.unwrap_or(session))
+    }
+
+    fn living(&self) -> Result<Option<Arc<Session>>> {
+        let mut slot = self.slot();
+        if self.is_closed() {
+            if let Some(session) = slot.take() {
+                session.end();
+            }
+            return Err(errors::closed());
+        }
+        Ok(slot.clone().filter(|session| !session.is_over()))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Ends the session, and with it what is held.
+    pub(crate) async fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        let session = self.slot().take();
+        if let Some(session) = session {
+            session.close().await;
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        // Its tasks keep the session, and would never end.
+        if let Some(session) = self.slot().take() {
+            session.end();
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A place in the queue: taken, found again, and given up.
+
+use std::time::Duration;
+
+use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Result, Sent, Token};
+use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
+
+use crate::{
+    config::ZkConfig,
+    errors,
+    layout::{self, Place},
+    session::{self, Session},
+};
+
+/// How often the lock's directory is made when it vanishes in between: the servers remove containers
+/// that are empty (T49).
+const DIRECTORY_TRIES_MAX: u32 = 5;
+
+/// Between two tries to find or delete a node.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A node of ours in a lock's queue.
+pub(crate) struct Queued {
+    pub(crate) name: String,
+    pub(crate) czxid: i64,
+    /// The queue as it was just after; taken by the first look.
+    pub(crate) children: Option<Vec<String>>,
+}
+
+/// Enters the queue, in one round trip: the list is asked for together with the node.
+///
+/// # Errors
+///
+/// No node is left, or it ends with the session.
+pub(crate) async fn enter(
+    session: &Session,
+    config: &ZkConfig,
+    place: &Place,
+    request: &AcquireRequest,
+) -> Result<Queued> {
+    let data = describe(request);
+    let acls = acls(config);
+    let options = CreateMode::EphemeralSequential.with_acls(acls);
+    let stem = place.prefix();
+    let mut tries = 0;
+    loop {
+        let client = session.client().map_err(errors::of_request)?;
+        let sent = Sent::now(&session.clock);
+        let create = client.create(&stem, data.as_bytes(), &options);
+        let list = session.looks.children(&client, &place.dir);
+        let both = session.ask(async {
+            let (created, listed) = tokio::join!(create, list);
+            created.map(|(stat, sequence)| (stat, sequence, listed.ok()))
+        });
+        match both.await {
+            Ok((stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
+                session.end();
+                return Err(session::over());
+            }
+            Ok((stat, sequence, children)) => {
+                session.acknowledged(sent);
+                return Ok(Queued {
+                    name: format!("{}{sequence}", place.stem),
+                    czxid: stat.czxid,
+                    children,
+                });
+            }
+            Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
+                tries += 1;
+                let made = session
+                    .ask(make_directory(&client, &place.dir, &acls))
+                    .await;
+                made.map_err(errors::of_request)?;
+            }
+            Err(error) if errors::is_ambiguous(&error) => {
+                request.attempt.unreachable();
+                if let Some(found) = find_surely(session, place).await? {
+                    return Ok(found);
+                }
+                if request.attempt.is_cancelled() {
+                    return Err(errors::of_request(error));
+                }
+            }
+            Err(error) => return Err(errors::of_request(error)),
+        }
+    }
+}
+
+/// What became of a node whose creation was not answered (K9): asked until there is an answer, at most
+/// as long as the session lives.
+async fn find_surely(session: &Session, place: &Place) -> Result<Option<Queued>> {
+    loop {
+        match find(session, place).await {
+            Ok(found) => return Ok(found),
+            Err(_) if session.is_over() => return Err(session::over()),
+            Err(error) if errors::is_transient(&error) => pause(session).await,
+            Err(error) => return Err(errors::of_request(error)),
+        }
+    }
+}
+
+/// Looks for our node by its GUID. `sync` makes a server that is behind catch up: it could hide the node
+/// (T42). One of an older session is about to go (T43).
+async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkError> {
+    let client = session.client()?;
+    let synced = client.sync(&place.dir);
+    let listed = client.list_children(&place.dir);
+    let (synced, listed) = session
+        .ask(async { Ok(tokio::join!(synced, listed)) })
+        .await?;
+    synced?;
+    let children = match listed {
+        Err(ZkError::NoNode) => return Ok(None),
+        children => children?,
+    };
+    for child in children
+        .iter()
+        .filter(|child| child.starts_with(&place.stem))
+    {
+        let stat = session.ask(client.check_stat(&place.path(child))).await?;
+        if let Some(stat) = stat.filter(|stat| session.owns(stat.ephemeral_owner)) {
+            return Ok(Some(Queued {
+                name: child.clone(),
+                czxid: stat.czxid,
+                children: Some(children),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Deletes a node of ours: tried until it is confirmed, or until the session is over and the node with
+/// it.
+pub(crate) async fn delete_surely(session: &Session, path: &str) {
+    while let Ok(client) = session.client() {
+        match session.ask(client.delete(path, None)).await {
+            Ok(()) | Err(ZkError::NoNode) => return,
+            Err(error) => tracing::debug!(%error, "a node is not deleted yet"),
+        }
+        drop(client);
+        pause(session).await;
+    }
+}
+
+/// A moment, and until there is a connection.
+async fn pause(session: &Session) {
+    tokio::time::sleep(PAUSE).await;
+    session.reachable().await;
+}
+
+/// Makes a directory and those above it, which the servers remove when they have been empty for a while.
+pub(crate) async fn make_directory(
+    client: &Client,
+    path: &str,
+    acls: &Acls<'_>,
+) -> Result<(), ZkError> {
+    let containers = CreateMode::Container.with_acls(*acls);
+    let plain = CreateMode::Persistent.with_acls(*acls);
+    for directory in layout::ancestors(path) {
+        let made = match client.create(directory, &[], &containers).await {
+            Err(ZkError::Unimplemented) => client.create(directory, &[], &plain).await,
+            made => made,
+        };
+        match made {
+            Ok(_) | Err(ZkError::NodeExists) => {}
+            // Whoever made it for us gave us a part of the tree only.
+            Err(ZkError::NoAuth) if directory != path => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// To whom our nodes belong.
+pub(crate) fn acls(config: &ZkConfig) -> Acls<'static> {
+    match config.login {
+        Some(_) => Acls::creator_all(),
+        None => Acls::anyone_all(),
+    }
+}
+
+/// What the node says of its holder: `ATTEMPT SINCE PID@HOST NOTE`, without the token, which is the
+/// node's own.
+fn describe(request: &AcquireRequest) -> String {
+    let one = Token::from(std::num::NonZeroU64::MIN);
+    let line = Holder::of_request(request, one).to_string();
+    let mut words = line.splitn(3, ' ');
+    let (attempt, rest) = (words.next(), words.nth(1));
+    format!(
+        "{} {}",
+        attempt.unwrap_or_default(),
+        rest.unwrap_or_default()
+    )
+}
+
+/// Reads what [`describe`] wrote into the node of that token.
+pub(crate) fn described(data: &[u8], token: Token) -> Holder {
+    let data = String::from_utf8_lossy(data);
+    let line = data
+        .split_once(' ')
+        .map(|(attempt, rest)| format!("{attempt} {token} {rest}"));
+    let mut holder = line
+        .and_then(|line| Holder::parse(&line))
+        .unwrap_or_else(Holder::foreign);
+    holder.token = Some(token);
+    holder
+}
+
+/// The transaction that made a node, as a token: of two nodes of one queue the later one has the larger.
+pub(crate) fn token(czxid: i64) -> Result<Token> {
+    let token = u64::try_from(czxid).ok().and_then(Token::new);
+    token.ok_or_else(|| Error::new(ErrorKind::Internal, "the server gave no transaction number"))
+}

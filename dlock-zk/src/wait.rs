@@ -1,0 +1,193 @@
+//! One attempt, from its place in the queue to its grant.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Renewal, Result, Wait};
+use zookeeper_client::Error as ZkError;
+
+use crate::{
+    config::ZkConfig,
+    entry::Entry,
+    errors,
+    layout::Place,
+    queue::{self, Position},
+    session::{self, Session},
+    sessions::Sessions,
+    take::{self, Queued},
+};
+
+/// Servers that cannot be asked are tried again after this.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// A try without waiting is begun anew this often when a session turns out to be over.
+const SESSIONS_MAX: u32 = 3;
+
+/// A proof that has less than this part of its time left is renewed before the grant.
+const FRESH_PART: u32 = 2;
+
+/// Takes the lock, or waits for it; over as many sessions as it takes. After a cancellation the node is
+/// deleted, within the time-out of the session, which deletes it otherwise.
+pub(crate) async fn acquire(sessions: &Sessions, request: &AcquireRequest) -> Result<Lease> {
+    let waits = request.wait == Wait::UntilCancelled;
+    let mut begun = 0;
+    loop {
+        begun += 1;
+        let error = match sessions.get().await {
+            Ok(session) => match once(&session, &sessions.config, request).await {
+                Err(error) if session.is_over() && (waits || begun < SESSIONS_MAX) => error,
+                answer => return answer,
+            },
+            Err(error) if waits && error.kind() == ErrorKind::Unavailable => error,
+            Err(error) => return Err(error),
+        };
+        if request.attempt.is_cancelled() || sessions.is_closed() {
+            return Err(error);
+        }
+        tracing::debug!(%error, "the attempt begins anew");
+        request.attempt.unreachable();
+        if waits {
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => {}
+                () = request.attempt.cancelled() => {}
+            }
+        }
+    }
+}
+
+/// One attempt in one session; its node is gone when it fails.
+async fn once(
+    session: &Arc<Session>,
+    config: &ZkConfig,
+    request: &AcquireRequest,
+) -> Result<Lease> {
+    let place = Place::new(&config.prefix, &request.name, request.attempt.id());
+    let _busy = session.busy();
+    if let Some(entry) = session.held(request.attempt.id()) {
+        return grant(session, request, entry).await;
+    }
+    let mut queued = take::enter(session, config, &place, request).await?;
+    loop {
+        let granted = match until_first(session, &place, request, &mut queued).await {
+            Ok(true) => {
+                let path = place.path(&queued.name);
+                let entry =
+                    Entry::new(session.clone(), request.attempt.clone(), path, queued.czxid);
+                grant(session, request, Arc::new(entry)).await
+            }
+            // Somebody removed our node: a new place at the end.
+            Ok(false) => {
+                queued = take::enter(session, config, &place, request).await?;
+                continue;
+            }
+            Err(error) => Err(error),
+        };
+        if granted.is_err() {
+            take::delete_surely(session, &place.path(&queued.name)).await;
+        }
+        return granted;
+    }
+}
+
+/// Waits until our node is the first, or answers `Contended` if it shall not wait; false when the node
+/// is gone.
+async fn until_first(
+    session: &Session,
+    place: &Place,
+    request: &AcquireRequest,
+    queued: &mut Queued,
+) -> Result<bool> {
+    let waits = request.wait == Wait::UntilCancelled;
+    let mut is_behind = false;
+    loop {
+        if request.attempt.is_cancelled() {
+            return Err(Error::contended());
+        }
+        let looked = match queued.children.take() {
+            Some(children) => Ok(children),
+            None => list(session, place, is_behind).await,
+        };
+        let connection = session.state().connection;
+        let watched = match looked {
+            Ok(children) => match queue::position(&children, &queued.name)? {
+                Position::First => return Ok(true),
+                Position::Gone => return Ok(false),
+                Position::After(_) if !waits => return Err(Error::contended()),
+                Position::After(before) => {
+                    request.attempt.taken();
+                    watch(session, &place.path(&before), connection, request).await
+                }
+            },
+            Err(error) => Err(error),
+        };
+        is_behind = watched.is_err();
+        match watched {
+            Ok(()) => {}
+            Err(_) if session.is_over() => return Err(session::over()),
+            Err(error) if waits && errors::is_transient(&error) => {
+                tracing::debug!(%error, "waiting goes on");
+                request.attempt.unreachable();
+                tokio::select! {
+                    () = reconnected(session) => {}
+                    () = request.attempt.cancelled() => {}
+                }
+            }
+            Err(error) => return Err(errors::of_request(error)),
+        }
+    }
+}
+
+/// The queue, not older than our place in it: whoever is not before us then never will be. Another server
+/// than before may be behind.
+async fn list(session: &Session, place: &Place, is_behind: bool) -> Result<Vec<String>, ZkError> {
+    let client = session.client()?;
+    if is_behind {
+        session.ask(client.sync(&place.dir)).await?;
+    }
+    session.ask(client.list_children(&place.dir)).await
+}
+
+/// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
+async fn watch(
+    session: &Session,
+    path: &str,
+    connection: u64,
+    request: &AcquireRequest,
+) -> Result<(), ZkError> {
+    let client = session.client()?;
+    let watcher = match session.ask(client.get_and_watch_data(path)).await {
+        Err(ZkError::NoNode) => return Ok(()),
+        watched => watched?.2,
+    };
+    tokio::select! {
+        _ = watcher.changed() => Ok(()),
+        () = request.attempt.cancelled() => Ok(()),
+        // The driver watches on over the next connection, but says nothing of this one's end.
+        () = session.disturbed(connection) => Err(ZkError::ConnectionLoss),
+    }
+}
+
+async fn reconnected(session: &Session) {
+    tokio::time::sleep(RETRY).await;
+    session.reachable().await;
+}
+
+/// Our node is the first: from when is that proved? From its own creation if that was just now, else
+/// from the last heartbeat.
+async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
+    let fresh = match request.renewal {
+        Renewal::Auto => session.proof_ttl() / FRESH_PART,
+        // Nobody makes it longer later: it begins with the grant (K6).
+        Renewal::None => session.proof_ttl() / 12,
+    };
+    let proof = session
+        .proof_after(session.clock.now().before(fresh))
+        .await?;
+    let token = take::token(entry.czxid)?;
+    let lease = request.granted(proof, session.proof_ttl(), token, entry.clone());
+    entry.tell(proof.moment(), lease.deadline.moment());
+    if session.hold(&entry) {
+        Ok(lease)
+    } else {
+        Err(session::over())
+    }
+}
