@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsString, fs};
 
-use crate::{command::Tool, failure::Failure};
+use crate::{command::Tool, failure::Failure, setup};
 
 /// Stores whose drivers take long to build: a feature of the program each, which is turned on when a
 /// URL of theirs is given.
@@ -28,7 +28,13 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
         .chain(env::var(URL_ENV).ok())
         .chain(fs::read_to_string(URL_FILE).ok())
         .collect();
-    let features = stores_of(&mentioned).map(|store| format!("--features={store}"));
+    let stores: Vec<_> = stores_of(&mentioned).collect();
+    if stores.contains(&"etcd")
+        && let Err(failure) = setup::for_etcd()
+    {
+        return failure;
+    }
+    let features = stores.iter().map(|store| format!("--features={store}"));
     let features: Vec<_> = features.collect();
     cargo.args(features).args(["--"]).args(arguments).replace()
 }
@@ -63,6 +69,7 @@ mod tests {
     fn a_url_turns_its_store_on() {
         assert_eq!(stores("redis://127.0.0.1"), ["redis"]);
         assert_eq!(stores("--url=rediss-cluster://a,b"), ["redis"]);
+        assert_eq!(stores("etcds://a zk://b"), ["etcd", "zk"]);
         assert_eq!(stores("ttl = \"5s\"\nurl = \"redis://h\"\n"), ["redis"]);
     }
 

@@ -98,6 +98,18 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
+/// Gets what etcd's driver is built with, if it is missing.
+///
+/// # Errors
+///
+/// When it cannot be downloaded or written down.
+pub(crate) fn for_etcd() -> Result<()> {
+    if protoc::is_there() {
+        return Ok(());
+    }
+    protoc::get()
+}
+
 /// Where Debian has libfaketime; the tests have the same path.
 fn clock() -> String {
     let arch = std::env::consts::ARCH;
