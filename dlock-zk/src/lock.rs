@@ -16,7 +16,7 @@ use crate::{
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
 pub struct ZkLock {
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
 }
 
 /// How often the first of a queue is looked for when it goes in between.
@@ -35,7 +35,7 @@ impl ZkLock {
     ///
     /// Dropping the future ends the session.
     pub async fn connect(config: ZkConfig) -> Result<Self> {
-        let sessions = Sessions::new(config);
+        let sessions = Arc::new(Sessions::new(config));
         sessions.get().await?;
         Ok(Self { sessions })
     }

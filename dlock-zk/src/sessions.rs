@@ -5,34 +5,25 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{Clock, Error, ErrorKind, Moment, Result};
+use dlock_core::{Result, Turn, Turns};
 
 use crate::{config::ZkConfig, dial, errors, session::Session};
 
 /// Makes sessions, one after the other.
 pub(crate) struct Sessions {
     pub(crate) config: ZkConfig,
-    clock: Clock,
     current: Mutex<Option<Arc<Session>>>,
-    /// Only one connects at a time; how the last one failed.
-    connecting: tokio::sync::Mutex<Option<Failure>>,
+    /// Only one connects at a time.
+    connecting: Turns<()>,
     is_closed: AtomicBool,
-}
-
-/// An error cannot be copied.
-struct Failure {
-    at: Moment,
-    kind: ErrorKind,
-    why: String,
 }
 
 impl Sessions {
     pub(crate) fn new(config: ZkConfig) -> Self {
         Self {
             config,
-            clock: Clock::boottime(),
             current: Mutex::default(),
-            connecting: tokio::sync::Mutex::default(),
+            connecting: Turns::new(()),
             is_closed: AtomicBool::new(false),
         }
     }
@@ -43,25 +34,23 @@ impl Sessions {
     /// # Errors
     ///
     /// As [`dial::connect`]; nothing was asked for.
-    pub(crate) async fn get(&self) -> Result<Arc<Session>> {
+    pub(crate) async fn get(self: &Arc<Self>) -> Result<Arc<Session>> {
         if let Some(session) = self.living()? {
             return Ok(session);
         }
-        let came = self.clock.now();
-        let mut last = self.connecting.lock().await;
+        let sessions = self.clone();
+        let work = |turn: Turn<()>| async move {
+            let session = sessions.begun().await;
+            turn.end(session)
+        };
+        self.connecting.run(work).await
+    }
+
+    async fn begun(&self) -> Result<Arc<Session>> {
         if let Some(session) = self.living()? {
             return Ok(session);
         }
-        if let Some(failure) = last.as_ref().filter(|failure| failure.at >= came) {
-            return Err(Error::new(failure.kind, failure.why.clone()));
-        }
-        let connected = dial::connect(&self.config).await;
-        *last = connected.as_ref().err().map(|error| Failure {
-            at: self.clock.now(),
-            kind: error.kind(),
-            why: error.to_string(),
-        });
-        let session = Session::begin(connected?, &self.config);
+        let session = Session::begin(dial::connect(&self.config).await?, &self.config);
         *self.slot() = Some(session.clone());
         // A backend that was closed meanwhile keeps no session.
         self.living().map(|living| living.unwrap_or(session))

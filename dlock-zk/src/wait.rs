@@ -27,7 +27,7 @@ const FRESH_PART: u32 = 2;
 
 /// Takes the lock, or waits for it; over as many sessions as it takes. After a cancellation the node is
 /// deleted, within the time-out of the session, which deletes it otherwise.
-pub(crate) async fn acquire(sessions: &Sessions, request: &AcquireRequest) -> Result<Lease> {
+pub(crate) async fn acquire(sessions: &Arc<Sessions>, request: &AcquireRequest) -> Result<Lease> {
     let waits = request.wait == Wait::UntilCancelled;
     let mut begun = 0;
     loop {
