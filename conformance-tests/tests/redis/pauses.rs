@@ -19,6 +19,7 @@ use crate::{
 cases![
     k06_who_cannot_connect_to_hear_looks_with_pauses,
     k06_who_finds_no_sentinel_to_hear_looks_with_pauses,
+    k06_who_is_cut_off_while_he_listens_looks_with_pauses,
 ];
 
 /// Far more tries than there are in [`LONG`] with pauses that double from 50 ms to 1 s, and far fewer
@@ -67,4 +68,21 @@ async fn k06_who_finds_no_sentinel_to_hear_looks_with_pauses(program: Program) -
     let primary = &servers.nodes()[0];
     waits_with_pauses(primary, held, &waiting).await?;
     until_clean(primary).await
+}
+
+async fn k06_who_is_cut_off_while_he_listens_looks_with_pauses(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let holder = connect(node.address(), "").await?;
+    let waiting = connect(node.address(), "").await?;
+    let held = take(&holder, "a").await?;
+    let cutting = async {
+        loop {
+            node.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).await?;
+        }
+    };
+    tokio::select! {
+        cut = cutting => return cut,
+        waited = waits_with_pauses(&node, held, &waiting) => waited?,
+    }
+    until_clean(&node).await
 }
