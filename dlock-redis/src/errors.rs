@@ -167,7 +167,7 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
             Unavailable,
             "the server has too many clients; raise maxclients",
         ),
-        Some(_) if error.to_string().contains("ACL failure in script") => (
+        Some(_) if is_acl_failure_in_script(error) => (
             Denied,
             Effect::Unknown,
             "the user may not run this; extend its ACL",
@@ -176,6 +176,13 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         Some(_) => (Internal, Effect::Unknown, "the server refused the request"),
         None => of_driver(error),
     }
+}
+
+/// Servers of different ages say it in different words.
+fn is_acl_failure_in_script(error: &RedisError) -> bool {
+    let line = error.to_string();
+    let says = |words| line.contains(words);
+    says("ACL failure in script") || says("The user executing the script can't")
 }
 
 /// What the driver says by itself.

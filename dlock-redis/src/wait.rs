@@ -14,7 +14,7 @@ use crate::{
 /// A holder that is no client of dlock publishes nothing: it is looked at this often.
 const FOREIGN_LOOK: Duration = Duration::from_secs(1);
 
-/// A server that cannot be asked is tried again after this,
+/// A server that cannot be asked, or does not let us listen, is tried again after this,
 const RETRY_MIN: Duration = Duration::from_millis(50);
 
 /// which doubles up to this.
@@ -66,10 +66,12 @@ async fn until_granted(
             Ok(Err(taken)) => {
                 *unknown = false;
                 request.attempt.taken();
-                match subscribed(lock, keys, listener).await {
+                match subscribed(lock, request, keys, listener, &mut pause).await {
                     Ok(Heard::Already) => {
-                        pause = RETRY_MIN;
                         sleep(request, listener, look_after(taken)).await;
+                        if listener.hears() {
+                            pause = RETRY_MIN;
+                        }
                         None
                     }
                     // What was released before was published to nobody: try again.
@@ -88,12 +90,7 @@ async fn until_granted(
             }
             tracing::debug!(%error, "waiting goes on");
             request.attempt.unreachable();
-            // Not woken by a connection that fails: it would be tried again without a pause.
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = request.attempt.cancelled() => {}
-            }
-            pause = (pause * 2).min(RETRY_MAX);
+            rest(request, &mut pause).await;
         }
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
@@ -109,10 +106,23 @@ enum Heard {
     FromNow,
 }
 
-async fn subscribed(lock: &RedisLock, keys: &Arc<Keys>, listener: &mut Listener) -> Result<Heard> {
+async fn subscribed(
+    lock: &RedisLock,
+    request: &AcquireRequest,
+    keys: &Arc<Keys>,
+    listener: &mut Listener,
+    pause: &mut Duration,
+) -> Result<Heard> {
     let owner = lock.trips.servers.owner(&keys.lock).await?;
     if listener.is_subscribed(&owner) {
         return Ok(Heard::Already);
+    }
+    if listener.forget() {
+        // Its connection has ended, perhaps as soon as it was made, and the next one may as well.
+        rest(request, pause).await;
+    }
+    if request.attempt.is_cancelled() {
+        return Err(Error::contended());
     }
     listener.subscribe(&owner).await?;
     Ok(Heard::FromNow)
@@ -126,6 +136,15 @@ fn look_after(taken: Taken) -> Duration {
         // No end: somebody has changed the key.
         None => FOREIGN_LOOK,
     }
+}
+
+/// Not woken by a connection that ends: it would be made again without a pause.
+async fn rest(request: &AcquireRequest, pause: &mut Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(*pause) => {}
+        () = request.attempt.cancelled() => {}
+    }
+    *pause = (*pause * 2).min(RETRY_MAX);
 }
 
 async fn sleep(request: &AcquireRequest, listener: &Listener, after: Duration) {

@@ -5,6 +5,7 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -176,15 +177,27 @@ impl Listener {
     /// Whether releases in this server are heard of. If not, they have to be
     /// [subscribed](Self::subscribe) to, and the store asked once more after that.
     pub(crate) fn is_subscribed(&self, session: &Arc<Session>) -> bool {
-        self.subscribed.as_ref().is_some_and(|(at, hearing)| {
-            Arc::ptr_eq(at, session) && hearing.is_on(session.serial())
-        })
+        let subscribed = self.subscribed.as_ref();
+        self.hears() && subscribed.is_some_and(|(at, _)| Arc::ptr_eq(at, session))
+    }
+
+    /// Whether the connection is still there on which it has subscribed.
+    pub(crate) fn hears(&self) -> bool {
+        let subscribed = self.subscribed.as_ref();
+        subscribed.is_some_and(|(at, hearing)| hearing.is_on(at.serial()))
+    }
+
+    /// Whether it had subscribed, which counts no more.
+    pub(crate) fn forget(&mut self) -> bool {
+        self.subscribed.take().is_some()
     }
 
     /// Subscribes, over a new connection if there is none; confirmed when it returns.
     pub(crate) async fn subscribe(&mut self, session: &Arc<Session>) -> Result<()> {
         let hearing = self.listeners.subscribe(session, &self.channel).await?;
         self.subscribed = Some((session.clone(), hearing));
+        // What woke it up to now is made up for by asking once more.
+        pin!(self.woken.notified()).enable();
         Ok(())
     }
 

@@ -1,28 +1,18 @@
-//! A Cluster: slots that move, masters that are replaced, and names of all kinds (T11).
+//! A Cluster: masters that are replaced, and names of all kinds.
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{net::SocketAddr, time::Duration};
 
 use conformance_tests::servers::{
     Program,
     redis::{Cluster, Login, Node, Options, Tls},
 };
 use dlock::{ErrorKind, Locker};
-use tokio::task::JoinSet;
 
 use crate::kit::{
     Outcome, TTL_LONG, cases, open, refused, soon, start, take, until, value, within,
 };
 
 cases![
-    t11_a_slot_that_moves_under_load_harms_nobody,
-    t11_a_waiter_follows_its_slot,
     t08_tokens_grow_over_a_failover_of_a_master,
     k13_other_masters_do_not_wait_for_one_that_is_down,
     k10_names_with_braces_have_one_slot,
@@ -35,11 +25,11 @@ cases![
 /// Long enough for a failover.
 const FAILOVER: Duration = Duration::from_secs(60);
 
-/// Of the name whose slot moves.
-const NAME: &str = "moving";
-const KEY: &str = "dlock:moving";
+/// One name of many.
+pub(crate) const NAME: &str = "moving";
+pub(crate) const KEY: &str = "dlock:moving";
 
-async fn cluster(program: &Program) -> Outcome<Cluster> {
+pub(crate) async fn cluster(program: &Program) -> Outcome<Cluster> {
     Ok(Cluster::start(program, &Options::default()).await?)
 }
 
@@ -48,7 +38,7 @@ fn listed(addresses: &[SocketAddr]) -> String {
     addresses.join(",")
 }
 
-async fn connect(cluster: &Cluster, keys: &str) -> Outcome<Locker> {
+pub(crate) async fn connect(cluster: &Cluster, keys: &str) -> Outcome<Locker> {
     connect_by(&cluster.addresses(), keys).await
 }
 
@@ -56,102 +46,6 @@ async fn connect_by(addresses: &[SocketAddr], keys: &str) -> Outcome<Locker> {
     let (nodes, ttl) = (listed(addresses), TTL_LONG.as_secs());
     let url = format!("redis-cluster://{nodes}?restart_guard=0s&ttl={ttl}s&{keys}");
     Ok(dlock::connect(url.trim_end_matches('&')).await?)
-}
-
-/// Moves the slot of [`KEY`] with its keys, one by one, as an administrator does.
-async fn move_slot(cluster: &Cluster, to: usize) -> Outcome {
-    // After a move it takes a moment until all agree.
-    let from = cluster.until_owner_of(KEY, to).await?;
-    let (source, target) = (&cluster.nodes()[from], &cluster.nodes()[to]);
-    let slot = source.ask(&["CLUSTER", "KEYSLOT", KEY]).await?.int()?;
-    let slot = slot.to_string();
-    let source_id = source.ask(&["CLUSTER", "MYID"]).await?.text()?;
-    let target_id = target.ask(&["CLUSTER", "MYID"]).await?.text()?;
-    let set_slot = ["CLUSTER", "SETSLOT", &slot];
-    let importing = [&set_slot[..], &["IMPORTING", &source_id]].concat();
-    target.ask(&importing).await?;
-    let migrating = [&set_slot[..], &["MIGRATING", &target_id]].concat();
-    source.ask(&migrating).await?;
-    let port = target.address().port().to_string();
-    loop {
-        let keys = source
-            .ask(&["CLUSTER", "GETKEYSINSLOT", &slot, "100"])
-            .await?;
-        let keys = keys.array()?;
-        if keys.is_empty() {
-            break;
-        }
-        for key in keys {
-            let key = key.text()?;
-            source
-                .ask(&["MIGRATE", "127.0.0.1", &port, &key, "0", "5000"])
-                .await?;
-        }
-    }
-    let done = [&set_slot[..], &["NODE", &target_id]].concat();
-    // The target first: nobody is sent to one that does not know yet.
-    target.ask(&done).await?;
-    source.ask(&done).await?;
-    for node in cluster.nodes() {
-        // Replicas and others learn it by and by; told, they know at once.
-        let _ = node.ask(&done).await;
-    }
-    Ok(())
-}
-
-async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outcome {
-    let cluster = cluster(&program).await?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let inside = Arc::new(AtomicUsize::new(0));
-    let mut tasks = JoinSet::new();
-    for _ in 0..4 {
-        let locker = connect(&cluster, "").await?;
-        let (stop, inside) = (stop.clone(), inside.clone());
-        tasks.spawn(async move {
-            let mut tokens = Vec::new();
-            while !stop.load(Ordering::Relaxed) {
-                let guard = locker.acquire(NAME).await?;
-                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two are inside");
-                tokens.push(guard.token());
-                guard.renew().await?;
-                inside.fetch_sub(1, Ordering::SeqCst);
-                guard.release().await?;
-            }
-            Outcome::Ok(tokens)
-        });
-    }
-    let home = cluster.owner_of(KEY).await?;
-    for round in 0..20 {
-        move_slot(&cluster, (home + 1 + round) % 3).await?;
-    }
-    stop.store(true, Ordering::Relaxed);
-    let mut tokens = Vec::new();
-    while let Some(given) = soon("it ends", tasks.join_next()).await? {
-        let given = given??;
-        assert!(given.windows(2).all(|pair| pair[0] < pair[1]));
-        tokens.extend(given);
-    }
-    let count = tokens.len();
-    tokens.sort_unstable();
-    tokens.dedup();
-    assert_eq!(tokens.len(), count, "a token was given twice");
-    assert!(count > 20, "only {count} grants");
-    Ok(())
-}
-
-async fn t11_a_waiter_follows_its_slot(program: Program) -> Outcome {
-    let cluster = cluster(&program).await?;
-    let (holder, other) = (connect(&cluster, "").await?, connect(&cluster, "").await?);
-    let held = take(&holder, NAME).await?;
-    let home = cluster.owner_of(KEY).await?;
-    let waiter = tokio::spawn(other.acquire(NAME).into_future());
-    until_listeners(&cluster.nodes()[home], 1).await?;
-    let new = (home + 1) % 3;
-    move_slot(&cluster, new).await?;
-    until_listeners(&cluster.nodes()[new], 1).await?;
-    held.release().await?;
-    soon("it is woken", waiter).await???.release().await?;
-    until_listeners(&cluster.nodes()[new], 0).await
 }
 
 async fn t08_tokens_grow_over_a_failover_of_a_master(program: Program) -> Outcome {
@@ -296,7 +190,8 @@ async fn what_is_no_cluster_says_so(program: Program) -> Outcome {
     Ok(())
 }
 
-async fn until_listeners(node: &Node, count: i64) -> Outcome {
+/// Waits until so many clients listen for the release of [`NAME`].
+pub(crate) async fn until_listeners(node: &Node, count: i64) -> Outcome {
     let channel = format!("{{{KEY}}}:free");
     until(format!("{count} listen"), async || {
         let reply = node.ask(&["PUBSUB", "SHARDNUMSUB", &channel]).await?;

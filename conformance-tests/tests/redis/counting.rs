@@ -14,7 +14,8 @@ use dlock::Guard;
 use dlock_core::Clock;
 
 use crate::kit::{
-    Outcome, TTL_LONG, cases, connect, soon, start, take, until_clean, until_listeners, warm_up,
+    Outcome, TTL_LONG, calls, cases, connect, soon, start, take, until_clean, until_listeners,
+    warm_up,
 };
 
 cases![
@@ -204,7 +205,7 @@ async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Ou
         least = least.min(left.unwrap_or_default());
     }
     let asked = requests(&node).await?;
-    let renewed = renewals(&node).await?;
+    let renewed = calls(&node, "pexpire").await?;
     let windows = u64::try_from(clock.now().since(begun).as_millis())? / 5;
     let most = windows + renewed / 500 + 1;
     assert!(
@@ -222,13 +223,4 @@ async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Ou
         released.await??;
     }
     until_clean(&node).await
-}
-
-/// How many locks were renewed since [`reset`].
-async fn renewals(node: &Node) -> Outcome<u64> {
-    let line = node.info("cmdstat_pexpire").await?;
-    let calls = line
-        .strip_prefix("calls=")
-        .and_then(|line| line.split_once(','));
-    Ok(calls.ok_or("no renewals")?.0.parse()?)
 }

@@ -8,13 +8,16 @@ use conformance_tests::servers::{
 };
 use dlock::{ErrorKind, LostCause};
 
-use crate::kit::{Outcome, cases, connect, refused, soon, start, take, until_clean, within};
+use crate::kit::{
+    Outcome, WOKEN, calls, cases, connect, refused, soon, start, take, until, until_clean, within,
+};
 
 cases![
     a_foreign_lock_is_contended_for_us,
     our_lock_is_taken_for_a_foreign_client,
     a_foreign_release_is_noticed_within_a_second,
     a_foreign_lock_without_an_end_can_be_waited_for,
+    our_lock_whose_end_was_taken_away_can_be_waited_for,
     a_foreign_holder_is_shown_as_another_client,
     a_foreign_value_of_any_bytes_is_another_client,
     a_foreign_client_that_overwrites_is_told_to_the_holder,
@@ -101,6 +104,25 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
         .release()
         .await?;
     Ok(())
+}
+
+/// It has become one of which nothing is known: nobody publishes when an administrator deletes it.
+async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let holder = connect(node.address(), PLAIN).await?;
+    let other = connect(node.address(), PLAIN).await?;
+    let _held = holder.acquire("a").no_renewal().await?;
+    node.ask(&["PERSIST", "a"]).await?;
+    let before = calls(&node, "evalsha").await?;
+    let waiter = tokio::spawn(other.acquire("a").into_future());
+    until("it has asked again", async || {
+        Ok(calls(&node, "evalsha").await? >= before + 2)
+    })
+    .await?;
+    node.ask(&["DEL", "a"]).await?;
+    let guard = within(WOKEN, "it looks", waiter).await???;
+    guard.release().await?;
+    until_clean(&node).await
 }
 
 async fn a_foreign_holder_is_shown_as_another_client(program: Program) -> Outcome {

@@ -5,7 +5,7 @@ use std::{
     future::{Future, poll_fn},
     io,
     net::SocketAddr,
-    pin::pin,
+    pin::{Pin, pin},
     task::Poll,
     time::Duration,
 };
@@ -29,6 +29,9 @@ pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 
 /// What may go wrong once in a while is tried this often.
 pub(crate) const RACES: u32 = 50;
+
+/// A woken waiter needs no more than this, and a ttl is far longer.
+pub(crate) const WOKEN: Duration = Duration::from_secs(5);
 
 /// No case takes longer: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(60);
@@ -124,6 +127,17 @@ pub(crate) async fn open(address: SocketAddr, keys: &str) -> dlock::Result<Locke
     dlock::connect(format!("redis://{address}{separator}{keys}").as_str()).await
 }
 
+/// A client that logs in as a user who may do all but for these rules of its ACL.
+pub(crate) async fn connect_as_user(node: &Node, rules: &[&str]) -> Outcome<Locker> {
+    let user = [
+        "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all",
+    ];
+    node.ask(&[&user[..], rules].concat()).await?;
+    let (address, ttl) = (node.address(), TTL_LONG.as_secs());
+    let url = format!("redis://shop:secret@{address}?restart_guard=0s&ttl={ttl}s");
+    Ok(dlock::connect(url.as_str()).await?)
+}
+
 fn join(keys: &[&str]) -> String {
     let given = keys.iter().copied().filter(|keys| !keys.is_empty());
     given.collect::<Vec<_>>().join("&")
@@ -163,6 +177,16 @@ pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
         Reply::Nil => Ok(None),
         reply => Ok(Some(reply.text()?)),
     }
+}
+
+/// How often this command was called, also by scripts.
+pub(crate) async fn calls(node: &Node, command: &str) -> Outcome<u64> {
+    let field = format!("cmdstat_{command}");
+    let line = node.info(&field).await?;
+    let calls = line
+        .strip_prefix("calls=")
+        .and_then(|line| line.split_once(','));
+    Ok(calls.ok_or("no calls")?.0.parse()?)
 }
 
 /// Waits until nothing is left in the server: no lock, and nobody who listens (K12).
@@ -232,12 +256,20 @@ pub(crate) async fn all(futures: impl IntoIterator<Item: Future<Output = Outcome
     .await
 }
 
-/// Polls `future` at most `polls` times, then drops it; whether it had ended.
+/// Polls `future` at most `polls` times, each time when something has happened, then drops it; its
+/// result if it had ended.
 pub(crate) async fn drop_after_polls<T>(
     future: impl IntoFuture<Output = T>,
     polls: u32,
 ) -> Option<T> {
-    let mut future = pin!(future.into_future());
+    poll_times(pin!(future.into_future()), polls).await
+}
+
+/// As [`drop_after_polls`], but leaves it where it is.
+pub(crate) async fn poll_times<F: Future>(
+    mut future: Pin<&mut F>,
+    polls: u32,
+) -> Option<F::Output> {
     let mut left = polls;
     poll_fn(|cx| {
         if left == 0 {

@@ -3,7 +3,9 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod batches;
 mod clocks;
+mod closing;
 mod cluster;
 mod connecting;
 mod counting;
@@ -17,13 +19,17 @@ mod lost_endings;
 mod memory;
 mod outages;
 mod partitions;
+mod pauses;
 mod restarts;
 mod roles;
 mod scripts;
 mod sentinel;
+mod slots;
 mod slow;
 mod tls;
 mod tokens;
+mod unpolled;
+mod users;
 mod wake_ups;
 
 use std::{
@@ -72,6 +78,8 @@ fn is_tested<T>(name: &str, found: Result<T, String>) -> bool {
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
+        batches::trials,
+        closing::trials,
         cluster::trials,
         connecting::trials,
         counting::trials,
@@ -83,13 +91,17 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         memory::trials,
         outages::trials,
         partitions::trials,
+        pauses::trials,
         restarts::trials,
         roles::trials,
         scripts::trials,
         sentinel::trials,
+        slots::trials,
         slow::trials,
         tls::trials,
         tokens::trials,
+        unpolled::trials,
+        users::trials,
         wake_ups::trials,
     ];
     groups.iter().flat_map(|group| group(flavour)).collect()

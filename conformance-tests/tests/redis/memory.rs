@@ -6,7 +6,8 @@ use conformance_tests::servers::{Program, redis::Node};
 use dlock::{Effect, ErrorKind, LostCause};
 
 use crate::kit::{
-    Outcome, cases, connect, refused, soon, start, take, until_clean, value, warm_up,
+    Outcome, WOKEN, calls, cases, connect, refused, soon, start, take, until, until_clean,
+    until_listeners, value, warm_up, within,
 };
 
 cases![
@@ -14,6 +15,7 @@ cases![
     t12_a_server_without_a_limit_is_not,
     t12_an_evicted_lock_is_lost_at_the_next_renewal,
     t17_out_of_memory_is_definite_and_spares_holders,
+    t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself,
 ];
 
 async fn t12_an_evicting_server_is_refused(program: Program) -> Outcome {
@@ -99,5 +101,28 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
     let waiter = tokio::spawn(locker.acquire("b").into_future());
     node.ask(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     soon("it grants again", waiter).await???.release().await?;
+    until_clean(&node).await
+}
+
+/// Its mark on the lock, which asks the holder to publish, needs memory.
+async fn t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself(program: Program) -> Outcome {
+    let node = start(&program, &["maxmemory-policy noeviction"]).await?;
+    let holder = connect(node.address(), "").await?;
+    let other = connect(node.address(), "").await?;
+    let held = take(&holder, "a").await?;
+    node.ask(&["CONFIG", "SET", "maxmemory", "100kb"]).await?;
+    let before = calls(&node, "evalsha").await?;
+    let waiter = tokio::spawn(other.acquire("a").into_future());
+    until_listeners(&node, "a", 1).await?;
+    until("it has asked again", async || {
+        Ok(calls(&node, "evalsha").await? >= before + 2)
+    })
+    .await?;
+    let marked = value(&node, "a").await?.ok_or("it is free")?;
+    assert!(!marked.ends_with('\n'), "it had memory for a mark");
+    node.ask(&["CONFIG", "SET", "maxmemory", "0"]).await?;
+    held.release().await?;
+    let guard = within(WOKEN, "it looks", waiter).await???;
+    guard.release().await?;
     until_clean(&node).await
 }

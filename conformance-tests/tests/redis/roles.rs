@@ -6,7 +6,7 @@ use conformance_tests::servers::{Program, redis::Node};
 use dlock::{ErrorKind, LostCause};
 
 use crate::kit::{
-    Outcome, cases, connect, follow, locks, open, refused, soon, start, start_pair, take,
+    Outcome, cases, connect, follow, locks, open, refused, soon, start, start_pair, take, until,
     until_clean,
 };
 
@@ -15,6 +15,7 @@ cases![
     t09_a_primary_that_becomes_a_replica_grants_nothing,
     t09_a_holder_outlives_a_short_demotion,
     t09_a_release_during_a_demotion_is_made_up_for,
+    t09_a_wait_for_replicas_outlives_a_demotion,
 ];
 
 async fn t10_the_address_of_a_replica_is_refused(program: Program) -> Outcome {
@@ -93,4 +94,27 @@ async fn t09_a_release_during_a_demotion_is_made_up_for(program: Program) -> Out
     until_clean(&node).await?;
     nobody.cont()?;
     Ok(())
+}
+
+/// The server lets go of who waits for replicas when it becomes one itself.
+async fn t09_a_wait_for_replicas_outlives_a_demotion(program: Program) -> Outcome {
+    let (primary, replica) = start_pair(&program).await?;
+    let nobody = start(&program, &[]).await?;
+    let locker = connect(primary.address(), "min_acks=1&timeout=10s").await?;
+    replica.stop()?;
+    let waiter = tokio::spawn(locker.acquire("a").into_future());
+    until("it waits for replicas", async || {
+        Ok(primary.info("blocked_clients").await? == "1")
+    })
+    .await?;
+    demote(&primary, &nobody).await?;
+    until("it waits no more", async || {
+        Ok(primary.info("blocked_clients").await? == "0")
+    })
+    .await?;
+    follow(&primary, None).await?;
+    replica.cont()?;
+    soon("it is granted", waiter).await???.release().await?;
+    nobody.cont()?;
+    until_clean(&primary).await
 }

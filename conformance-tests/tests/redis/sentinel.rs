@@ -38,7 +38,7 @@ fn listed(addresses: &[SocketAddr]) -> String {
     addresses.join(",")
 }
 
-async fn connect(servers: &Replicated, keys: &str) -> Outcome<Locker> {
+pub(crate) async fn connect(servers: &Replicated, keys: &str) -> Outcome<Locker> {
     let (sentinels, name) = (listed(&servers.addresses()), servers.name());
     let ttl = TTL_LONG.as_secs();
     let url = format!("redis-sentinel://{sentinels}/{name}?restart_guard=0s&ttl={ttl}s&{keys}");

@@ -1,6 +1,6 @@
 //! Tokens grow, whatever the server forgets (K5).
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use conformance_tests::servers::{
     Program,
@@ -17,6 +17,7 @@ cases![
     k05_tokens_grow_over_kill_and_restart_with_persistence,
     k05_tokens_grow_over_the_restart_from_an_old_snapshot,
     k05_tokens_grow_over_the_promotion_of_a_lagging_replica,
+    k05_tokens_grow_for_one_client_though_a_clock_is_behind,
     k05_a_counter_ends_by_itself,
 ];
 
@@ -129,6 +130,25 @@ async fn k05_tokens_grow_over_the_promotion_of_a_lagging_replica(program: Progra
     assert!(counter.parse::<u64>()? < tokens.0, "it does not lag");
     let locker = connect(replica.address(), "").await?;
     tokens.grow(&locker, 5).await
+}
+
+/// The counter was begun by a server whose clock was ahead, and the one that comes after it knows
+/// nothing of that; the client does.
+async fn k05_tokens_grow_for_one_client_though_a_clock_is_behind(program: Program) -> Outcome {
+    const AHEAD: Duration = Duration::from_secs(60);
+    let mut node = start(&program, &[]).await?;
+    let locker = connect(node.address(), "").await?;
+    let mut tokens = Tokens::default();
+    for _ in 0..3 {
+        let ahead = (SystemTime::now() + AHEAD).duration_since(UNIX_EPOCH)?;
+        let ahead = ahead.as_micros().to_string();
+        node.ask(&["SET", "{dlock:a}:fence", &ahead, "EX", "3600"])
+            .await?;
+        tokens.grow(&locker, 5).await?;
+        node.restart().await?;
+        tokens.grow(&locker, 5).await?;
+    }
+    Ok(())
 }
 
 async fn k05_a_counter_ends_by_itself(program: Program) -> Outcome {

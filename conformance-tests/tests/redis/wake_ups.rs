@@ -11,20 +11,18 @@ use dlock_core::Clock;
 use tokio::task::JoinHandle;
 
 use crate::kit::{
-    Outcome, RACES, cases, connect, soon, start, take, until_clean, until_listeners, within,
+    Outcome, RACES, WOKEN, cases, connect, soon, start, take, until_clean, until_listeners, within,
 };
 
 cases![
     t07_a_release_between_try_and_subscribe,
     t07_a_release_while_the_subscriber_is_killed,
     t07_a_release_while_the_subscriber_is_reset,
+    t07_a_new_connection_for_requests_costs_no_wake_up,
     t07_a_lost_message_is_made_up_for_by_the_ttl,
     t07_a_half_open_subscriber_is_made_up_for_by_the_ttl,
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
-
-/// A woken waiter needs no more than this, and a ttl is far longer.
-const WOKEN: Duration = Duration::from_secs(5);
 
 /// A holder, and somebody else who waits behind a proxy.
 struct Scene {
@@ -116,6 +114,30 @@ async fn t07_a_release_while_the_subscriber_is_reset(program: Program) -> Outcom
         guard.release().await?;
     }
     until_clean(&scene.node).await
+}
+
+/// The connection that hears is made again beside the new one for requests: who listened on the former
+/// one has to hear of it.
+async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) -> Outcome {
+    for _ in 0..5 {
+        let scene = Scene::new(&program).await?;
+        let held = take(&scene.holder, "a").await?;
+        let also = take(&scene.holder, "b").await?;
+        let requests = scene.last()?;
+        let waiter = scene.wait_and_listen().await?;
+        requests.end(End::Cut);
+        requests.until_ended().await;
+        let other = tokio::spawn(scene.waiter.acquire("b").into_future());
+        until_listeners(&scene.node, "b", 1).await?;
+        held.release().await?;
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+        also.release().await?;
+        let guard = within(WOKEN, "it is woken", other).await???;
+        guard.release().await?;
+        until_clean(&scene.node).await?;
+    }
+    Ok(())
 }
 
 /// How long after the release of a lock with this ttl it is granted, if the listener hears nothing.
