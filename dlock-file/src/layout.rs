@@ -116,6 +116,12 @@ mod tests {
             .prop_filter("a lock name", |name| LockName::new(name).is_ok())
     }
 
+    /// Of at most 64 bytes, each of which becomes three.
+    fn short_names() -> impl Strategy<Value = String> {
+        prop_oneof!["\\PC{1,16}", "[aAbB/.%~ {}é]{1,30}"]
+            .prop_filter("a lock name", |name| LockName::new(name).is_ok())
+    }
+
     proptest! {
         #[test]
         fn different_names_have_different_files_even_where_case_is_ignored(
@@ -145,9 +151,9 @@ mod tests {
         }
 
         #[test]
-        fn a_name_that_is_not_hashed_can_be_read_back(name in names()) {
+        fn a_short_name_is_not_hashed_and_can_be_read_back(name in short_names()) {
             let file = file_of(&name);
-            prop_assume!(!file.contains(HASH_MARK));
+            prop_assert!(!file.contains(HASH_MARK), "{}", file);
             let stem = file.strip_suffix(SUFFIX).expect("suffix");
             let back = percent_decode_str(stem).decode_utf8().expect("UTF-8");
             prop_assert_eq!(back.as_ref(), name.as_str());

@@ -84,7 +84,7 @@ impl RedisLock {
     ///
     /// # async fn example(client: redis::Client) -> dlock_core::Result<()> {
     /// let backend = RedisLock::from_client(&client, RedisOptions::default()).await?;
-    /// let locker = Locker::new(Arc::new(backend));
+    /// let locker = Locker::builder(Arc::new(backend)).build()?;
     /// # Ok(())
     /// # }
     /// ```

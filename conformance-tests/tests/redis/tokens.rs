@@ -1,12 +1,13 @@
 //! Tokens grow, whatever the server forgets (K5).
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use conformance_tests::servers::{
     Program,
     redis::{Node, Persistence},
 };
 use dlock::Locker;
+use dlock_core::Clock;
 
 use crate::kit::{Outcome, cases, connect, follow, start, start_keeping, start_pair, take, until};
 
@@ -140,8 +141,8 @@ async fn k05_tokens_grow_for_one_client_though_a_clock_is_behind(program: Progra
     let locker = connect(node.address(), "").await?;
     let mut tokens = Tokens::default();
     for _ in 0..3 {
-        let ahead = (SystemTime::now() + AHEAD).duration_since(UNIX_EPOCH)?;
-        let ahead = ahead.as_micros().to_string();
+        let ahead = u128::from(Clock::boottime().unix_micros()) + AHEAD.as_micros();
+        let ahead = ahead.to_string();
         node.ask(&["SET", "{dlock:a}:fence", &ahead, "EX", "3600"])
             .await?;
         tokens.grow(&locker, 5).await?;
