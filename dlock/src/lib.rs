@@ -24,6 +24,7 @@
 //! |---|---|---|
 //! | `file:/dir` | `file` (on by default) | processes of one machine |
 //! | `file:` | `file` | processes of one user of one machine |
+//! | `mysql://user@host/database`, `mariadb://…` | `mysql` | processes of many machines |
 //! | `redis://host`, `rediss://host` | `redis` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!

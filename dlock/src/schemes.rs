@@ -8,6 +8,8 @@ use dlock_core::{
 };
 #[cfg(feature = "file")]
 use dlock_file::{FileConfig, FileLock};
+#[cfg(feature = "mysql")]
+use dlock_mysql::{MySqlConfig, MySqlLock};
 #[cfg(feature = "redis")]
 use dlock_redis::{RedisConfig, RedisLock, Topology};
 
@@ -41,6 +43,14 @@ pub fn registry() -> Registry {
     let registry = registry.register("file", file);
     #[cfg(not(feature = "file"))]
     let registry = registry.declare_missing("file", "file");
+    #[cfg(feature = "mysql")]
+    let registry = registry
+        .register("mysql", mysql)
+        .register("mariadb", mysql);
+    #[cfg(not(feature = "mysql"))]
+    let registry = registry
+        .declare_missing("mysql", "mysql")
+        .declare_missing("mariadb", "mysql");
     #[cfg(feature = "redis")]
     let registry = REDIS
         .iter()
@@ -73,6 +83,14 @@ fn file(settings: &mut Settings) -> Result<Opening> {
         .map_err(|error| settings.refuse(error))?;
     Ok(Box::pin(async {
         Ok(Arc::new(FileLock::open(config)?) as _)
+    }))
+}
+
+#[cfg(feature = "mysql")]
+fn mysql(settings: &mut Settings) -> Result<Opening> {
+    let config = MySqlConfig::from_settings(settings)?;
+    Ok(Box::pin(async {
+        Ok(Arc::new(MySqlLock::connect(config).await?) as _)
     }))
 }
 

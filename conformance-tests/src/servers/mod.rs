@@ -10,6 +10,7 @@
 //!
 //! The functions here are for a tokio runtime; none leaves a task in it.
 
+pub mod mysql;
 pub mod redis;
 
 mod certificates;

@@ -2,11 +2,12 @@
 
 mod file;
 mod memory;
+mod mysql;
 mod redis;
 
 use std::{process::ExitCode, sync::Arc};
 
-use conformance_tests::Target;
+use conformance_tests::{Target, servers};
 
 fn main() -> dlock_core::Result<ExitCode> {
     let mut targets: Vec<Arc<dyn Target>> = vec![
@@ -15,6 +16,9 @@ fn main() -> dlock_core::Result<ExitCode> {
     ];
     for target in redis::RedisTarget::all() {
         targets.push(Arc::new(target));
+    }
+    for flavour in servers::mysql::Flavour::ALL {
+        targets.push(Arc::new(mysql::MySqlTarget::new(flavour)));
     }
     Ok(conformance_tests::main(targets))
 }

@@ -1,0 +1,115 @@
+//! The one connection that holds nothing: for looking, for killing, for making rows.
+
+use dlock_core::{Error, ErrorKind, Result};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::{
+    dial::Dialer,
+    errors, layout,
+    link::{Link, Row},
+    server::{Boot, Product, Server, Start},
+    setup,
+};
+
+/// A connection that is made when it is needed.
+#[derive(Default)]
+pub(crate) struct Control {
+    slot: Mutex<Option<Ready>>,
+}
+
+struct Ready {
+    link: Link,
+    product: Product,
+}
+
+/// The turn of one on it.
+pub(crate) struct Turn<'a> {
+    slot: MutexGuard<'a, Option<Ready>>,
+    dialer: &'a Dialer,
+}
+
+impl Control {
+    /// Connects if need be, and looks at a server that it was not connected to before.
+    pub(crate) async fn turn<'a>(&'a self, dialer: &'a Dialer) -> Result<Turn<'a>> {
+        let mut slot = self.slot.lock().await;
+        if slot.is_none() {
+            *slot = Some(open(dialer).await?);
+        }
+        Ok(Turn { slot, dialer })
+    }
+
+    pub(crate) async fn close(&self, dialer: &Dialer) {
+        if let Some(ready) = self.slot.lock().await.take() {
+            ready.link.close(dialer.config.answer_max).await;
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// Sends statements. After a failure that leaves the connection in doubt there is none any more.
+    pub(crate) async fn ask(&mut self, sql: &str) -> Result<Vec<Row>> {
+        // Taken out meanwhile: a future that is dropped takes the connection with it.
+        let mut ready = self.slot.take().ok_or_else(errors::closed)?;
+        let (clock, answer_max) = (&self.dialer.clock, self.dialer.config.answer_max);
+        let answer = ready.link.ask(clock, sql, answer_max).await;
+        if ready.link.is_clean() {
+            *self.slot = Some(ready);
+        }
+        answer
+    }
+
+    /// Which start of which server it leads to.
+    pub(crate) fn boot(&self) -> Option<Boot> {
+        self.slot.as_ref().map(|ready| ready.link.server.boot)
+    }
+
+    pub(crate) fn product(&self) -> Option<Product> {
+        self.slot.as_ref().map(|ready| ready.product)
+    }
+
+    /// Ends the statement of a session, or the session: `KILL QUERY 7`, `KILL 7`. One that is over is a
+    /// success, and so is one of a server that has been restarted: its number is somebody else's now.
+    pub(crate) async fn kill(&mut self, what: &str, server: Server) -> Result<()> {
+        if self.boot() != Some(server.boot) {
+            return Ok(());
+        }
+        match self.ask(&format!("{what} {}", server.connection)).await {
+            Err(error) if !errors::is_no_session(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the row of a name, unless it is there.
+    pub(crate) async fn make_row(&mut self, row: &str) -> Result<()> {
+        let sql = format!("INSERT IGNORE INTO {} VALUES ({row})", layout::LOCKS);
+        match self.ask(&sql).await {
+            // Whoever has it locked has made it.
+            Err(error) if error.kind() != ErrorKind::Contended => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn open(dialer: &Dialer) -> Result<Ready> {
+    let mut link = dialer.dial().await?;
+    let (clock, config) = (&dialer.clock, &dialer.config);
+    // A row that is locked is there, so it waits as short as it can.
+    let session = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1; SET SESSION TRANSACTION \
+                   ISOLATION LEVEL READ COMMITTED";
+    link.ask(clock, session, config.answer_max).await?;
+    let product = setup::check(&mut link, clock, config).await?;
+    let rows = link
+        .ask(clock, product.ask_start(), config.answer_max)
+        .await?;
+    let start = Start::read(rows.first().ok_or_else(nothing)?)?;
+    if start.is_read_only {
+        return Err(errors::read_only());
+    }
+    link.server = start.server;
+    Ok(Ready { link, product })
+}
+
+pub(crate) fn nothing() -> Error {
+    let why = "the server does not say when it was started; its UUID_SHORT() cannot be used";
+    Error::new(ErrorKind::Unsupported, why)
+}

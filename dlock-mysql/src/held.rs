@@ -1,0 +1,121 @@
+//! One lock that is held: a session of its own, with the transaction that locks the row.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use dlock_core::{Attempt, Lease, LostCause, Renewed, Result};
+use tokio::sync::Mutex;
+
+use crate::{
+    errors,
+    link::{Link, Row},
+    server::{Server, number},
+    session::{Seat, Session},
+};
+
+/// Restarts the server's clock of silence, and says whether this is still the session that holds
+/// (T66) on a server that grants (T67).
+const HEARTBEAT: &str = "SELECT CONNECTION_ID(), @@global.read_only";
+
+/// What carries a lease.
+pub(crate) struct Held {
+    pub(crate) attempt: Attempt,
+    pub(crate) server: Server,
+    /// The row, as a literal.
+    pub(crate) row: String,
+    /// Who holds it, for those who ask.
+    pub(crate) holder: String,
+    /// Gone with the release, or with the session.
+    carrier: Mutex<Option<Carrier>>,
+    /// The session is known to hold nothing any more.
+    over: AtomicBool,
+}
+
+pub(crate) struct Carrier {
+    pub(crate) link: Link,
+    pub(crate) seat: Seat,
+}
+
+/// What a heartbeat finds.
+pub(crate) enum Beat {
+    Alive,
+    Lost(LostCause),
+}
+
+impl Held {
+    pub(crate) fn new(attempt: Attempt, row: String, holder: String, carrier: Carrier) -> Self {
+        Self {
+            attempt,
+            server: carrier.link.server,
+            row,
+            holder,
+            carrier: Mutex::new(Some(carrier)),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Renews by a heartbeat, if the session still holds.
+    pub(crate) async fn renew(&self, session: &Session, lease: &Lease) -> Result<Renewed> {
+        session.check_open()?;
+        let mut carrier = self.carrier.lock().await;
+        let Some(Carrier { link, .. }) = carrier.as_mut() else {
+            return Ok(Renewed::Lost(LostCause::SessionOver));
+        };
+        let silence_max = Duration::from_secs(link.silence_max);
+        let sent = lease.start();
+        match beat(session, link).await? {
+            Beat::Alive => Ok(lease.renewed(sent, silence_max)),
+            Beat::Lost(cause) => Ok(Renewed::Lost(cause)),
+        }
+    }
+
+    /// Frees the row. Whatever is in doubt is closed, and its session killed.
+    pub(crate) async fn release(&self, session: &Session) -> Result<()> {
+        // A heartbeat on its way ends first, or is given up by core.
+        let mut carrier = self.carrier.lock().await;
+        // Taken out: if this future is dropped, the socket is closed with it.
+        if let Some(Carrier { mut link, seat }) = carrier.take()
+            && link.is_clean()
+        {
+            let config = session.config();
+            let clock = &session.dialer.clock;
+            if link.ask(clock, "COMMIT", config.answer_max).await.is_ok() {
+                self.over.store(true, Ordering::Release);
+                drop(seat);
+                session.keep(link);
+                return Ok(());
+            }
+        }
+        if self.over.load(Ordering::Acquire) || session.is_closed() {
+            return Ok(());
+        }
+        session.kill("KILL", self.server).await?;
+        self.over.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// One heartbeat. An error is unknown.
+pub(crate) async fn beat(session: &Session, link: &mut Link) -> Result<Beat> {
+    let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
+    match link.ask(clock, HEARTBEAT, answer_max).await {
+        Ok(rows) => found(rows.first(), link.server),
+        Err(error) if errors::ends_session(&error) => Ok(Beat::Lost(LostCause::SessionOver)),
+        Err(error) => Err(error),
+    }
+}
+
+fn found(row: Option<&Row>, server: Server) -> Result<Beat> {
+    let Some(row) = row else {
+        return Ok(Beat::Lost(LostCause::SessionOver));
+    };
+    Ok(if number(row, 0)? != server.connection {
+        Beat::Lost(LostCause::SessionOver)
+    } else if number(row, 1)? != 0 {
+        Beat::Lost(LostCause::Demoted)
+    } else {
+        Beat::Alive
+    })
+}
