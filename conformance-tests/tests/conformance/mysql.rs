@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -18,6 +19,12 @@ use dlock_core::{
 };
 use dlock_mysql::MySqlLock;
 use tokio::sync::OnceCell;
+
+/// MariaDB shows its locks as they were when nobody had looked for a tenth of a second.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+/// The server grants nothing for so long after its start.
+const BOOT_GUARD: Duration = Duration::from_secs(2);
 
 /// One server for all cases; each has a prefix of its own.
 #[derive(Debug)]
@@ -40,8 +47,7 @@ impl MySqlTarget {
     async fn node(&self) -> Result<&Node> {
         let start = || async {
             let node = Node::start(self.flavour, &Options::default()).await?;
-            // It grants nothing in its first two seconds.
-            tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+            tokio::time::sleep(BOOT_GUARD).await;
             Ok(node)
         };
         self.node.get_or_try_init(start).await.map_err(broken)
@@ -164,6 +170,7 @@ impl MySqlTarget {
                 if !rows.is_empty() {
                     return Ok(rows.into_iter().flatten().collect());
                 }
+                tokio::time::sleep(LOOK_EVERY).await;
             }
         };
         tokio::select! {
