@@ -89,7 +89,11 @@ fn place(settings: &mut Settings) -> Result<Place> {
         _ if !hosts.is_empty() => Err(settings.refuse(
             "one server grants locks: give the primary's address, or one that leads to it",
         )),
-        (Some(_), Some(_)) => Err(settings.refuse("a host and socket= are two places, give one")),
+        // As to the mysql client; a user has no place in a URL without a host.
+        (Some(host), Some(path)) if host.name == "localhost" && host.port.is_none() => {
+            Ok(Place::Socket(path.into()))
+        }
+        (Some(_), Some(_)) => Err(settings.refuse("the host of socket= is localhost")),
         (None, Some(path)) => Ok(Place::Socket(path.into())),
         (Some(host), None) => Ok(Place::Tcp {
             host: host.name,

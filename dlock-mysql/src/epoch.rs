@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn tokens_grow_with_the_count_and_with_the_epoch() {
         let first = epoch(1_800_000_000, 5 << 24);
-        let a = first.token((1 << 56) | (5 << 24) + 1).expect("a token");
-        let b = first.token((1 << 56) | (5 << 24) + 2).expect("a token");
+        let a = first.token((1 << 56) | ((5 << 24) + 1)).expect("a token");
+        let b = first.token((1 << 56) | ((5 << 24) + 2)).expect("a token");
         let next = epoch(1_800_000_001, 9 << 24);
         let c = next.token((2 << 56) | (9 << 24)).expect("a token");
         assert!(a < b && b < c, "{a} {b} {c}");

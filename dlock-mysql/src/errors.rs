@@ -184,6 +184,11 @@ fn table(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
 /// What the driver says by itself.
 fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
     use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable};
+    if let sqlx::Error::Io(error) = error
+        && let Some(refused) = of_tls(error)
+    {
+        return refused;
+    }
     match error {
         sqlx::Error::Io(error) => match error.kind() {
             io::ErrorKind::ConnectionRefused => (
@@ -226,5 +231,23 @@ fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
             "what answers there does not speak MySQL's protocol as expected",
         ),
         _ => (Internal, Effect::Unknown, "the driver failed"),
+    }
+}
+
+/// What the two sides did not agree on, if it is about a certificate.
+fn of_tls(error: &io::Error) -> Option<(ErrorKind, Effect, &'static str)> {
+    match error.get_ref()?.downcast_ref()? {
+        rustls::Error::InvalidCertificate(_) => Some((
+            ErrorKind::InvalidConfig,
+            Effect::None,
+            "the server's certificate is not trusted; give its authority by tls_ca=",
+        )),
+        rustls::Error::AlertReceived(_) => Some((
+            ErrorKind::Denied,
+            Effect::None,
+            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
+             tls_key=",
+        )),
+        _ => None,
     }
 }

@@ -56,7 +56,7 @@ pub use dlock_core::{
     config::{self, Config},
 };
 
-pub use crate::schemes::registry;
+pub use crate::schemes::{registry, setup_statements};
 
 /// Opens the store that `config` names: a URL, or a [`Config`] that was found elsewhere.
 ///

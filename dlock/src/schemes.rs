@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dlock_core::{
     DistributedLock, Memory, Result,
-    config::{Opening, Registry, Settings},
+    config::{Config, Opening, Registry, Settings},
 };
 #[cfg(feature = "file")]
 use dlock_file::{FileConfig, FileLock};
@@ -44,9 +44,7 @@ pub fn registry() -> Registry {
     #[cfg(not(feature = "file"))]
     let registry = registry.declare_missing("file", "file");
     #[cfg(feature = "mysql")]
-    let registry = registry
-        .register("mysql", mysql)
-        .register("mariadb", mysql);
+    let registry = registry.register("mysql", mysql).register("mariadb", mysql);
     #[cfg(not(feature = "mysql"))]
     let registry = registry
         .declare_missing("mysql", "mysql")
@@ -62,6 +60,17 @@ pub fn registry() -> Registry {
         registry.declare_missing(scheme, "redis")
     });
     registry
+}
+
+/// The statements that make the tables of the store that `config` names, for an administrator to run by
+/// hand; none for a store that needs no tables, or is not built in.
+#[must_use]
+pub fn setup_statements(config: &Config) -> Vec<&'static str> {
+    match config.url().scheme() {
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => dlock_mysql::setup_statements().collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn memory(settings: &mut Settings) -> Result<Opening> {

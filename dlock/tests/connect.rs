@@ -42,11 +42,11 @@ async fn wrong_settings() {
         ),
         (
             "consul://h",
-            "unknown scheme \"consul\"; known: file, memory, redis, rediss",
+            "unknown scheme \"consul\"; known: file, mariadb, memory, mysql, redis, rediss",
         ),
         (
             "flie:/x",
-            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, memory, redis, \
+            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, mariadb, memory, mysql, redis, \
              rediss",
         ),
         (

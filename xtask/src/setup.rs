@@ -43,7 +43,11 @@ const REQUIREMENTS: &[Requirement] = &[
     },
     Requirement {
         name: "mariadbd",
-        is_there: || Tool::new("/usr/sbin/mariadbd").args(["--version"]).succeeds(),
+        is_there: || {
+            Tool::new("/usr/sbin/mariadbd")
+                .args(["--version"])
+                .succeeds()
+        },
         get: || apt::install("mariadb-server", Some("mariadb")),
     },
     Requirement {

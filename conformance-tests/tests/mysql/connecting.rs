@@ -115,29 +115,26 @@ async fn another_engine_is_refused(flavour: Flavour) -> Outcome {
 
 async fn a_server_without_connections_says_so(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    let locker = open(&node.url(), TTL_LONG).await?;
-    let guard = take(&locker, "a").await?;
     node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let guard = take(&locker, "a").await?;
     refused(&node.url(), ErrorKind::Unavailable, "held_max=").await?;
-    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 0")
-        .await?;
+    let error = locker.try_acquire("b").await.err().ok_or("granted")?;
+    assert!(error.to_string().contains("held_max="), "{error}");
     Ok(guard.release().await?)
 }
 
 async fn the_socket_of_the_server_will_do(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let socket = node.socket().display();
-    let locker = open(
-        &format!("mariadb://app:hunter2@/locks?socket={socket}"),
-        TTL_LONG,
-    )
-    .await;
-    let locker = match locker {
-        Ok(locker) => locker,
-        Err(_) => open(&format!("mysql:///locks?socket={socket}"), TTL_LONG).await?,
-    };
-    Ok(take(&locker, "a").await?.release().await?)
+    let url = format!("mariadb://app:hunter2@localhost/locks?socket={socket}");
+    let locker = open(&url, TTL_LONG).await?;
+    take(&locker, "a").await?.release().await?;
+    let other = url.replace("localhost", "db-1");
+    refused(&other, ErrorKind::InvalidConfig, "localhost").await?;
+    let missing = format!("{url}.missing");
+    refused(&missing, ErrorKind::Unavailable, "no such socket").await
 }
 
 async fn tls_as_the_client_has_it(flavour: Flavour) -> Outcome {

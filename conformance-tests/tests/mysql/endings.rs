@@ -157,7 +157,7 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     // The connection that is idle now: its next reply comes too late for anybody.
     let connections = proxy.connections();
     let idle = connections.last().ok_or("no connection")?;
-    idle.set(Direction::ToClient, Fault::Hold);
+    idle.set(Direction::ToClient, Fault::Discard);
     let error = locker.try_acquire("a").await.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     soon("it is closed", idle.until_ended()).await?;

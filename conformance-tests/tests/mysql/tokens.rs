@@ -28,10 +28,10 @@ async fn t69_they_grow_over_crashes_of_the_server(flavour: Flavour) -> Outcome {
             grows(&mut last, guard.token());
             guard.release().await?;
         }
-        let on_its_way = tokio::spawn(locker.acquire("a").into_future());
+        let on_its_way = tokio::spawn(locker.try_acquire("a").into_future());
         tokio::task::yield_now().await;
         node.kill()?;
-        if let Ok(Ok(guard)) = on_its_way.await {
+        if let Ok(Some(guard)) = on_its_way.await? {
             grows(&mut last, guard.token());
         }
         node.resume().await?;

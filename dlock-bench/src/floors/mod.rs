@@ -4,6 +4,8 @@
 //! is what a lock's price is counted from.
 
 mod file;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "redis")]
 mod redis;
 
@@ -58,6 +60,8 @@ pub(crate) struct Found {
 pub(crate) async fn open(config: &Config) -> Result<Found> {
     let floor: Box<dyn Floor> = match config.url().scheme() {
         "file" => Box::new(file::FileFloor::open(config.url())?),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => Box::new(mysql::MySqlFloor::connect(config.url()).await?),
         #[cfg(feature = "redis")]
         "redis" => Box::new(redis::RedisFloor::connect(config.url()).await?),
         "rediss" => {

@@ -29,11 +29,13 @@ pub(super) fn common(flavour: Flavour, program: &Program, directory: &Path) -> V
         words.push(word);
     };
     path("--datadir=", &directory.join("data"));
+    // Servers that start together take the same names for temporary files.
+    path("--tmpdir=", directory);
     match flavour {
         Flavour::MariaDbStable => words.push("--innodb-log-file-size=8M".into()),
         Flavour::MySqlNewest => {
             // It looks for its parts where it was built for.
-            let set = program.root().unwrap_or(Path::new("/"));
+            let set = program.root().unwrap_or_else(|| Path::new("/"));
             path("--basedir=", &set.join("usr"));
             path("--lc-messages-dir=", &set.join("usr/share/mysql"));
             path("--plugin-dir=", &set.join("usr/lib/mysql/plugin"));
