@@ -21,6 +21,7 @@ pub struct MySqlConfig {
     pub(crate) prefix: String,
     /// Connections of a locker that hold a lock or wait for one.
     pub(crate) held_max: u32,
+    pub(crate) tokens: Tokens,
     pub(crate) connect_max: Duration,
     pub(crate) answer_max: Duration,
 }
@@ -30,6 +31,15 @@ pub struct MySqlConfig {
 pub(crate) enum Place {
     Tcp { host: String, port: u16 },
     Socket(PathBuf),
+}
+
+/// Where tokens come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tokens {
+    /// The server's own count, behind an epoch for each of its starts.
+    Epoch,
+    /// A counter that each grant commits, for servers without `UUID_SHORT()`.
+    Committed,
 }
 
 impl MySqlConfig {
@@ -76,6 +86,7 @@ impl MySqlConfig {
             held_max: held_max.map_or(Self::HELD_MAX, |max| {
                 u32::try_from(max).unwrap_or(Self::HELD_MAX)
             }),
+            tokens: tokens(settings)?,
             connect_max: connect.unwrap_or(Self::CONNECT_MAX),
             answer_max: answer.unwrap_or(Self::ANSWER_MAX),
         })
@@ -100,6 +111,16 @@ fn place(settings: &mut Settings) -> Result<Place> {
             port: host.port.unwrap_or(MySqlConfig::PORT),
         }),
         (None, None) => Err(settings.refuse("a server is missing, such as 127.0.0.1, or socket=")),
+    }
+}
+
+fn tokens(settings: &mut Settings) -> Result<Tokens> {
+    match settings.take_str("token")?.as_deref() {
+        None | Some("epoch") => Ok(Tokens::Epoch),
+        Some("committed") => Ok(Tokens::Committed),
+        Some(other) => {
+            Err(settings.refuse(format!("token={other}: allowed are epoch and committed")))
+        }
     }
 }
 

@@ -99,7 +99,7 @@ async fn open(dialer: &Dialer) -> Result<Ready> {
     link.ask(clock, session, config.answer_max).await?;
     let product = setup::check(&mut link, clock, config).await?;
     let rows = link
-        .ask(clock, product.ask_start(), config.answer_max)
+        .ask(clock, &product.ask_start(config.tokens), config.answer_max)
         .await?;
     let start = Start::read(rows.first().ok_or_else(nothing)?)?;
     if start.is_read_only {

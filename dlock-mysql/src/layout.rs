@@ -10,7 +10,8 @@ use dlock_core::LockName;
 /// One row for each name; what is locked. It never changes, so old rows can be deleted at any time.
 pub(crate) const LOCKS: &str = "dlock_locks";
 
-/// One row: which start of which server counts tokens at present, and from where.
+/// Row 1: which start of which server counts tokens at present, and from where. Row 2: the counter of
+/// `token=committed`.
 pub(crate) const EPOCH: &str = "dlock_epoch";
 
 /// Questions of who holds a name, and their answers; empty but while somebody asks.
@@ -26,7 +27,7 @@ pub(crate) const CREATE: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS dlock_asked (\n  id BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n  \
      name VARBINARY(383) NOT NULL,\n  since TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,\n  holder \
      VARBINARY(1024) NOT NULL DEFAULT ''\n) ENGINE=InnoDB",
-    "INSERT IGNORE INTO dlock_epoch VALUES (1, 0, 0, 0)",
+    "INSERT IGNORE INTO dlock_epoch VALUES (1, 0, 0, 0), (2, 0, 0, 0)",
 ];
 
 /// The row of `name`, as a literal.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod committed;
 mod config;
 mod control;
 mod dial;

@@ -2,7 +2,7 @@
 
 use dlock_core::{Error, ErrorKind, Result};
 
-use crate::link::Row;
+use crate::{config::Tokens, link::Row};
 
 /// One session of one start of one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,19 +30,19 @@ pub(crate) enum Product {
 impl Product {
     /// The start of the server and how many seconds ago it was. The difference of the two is the same
     /// whatever the clock does, as both are read from it at once.
-    pub(crate) fn ask_start(self) -> &'static str {
-        match self {
-            Self::MySql => {
-                "SELECT CONNECTION_ID(), UUID_SHORT(), UNIX_TIMESTAMP() - VARIABLE_VALUE, \
-                 VARIABLE_VALUE, @@global.read_only FROM performance_schema.global_status WHERE \
-                 VARIABLE_NAME = 'Uptime'"
-            }
-            Self::MariaDb => {
-                "SELECT CONNECTION_ID(), UUID_SHORT(), UNIX_TIMESTAMP() - VARIABLE_VALUE, \
-                 VARIABLE_VALUE, @@global.read_only FROM information_schema.GLOBAL_STATUS WHERE \
-                 VARIABLE_NAME = 'UPTIME'"
-            }
-        }
+    pub(crate) fn ask_start(self, tokens: Tokens) -> String {
+        let status = match self {
+            Self::MySql => "performance_schema.global_status",
+            Self::MariaDb => "information_schema.GLOBAL_STATUS",
+        };
+        let serial = match tokens {
+            Tokens::Epoch => "UUID_SHORT()",
+            Tokens::Committed => "(@@server_id & 255) << 56",
+        };
+        format!(
+            "SELECT CONNECTION_ID(), {serial}, UNIX_TIMESTAMP() - VARIABLE_VALUE, VARIABLE_VALUE, \
+             @@global.read_only FROM {status} WHERE VARIABLE_NAME = 'Uptime'"
+        )
     }
 }
 

@@ -14,7 +14,7 @@ use dlock_core::{Error, ErrorKind, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    config::MySqlConfig,
+    config::{MySqlConfig, Tokens},
     control::{self, Control, Turn},
     dial::Dialer,
     epoch, errors,
@@ -99,7 +99,7 @@ impl Session {
              ISOLATION LEVEL READ COMMITTED; {}",
             QUEUE_MAX.as_secs(),
             silence(silence_max),
-            product.ask_start()
+            product.ask_start(self.config().tokens)
         );
         let rows = link.ask(clock, &sql, answer_max).await?;
         let start = Start::read(rows.first().ok_or_else(control::nothing)?)?;
@@ -108,7 +108,9 @@ impl Session {
         }
         link.server = start.server;
         link.silence_max = silence_max;
-        link.epoch = epoch::of_server(&mut link, clock, &start, answer_max).await?;
+        if self.config().tokens == Tokens::Epoch {
+            link.epoch = epoch::of_server(&mut link, clock, &start, answer_max).await?;
+        }
         Ok(link)
     }
 

@@ -2,9 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, Result, Sent, Wait};
+use dlock_core::{
+    AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, Result, Sent, Token, Wait,
+};
 
 use crate::{
+    committed,
+    config::Tokens,
     epoch::{self, Epoch},
     errors,
     held::{Beat, Carrier, Held, beat},
@@ -56,7 +60,7 @@ impl<'a> Errand<'a> {
         if let Some(link) = self.session().reuse() {
             let mut carrier = Carrier { link, seat };
             match self.ask_now(&mut carrier).await {
-                Ok(found) => return self.conclude(carrier, found),
+                Ok(found) => return Ok(self.conclude(carrier, found)),
                 Err(error) => {
                     let seat = self.give_up(carrier, error).await?;
                     return self.try_anew(seat).await;
@@ -70,7 +74,7 @@ impl<'a> Errand<'a> {
         let link = self.session().open(self.silence_max).await?;
         let mut carrier = Carrier { link, seat };
         match self.ask_now(&mut carrier).await {
-            Ok(found) => self.conclude(carrier, found),
+            Ok(found) => Ok(self.conclude(carrier, found)),
             Err(error) => {
                 let server = carrier.link.server;
                 drop(carrier);
@@ -100,10 +104,10 @@ impl<'a> Errand<'a> {
         }
     }
 
-    fn conclude(&self, carrier: Carrier, found: Option<Grant>) -> Result<Result<Lease, Taken>> {
+    fn conclude(&self, carrier: Carrier, found: Option<Grant>) -> Result<Lease, Taken> {
         match found {
-            Some(grant) => self.lease(carrier, grant).map(Ok),
-            None => Ok(Err(Taken(carrier))),
+            Some(grant) => Ok(self.lease(carrier, grant)),
+            None => Err(Taken(carrier)),
         }
     }
 
@@ -152,9 +156,14 @@ impl<'a> Errand<'a> {
         if link.silence_max != self.silence_max {
             sql = format!("SET SESSION {}; ", session::silence(self.silence_max));
         }
-        sql += &format!("SELECT UUID_SHORT() FROM {LOCKS} WHERE name = {row} FOR UPDATE {how}");
+        let serial = match self.tokens() {
+            Tokens::Epoch => "UUID_SHORT()",
+            Tokens::Committed => "0",
+        };
+        sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {how}");
         let soon = sent.moment().after(epoch::FRESH / 2);
-        if how.is_empty() || !link.epoch.is_fresh(soon) {
+        let is_needed = how.is_empty() || !link.epoch.is_fresh(soon);
+        if is_needed && self.tokens() == Tokens::Epoch {
             sql = format!("{sql}; {}", epoch::ask());
         }
         sql
@@ -174,23 +183,42 @@ impl<'a> Errand<'a> {
             return Ok(None);
         };
         let serial = number(locked, 0)?;
-        let mut grant = Grant { serial, sent };
-        if clock.now().since(sent.moment()) > self.request.ttl / LATE_DIVISOR {
-            grant.sent = self.request.start();
-            match beat(self.session(), link).await? {
-                Beat::Alive => {}
-                Beat::Lost(cause) => return Err(Error::lost(cause)),
-            }
+        let token = match self.tokens() {
+            Tokens::Epoch => self.counted(link, epoch, serial, sent).await?,
+            Tokens::Committed => committed::next(self.session()).await?,
+        };
+        let is_late = clock.now().since(sent.moment()) > self.request.ttl / LATE_DIVISOR;
+        if !is_late && self.tokens() == Tokens::Epoch {
+            return Ok(Some(Grant { token, sent }));
         }
+        let sent = self.request.start();
+        match beat(self.session(), link).await? {
+            Beat::Alive => Ok(Some(Grant { token, sent })),
+            Beat::Lost(cause) => Err(Error::lost(cause)),
+        }
+    }
+
+    /// The token of a grant that came with `serial`, and with the epoch if that was asked for.
+    async fn counted(
+        &self,
+        link: &mut Link,
+        epoch: Option<&Row>,
+        serial: u64,
+        sent: Sent,
+    ) -> Result<Token> {
         if let Some(epoch) = epoch {
             link.epoch = Epoch::of(epoch, sent.moment())?;
-        } else if !link.epoch.is_fresh(clock.now()) {
+        } else if !link.epoch.is_fresh(self.request.clock().now()) {
             self.read_epoch(link).await?;
         }
         if link.epoch.boot != link.server.boot {
             return Err(errors::moved());
         }
-        Ok(Some(grant))
+        link.epoch.token(serial)
+    }
+
+    fn tokens(&self) -> Tokens {
+        self.session().config().tokens
     }
 
     async fn read_epoch(&self, link: &mut Link) -> Result<()> {
@@ -203,21 +231,20 @@ impl<'a> Errand<'a> {
     }
 
     /// The lease of a grant.
-    pub(crate) fn lease(&self, carrier: Carrier, grant: Grant) -> Result<Lease> {
-        let token = carrier.link.epoch.token(grant.serial)?;
-        let request = self.request;
+    pub(crate) fn lease(&self, carrier: Carrier, grant: Grant) -> Lease {
+        let (request, token) = (self.request, grant.token);
         let holder = Holder::of_request(request, token).to_string();
         let held = Held::new(request.attempt.clone(), self.row.clone(), holder, carrier);
         let held = Arc::new(held);
         self.lock.watcher.watch(&self.lock.session, &held);
         let silence_max = Duration::from_secs(self.silence_max);
-        Ok(request.granted(grant.sent, silence_max, token, held))
+        request.granted(grant.sent, silence_max, token, held)
     }
 }
 
 /// A row that is locked.
 pub(crate) struct Grant {
-    serial: u64,
+    token: Token,
     /// What the hold counts from.
     sent: Sent,
 }

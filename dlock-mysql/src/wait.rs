@@ -80,7 +80,7 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> 
         Err(error) => Err(error),
     };
     match granted {
-        Ok(Some(grant)) => errand.lease(carrier, grant),
+        Ok(Some(grant)) => Ok(errand.lease(carrier, grant)),
         // Somebody cleared old rows: it is made anew.
         Ok(None) => {
             leave(errand, carrier).await;

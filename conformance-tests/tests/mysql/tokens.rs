@@ -9,6 +9,8 @@ use crate::kit::{Outcome, TTL_LONG, cases, open, start, take, until_granting};
 
 cases![
     t69_they_grow_over_crashes_of_the_server,
+    t69_those_that_are_committed_do_so_too,
+    they_grow_from_one_way_to_the_other,
     t69_a_server_promoted_again_counts_on,
     t69_a_row_that_was_lost_counts_on,
     a_server_that_has_just_started_grants_nothing,
@@ -19,10 +21,18 @@ cases![
 const CRASHES: usize = 4;
 
 async fn t69_they_grow_over_crashes_of_the_server(flavour: Flavour) -> Outcome {
+    crash(flavour, "epoch").await
+}
+
+async fn t69_those_that_are_committed_do_so_too(flavour: Flavour) -> Outcome {
+    crash(flavour, "committed").await
+}
+
+async fn crash(flavour: Flavour, tokens: &str) -> Outcome {
     let mut node = start(flavour).await?;
     let mut last = None;
     for _ in 0..CRASHES {
-        let locker = open(&node.url(), TTL_LONG).await?;
+        let locker = open(&format!("{}?token={tokens}", node.url()), TTL_LONG).await?;
         for _ in 0..50 {
             let guard = take(&locker, "a").await?;
             grows(&mut last, guard.token());
@@ -74,6 +84,20 @@ async fn t69_a_row_that_was_lost_counts_on(flavour: Flavour) -> Outcome {
         node.ask("UPDATE locks.dlock_epoch SET epoch = 0, boot = 0, base = 0")
             .await?;
         tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
+    Ok(())
+}
+
+async fn they_grow_from_one_way_to_the_other(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let mut last = None;
+    for tokens in ["epoch", "committed"] {
+        let locker = open(&format!("{}?token={tokens}", node.url()), TTL_LONG).await?;
+        for _ in 0..3 {
+            let guard = take(&locker, "a").await?;
+            grows(&mut last, guard.token());
+            guard.release().await?;
+        }
     }
     Ok(())
 }
