@@ -76,12 +76,16 @@ impl MySqlConfig {
         let held_max = settings.take_u64("held_max", 1..=10_000)?;
         let connect = settings.take_duration("connect_timeout", ten..=minute)?;
         let answer = settings.take_duration("timeout", ten..=minute)?;
+        let tls = Tls::take(settings)?;
+        if tls.is_given && matches!(place, Place::Socket(_)) {
+            return Err(settings.refuse("a socket is of this machine and has no TLS"));
+        }
         Ok(Self {
             place,
             user,
             password: settings.take_password(),
             database: database(settings)?,
-            tls: Tls::take(settings)?,
+            tls,
             prefix: settings.take_prefix()?.unwrap_or_default(),
             held_max: held_max.map_or(Self::HELD_MAX, |max| {
                 u32::try_from(max).unwrap_or(Self::HELD_MAX)

@@ -1,6 +1,6 @@
 //! The one connection that holds nothing: for looking, for killing, for making rows.
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Moment, Result};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
@@ -14,7 +14,14 @@ use crate::{
 /// A connection that is made when it is needed.
 #[derive(Default)]
 pub(crate) struct Control {
-    slot: Mutex<Option<Ready>>,
+    slot: Mutex<Slot>,
+}
+
+#[derive(Default)]
+struct Slot {
+    ready: Option<Ready>,
+    /// Why the last try to connect failed, and when.
+    failure: Option<(Moment, Error)>,
 }
 
 struct Ready {
@@ -24,22 +31,30 @@ struct Ready {
 
 /// The turn of one on it.
 pub(crate) struct Turn<'a> {
-    slot: MutexGuard<'a, Option<Ready>>,
+    slot: MutexGuard<'a, Slot>,
     dialer: &'a Dialer,
 }
 
 impl Control {
-    /// Connects if need be, and looks at a server that it was not connected to before.
+    /// Connects if need be, and looks at a server that it was not connected to before. Those who waited
+    /// while one tried share its failure: a silent server takes as long for each (K13).
     pub(crate) async fn turn<'a>(&'a self, dialer: &'a Dialer) -> Result<Turn<'a>> {
+        let came = dialer.clock.now();
         let mut slot = self.slot.lock().await;
-        if slot.is_none() {
-            *slot = Some(open(dialer).await?);
+        if slot.ready.is_none() {
+            if let Some((_, error)) = slot.failure.as_ref().filter(|(at, _)| *at >= came) {
+                return Err(error.again());
+            }
+            let opened = open(dialer).await;
+            let failure = opened.as_ref().err().map(Error::again);
+            slot.failure = failure.map(|error| (dialer.clock.now(), error));
+            slot.ready = Some(opened?);
         }
         Ok(Turn { slot, dialer })
     }
 
     pub(crate) async fn close(&self, dialer: &Dialer) {
-        if let Some(ready) = self.slot.lock().await.take() {
+        if let Some(ready) = self.slot.lock().await.ready.take() {
             ready.link.close(dialer.config.answer_max).await;
         }
     }
@@ -49,28 +64,28 @@ impl Turn<'_> {
     /// Sends statements. After a failure that leaves the connection in doubt there is none any more.
     pub(crate) async fn ask(&mut self, sql: &str) -> Result<Vec<Row>> {
         // Taken out meanwhile: a future that is dropped takes the connection with it.
-        let mut ready = self.slot.take().ok_or_else(errors::closed)?;
+        let mut ready = self.slot.ready.take().ok_or_else(errors::gone)?;
         let (clock, answer_max) = (&self.dialer.clock, self.dialer.config.answer_max);
         let answer = ready.link.ask(clock, sql, answer_max).await;
         if ready.link.is_clean() {
-            *self.slot = Some(ready);
+            self.slot.ready = Some(ready);
         }
         answer
     }
 
     /// Which start of which server it leads to.
     pub(crate) fn boot(&self) -> Option<Boot> {
-        self.slot.as_ref().map(|ready| ready.link.server.boot)
+        self.slot.ready.as_ref().map(|ready| ready.link.server.boot)
     }
 
     pub(crate) fn product(&self) -> Option<Product> {
-        self.slot.as_ref().map(|ready| ready.product)
+        self.slot.ready.as_ref().map(|ready| ready.product)
     }
 
     /// Ends the statement of a session, or the session: `KILL QUERY 7`, `KILL 7`. One that is over is a
     /// success, and so is one of a server that has been restarted: its number is somebody else's now.
     pub(crate) async fn kill(&mut self, what: &str, server: Server) -> Result<()> {
-        if self.boot() != Some(server.boot) {
+        if self.boot().ok_or_else(errors::gone)? != server.boot {
             return Ok(());
         }
         match self.ask(&format!("{what} {}", server.connection)).await {

@@ -17,6 +17,9 @@ const NO_TABLE: u16 = 1146;
 /// `KILL` of a session that is over.
 const NO_SESSION: u16 = 1094;
 
+/// The session is over: a shutdown, `KILL` as MariaDB says it, gone, lost, silent for too long.
+const SESSION_OVER: [u16; 5] = [1053, 1927, 2006, 2013, 4031];
+
 /// What became of a statement that failed with `error`.
 pub(crate) fn of_request(error: sqlx::Error) -> Error {
     let (kind, effect, hint) = table(&error);
@@ -40,6 +43,11 @@ pub(crate) fn silent(max: Duration) -> Error {
 pub(crate) fn no_answer(max: Duration) -> Error {
     let why = format!("no answer in {max:?}");
     Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
+}
+
+/// The connection was lost a moment ago.
+pub(crate) fn gone() -> Error {
+    Error::new(ErrorKind::Unavailable, "the connection was lost")
 }
 
 /// The backend was closed.
@@ -102,8 +110,7 @@ pub(crate) fn ends_session(error: &Error) -> bool {
 pub(crate) fn is_cut(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
-        // Shutting down, killed, silent for too long.
-        _ => matches!(code(error), Some(1053 | 1927 | 2006 | 2013 | 4031)),
+        _ => code(error).is_some_and(|number| SESSION_OVER.contains(&number)),
     }
 }
 
@@ -117,11 +124,13 @@ fn code(error: &sqlx::Error) -> Option<u16> {
 }
 
 fn table(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
+    code(error).map_or_else(|| of_driver(error), of_number)
+}
+
+/// What the server says.
+fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
     use ErrorKind::{Contended, Denied, Internal, InvalidConfig, Unavailable, Unsupported};
     let none = |kind, hint| (kind, Effect::None, hint);
-    let Some(number) = code(error) else {
-        return of_driver(error);
-    };
     match number {
         LOCK_WAIT_TIMEOUT | LOCK_NOWAIT => none(Contended, "somebody else holds it"),
         1040 => none(
@@ -174,7 +183,7 @@ fn table(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
         1213 => none(Unavailable, "the server saw a deadlock and gave up"),
         1317 => none(Unavailable, "somebody ended the statement (KILL QUERY)"),
         1305 | 1128 => none(Unsupported, "the server has no UUID_SHORT()"),
-        1053 | 1927 | 2006 | 2013 | 4031 => {
+        number if SESSION_OVER.contains(&number) => {
             (Unavailable, Effect::Unknown, "the server ended the session")
         }
         _ => none(Internal, "the server refused the statement"),
@@ -249,5 +258,42 @@ fn of_tls(error: &io::Error) -> Option<(ErrorKind, Effect, &'static str)> {
              tls_key=",
         )),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_says_has_a_kind_and_an_effect() {
+        use ErrorKind::{Contended, Denied, Internal, InvalidConfig, Unavailable};
+        for (numbers, kind, effect) in [
+            (&[1205, 3572][..], Contended, Effect::None),
+            (&[1213, 1317, 1290, 1040, 1203], Unavailable, Effect::None),
+            (&SESSION_OVER, Unavailable, Effect::Unknown),
+            (&[1045, 1044, 1142, 1227, 1698, 3159], Denied, Effect::None),
+            (&[1049, 1146], InvalidConfig, Effect::None),
+            (&[1064], Internal, Effect::None),
+        ] {
+            for number in numbers {
+                let (found, seen, hint) = of_number(*number);
+                assert_eq!((found, seen), (kind, effect), "{number}: {hint}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_connection_ends_the_session_and_a_refusal_does_not() {
+        let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+        assert!(ends_session(&of_request(cut.into())));
+        assert!(!ends_session(&of_request(sqlx::Error::RowNotFound)));
+        assert!(!ends_session(&no_answer(Duration::from_secs(2))));
+    }
+
+    #[test]
+    fn a_change_of_the_primary_is_known_by_its_error() {
+        assert!(is_moved(&moved()));
+        assert!(!is_moved(&read_only()));
     }
 }

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Attempt, Lease, LostCause, Renewed, Result};
+use dlock_core::{Attempt, Holder, Lease, LostCause, Renewed, Result};
 use tokio::sync::Mutex;
 
 use crate::{
     errors,
     link::{Link, Row},
-    server::{Server, number},
+    server::{Server, is_on, number},
     session::{Seat, Session},
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct Held {
     /// The row, as a literal.
     pub(crate) row: String,
     /// Who holds it, for those who ask.
-    pub(crate) holder: String,
+    pub(crate) holder: Holder,
     /// Gone with the release, or with the session.
     carrier: Mutex<Option<Carrier>>,
     /// The session is known to hold nothing any more.
@@ -45,7 +45,7 @@ pub(crate) enum Beat {
 }
 
 impl Held {
-    pub(crate) fn new(attempt: Attempt, row: String, holder: String, carrier: Carrier) -> Self {
+    pub(crate) fn new(attempt: Attempt, row: String, holder: Holder, carrier: Carrier) -> Self {
         Self {
             attempt,
             server: carrier.link.server,
@@ -113,9 +113,38 @@ fn found(row: Option<&Row>, server: Server) -> Result<Beat> {
     };
     Ok(if number(row, 0)? != server.connection {
         Beat::Lost(LostCause::SessionOver)
-    } else if number(row, 1)? != 0 {
+    } else if is_on(row, 1)? {
         Beat::Lost(LostCause::Demoted)
     } else {
         Beat::Alive
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beat(id: &str, read_only: &str) -> Option<Beat> {
+        let server = Server {
+            connection: 7,
+            ..Server::default()
+        };
+        let row = vec![Some(id.to_owned()), Some(read_only.to_owned())];
+        found(Some(&row), server).ok()
+    }
+
+    /// T66: a proxy that moved the session answers, too.
+    #[test]
+    fn only_the_session_itself_on_a_server_that_grants_proves_a_hold() {
+        assert!(matches!(beat("7", "0"), Some(Beat::Alive)));
+        assert!(matches!(
+            beat("8", "0"),
+            Some(Beat::Lost(LostCause::SessionOver))
+        ));
+        assert!(matches!(
+            beat("7", "1"),
+            Some(Beat::Lost(LostCause::Demoted))
+        ));
+        assert!(beat("", "0").is_none(), "nonsense is unknown");
+    }
 }

@@ -3,8 +3,6 @@
 //! Names are bytes in a binary column, so case, trailing spaces and accents count (T72). They go into
 //! statements as hexadecimal literals: nothing in a name is ever SQL.
 
-use std::fmt::Write as _;
-
 use dlock_core::LockName;
 
 /// One row for each name; what is locked. It never changes, so old rows can be deleted at any time.
@@ -37,11 +35,14 @@ pub(crate) fn row(prefix: &str, name: &LockName) -> String {
 
 /// `bytes` as a literal.
 pub(crate) fn literal(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
     let mut literal = String::with_capacity(bytes.len() * 2 + 3);
     literal.push_str("x'");
     for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(literal, "{byte:02x}");
+        literal.push(DIGITS[usize::from(byte >> 4)]);
+        literal.push(DIGITS[usize::from(byte & 15)]);
     }
     literal.push('\'');
     literal

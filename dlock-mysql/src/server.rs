@@ -67,8 +67,16 @@ impl Start {
             },
             serial,
             uptime: number(row, 3)?,
-            is_read_only: number(row, 4)? != 0,
+            is_read_only: is_on(row, 4)?,
         })
+    }
+}
+
+/// Whether the variable in a column is on; it is a number to some versions, a word to others.
+pub(crate) fn is_on(row: &Row, column: usize) -> Result<bool> {
+    match row.get(column).and_then(Option::as_deref) {
+        Some(value) => Ok(!["0", "OFF"].contains(&value)),
+        None => Err(nonsense(row)),
     }
 }
 
@@ -77,8 +85,12 @@ pub(crate) fn number(row: &Row, column: usize) -> Result<u64> {
     let text = row.get(column).and_then(Option::as_deref);
     // Some come as decimals, with nothing after the point.
     let whole = text.map(|text| text.split('.').next().unwrap_or(text));
-    whole.and_then(|text| text.parse().ok()).ok_or_else(|| {
-        let why = format!("the server's answer makes no sense: {row:?}");
-        Error::new(ErrorKind::Internal, why)
-    })
+    whole
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| nonsense(row))
+}
+
+fn nonsense(row: &Row) -> Error {
+    let why = format!("the server's answer makes no sense: {row:?}");
+    Error::new(ErrorKind::Internal, why)
 }

@@ -35,8 +35,8 @@ pub(crate) struct Session {
     closed: AtomicBool,
 }
 
-/// The right to one connection.
-pub(crate) type Seat = OwnedSemaphorePermit;
+/// The right to one connection, also while another one is made in its place.
+pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
 
 impl Session {
     pub(crate) fn new(config: MySqlConfig) -> Self {
@@ -65,7 +65,8 @@ impl Session {
     /// A place among those who hold or wait.
     pub(crate) fn seat(&self) -> Result<Seat> {
         self.check_open()?;
-        self.seats.clone().try_acquire_owned().map_err(|_| {
+        let seat = self.seats.clone().try_acquire_owned();
+        seat.map(Arc::new).map_err(|_| {
             let max = self.config().held_max;
             let why = format!(
                 "this locker holds or awaits {max} locks, and each needs a connection; raise held_max="

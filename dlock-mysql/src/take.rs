@@ -233,7 +233,7 @@ impl<'a> Errand<'a> {
     /// The lease of a grant.
     pub(crate) fn lease(&self, carrier: Carrier, grant: Grant) -> Lease {
         let (request, token) = (self.request, grant.token);
-        let holder = Holder::of_request(request, token).to_string();
+        let holder = Holder::of_request(request, token);
         let held = Held::new(request.attempt.clone(), self.row.clone(), holder, carrier);
         let held = Arc::new(held);
         self.lock.watcher.watch(&self.lock.session, &held);

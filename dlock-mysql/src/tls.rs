@@ -29,6 +29,8 @@ pub(crate) struct Tls {
     ca: Option<String>,
     /// Certificate and key of the client.
     client: Option<(String, String)>,
+    /// Not by default.
+    pub(crate) is_given: bool,
 }
 
 impl Tls {
@@ -43,7 +45,9 @@ impl Tls {
             // K11: never fall back to something weaker than what was meant.
             _ => return Err(settings.refuse("tls_cert and tls_key go together, one is missing")),
         };
-        let mode = match settings.take_str("tls")? {
+        let given = settings.take_str("tls")?;
+        let is_given = given.is_some() || ca.is_some() || client.is_some();
+        let mode = match given {
             Some(given) => mode(settings, &given)?,
             // Who names an authority wants it asked.
             None if ca.is_some() => MySqlSslMode::VerifyIdentity,
@@ -59,7 +63,12 @@ impl Tls {
             let why = "tls_cert needs tls=required, verify_ca or verify_identity";
             return Err(settings.refuse(why));
         }
-        Ok(Self { mode, ca, client })
+        Ok(Self {
+            mode,
+            ca,
+            client,
+            is_given,
+        })
     }
 
     pub(crate) fn apply(&self, options: MySqlConnectOptions) -> MySqlConnectOptions {

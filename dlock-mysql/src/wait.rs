@@ -19,11 +19,11 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// Waits until the lock is granted or the attempt is cancelled; then its statement is killed and its
 /// connection closed, within `connect_timeout` and `timeout`.
-pub(crate) async fn wait(errand: &Errand<'_>, mut seat: Seat) -> Result<Lease> {
+pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
     let (request, session) = (errand.request, errand.session());
     let mut pause = RETRY_MIN;
     loop {
-        let error = match errand.try_now(seat).await {
+        let error = match errand.try_now(seat.clone()).await {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 request.attempt.taken();
@@ -53,7 +53,6 @@ pub(crate) async fn wait(errand: &Errand<'_>, mut seat: Seat) -> Result<Lease> {
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
         }
-        seat = session.seat()?;
     }
 }
 

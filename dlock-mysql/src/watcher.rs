@@ -38,7 +38,7 @@ impl Watcher {
         watched.held.push(Arc::downgrade(held));
         if !std::mem::replace(&mut watched.is_looking, true) {
             drop(watched);
-            tokio::spawn(Looking(self.clone()).run(session.clone()));
+            tokio::spawn(Looking(Some(self.clone())).run(session.clone()));
         }
     }
 
@@ -49,20 +49,32 @@ impl Watcher {
         watched.held.iter().filter_map(Weak::upgrade).collect()
     }
 
+    /// Whether nothing came meanwhile. If so, the next hold starts another task.
+    fn rests(&self) -> bool {
+        let mut watched = self.watched();
+        watched.is_looking = !watched.held.is_empty();
+        !watched.is_looking
+    }
+
     fn watched(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The task that looks. If its runtime ends, the next hold starts another.
-struct Looking(Arc<Watcher>);
+struct Looking(Option<Arc<Watcher>>);
 
 impl Looking {
-    async fn run(self, session: Arc<Session>) {
-        loop {
+    async fn run(mut self, session: Arc<Session>) {
+        while let Some(watcher) = &self.0 {
             tokio::time::sleep(LOOK_EVERY).await;
-            let held = self.0.held();
-            if held.is_empty() || session.is_closed() {
+            let held = watcher.held();
+            if held.is_empty() && watcher.rests() {
+                self.0 = None;
+                return;
+            }
+            // Closed: what is held ends, and tells so by itself.
+            if session.is_closed() {
                 return;
             }
             if let Err(error) = look(&session, &held).await {
@@ -74,11 +86,16 @@ impl Looking {
 
 impl Drop for Looking {
     fn drop(&mut self) {
-        self.0.watched().is_looking = false;
+        if let Some(watcher) = self.0.take() {
+            watcher.watched().is_looking = false;
+        }
     }
 }
 
 async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
+    if held.is_empty() {
+        return Ok(());
+    }
     let mut control = session.control().await?;
     let Some(boot) = control.boot() else {
         return Ok(());
@@ -106,7 +123,8 @@ async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
         };
         let name = format!("x'{name}'");
         if let Some(held) = held.iter().find(|held| held.row == name) {
-            let (id, holder) = (number(row, 0)?, layout::literal(held.holder.as_bytes()));
+            let holder = held.holder.to_string();
+            let (id, holder) = (number(row, 0)?, layout::literal(holder.as_bytes()));
             let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
             control.ask(&answer).await?;
         }

@@ -133,6 +133,8 @@ async fn the_socket_of_the_server_will_do(flavour: Flavour) -> Outcome {
     take(&locker, "a").await?.release().await?;
     let other = url.replace("localhost", "db-1");
     refused(&other, ErrorKind::InvalidConfig, "localhost").await?;
+    let encrypted = format!("{url}&tls=required");
+    refused(&encrypted, ErrorKind::InvalidConfig, "no TLS").await?;
     let missing = format!("{url}.missing");
     refused(&missing, ErrorKind::Unavailable, "no such socket").await
 }
