@@ -42,12 +42,13 @@ async fn wrong_settings() {
         ),
         (
             "consul://h",
-            "unknown scheme \"consul\"; known: file, mariadb, memory, mysql, redis, rediss",
+            "unknown scheme \"consul\"; known: file, mariadb, memory, mysql, redis, redis-cluster, \
+             redis-sentinel, rediss, rediss-cluster, rediss-sentinel",
         ),
         (
             "flie:/x",
-            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, mariadb, memory, mysql, redis, \
-             rediss",
+            "unknown scheme \"flie\" (did you mean \"file\"?); known: file, mariadb, memory, mysql, \
+             redis, redis-cluster, redis-sentinel, rediss, rediss-cluster, rediss-sentinel",
         ),
         (
             "memory:x",

@@ -18,7 +18,7 @@ use dlock_core::{
     Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
 };
 use dlock_mysql::MySqlLock;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 
 /// MariaDB shows its locks as they were when nobody had looked for a tenth of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
@@ -33,6 +33,8 @@ pub(super) struct MySqlTarget {
     /// Started by the first case that needs it: workers use that of their parent.
     node: OnceCell<Node>,
     cases: AtomicU64,
+    /// One case at a time looks at locks, or each would keep what the others see from getting new.
+    looking: Mutex<()>,
 }
 
 impl MySqlTarget {
@@ -41,6 +43,7 @@ impl MySqlTarget {
             flavour,
             node: OnceCell::new(),
             cases: AtomicU64::new(0),
+            looking: Mutex::default(),
         }
     }
 
@@ -108,6 +111,9 @@ impl Backdoor for MySqlTarget {
         let row = [prefix(address), name.as_str()].concat();
         for session in self.holders(&row).await? {
             self.ask(&format!("KILL {session}")).await?;
+            // Its socket is closed before its lock is gone.
+            let look = format!("SELECT 1 FROM information_schema.processlist WHERE id = {session}");
+            while !self.ask(&look).await?.is_empty() {}
         }
         Ok(())
     }
@@ -153,6 +159,7 @@ impl MySqlTarget {
     /// MariaDB shows only locks that somebody waits for.
     async fn blockers(&self, hex: &str) -> Result<Vec<String>> {
         let node = self.node().await?;
+        let _turn = self.looking.lock().await;
         let wait = format!(
             "SET SESSION innodb_lock_wait_timeout = 2; SELECT 1 FROM locks.dlock_locks WHERE name = \
              x'{hex}' FOR UPDATE"
