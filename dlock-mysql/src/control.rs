@@ -1,5 +1,7 @@
 //! The one connection that holds nothing: for looking, for killing, for making rows.
 
+use std::time::Duration;
+
 use dlock_core::{Error, ErrorKind, Moment, Result};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -10,6 +12,12 @@ use crate::{
     server::{Boot, Product, Server, Start},
     setup,
 };
+
+/// How often it looks whether a session that was killed has ended,
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// and how many times: it undoes one row lock.
+const LOOKS_MAX: usize = 100;
 
 /// A connection that is made when it is needed.
 #[derive(Default)]
@@ -82,9 +90,30 @@ impl Turn<'_> {
         self.slot.ready.as_ref().map(|ready| ready.product)
     }
 
-    /// Ends the statement of a session, or the session: `KILL QUERY 7`, `KILL 7`. One that is over is a
-    /// success, and so is one of a server that has been restarted: its number is somebody else's now.
-    pub(crate) async fn kill(&mut self, what: &str, server: Server) -> Result<()> {
+    /// Ends what a session is doing; success also if it is over.
+    pub(crate) async fn end_statement(&mut self, server: Server) -> Result<()> {
+        self.kill("KILL QUERY", server).await
+    }
+
+    /// Ends a session, and waits until all that it held is free; success also if it is over.
+    pub(crate) async fn end_session(&mut self, server: Server) -> Result<()> {
+        self.kill("KILL", server).await?;
+        let id = server.connection;
+        let look = format!("SELECT id FROM information_schema.processlist WHERE id = {id}");
+        for _ in 0..LOOKS_MAX {
+            if self.boot().ok_or_else(errors::gone)? != server.boot
+                || self.ask(&look).await?.is_empty()
+            {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let why = "a session was killed and has not ended yet";
+        Err(Error::new(ErrorKind::Unavailable, why))
+    }
+
+    /// A session of a server that has been restarted is over: its number is somebody else's now.
+    async fn kill(&mut self, what: &str, server: Server) -> Result<()> {
         if self.boot().ok_or_else(errors::gone)? != server.boot {
             return Ok(());
         }

@@ -19,7 +19,7 @@ use crate::{
     dial::Dialer,
     epoch, errors,
     link::Link,
-    server::{Product, Server, Start},
+    server::{Product, Start},
 };
 
 /// How long a statement waits for a row before it is sent again: what is left of a waiter whose host
@@ -123,11 +123,6 @@ impl Session {
         if self.is_closed() {
             self.idle().clear();
         }
-    }
-
-    /// Ends a statement or a session whose end nobody saw.
-    pub(crate) async fn kill(&self, what: &str, server: Server) -> Result<()> {
-        self.control().await?.kill(what, server).await
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
-    AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, Result, Sent, Token, Wait,
+    AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, LostCause, Result, Sent, Token, Wait,
 };
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     layout::{self, LOCKS},
     link::{Link, Row},
     lock::MySqlLock,
-    server::number,
+    server::{Server, number},
     session::{self, Seat, Session},
 };
 
@@ -96,12 +96,13 @@ impl<'a> Errand<'a> {
         Err(error)
     }
 
-    /// The error of an attempt whose session has been ended; without effect if that is certain.
-    async fn undone(&self, server: crate::server::Server, error: Error) -> Error {
-        match self.session().kill("KILL", server).await {
-            Ok(()) => error.with_effect(Effect::None),
-            Err(_) => error.with_effect(Effect::Unknown),
-        }
+    /// The error of an attempt whose session is ended; without effect if that is certain.
+    async fn undone(&self, server: Server, error: Error) -> Error {
+        let ended = match self.session().control().await {
+            Ok(mut control) => control.end_session(server).await,
+            Err(error) => Err(error),
+        };
+        error.with_effect(ended.map_or(Effect::Unknown, |()| Effect::None))
     }
 
     fn conclude(&self, carrier: Carrier, found: Option<Grant>) -> Result<Lease, Taken> {
@@ -194,7 +195,8 @@ impl<'a> Errand<'a> {
         let sent = self.request.start();
         match beat(self.session(), link).await? {
             Beat::Alive => Ok(Some(Grant { token, sent })),
-            Beat::Lost(cause) => Err(Error::lost(cause)),
+            Beat::Lost(LostCause::Demoted) => Err(errors::read_only()),
+            Beat::Lost(_) => Err(errors::gone()),
         }
     }
 

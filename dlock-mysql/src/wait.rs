@@ -7,6 +7,7 @@ use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Result};
 use crate::{
     errors,
     held::Carrier,
+    server::Server,
     session::{QUEUE_MAX, Seat},
     take::{Errand, Taken},
 };
@@ -41,8 +42,7 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
         match error.kind() {
             // In the queue for as long as a statement may be.
             ErrorKind::Contended => {}
-            // The session ended while it was granted.
-            ErrorKind::Unavailable | ErrorKind::Lost if !session.is_closed() => {
+            ErrorKind::Unavailable if !session.is_closed() => {
                 tracing::debug!(%error, "waiting goes on");
                 request.attempt.unreachable();
                 sleep(request, pause).await;
@@ -94,13 +94,21 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> 
 
 /// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
 async fn leave(errand: &Errand<'_>, carrier: Carrier) {
-    let server = carrier.link.server;
     if !carrier.link.is_clean()
-        && let Err(error) = errand.session().kill("KILL QUERY", server).await
+        && let Err(error) = end_statement(errand, carrier.link.server).await
     {
         tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
     }
     drop(carrier);
+}
+
+async fn end_statement(errand: &Errand<'_>, server: Server) -> Result<()> {
+    errand
+        .session()
+        .control()
+        .await?
+        .end_statement(server)
+        .await
 }
 
 async fn sleep(request: &AcquireRequest, after: Duration) {

@@ -170,6 +170,13 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     carrier.set(Direction::ToClient, Fault::CutInstead);
     guard.release().await?;
     let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
+    // And one that never arrives: the session that still holds is ended in another way.
+    let connections = proxy.connections();
+    let carrier = connections.last().ok_or("no connection")?;
+    carrier.set(Direction::ToServer, Fault::Discard);
+    guard.release().await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    let guard = other.try_acquire("a").await?.ok_or("still held")?;
     Ok(guard.release().await?)
 }
 

@@ -90,7 +90,7 @@ async fn t69_a_row_that_was_lost_counts_on(flavour: Flavour) -> Outcome {
 
 async fn they_grow_from_one_way_to_the_other(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    let mut last = None;
+    let (mut last, mut counting) = (None, None);
     for tokens in ["epoch", "committed"] {
         let locker = open(&format!("{}?token={tokens}", node.url()), TTL_LONG).await?;
         for _ in 0..3 {
@@ -98,6 +98,15 @@ async fn they_grow_from_one_way_to_the_other(flavour: Flavour) -> Outcome {
             grows(&mut last, guard.token());
             guard.release().await?;
         }
+        counting = Some(locker);
+    }
+    // Without its row nothing is counted, and nothing granted again.
+    node.ask("DELETE FROM locks.dlock_epoch WHERE id = 2")
+        .await?;
+    let locker = counting.ok_or("no locker")?;
+    for _ in 0..2 {
+        let error = locker.try_acquire("a").await.err().ok_or("granted")?;
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
     }
     Ok(())
 }
