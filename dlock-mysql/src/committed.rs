@@ -4,7 +4,7 @@
 //! afterwards whether it still does: had it ended before, somebody else could have been granted between,
 //! with the smaller token.
 
-use dlock_core::{Result, Token};
+use dlock_core::{Error, ErrorKind, Result, Token};
 
 use crate::{epoch, layout::EPOCH, server::number, session::Session};
 
@@ -18,7 +18,12 @@ pub(crate) async fn next(session: &Session) -> Result<Token> {
         "SELECT LAST_INSERT_ID(0); UPDATE {EPOCH} SET epoch = LAST_INSERT_ID(GREATEST(epoch + 1, \
          (UNIX_TIMESTAMP() + 1) << 31)) WHERE id = 2; SELECT LAST_INSERT_ID()"
     );
-    let rows = session.control().await?.ask(&sql).await?;
+    let counted = session.control().await?.ask(&sql).await;
+    // The lock is ours: what is taken is the counter's row.
+    let rows = counted.map_err(|error| match error.kind() {
+        ErrorKind::Contended => Error::new(ErrorKind::Unavailable, "the counter of tokens is busy"),
+        _ => error,
+    })?;
     let token = number(rows.last().ok_or_else(epoch::no_row)?, 0)?;
     Token::new(token).ok_or_else(epoch::no_row)
 }

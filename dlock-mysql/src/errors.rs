@@ -182,6 +182,10 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
         ),
         1213 => none(Unavailable, "the server saw a deadlock and gave up"),
         1317 => none(Unavailable, "somebody ended the statement (KILL QUERY)"),
+        1969 | 3024 => none(
+            Unavailable,
+            "the server's limit for statements ended this one; see max_statement_time",
+        ),
         1305 | 1128 => none(Unsupported, "the server has no UUID_SHORT()"),
         number if SESSION_OVER.contains(&number) => {
             (Unavailable, Effect::Unknown, "the server ended the session")
@@ -270,7 +274,11 @@ mod tests {
         use ErrorKind::{Contended, Denied, Internal, InvalidConfig, Unavailable};
         for (numbers, kind, effect) in [
             (&[1205, 3572][..], Contended, Effect::None),
-            (&[1213, 1317, 1290, 1040, 1203], Unavailable, Effect::None),
+            (
+                &[1213, 1317, 1290, 1040, 1203, 1969],
+                Unavailable,
+                Effect::None,
+            ),
             (&SESSION_OVER, Unavailable, Effect::Unknown),
             (&[1045, 1044, 1142, 1227, 1698, 3159], Denied, Effect::None),
             (&[1049, 1146], InvalidConfig, Effect::None),
