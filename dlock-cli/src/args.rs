@@ -51,6 +51,10 @@ pub(crate) enum Action {
     #[command(after_help = help::INSPECT)]
     Inspect(Inspect),
 
+    /// Make what a store needs before its first lock: the tables of a database
+    #[command(after_help = help::SETUP)]
+    Setup(Setup),
+
     /// Measure how fast stores are
     #[command(after_help = help::BENCH)]
     Bench(Bench),
@@ -133,6 +137,14 @@ pub(crate) struct Inspect {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `dlock setup`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Setup {
+    /// Print what an administrator runs by hand, without connecting
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 /// Arguments of `dlock bench`.

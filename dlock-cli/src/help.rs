@@ -50,6 +50,14 @@ JSON: name, held, and if held, holder with host, pid, note, token, attempt, mode
 remaining_ms; what is unknown is null. The token is a string, as it may exceed what a JavaScript
 number can hold.";
 
+pub(crate) const SETUP: &str = "\
+Examples:
+  dlock setup --url mysql://app@db-1/locks           make the tables
+  dlock setup --url mysql://app@db-1/locks --print   print the statements that make them
+
+A store makes what it needs on first use, if it may. This is for accounts that may not: print the
+statements, and have an administrator run them. Each can be repeated.";
+
 pub(crate) const BENCH: &str = "\
 Examples:
   dlock bench                                   the configured store

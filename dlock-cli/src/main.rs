@@ -1,7 +1,7 @@
 //! The program `dlock`: runs commands while a lock is held, and says who holds one.
 //!
 //! `main` reads the command line (`args`, `usage`, `help`) and hands over to the module of the
-//! subcommand: `run`, `inspect`, `bench`, `completions`. `exit` has all exit codes.
+//! subcommand: `run`, `inspect`, `setup`, `bench`, `completions`. `exit` has all exit codes.
 
 mod args;
 mod bench;
@@ -20,6 +20,7 @@ mod name;
 mod output;
 mod run;
 mod runtime;
+mod setup;
 mod signals;
 mod supervise;
 mod terminal;
@@ -63,6 +64,7 @@ fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
     match &args.action {
         Action::Run(run) => run::main(&args.global, run),
         Action::Inspect(inspect) => inspect::main(&args.global, inspect),
+        Action::Setup(setup) => setup::main(&args.global, setup),
         Action::Bench(bench) => bench::main(&args.global, bench),
         Action::BenchWorker(worker) => bench::worker(&args.global, worker),
         Action::Completions { shell } => completions::main(*shell),

@@ -25,6 +25,7 @@
 //! | `file:/dir` | `file` (on by default) | processes of one machine |
 //! | `file:` | `file` | processes of one user of one machine |
 //! | `etcd://host,host`, `etcds://…` | `etcd` | processes of many machines |
+//! | `mysql://user@host/database`, `mariadb://…` | `mysql` | processes of many machines |
 //! | `redis://host`, `rediss://host` | `redis` | processes of many machines |
 //! | `zk://host,host,host`, `zks://host` | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
@@ -57,7 +58,7 @@ pub use dlock_core::{
     config::{self, Config},
 };
 
-pub use crate::schemes::registry;
+pub use crate::schemes::{registry, setup_statements};
 
 /// Opens the store that `config` names: a URL, or a [`Config`] that was found elsewhere.
 ///

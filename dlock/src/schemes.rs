@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use dlock_core::{
     DistributedLock, Memory, Result,
-    config::{Opening, Registry, Settings},
+    config::{Config, Opening, Registry, Settings},
 };
 #[cfg(feature = "etcd")]
 use dlock_etcd::{EtcdConfig, EtcdLock};
 #[cfg(feature = "file")]
 use dlock_file::{FileConfig, FileLock};
+#[cfg(feature = "mysql")]
+use dlock_mysql::{MySqlConfig, MySqlLock};
 #[cfg(feature = "redis")]
 use dlock_redis::{RedisConfig, RedisLock, Topology};
 #[cfg(feature = "zk")]
@@ -56,6 +58,12 @@ pub fn registry() -> Registry {
     let registry = registry
         .declare_missing("etcd", "etcd")
         .declare_missing("etcds", "etcd");
+    #[cfg(feature = "mysql")]
+    let registry = registry.register("mysql", mysql).register("mariadb", mysql);
+    #[cfg(not(feature = "mysql"))]
+    let registry = registry
+        .declare_missing("mysql", "mysql")
+        .declare_missing("mariadb", "mysql");
     #[cfg(feature = "redis")]
     let registry = REDIS
         .iter()
@@ -75,6 +83,17 @@ pub fn registry() -> Registry {
         registry.declare_missing(scheme, "zk")
     });
     registry
+}
+
+/// The statements that make the tables of the store that `config` names, for an administrator to run by
+/// hand; none for a store that needs no tables, or is not built in.
+#[must_use]
+pub fn setup_statements(config: &Config) -> Vec<&'static str> {
+    match config.url().scheme() {
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => dlock_mysql::setup_statements().collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn memory(settings: &mut Settings) -> Result<Opening> {
@@ -104,6 +123,14 @@ fn etcd(settings: &mut Settings, tls: bool) -> Result<Opening> {
     let config = EtcdConfig::from_settings(settings, tls)?;
     Ok(Box::pin(async {
         Ok(Arc::new(EtcdLock::connect(config).await?) as _)
+    }))
+}
+
+#[cfg(feature = "mysql")]
+fn mysql(settings: &mut Settings) -> Result<Opening> {
+    let config = MySqlConfig::from_settings(settings)?;
+    Ok(Box::pin(async {
+        Ok(Arc::new(MySqlLock::connect(config).await?) as _)
     }))
 }
 

@@ -4,9 +4,15 @@ use std::{env, ffi::OsString, fs};
 
 use crate::{command::Tool, failure::Failure, setup};
 
-/// Stores whose drivers take long to build: a feature of the program each, which is turned on when a
-/// URL of theirs is given.
-const STORES: [&str; 3] = ["etcd", "redis", "zk"];
+/// Stores whose drivers take long to build: how their schemes begin, and the feature of the program
+/// that is turned on when a URL of theirs is given.
+const STORES: [(&str, &str); 5] = [
+    ("etcd", "etcd"),
+    ("mariadb", "mysql"),
+    ("mysql", "mysql"),
+    ("redis", "redis"),
+    ("zk", "zk"),
+];
 
 /// Where dlock looks for the URL if no argument has it.
 const URL_ENV: &str = "DLOCK_URL";
@@ -41,15 +47,16 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
 
 /// The stores of which a URL is mentioned, such as `redis` for `rediss://host`.
 fn stores_of(mentioned: &[String]) -> impl Iterator<Item = &'static str> {
-    let has = |text: &String, store: &str| {
+    let has = |text: &String, scheme: &str| {
         let words = text.split(['"', '\'', '=', ' ', '\n']);
         words
-            .filter(|word| word.starts_with(store))
+            .filter(|word| word.starts_with(scheme))
             .any(|word| word.contains("://"))
     };
     STORES
         .into_iter()
-        .filter(move |store| mentioned.iter().any(|text| has(text, store)))
+        .filter(move |(scheme, _)| mentioned.iter().any(|text| has(text, scheme)))
+        .map(|(_, feature)| feature)
 }
 
 /// Whether the program lies beside xtask, where cargo puts both.
@@ -70,6 +77,7 @@ mod tests {
         assert_eq!(stores("redis://127.0.0.1"), ["redis"]);
         assert_eq!(stores("--url=rediss-cluster://a,b"), ["redis"]);
         assert_eq!(stores("etcds://a zk://b"), ["etcd", "zk"]);
+        assert_eq!(stores("mariadb://u@h/d"), ["mysql"]);
         assert_eq!(stores("ttl = \"5s\"\nurl = \"redis://h\"\n"), ["redis"]);
     }
 

@@ -49,6 +49,15 @@ const REQUIREMENTS: &[Requirement] = &[
         get: || apt::install("redis-server", Some("redis-server")),
     },
     Requirement {
+        name: "mariadbd",
+        is_there: || {
+            Tool::new("/usr/sbin/mariadbd")
+                .args(["--version"])
+                .succeeds()
+        },
+        get: || apt::install("mariadb-server", Some("mariadb")),
+    },
+    Requirement {
         name: "libfaketime, which sets a server's clock",
         is_there: || Path::new(&clock()).is_file(),
         get: || apt::install("libfaketime", None),

@@ -11,6 +11,7 @@
 //! The functions here are for a tokio runtime; none leaves a task in it.
 
 pub mod etcd;
+pub mod mysql;
 pub mod redis;
 pub mod zk;
 

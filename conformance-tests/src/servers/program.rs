@@ -17,6 +17,8 @@ const HINT: &str = "cargo xtask setup gets it";
 pub struct Program {
     /// The program's name, or a loader and what it is to load.
     words: Vec<OsString>,
+    /// The set that it is from.
+    root: Option<PathBuf>,
 }
 
 impl Program {
@@ -33,6 +35,7 @@ impl Program {
         match found.find(|program| program.is_file()) {
             Some(program) => Ok(Self {
                 words: vec![program.into()],
+                root: None,
             }),
             None => Err(format!("{name} is not installed; {HINT}")),
         }
@@ -72,7 +75,13 @@ impl Program {
                 libraries.into(),
                 program.into(),
             ],
+            root: Some(set.to_owned()),
         })
+    }
+
+    /// What stands for `/` in the set that it is from; `None` for the machine's own program.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
     }
 
     /// The words of its command line, without arguments.

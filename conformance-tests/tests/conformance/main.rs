@@ -3,6 +3,7 @@
 mod etcd;
 mod file;
 mod memory;
+mod mysql;
 mod redis;
 mod zk;
 
@@ -23,6 +24,9 @@ fn main() -> dlock_core::Result<ExitCode> {
     }
     for target in zk::ZkTarget::all() {
         targets.push(Arc::new(target));
+    }
+    for flavour in servers::mysql::Flavour::ALL {
+        targets.push(Arc::new(mysql::MySqlTarget::new(flavour)));
     }
     Ok(conformance_tests::main(targets))
 }

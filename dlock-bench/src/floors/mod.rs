@@ -6,6 +6,8 @@
 #[cfg(feature = "etcd")]
 mod etcd;
 mod file;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "zk")]
@@ -64,6 +66,8 @@ pub(crate) async fn open(config: &Config) -> Result<Found> {
         "file" => Box::new(file::FileFloor::open(config.url())?),
         #[cfg(feature = "etcd")]
         "etcd" => Box::new(etcd::EtcdFloor::connect(config.url()).await?),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => Box::new(mysql::MySqlFloor::connect(config.url()).await?),
         #[cfg(feature = "redis")]
         "redis" => Box::new(redis::RedisFloor::connect(config.url()).await?),
         #[cfg(feature = "zk")]

@@ -8,6 +8,7 @@ mod ending;
 mod inspect;
 mod loss;
 mod run;
+mod setup;
 mod signals;
 mod support;
 mod terminal;

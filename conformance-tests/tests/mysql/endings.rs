@@ -1,0 +1,203 @@
+//! Sessions that end, hang or are cut off (T61, T63–T65, T67, T70).
+
+use std::time::Duration;
+
+use conformance_tests::{
+    proxy::{Direction, Fault, Proxy},
+    servers::mysql::Flavour,
+};
+use dlock::{ErrorKind, LostCause};
+use dlock_core::Clock;
+use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
+
+use crate::kit::{
+    Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting, within,
+};
+
+cases![
+    t61_a_lock_that_was_taken_leaves_no_transaction,
+    t63_a_cancelled_waiter_leaves_the_queue,
+    t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
+    t65_a_killed_session_is_known_at_once,
+    t67_a_server_made_read_only_loses_its_locks,
+    t70_a_lost_reply_ends_the_connection,
+    a_restart_ends_all_and_a_wait_outlives_it,
+];
+
+/// How long a hold of a killed session may still call itself held.
+const KNOWN_MAX: Duration = Duration::from_millis(200);
+
+/// A busy machine may be so late.
+const SLACK: Duration = Duration::from_secs(2);
+
+async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let (holder, other) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&holder, "a").await?;
+    assert!(other.try_acquire("a").await?.is_none());
+    let open = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx";
+    // Shown as it was a tenth of a second ago.
+    until("only the holder's transaction", async || {
+        Ok(node.ask(open).await?.len() == 1)
+    })
+    .await?;
+    // And the connection is as good as new.
+    held.release().await?;
+    take(&other, "a").await?.release().await?;
+    Ok(())
+}
+
+async fn t63_a_cancelled_waiter_leaves_the_queue(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let (holder, other) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&holder, "a").await?;
+    for _ in 0..5 {
+        let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+        until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+        waiter.abort();
+        until("it has left", async || Ok(waiting(&node).await? == 0)).await?;
+        assert!(held.is_held());
+    }
+    // A wait that is over by itself, too.
+    let waited = other.acquire("a").wait(Duration::from_millis(300)).await;
+    let error = waited.err().ok_or("granted twice")?;
+    assert_eq!(error.kind(), ErrorKind::Contended, "{error}");
+    until("it has left", async || Ok(waiting(&node).await? == 0)).await?;
+    held.release().await?;
+    let third = open(&node.url(), TTL_LONG).await?;
+    let guard = third.try_acquire("a").await?.ok_or("a ghost has it")?;
+    Ok(guard.release().await?)
+}
+
+async fn t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it(
+    flavour: Flavour,
+) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let ttl = Duration::from_secs(3);
+    let holder = open(&node.url_at(proxy.address()), ttl).await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    let held = take(&holder, "a").await?;
+    let (clock, lost) = (Clock::boottime(), held.lost());
+    let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    proxy.set(Direction::ToServer, Fault::Hold);
+    proxy.set(Direction::ToClient, Fault::Hold);
+    let cut = clock.now();
+    let lost_at = async {
+        lost.await;
+        clock.now()
+    };
+    let granted_at = async { waiter.await.map(|guard| (guard, clock.now())) };
+    let both = async { tokio::join!(lost_at, granted_at) };
+    let (lost_at, granted) = within(ttl * 2 + SLACK, "both ends", both).await?;
+    let (guard, granted_at) = granted?;
+    assert!(lost_at < granted_at, "two holders");
+    let took = granted_at.since(cut);
+    assert!(took < ttl + SLACK, "the next one waited {took:?}");
+    assert!(guard?.token() > held.token());
+    Ok(())
+}
+
+async fn t65_a_killed_session_is_known_at_once(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let clock = Clock::boottime();
+    // Ready, so that only what dlock does is measured.
+    let mut killer = MySqlConnection::connect(&node.url()).await?;
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let before = sessions(&node).await?;
+        let held = take(&locker, "a").await?;
+        let lost = held.lost();
+        let all = sessions(&node).await?;
+        // The first time its session is new; then it is the one that was idle.
+        let holder = all.iter().find(|id| !before.contains(id));
+        let holder = holder.ok_or("no session of its own")?;
+        let killed = clock.now();
+        raw_sql(AssertSqlSafe(format!("KILL {holder}")))
+            .execute(&mut killer)
+            .await?;
+        let cause = soon("the loss", lost).await?;
+        best = best.min(clock.now().since(killed));
+        assert_eq!(cause, LostCause::SessionOver);
+        assert!(!held.is_held());
+        assert!(held.release().await.is_err(), "a loss is told");
+    }
+    // The machine may be busy once, and not each time.
+    assert!(best < KNOWN_MAX, "known after {best:?} at best");
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
+
+async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let held = take(&locker, "a").await?;
+    let lost = held.lost();
+    node.ask("SET GLOBAL read_only = 1").await?;
+    assert!(held.renew().await.is_err());
+    assert_eq!(soon("the loss", lost).await?, LostCause::Demoted);
+    let error = locker.try_acquire("b").await.err().ok_or("granted")?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("read-only"), "{error}");
+    let error = open(&node.url(), TTL_LONG).await.err().ok_or("connected")?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    node.ask("SET GLOBAL read_only = 0").await?;
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
+
+async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    take(&locker, "a").await?.release().await?;
+    // The connection that is idle now: its next reply comes too late for anybody.
+    let connections = proxy.connections();
+    let idle = connections.last().ok_or("no connection")?;
+    idle.set(Direction::ToClient, Fault::Discard);
+    let error = locker.try_acquire("a").await.err().ok_or("granted")?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    soon("it is closed", idle.until_ended()).await?;
+    let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
+    guard.release().await?;
+    // The same with a release: its reply is lost, and the session is ended.
+    let guard = take(&locker, "a").await?;
+    let connections = proxy.connections();
+    let carrier = connections.last().ok_or("no connection")?;
+    carrier.set(Direction::ToClient, Fault::CutInstead);
+    guard.release().await?;
+    let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
+    // And one that never arrives: the session that still holds is ended in another way.
+    let connections = proxy.connections();
+    let carrier = connections.last().ok_or("no connection")?;
+    carrier.set(Direction::ToServer, Fault::Discard);
+    guard.release().await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    let guard = other.try_acquire("a").await?.ok_or("still held")?;
+    Ok(guard.release().await?)
+}
+
+async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome {
+    let mut node = start(flavour).await?;
+    let (holder, other) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&holder, "a").await?;
+    let lost = held.lost();
+    let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    node.restart().await?;
+    assert_eq!(soon("the loss", lost).await?, LostCause::SessionOver);
+    let guard = soon("the grant", waiter).await???;
+    assert!(guard.token() > held.token());
+    Ok(guard.release().await?)
+}

@@ -1,0 +1,113 @@
+//! Several at once, and what they may have (T60, T71, T72).
+
+use conformance_tests::servers::mysql::Flavour;
+use dlock::ErrorKind;
+use tokio::task::JoinSet;
+
+use crate::kit::{Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until};
+
+cases![
+    t60_a_name_that_is_new_to_all_is_granted_once,
+    t71_each_lock_is_a_connection_up_to_held_max,
+    t72_names_that_a_collation_takes_for_one_are_many,
+    old_rows_can_be_cleared_at_any_time,
+    nothing_is_left_after_a_shutdown,
+];
+
+async fn t60_a_name_that_is_new_to_all_is_granted_once(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let mut lockers = Vec::new();
+    for _ in 0..8 {
+        lockers.push(open(&node.url(), TTL_LONG).await?);
+    }
+    for round in 0..10 {
+        let mut tries = JoinSet::new();
+        for locker in &lockers {
+            tries.spawn(locker.try_acquire(&*format!("new {round}")).into_future());
+        }
+        let mut guards = Vec::new();
+        while let Some(tried) = tries.join_next().await {
+            guards.extend(tried??);
+        }
+        assert_eq!(guards.len(), 1, "round {round}");
+    }
+    Ok(())
+}
+
+async fn t71_each_lock_is_a_connection_up_to_held_max(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&format!("{}?held_max=3", node.url()), TTL_LONG).await?;
+    let mut guards = Vec::new();
+    for name in ["a", "b", "c"] {
+        guards.push(take(&locker, name).await?);
+    }
+    // One more for looking.
+    assert_eq!(sessions(&node).await?.len(), 4);
+    let error = locker.acquire("d").await.err().ok_or("granted")?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("held_max="), "{error}");
+    for guard in guards.drain(..) {
+        guard.release().await?;
+    }
+    take(&locker, "d").await?.release().await?;
+    assert_eq!(sessions(&node).await?.len(), 4, "they are used again");
+    Ok(())
+}
+
+async fn t72_names_that_a_collation_takes_for_one_are_many(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let mut guards = Vec::new();
+    for name in ["a", "A", "a ", "ä", "a\u{308}", "%", "_", "'", "\\"] {
+        let guard = locker.try_acquire(name).await?;
+        guards.push(guard.ok_or_else(|| format!("{name:?} is taken for another"))?);
+    }
+    Ok(())
+}
+
+async fn old_rows_can_be_cleared_at_any_time(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let mut last = None;
+    for _ in 0..5 {
+        let guard = take(&locker, "a").await?;
+        assert!(Some(guard.token()) > last);
+        last = Some(guard.token());
+        // What is held stays.
+        let clear = "USE locks; DELETE old FROM (SELECT name FROM locks.dlock_locks LIMIT 1000 FOR UPDATE SKIP \
+                     LOCKED) AS free STRAIGHT_JOIN locks.dlock_locks AS old ON old.name = free.name";
+        node.ask(clear).await?;
+        assert!(guard.is_held());
+        assert_eq!(
+            node.ask("SELECT name FROM locks.dlock_locks").await?,
+            [["a"]]
+        );
+        guard.release().await?;
+        node.ask(clear).await?;
+        assert!(
+            node.ask("SELECT name FROM locks.dlock_locks")
+                .await?
+                .is_empty()
+        );
+    }
+    Ok(())
+}
+
+async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let held = take(&locker, "a").await?;
+    let waiter = tokio::spawn(locker.acquire("a").wait_forever().into_future());
+    assert!(locker.inspect("a").await?.is_some());
+    take(&locker, "b").await?.release().await?;
+    soon("it ends", locker.shutdown(crate::kit::SOON)).await??;
+    assert!(soon("the waiter", waiter).await??.is_err());
+    assert!(!held.is_held());
+    until("no session", async || Ok(sessions(&node).await?.is_empty())).await?;
+    assert!(
+        node.ask("SELECT * FROM locks.dlock_asked")
+            .await?
+            .is_empty()
+    );
+    Ok(())
+}

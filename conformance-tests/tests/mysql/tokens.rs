@@ -1,0 +1,156 @@
+//! Tokens over crashes, restarts and failovers (T69).
+
+use std::{future::IntoFuture as _, time::Duration};
+
+use conformance_tests::servers::mysql::{Flavour, Node};
+use dlock::{ErrorKind, Token};
+
+use crate::kit::{Outcome, TTL_LONG, cases, open, start, take, until_granting};
+
+cases![
+    t69_they_grow_over_crashes_of_the_server,
+    t69_those_that_are_committed_do_so_too,
+    they_grow_from_one_way_to_the_other,
+    t69_a_server_promoted_again_counts_on,
+    t69_a_row_that_was_lost_counts_on,
+    a_server_that_has_just_started_grants_nothing,
+    the_epoch_is_raised_once_for_each_start,
+];
+
+/// How often the server crashes. Each costs the two seconds in which it grants nothing.
+const CRASHES: usize = 4;
+
+async fn t69_they_grow_over_crashes_of_the_server(flavour: Flavour) -> Outcome {
+    crash(flavour, "epoch").await
+}
+
+async fn t69_those_that_are_committed_do_so_too(flavour: Flavour) -> Outcome {
+    crash(flavour, "committed").await
+}
+
+async fn crash(flavour: Flavour, tokens: &str) -> Outcome {
+    let mut node = start(flavour).await?;
+    let mut last = None;
+    for _ in 0..CRASHES {
+        let locker = open(&format!("{}?token={tokens}", node.url()), TTL_LONG).await?;
+        for _ in 0..50 {
+            let guard = take(&locker, "a").await?;
+            grows(&mut last, guard.token());
+            guard.release().await?;
+        }
+        let on_its_way = tokio::spawn(locker.try_acquire("a").into_future());
+        tokio::task::yield_now().await;
+        node.kill()?;
+        if let Ok(Some(guard)) = on_its_way.await? {
+            grows(&mut last, guard.token());
+        }
+        node.resume().await?;
+        until_granting(&node).await?;
+    }
+    Ok(())
+}
+
+/// A server that was demoted, and promoted again after another one had granted, has not noticed; the
+/// row, which it replicated, has.
+async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let mut last = None;
+    for _ in 0..2 {
+        let guard = take(&locker, "a").await?;
+        grows(&mut last, guard.token());
+        guard.release().await?;
+        // Another server granted a million, of which this one knows by its row alone.
+        node.ask("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7, base = 0")
+            .await?;
+        let elsewhere = Token::new(((epoch(&node).await?) << 31) + 1_000_000);
+        grows(&mut last, elsewhere.ok_or("no token")?);
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
+    let guard = take(&locker, "a").await?;
+    grows(&mut last, guard.token());
+    Ok(guard.release().await?)
+}
+
+/// The clock is what remains.
+async fn t69_a_row_that_was_lost_counts_on(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let mut last = None;
+    for _ in 0..3 {
+        let locker = open(&node.url(), TTL_LONG).await?;
+        let guard = take(&locker, "a").await?;
+        grows(&mut last, guard.token());
+        guard.release().await?;
+        node.ask("UPDATE locks.dlock_epoch SET epoch = 0, boot = 0, base = 0")
+            .await?;
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
+    Ok(())
+}
+
+async fn they_grow_from_one_way_to_the_other(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let (mut last, mut counting) = (None, None);
+    for tokens in ["epoch", "committed"] {
+        let locker = open(&format!("{}?token={tokens}", node.url()), TTL_LONG).await?;
+        for _ in 0..3 {
+            let guard = take(&locker, "a").await?;
+            grows(&mut last, guard.token());
+            guard.release().await?;
+        }
+        counting = Some(locker);
+    }
+    // Without its row nothing is counted, and nothing granted again.
+    node.ask("DELETE FROM locks.dlock_epoch WHERE id = 2")
+        .await?;
+    let locker = counting.ok_or("no locker")?;
+    for _ in 0..2 {
+        let error = locker.try_acquire("a").await.err().ok_or("granted")?;
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
+    }
+    Ok(())
+}
+
+async fn a_server_that_has_just_started_grants_nothing(flavour: Flavour) -> Outcome {
+    let mut node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    for _ in 0..2 {
+        node.restart().await?;
+        let guard = loop {
+            match locker.try_acquire("a").await {
+                Ok(guard) => break guard.ok_or("taken")?,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let uptime = node.ask("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
+        let uptime: u64 = uptime[0][1].parse()?;
+        assert!(uptime >= 2, "granted after {uptime} s");
+        guard.release().await?;
+    }
+    Ok(())
+}
+
+async fn the_epoch_is_raised_once_for_each_start(flavour: Flavour) -> Outcome {
+    let mut node = start(flavour).await?;
+    let first = epoch(&node).await?;
+    for _ in 0..5 {
+        let locker = open(&node.url(), TTL_LONG).await?;
+        take(&locker, "a").await?.release().await?;
+    }
+    assert_eq!(epoch(&node).await?, first);
+    node.restart().await?;
+    until_granting(&node).await?;
+    assert!(epoch(&node).await? > first);
+    Ok(())
+}
+
+async fn epoch(node: &Node) -> Outcome<u64> {
+    let rows = node.ask("SELECT epoch FROM locks.dlock_epoch").await?;
+    Ok(rows[0][0].parse()?)
+}
+
+fn grows(last: &mut Option<Token>, token: Token) {
+    assert!(Some(token) > *last, "{token} after {last:?}");
+    *last = Some(token);
+}

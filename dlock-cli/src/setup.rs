@@ -1,0 +1,35 @@
+//! `dlock setup`: what a store needs before its first lock.
+
+use std::time::Duration;
+
+use crate::{
+    args::{Global, Setup},
+    connect::Target,
+    exit::{Exit, Failure},
+    output, runtime,
+};
+
+/// How long closing the store may keep dlock from ending.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
+
+pub(crate) fn main(global: &Global, args: &Setup) -> Result<Exit, Failure> {
+    let target = Target::find(global)?;
+    let text = if args.print {
+        let statements = dlock::setup_statements(target.config());
+        if statements.is_empty() {
+            let scheme = target.config().url().scheme();
+            return Err(Failure::usage(format!("{scheme}: needs no setup")));
+        }
+        statements.iter().map(|one| format!("{one};\n")).collect()
+    } else {
+        runtime::block_on(async {
+            // Connecting makes what is missing.
+            let locker = target.connect().await?;
+            let _ = locker.shutdown(CLOSE_MAX).await;
+            Ok(())
+        })?;
+        "the store is ready\n".to_owned()
+    };
+    output::print(text.as_bytes())?;
+    Ok(Exit::OK)
+}

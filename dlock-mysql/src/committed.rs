@@ -1,0 +1,29 @@
+//! Tokens by a durable write for each grant: `token=committed`, for servers without `UUID_SHORT()`.
+//!
+//! The counter is committed on another connection than the one that holds the row, which is asked
+//! afterwards whether it still does: had it ended before, somebody else could have been granted between,
+//! with the smaller token.
+
+use dlock_core::{Error, ErrorKind, Result, Token};
+
+use crate::{epoch, layout::EPOCH, server::number, session::Session};
+
+/// The next token, committed.
+///
+/// It is above the time in seconds, shifted as an epoch is, so that a lost commit and a change from
+/// the server's own count are saved by the clock. Without its row it is zero, which is no token, and
+/// never what the connection counted before.
+pub(crate) async fn next(session: &Session) -> Result<Token> {
+    let sql = format!(
+        "SELECT LAST_INSERT_ID(0); UPDATE {EPOCH} SET epoch = LAST_INSERT_ID(GREATEST(epoch + 1, \
+         (UNIX_TIMESTAMP() + 1) << 31)) WHERE id = 2; SELECT LAST_INSERT_ID()"
+    );
+    let counted = session.control().await?.ask(&sql).await;
+    // The lock is ours: what is taken is the counter's row.
+    let rows = counted.map_err(|error| match error.kind() {
+        ErrorKind::Contended => Error::new(ErrorKind::Unavailable, "the counter of tokens is busy"),
+        _ => error,
+    })?;
+    let token = number(rows.last().ok_or_else(epoch::no_row)?, 0)?;
+    Token::new(token).ok_or_else(epoch::no_row)
+}

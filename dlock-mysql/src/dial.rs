@@ -1,0 +1,72 @@
+//! How connections are made.
+
+use std::fmt;
+
+use dlock_core::{Clock, Result};
+use sqlx::{
+    ConnectOptions as _,
+    mysql::{MySqlConnectOptions, MySqlSslMode},
+};
+use tokio::time::timeout;
+
+use crate::{
+    config::{MySqlConfig, Place},
+    errors,
+    link::Link,
+};
+
+/// Makes connections to the server of a URL.
+pub(crate) struct Dialer {
+    options: MySqlConnectOptions,
+    pub(crate) config: MySqlConfig,
+    pub(crate) clock: Clock,
+}
+
+impl Dialer {
+    pub(crate) fn new(config: MySqlConfig) -> Self {
+        let options = MySqlConnectOptions::new()
+            .username(&config.user)
+            .database(&config.database)
+            // Our statements are text without values of the server's character set or time zone, and
+            // the driver would spend a round trip on setting these.
+            .set_names(false)
+            .timezone(None)
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .statement_cache_capacity(0)
+            .disable_statement_logging();
+        let options = match &config.password {
+            Some(password) => options.password(password.expose()),
+            None => options,
+        };
+        let options = match &config.place {
+            Place::Tcp { host, port } => config.tls.apply(options.host(host).port(*port)),
+            // A socket is of this machine: the driver would ask for TLS even there.
+            Place::Socket(path) => options.socket(path).ssl_mode(MySqlSslMode::Disabled),
+        };
+        Self {
+            options,
+            config,
+            clock: Clock::boottime(),
+        }
+    }
+
+    /// Connects and logs in.
+    pub(crate) async fn dial(&self) -> Result<Link> {
+        let connecting = timeout(self.config.connect_max, self.options.connect());
+        match connecting.await {
+            Ok(Ok(connection)) => Ok(Link::new(connection, self.clock.now())),
+            Ok(Err(error)) => Err(errors::of_connect(error)),
+            Err(_) => Err(errors::silent(self.config.connect_max)),
+        }
+    }
+}
+
+impl fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the options: they have the password.
+        f.debug_struct("Dialer")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,150 @@
+//! One lock that is held: a session of its own, with the transaction that locks the row.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use dlock_core::{Attempt, Holder, Lease, LostCause, Renewed, Result};
+use tokio::sync::Mutex;
+
+use crate::{
+    errors,
+    link::{Link, Row},
+    server::{Server, is_on, number},
+    session::{Seat, Session},
+};
+
+/// Restarts the server's clock of silence, and says whether this is still the session that holds
+/// (T66) on a server that grants (T67).
+const HEARTBEAT: &str = "SELECT CONNECTION_ID(), @@global.read_only";
+
+/// What carries a lease.
+pub(crate) struct Held {
+    pub(crate) attempt: Attempt,
+    pub(crate) server: Server,
+    /// The row, as a literal.
+    pub(crate) row: String,
+    /// Who holds it, for those who ask.
+    pub(crate) holder: Holder,
+    /// Gone with the release, or with the session.
+    carrier: Mutex<Option<Carrier>>,
+    /// The session is known to hold nothing any more.
+    over: AtomicBool,
+}
+
+pub(crate) struct Carrier {
+    pub(crate) link: Link,
+    pub(crate) seat: Seat,
+}
+
+/// What a heartbeat finds.
+pub(crate) enum Beat {
+    Alive,
+    Lost(LostCause),
+}
+
+impl Held {
+    pub(crate) fn new(attempt: Attempt, row: String, holder: Holder, carrier: Carrier) -> Self {
+        Self {
+            attempt,
+            server: carrier.link.server,
+            row,
+            holder,
+            carrier: Mutex::new(Some(carrier)),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Renews by a heartbeat, if the session still holds.
+    pub(crate) async fn renew(&self, session: &Session, lease: &Lease) -> Result<Renewed> {
+        session.check_open()?;
+        let mut carrier = self.carrier.lock().await;
+        let Some(Carrier { link, .. }) = carrier.as_mut() else {
+            return Ok(Renewed::Lost(LostCause::SessionOver));
+        };
+        let silence_max = Duration::from_secs(link.silence_max);
+        let sent = lease.start();
+        match beat(session, link).await? {
+            Beat::Alive => Ok(lease.renewed(sent, silence_max)),
+            Beat::Lost(cause) => Ok(Renewed::Lost(cause)),
+        }
+    }
+
+    /// Frees the row. Whatever is in doubt is closed, and its session killed.
+    pub(crate) async fn release(&self, session: &Session) -> Result<()> {
+        // A heartbeat on its way ends first, or is given up by core.
+        let mut carrier = self.carrier.lock().await;
+        // Taken out: if this future is dropped, the socket is closed with it.
+        if let Some(Carrier { mut link, seat }) = carrier.take()
+            && link.is_clean()
+        {
+            let config = session.config();
+            let clock = &session.dialer.clock;
+            if link.ask(clock, "COMMIT", config.answer_max).await.is_ok() {
+                self.over.store(true, Ordering::Release);
+                drop(seat);
+                session.keep(link);
+                return Ok(());
+            }
+        }
+        if self.over.load(Ordering::Acquire) || session.is_closed() {
+            return Ok(());
+        }
+        session.control().await?.end_session(self.server).await?;
+        self.over.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// One heartbeat. An error is unknown.
+pub(crate) async fn beat(session: &Session, link: &mut Link) -> Result<Beat> {
+    let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
+    match link.ask(clock, HEARTBEAT, answer_max).await {
+        Ok(rows) => found(rows.first(), link.server),
+        Err(error) if errors::ends_session(&error) => Ok(Beat::Lost(LostCause::SessionOver)),
+        Err(error) => Err(error),
+    }
+}
+
+fn found(row: Option<&Row>, server: Server) -> Result<Beat> {
+    let Some(row) = row else {
+        return Ok(Beat::Lost(LostCause::SessionOver));
+    };
+    Ok(if number(row, 0)? != server.connection {
+        Beat::Lost(LostCause::SessionOver)
+    } else if is_on(row, 1)? {
+        Beat::Lost(LostCause::Demoted)
+    } else {
+        Beat::Alive
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beat(id: &str, read_only: &str) -> Option<Beat> {
+        let server = Server {
+            connection: 7,
+            ..Server::default()
+        };
+        let row = vec![Some(id.to_owned()), Some(read_only.to_owned())];
+        found(Some(&row), server).ok()
+    }
+
+    /// T66: a proxy that moved the session answers, too.
+    #[test]
+    fn only_the_session_itself_on_a_server_that_grants_proves_a_hold() {
+        assert!(matches!(beat("7", "0"), Some(Beat::Alive)));
+        assert!(matches!(
+            beat("8", "0"),
+            Some(Beat::Lost(LostCause::SessionOver))
+        ));
+        assert!(matches!(
+            beat("7", "1"),
+            Some(Beat::Lost(LostCause::Demoted))
+        ));
+        assert!(beat("", "0").is_none(), "nonsense is unknown");
+    }
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod committed;
+mod config;
+mod control;
+mod dial;
+mod epoch;
+mod errors;
+mod held;
+mod layout;
+mod link;
+mod lock;
+mod look;
+mod server;
+mod session;
+mod setup;
+mod take;
+mod tls;
+mod wait;
+mod watcher;
+
+pub use crate::{config::MySqlConfig, lock::MySqlLock, setup::statements as setup_statements};

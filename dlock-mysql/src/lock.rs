@@ -1,0 +1,129 @@
+//! The trait, on MySQL and MariaDB.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dlock_core::{
+    AcquireRequest, Capabilities, DistributedLock, Error, Expiry, Fencing, Holder, Lease, LockName,
+    LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
+};
+
+use crate::{
+    config::MySqlConfig,
+    held::Held,
+    look,
+    session::Session,
+    take::{Errand, Taken},
+    wait,
+    watcher::Watcher,
+};
+
+/// Locks in MySQL or MariaDB: see the crate's documentation for what it guarantees.
+pub struct MySqlLock {
+    pub(crate) session: Arc<Session>,
+    pub(crate) watcher: Arc<Watcher>,
+}
+
+impl MySqlLock {
+    /// A silent holder's session ends by the server's clock, which counts whole seconds; with a thread
+    /// pool half a second later.
+    const TAKEOVER_MAX: Duration = Duration::from_millis(2_000);
+
+    /// What it can do, known without a connection; `held_max=` changes that of a locker.
+    pub const CAPABILITIES: Capabilities = Capabilities {
+        backend: "mysql",
+        modes: Modes::Exclusive,
+        fencing: Fencing::Growing,
+        order: Order::Unordered,
+        waiting: Waiting::Blocking,
+        expiry: Expiry::Lease,
+        ttl_min: MySqlConfig::TTL_MIN,
+        ttl_max: MySqlConfig::TTL_MAX,
+        held_max: Some(MySqlConfig::HELD_MAX),
+        takeover_max: Self::TAKEOVER_MAX,
+    };
+
+    /// Connects, looks whether the server may grant locks, and makes the tables if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// `Denied` for a wrong password and missing privileges; `Unsupported` for an old server, Galera and
+    /// several primaries; `InvalidConfig` for a database that is not there; `Unavailable` when the
+    /// server cannot be reached within `connect_timeout` or is read-only.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connection.
+    pub async fn connect(config: MySqlConfig) -> Result<Self> {
+        let session = Session::new(config);
+        drop(session.control().await?);
+        Ok(Self {
+            session: Arc::new(session),
+            watcher: Arc::default(),
+        })
+    }
+}
+
+#[async_trait]
+impl DistributedLock for MySqlLock {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            held_max: Some(self.session.config().held_max),
+            ..Self::CAPABILITIES
+        }
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let seat = self.session.seat()?;
+        let errand = Errand::new(self, request);
+        match request.wait {
+            Wait::Never => match errand.try_now(seat).await? {
+                Ok(lease) => Ok(lease),
+                Err(Taken(carrier)) => {
+                    self.session.keep(carrier.link);
+                    Err(Error::contended())
+                }
+            },
+            Wait::UntilCancelled => wait::wait(&errand, seat).await,
+        }
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        match lease.handle::<Arc<Held>>() {
+            Some(held) => held.renew(&self.session, lease).await,
+            None => Ok(Renewed::Lost(LostCause::SessionOver)),
+        }
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        match lease.handle::<Arc<Held>>() {
+            Some(held) => held.release(&self.session).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        look::inspect(&self.session, name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        if self.session.is_closed() {
+            return Ok(());
+        }
+        self.session.begin_close();
+        let mut result = Ok(());
+        for held in self.watcher.held() {
+            result = result.and(held.release(&self.session).await);
+        }
+        self.session.close().await;
+        result
+    }
+}
+
+impl fmt::Debug for MySqlLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MySqlLock")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}

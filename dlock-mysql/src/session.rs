@@ -1,0 +1,168 @@
+//! The connections of a locker: one for each lock that is held or waited for, and those that wait for
+//! the next one.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use dlock_core::{Error, ErrorKind, Result};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{
+    config::{MySqlConfig, Tokens},
+    control::{self, Control, Turn},
+    dial::Dialer,
+    epoch, errors,
+    link::Link,
+    server::{Product, Start},
+};
+
+/// How long a statement waits for a row before it is sent again: what is left of a waiter whose host
+/// vanished leaves the queue after it (T63).
+pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(50);
+
+/// All connections of a locker.
+pub(crate) struct Session {
+    pub(crate) dialer: Dialer,
+    control: Control,
+    idle: Mutex<Vec<Link>>,
+    seats: Arc<Semaphore>,
+    closed: AtomicBool,
+}
+
+/// The right to one connection, also while another one is made in its place.
+pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
+
+impl Session {
+    pub(crate) fn new(config: MySqlConfig) -> Self {
+        let seats = Arc::new(Semaphore::new(config.held_max as usize));
+        Self {
+            dialer: Dialer::new(config),
+            control: Control::default(),
+            idle: Mutex::default(),
+            seats,
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn config(&self) -> &MySqlConfig {
+        &self.dialer.config
+    }
+
+    /// The connection that holds nothing.
+    pub(crate) async fn control(&self) -> Result<Turn<'_>> {
+        self.check_open()?;
+        let turn = self.control.turn(&self.dialer).await?;
+        self.check_open()?;
+        Ok(turn)
+    }
+
+    /// A place among those who hold or wait.
+    pub(crate) fn seat(&self) -> Result<Seat> {
+        self.check_open()?;
+        let seat = self.seats.clone().try_acquire_owned();
+        seat.map(Arc::new).map_err(|_| {
+            let max = self.config().held_max;
+            let why = format!(
+                "this locker holds or awaits {max} locks, and each needs a connection; raise held_max="
+            );
+            Error::new(ErrorKind::Unavailable, why)
+        })
+    }
+
+    /// A connection that was used before, if the server has not ended it meanwhile.
+    pub(crate) fn reuse(&self) -> Option<Link> {
+        let now = self.dialer.clock.now();
+        let mut idle = self.idle();
+        while let Some(link) = idle.pop() {
+            // The server may be about to end it: its own clock counts, too.
+            if now.since(link.used) < Duration::from_secs(link.silence_max) / 2 {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    /// A new connection, whose server is looked at, and which the server ends after `silence_max`
+    /// seconds of silence.
+    pub(crate) async fn open(&self, silence_max: u64) -> Result<Link> {
+        // First, so that the tables are there.
+        let product = self.control().await?.product().unwrap_or(Product::MySql);
+        let mut link = self.dialer.dial().await?;
+        let (clock, answer_max) = (&self.dialer.clock, self.config().answer_max);
+        let sql = format!(
+            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, {}; SET SESSION TRANSACTION \
+             ISOLATION LEVEL READ COMMITTED; {}",
+            QUEUE_MAX.as_secs(),
+            silence(silence_max),
+            product.ask_start(self.config().tokens)
+        );
+        let rows = link.ask(clock, &sql, answer_max).await?;
+        let start = Start::read(rows.first().ok_or_else(control::nothing)?)?;
+        if start.is_read_only {
+            return Err(errors::read_only());
+        }
+        link.server = start.server;
+        link.silence_max = silence_max;
+        if self.config().tokens == Tokens::Epoch {
+            link.epoch = epoch::of_server(&mut link, clock, &start, answer_max).await?;
+        }
+        Ok(link)
+    }
+
+    /// Keeps a connection that holds nothing for the next one.
+    pub(crate) fn keep(&self, link: Link) {
+        if link.is_clean() && !self.is_closed() {
+            self.idle().push(link);
+        }
+        if self.is_closed() {
+            self.idle().clear();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(errors::closed());
+        }
+        Ok(())
+    }
+
+    /// No call succeeds from now on.
+    pub(crate) fn begin_close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) async fn close(&self) {
+        let idle = std::mem::take(&mut *self.idle());
+        for link in idle {
+            link.close(self.config().answer_max).await;
+        }
+        self.control.close(&self.dialer).await;
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The server ends a session that is silent for so many seconds, and with it a hold.
+pub(crate) fn silence(seconds: u64) -> String {
+    format!("wait_timeout = {seconds}")
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("dialer", &self.dialer)
+            .finish_non_exhaustive()
+    }
+}

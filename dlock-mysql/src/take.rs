@@ -1,0 +1,252 @@
+//! One try to lock a row, what a grant proves, and its undoing.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{
+    AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, LostCause, Result, Sent, Token, Wait,
+};
+
+use crate::{
+    committed,
+    config::Tokens,
+    epoch::{self, Epoch},
+    errors,
+    held::{Beat, Carrier, Held, beat},
+    layout::{self, LOCKS},
+    link::{Link, Row},
+    lock::MySqlLock,
+    server::{Server, number},
+    session::{self, Seat, Session},
+};
+
+/// How often a row is made and looked for: somebody may clear old rows at that very moment.
+const ROW_TRIES_MAX: usize = 3;
+
+/// The reply of a grant may have come so late, as a part of the ttl, before the server is asked once
+/// more: then the hold counts from that question, and the wait from none (K2).
+const LATE_DIVISOR: u32 = 10;
+
+/// One attempt's errand.
+pub(crate) struct Errand<'a> {
+    pub(crate) lock: &'a MySqlLock,
+    pub(crate) request: &'a AcquireRequest,
+    /// The row, as a literal.
+    pub(crate) row: String,
+    /// Seconds of silence after which the server ends the hold.
+    pub(crate) silence_max: u64,
+}
+
+/// The row is locked by somebody else; the connection holds nothing.
+pub(crate) struct Taken(pub(crate) Carrier);
+
+impl<'a> Errand<'a> {
+    pub(crate) fn new(lock: &'a MySqlLock, request: &'a AcquireRequest) -> Self {
+        // Whole seconds, and never less than the ttl.
+        let seconds = request.ttl.as_secs() + u64::from(request.ttl.subsec_nanos() > 0);
+        Self {
+            lock,
+            request,
+            row: layout::row(&lock.session.config().prefix, &request.name),
+            silence_max: seconds,
+        }
+    }
+
+    pub(crate) fn session(&self) -> &'a Session {
+        &self.lock.session
+    }
+
+    /// Locks the row if it is free. A connection that has ended while it was idle is replaced once.
+    pub(crate) async fn try_now(&self, seat: Seat) -> Result<Result<Lease, Taken>> {
+        if let Some(link) = self.session().reuse() {
+            let mut carrier = Carrier { link, seat };
+            match self.ask_now(&mut carrier).await {
+                Ok(found) => return Ok(self.conclude(carrier, found)),
+                Err(error) => {
+                    let seat = self.give_up(carrier, error).await?;
+                    return self.try_anew(seat).await;
+                }
+            }
+        }
+        self.try_anew(seat).await
+    }
+
+    async fn try_anew(&self, seat: Seat) -> Result<Result<Lease, Taken>> {
+        let link = self.session().open(self.silence_max).await?;
+        let mut carrier = Carrier { link, seat };
+        match self.ask_now(&mut carrier).await {
+            Ok(found) => Ok(self.conclude(carrier, found)),
+            Err(error) => {
+                let server = carrier.link.server;
+                drop(carrier);
+                Err(self.undone(server, error).await)
+            }
+        }
+    }
+
+    /// Ends a connection that was idle before. Only one that has ended is worth another try.
+    async fn give_up(&self, carrier: Carrier, error: Error) -> Result<Seat> {
+        let Carrier { link, seat } = carrier;
+        let server = link.server;
+        drop(link);
+        let is_old = errors::ends_session(&error) || errors::is_moved(&error);
+        let error = self.undone(server, error).await;
+        if is_old && error.effect() == Effect::None {
+            return Ok(seat);
+        }
+        Err(error)
+    }
+
+    /// The error of an attempt whose session is ended; without effect if that is certain.
+    async fn undone(&self, server: Server, error: Error) -> Error {
+        let ended = match self.session().control().await {
+            Ok(mut control) => control.end_session(server).await,
+            Err(error) => Err(error),
+        };
+        error.with_effect(ended.map_or(Effect::Unknown, |()| Effect::None))
+    }
+
+    fn conclude(&self, carrier: Carrier, found: Option<Grant>) -> Result<Lease, Taken> {
+        match found {
+            Some(grant) => Ok(self.lease(carrier, grant)),
+            None => Err(Taken(carrier)),
+        }
+    }
+
+    /// Asks without waiting. `None` if the row is taken.
+    async fn ask_now(&self, carrier: &mut Carrier) -> Result<Option<Grant>> {
+        let link = &mut carrier.link;
+        let (clock, answer_max) = (self.request.clock(), self.session().config().answer_max);
+        let mut looked_again = self.request.wait != Wait::Never;
+        let mut tries = 0;
+        loop {
+            let sent = self.request.start();
+            let sql = self.statement(link, sent, "NOWAIT");
+            match link.ask(clock, &sql, answer_max).await {
+                Ok(rows) => {
+                    link.silence_max = self.silence_max;
+                    if let Some(grant) = self.grant(link, &rows, sent).await? {
+                        return Ok(Some(grant));
+                    }
+                    tries += 1;
+                    if tries > ROW_TRIES_MAX {
+                        let why = "the row of this name is deleted again and again";
+                        return Err(Error::new(ErrorKind::Unavailable, why));
+                    }
+                    self.session().control().await?.make_row(&self.row).await?;
+                }
+                Err(error) if errors::is_taken(&error) => {
+                    link.silence_max = self.silence_max;
+                    // The statement is undone, the transaction goes on (T61).
+                    link.ask(clock, "ROLLBACK", answer_max).await?;
+                    if looked_again {
+                        return Ok(None);
+                    }
+                    // Somebody who inspects a free row locks it for an instant.
+                    looked_again = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What locks the row. Behind it the epoch is read, so that it is from after the grant, unless it
+    /// was read a moment ago.
+    pub(crate) fn statement(&self, link: &Link, sent: Sent, how: &str) -> String {
+        let row = &self.row;
+        let mut sql = String::new();
+        if link.silence_max != self.silence_max {
+            sql = format!("SET SESSION {}; ", session::silence(self.silence_max));
+        }
+        let serial = match self.tokens() {
+            Tokens::Epoch => "UUID_SHORT()",
+            Tokens::Committed => "0",
+        };
+        sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {how}");
+        let soon = sent.moment().after(epoch::FRESH / 2);
+        let is_needed = how.is_empty() || !link.epoch.is_fresh(soon);
+        if is_needed && self.tokens() == Tokens::Epoch {
+            sql = format!("{sql}; {}", epoch::ask());
+        }
+        sql
+    }
+
+    /// What the answer to [`statement`](Self::statement) proves; `None` if there is no such row.
+    pub(crate) async fn grant(
+        &self,
+        link: &mut Link,
+        rows: &[Row],
+        sent: Sent,
+    ) -> Result<Option<Grant>> {
+        let clock = self.request.clock();
+        let locked = rows.iter().find(|row| row.len() == 1);
+        let epoch = rows.iter().find(|row| row.len() == 3);
+        let Some(locked) = locked else {
+            return Ok(None);
+        };
+        let serial = number(locked, 0)?;
+        let token = match self.tokens() {
+            Tokens::Epoch => self.counted(link, epoch, serial, sent).await?,
+            Tokens::Committed => committed::next(self.session()).await?,
+        };
+        let is_late = clock.now().since(sent.moment()) > self.request.ttl / LATE_DIVISOR;
+        if !is_late && self.tokens() == Tokens::Epoch {
+            return Ok(Some(Grant { token, sent }));
+        }
+        let sent = self.request.start();
+        match beat(self.session(), link).await? {
+            Beat::Alive => Ok(Some(Grant { token, sent })),
+            Beat::Lost(LostCause::Demoted) => Err(errors::read_only()),
+            Beat::Lost(_) => Err(errors::gone()),
+        }
+    }
+
+    /// The token of a grant that came with `serial`, and with the epoch if that was asked for.
+    async fn counted(
+        &self,
+        link: &mut Link,
+        epoch: Option<&Row>,
+        serial: u64,
+        sent: Sent,
+    ) -> Result<Token> {
+        if let Some(epoch) = epoch {
+            link.epoch = Epoch::of(epoch, sent.moment())?;
+        } else if !link.epoch.is_fresh(self.request.clock().now()) {
+            self.read_epoch(link).await?;
+        }
+        if link.epoch.boot != link.server.boot {
+            return Err(errors::moved());
+        }
+        link.epoch.token(serial)
+    }
+
+    fn tokens(&self) -> Tokens {
+        self.session().config().tokens
+    }
+
+    async fn read_epoch(&self, link: &mut Link) -> Result<()> {
+        let (clock, answer_max) = (self.request.clock(), self.session().config().answer_max);
+        let asked = clock.now();
+        let rows = link.ask(clock, &epoch::ask(), answer_max).await?;
+        let row = rows.first().ok_or_else(epoch::no_row)?;
+        link.epoch = Epoch::of(row, asked)?;
+        Ok(())
+    }
+
+    /// The lease of a grant.
+    pub(crate) fn lease(&self, carrier: Carrier, grant: Grant) -> Lease {
+        let (request, token) = (self.request, grant.token);
+        let holder = Holder::of_request(request, token);
+        let held = Held::new(request.attempt.clone(), self.row.clone(), holder, carrier);
+        let held = Arc::new(held);
+        self.lock.watcher.watch(&self.lock.session, &held);
+        let silence_max = Duration::from_secs(self.silence_max);
+        request.granted(grant.sent, silence_max, token, held)
+    }
+}
+
+/// A row that is locked.
+pub(crate) struct Grant {
+    token: Token,
+    /// What the hold counts from.
+    sent: Sent,
+}
