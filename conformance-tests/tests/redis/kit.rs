@@ -127,7 +127,7 @@ pub(crate) async fn open(address: SocketAddr, keys: &str) -> dlock::Result<Locke
     dlock::connect(format!("redis://{address}{separator}{keys}").as_str()).await
 }
 
-/// A client that logs in as a user who may do all but for these rules of its ACL.
+/// A client of a user who may do everything, but for what these rules of its ACL change.
 pub(crate) async fn connect_as_user(node: &Node, rules: &[&str]) -> Outcome<Locker> {
     let user = [
         "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all",

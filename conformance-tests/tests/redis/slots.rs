@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     cluster::{KEY, NAME, cluster, connect, until_listeners},
-    kit::{Outcome, cases, refused, soon, take},
+    kit::{Outcome, cases, refused, soon, take, until},
 };
 
 cases![
@@ -104,16 +104,18 @@ async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outc
     let cluster = cluster(&program).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let inside = Arc::new(AtomicUsize::new(0));
+    let grants = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
     for _ in 0..4 {
         let locker = connect(&cluster, "").await?;
-        let (stop, inside) = (stop.clone(), inside.clone());
+        let (stop, inside, grants) = (stop.clone(), inside.clone(), grants.clone());
         tasks.spawn(async move {
             let mut tokens = Vec::new();
             while !stop.load(Ordering::Relaxed) {
                 let guard = locker.acquire(NAME).await?;
                 assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two are inside");
                 tokens.push(guard.token());
+                grants.fetch_add(1, Ordering::SeqCst);
                 guard.renew().await?;
                 inside.fetch_sub(1, Ordering::SeqCst);
                 guard.release().await?;
@@ -124,6 +126,11 @@ async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outc
     let home = cluster.owner_of(KEY).await?;
     for round in 0..20 {
         move_slot(&cluster, (home + 1 + round) % 3).await?;
+        let before = grants.load(Ordering::SeqCst);
+        until("it is granted where it is now", async || {
+            Ok(grants.load(Ordering::SeqCst) > before)
+        })
+        .await?;
     }
     stop.store(true, Ordering::Relaxed);
     let mut tokens = Vec::new();
@@ -136,7 +143,6 @@ async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outc
     tokens.sort_unstable();
     tokens.dedup();
     assert_eq!(tokens.len(), count, "a token was given twice");
-    assert!(count > 20, "only {count} grants");
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use conformance_tests::servers::{
     redis::{Node, Persistence},
 };
 use dlock::Locker;
-use dlock_core::Clock;
 
 use crate::kit::{Outcome, cases, connect, follow, start, start_keeping, start_pair, take, until};
 
@@ -136,13 +135,14 @@ async fn k05_tokens_grow_over_the_promotion_of_a_lagging_replica(program: Progra
 /// The counter was begun by a server whose clock was ahead, and the one that comes after it knows
 /// nothing of that; the client does.
 async fn k05_tokens_grow_for_one_client_though_a_clock_is_behind(program: Program) -> Outcome {
-    const AHEAD: Duration = Duration::from_secs(60);
+    // In microseconds, as the tokens.
+    const AHEAD: u64 = 60_000_000;
     let mut node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
     let mut tokens = Tokens::default();
+    tokens.grow(&locker, 1).await?;
     for _ in 0..3 {
-        let ahead = u128::from(Clock::boottime().unix_micros()) + AHEAD.as_micros();
-        let ahead = ahead.to_string();
+        let ahead = (tokens.0 + AHEAD).to_string();
         node.ask(&["SET", "{dlock:a}:fence", &ahead, "EX", "3600"])
             .await?;
         tokens.grow(&locker, 5).await?;

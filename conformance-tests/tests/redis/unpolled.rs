@@ -12,7 +12,7 @@ use conformance_tests::{
 };
 
 use crate::kit::{
-    Outcome, WOKEN, cases, connect, poll_times, take, until_clean, until_listeners, within,
+    Outcome, WOKEN, cases, connect, poll_times, start, take, until_clean, until_listeners, within,
 };
 
 cases![
@@ -26,11 +26,11 @@ const POLLS: u32 = 16;
 /// A wait for a lock that stays taken has fewer polls than that, and then sleeps.
 const SLEEPS: Duration = Duration::from_millis(200);
 
-/// What comes through the proxy comes in this many pieces of time: each phase has polls of its own.
+/// What passes the proxy is that late, so that each phase has polls of its own.
 const DELAY: Duration = Duration::from_millis(2);
 
 async fn k13_an_acquire_left_unpolled_while_it_connects_delays_nobody(program: Program) -> Outcome {
-    let node = crate::kit::start(&program, &[]).await?;
+    let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = connect(node.address(), "").await?;
     let locker = connect(proxy.address(), "").await?;
@@ -77,7 +77,7 @@ fn delay(proxy: &Proxy) {
 async fn k13_an_acquire_left_unpolled_while_it_subscribes_delays_nobody(
     program: Program,
 ) -> Outcome {
-    let node = crate::kit::start(&program, &[]).await?;
+    let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = connect(node.address(), "").await?;
     delay(&proxy);
