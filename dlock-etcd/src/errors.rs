@@ -290,6 +290,101 @@ mod tests {
 
     use super::*;
 
+    /// What a server says, and what becomes of it: kind, effect, and whether to ask elsewhere.
+    const ANSWERS: &[(Code, &str, ErrorKind, Effect, bool)] = &[
+        (
+            Code::InvalidArgument,
+            "etcdserver: authentication failed, invalid user ID or password",
+            ErrorKind::Denied,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::InvalidArgument,
+            "etcdserver: user name is empty",
+            ErrorKind::Denied,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::PermissionDenied,
+            "etcdserver: permission denied",
+            ErrorKind::Denied,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::FailedPrecondition,
+            "etcdserver: authentication is not enabled",
+            ErrorKind::InvalidConfig,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::Unauthenticated,
+            "etcdserver: invalid auth token",
+            ErrorKind::Unavailable,
+            Effect::None,
+            true,
+        ),
+        (
+            Code::ResourceExhausted,
+            "etcdserver: mvcc: database space exceeded",
+            ErrorKind::Unavailable,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::ResourceExhausted,
+            "etcdserver: too many requests",
+            ErrorKind::Unavailable,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::Unavailable,
+            "etcdserver: no leader",
+            ErrorKind::Unavailable,
+            Effect::Unknown,
+            true,
+        ),
+        (
+            Code::Unavailable,
+            "etcdserver: request timed out",
+            ErrorKind::Unavailable,
+            Effect::Unknown,
+            true,
+        ),
+        (
+            Code::Unavailable,
+            "transport error",
+            ErrorKind::Unavailable,
+            Effect::Unknown,
+            true,
+        ),
+        (
+            Code::Internal,
+            "h2 protocol error: http2 error",
+            ErrorKind::Unavailable,
+            Effect::Unknown,
+            true,
+        ),
+        (
+            Code::Unimplemented,
+            "unknown service",
+            ErrorKind::Unsupported,
+            Effect::None,
+            false,
+        ),
+        (
+            Code::InvalidArgument,
+            "etcdserver: too many operations in txn request",
+            ErrorKind::Internal,
+            Effect::Unknown,
+            false,
+        ),
+    ];
+
     async fn config(url: &str) -> EtcdConfig {
         let found = std::sync::Arc::new(std::sync::Mutex::new(None));
         let slot = found.clone();
@@ -303,101 +398,8 @@ mod tests {
 
     #[tokio::test]
     async fn each_answer_of_the_server_has_its_kind_and_effect() {
-        use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable, Unsupported};
         let config = config("etcd://h").await;
-        for (code, words, kind, effect, ends_link) in [
-            (
-                Code::InvalidArgument,
-                "etcdserver: authentication failed, invalid user ID or password",
-                Denied,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::InvalidArgument,
-                "etcdserver: user name is empty",
-                Denied,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::PermissionDenied,
-                "etcdserver: permission denied",
-                Denied,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::FailedPrecondition,
-                "etcdserver: authentication is not enabled",
-                InvalidConfig,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::Unauthenticated,
-                "etcdserver: invalid auth token",
-                Unavailable,
-                Effect::None,
-                true,
-            ),
-            (
-                Code::ResourceExhausted,
-                "etcdserver: mvcc: database space exceeded",
-                Unavailable,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::ResourceExhausted,
-                "etcdserver: too many requests",
-                Unavailable,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::Unavailable,
-                "etcdserver: no leader",
-                Unavailable,
-                Effect::Unknown,
-                true,
-            ),
-            (
-                Code::Unavailable,
-                "etcdserver: request timed out",
-                Unavailable,
-                Effect::Unknown,
-                true,
-            ),
-            (
-                Code::Unavailable,
-                "transport error",
-                Unavailable,
-                Effect::Unknown,
-                true,
-            ),
-            (
-                Code::Internal,
-                "h2 protocol error: http2 error",
-                Unavailable,
-                Effect::Unknown,
-                true,
-            ),
-            (
-                Code::Unimplemented,
-                "unknown service",
-                Unsupported,
-                Effect::None,
-                false,
-            ),
-            (
-                Code::InvalidArgument,
-                "etcdserver: too many operations in txn request",
-                Internal,
-                Effect::Unknown,
-                false,
-            ),
-        ] {
+        for (code, words, kind, effect, ends_link) in ANSWERS.iter().copied() {
             let failure = of_request(DriverError::GRpcStatus(Status::new(code, words)), &config);
             let found = (
                 failure.error.kind(),
