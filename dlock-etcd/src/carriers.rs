@@ -49,7 +49,7 @@ impl Carriers {
         }
         let mut table = self.0.table();
         let shared = table.get_mut(&whole_seconds(request.ttl))?;
-        if shared.carrier.is_over() {
+        if !shared.carrier.is_open() {
             return None;
         }
         shared.came = true;
@@ -112,6 +112,9 @@ impl Carriers {
 
     /// Ends all of them, with all that stands on them.
     pub(crate) async fn revoke_all(&self) -> Result<()> {
+        // One that is being granted is among them.
+        let after = self.0.granting.run(|turn| async move { turn.end(Ok(())) });
+        let _ = after.await;
         let all = std::mem::take(&mut *self.0.table());
         let mut result = Ok(());
         for shared in all.into_values() {
@@ -126,7 +129,7 @@ impl Inner {
     fn has(&self, seconds: u64) -> bool {
         let mut table = self.table();
         let shared = table.get_mut(&seconds);
-        let shared = shared.filter(|shared| !shared.carrier.is_over());
+        let shared = shared.filter(|shared| shared.carrier.is_open());
         shared.is_some_and(|shared| {
             shared.came = true;
             true

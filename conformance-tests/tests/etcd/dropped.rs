@@ -14,7 +14,7 @@ use crate::kit::{
 cases![
     t33_a_dropped_acquire_leaves_no_lease,
     t33_a_dropped_acquire_that_waits_leaves_no_lease,
-    t33_a_lease_whose_grant_is_not_answered_is_revoked_or_ends,
+    t33_a_lease_whose_grant_is_not_answered_is_revoked,
 ];
 
 const POLLS_MAX: u32 = 40;
@@ -62,10 +62,10 @@ async fn t33_a_dropped_acquire_that_waits_leaves_no_lease(flavour: Flavour) -> O
     until_clean(&node).await
 }
 
-async fn t33_a_lease_whose_grant_is_not_answered_is_revoked_or_ends(flavour: Flavour) -> Outcome {
+async fn t33_a_lease_whose_grant_is_not_answered_is_revoked(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
-    let locker = connect(proxy.address(), "ttl=2s&timeout=300ms").await?;
+    let locker = connect(proxy.address(), "ttl=120s&timeout=300ms").await?;
     proxy.set(Direction::ToClient, Fault::Hold);
     let acquire = locker.acquire("a").no_renewal();
     let acquire = acquire.wait(Duration::from_secs(1));
