@@ -28,6 +28,9 @@ use crate::{
 /// It is kept alive after this part of its ttl, so that many tries fit in.
 const KEEP_PART: u32 = 6;
 
+/// Whether it is used at all is looked at as often at least, however long its ttl (K12).
+const UNUSED_LOOK_EVERY: Duration = Duration::from_secs(5);
+
 /// A keep-alive is given up after this part of its ttl.
 const TRY_PART: u32 = 4;
 
@@ -214,11 +217,9 @@ impl Carrier {
             let end = acked.moment().after(self.granted);
             let due = self.session.clock.now().after(wait).min(end);
             tokio::select! {
-                () = self.session.clock.sleep_until(due) => {
-                    if !is_needed() {
-                        return Kept::Unused;
-                    }
-                }
+                biased;
+                () = self.unneeded_before(due, &is_needed) => return Kept::Unused,
+                () = self.session.clock.sleep_until(due) => {}
                 () = self.wanted.notified() => {}
             }
             let left = end.since(self.session.clock.now());
@@ -237,6 +238,22 @@ impl Carrier {
                 }
                 // Its end has come.
                 Err(_) => wait = Duration::ZERO,
+            }
+        }
+    }
+
+    /// Ends when `is_needed` says no, which it is asked at `due` at the latest.
+    async fn unneeded_before(&self, due: Moment, is_needed: &impl Fn() -> bool) {
+        loop {
+            let clock = &self.session.clock;
+            clock
+                .sleep_until(due.min(clock.now().after(UNUSED_LOOK_EVERY)))
+                .await;
+            if !is_needed() {
+                return;
+            }
+            if clock.now() >= due {
+                return std::future::pending().await;
             }
         }
     }

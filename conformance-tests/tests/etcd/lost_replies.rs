@@ -44,7 +44,7 @@ impl Line {
         let node = start(flavour).await?;
         let proxy = Proxy::start(node.address())?;
         let locker = connect(proxy.address(), keys).await?;
-        // The lease is there from now on.
+        // The lease is there, for a while.
         take(&locker, "warm").await?.release().await?;
         Ok(Self {
             node,
@@ -58,6 +58,8 @@ impl Line {
         &self,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
+        // A lease is there: what was in doubt has retired the one before.
+        take(&self.locker, "warm").await?.release().await?;
         let connections = self.proxy.connections();
         for connection in &connections {
             connection.set(Direction::ToClient, Fault::Hold);
