@@ -244,11 +244,25 @@ impl Entry {
         // It ends with the only lease that the place could be made on; which then soon does (K12).
         self.carrier.retire();
         let lease = PutOptions::new().with_lease(self.carrier.id());
-        let txn = Txn::new().and_then([
+        let marked = Txn::new().and_then([
             TxnOp::put(&*self.keys.never, "", Some(lease)),
             TxnOp::delete(own, None),
         ]);
-        self.run(is_doubtful, txn).await.map(drop)
+        let delete = |client: Arc<Client>| {
+            let marked = marked.clone();
+            async move {
+                let mut client = client.kv_client();
+                match client.txn(marked).await {
+                    Err(error) if errors::is_lease_gone(&error) => Ok(()),
+                    // It makes no place either, and must not keep this one (T34).
+                    Err(error) if errors::is_full(&error) => {
+                        client.delete(own, None).await.map(drop)
+                    }
+                    answer => answer.map(drop),
+                }
+            }
+        };
+        self.session.ask_noting(is_doubtful, delete).await
     }
 
     /// The compare that fails for a request which comes after the place was given up.
