@@ -6,11 +6,14 @@
 use std::{
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use dlock_core::{Attempt, AttemptId, LostCause, Moment, Result, Sent};
+use dlock_core::{Attempt, AttemptId, Effect, Error, LostCause, Moment, Result, Sent};
 use etcd_client::{Client, LeaseGrantOptions};
 use tokio::{
     sync::{Notify, watch},
@@ -25,6 +28,9 @@ use crate::{
 /// It is kept alive after this part of its ttl, so that many tries fit in.
 const KEEP_PART: u32 = 6;
 
+/// Whether it is used at all is looked at as often at least, however long its ttl (K12).
+const UNUSED_LOOK_EVERY: Duration = Duration::from_secs(5);
+
 /// A keep-alive is given up after this part of its ttl.
 const TRY_PART: u32 = 4;
 
@@ -37,6 +43,9 @@ const EATEN_PART: u32 = 20;
 /// The server looks for ended leases twice a second, and this is what it may be late besides.
 const END_SLACK: Duration = Duration::from_secs(2);
 
+/// A lease whose grant was not answered is recalled for so long; then it ends by itself.
+const RECALL_MAX: Duration = Duration::from_secs(60);
+
 /// A lease in the store.
 pub(crate) struct Carrier {
     session: Arc<Session>,
@@ -44,6 +53,8 @@ pub(crate) struct Carrier {
     /// How long the store keeps it without a keep-alive.
     pub(crate) granted: Duration,
     state: watch::Sender<State>,
+    /// Whether it has things on it that are only gone with it.
+    retired: AtomicBool,
     /// Who stands on it; those that hold a lock are told when it ends.
     users: Mutex<HashMap<AttemptId, Option<Attempt>>>,
     /// Asks the loop for a keep-alive now.
@@ -73,29 +84,17 @@ impl Carrier {
     pub(crate) async fn grant(session: &Arc<Session>, ttl: Duration) -> Result<Self> {
         let id = rand::random_range(1..=i64::MAX);
         let asked = Duration::from_secs(whole_seconds(ttl));
-        let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
-        let granted = session.ask(|client| async move {
-            let sent = session.start();
-            let options = LeaseGrantOptions::new().with_id(id);
-            match client.lease_client().grant(seconds, Some(options)).await {
-                Ok(answer) => Ok(Some((sent, duration(answer.ttl()).max(asked)))),
-                // By an earlier try of ours.
-                Err(error) if errors::is_lease_taken(&error) => Ok(None),
-                Err(error) => Err(error),
-            }
-        });
-        let (acked, granted) = match granted.await? {
-            Some(answer) => answer,
-            None => {
-                let alive = keep_alive(session, id, session.config.answer_max).await?;
-                (alive.ok_or_else(errors::lease_ended)?, asked)
-            }
-        };
+        let granted = grant(session, id, asked).await;
+        if granted.as_ref().is_err_and(is_doubtful) {
+            tokio::spawn(timeout(RECALL_MAX, recall(session.clone(), id)));
+        }
+        let (acked, granted) = granted?;
         Ok(Self {
             session: session.clone(),
             id,
             granted,
             state: watch::Sender::new(State { acked, over: None }),
+            retired: AtomicBool::new(false),
             users: Mutex::default(),
             wanted: Notify::new(),
         })
@@ -132,6 +131,16 @@ impl Carrier {
         self.state.borrow().over.is_some()
     }
 
+    /// Takes no new attempts; it ends when the last one has left it.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
+
+    /// Whether new attempts may stand on it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_over() && !self.retired.load(Ordering::Acquire)
+    }
+
     /// Whether it has ended in the store, with all that stood on it.
     pub(crate) fn has_ended(&self) -> bool {
         let over = self.state.borrow().over;
@@ -150,15 +159,16 @@ impl Carrier {
         self.end(self.session.clock.now());
     }
 
-    /// A keep-alive that is confirmed, recent enough to prove a renewal; the loop is asked for one if
-    /// it must be. `None` when the lease is over. Bounded by the lease's own end.
-    pub(crate) async fn fresh(&self) -> Option<Sent> {
+    /// A keep-alive that is confirmed, recent enough to prove a renewal for `ttl`, which may be much
+    /// less than what the store grants (T20); the loop is asked for one if it must be. `None` when the
+    /// lease is over. Bounded by the lease's own end.
+    pub(crate) async fn fresh(&self, ttl: Duration) -> Option<Sent> {
         let now = self.session.clock.now();
-        self.acked_since(now.before(self.granted / FRESH_PART))
+        self.acked_since(now.before(ttl.min(self.granted) / FRESH_PART))
             .await
     }
 
-    /// As [`fresh`](Self::fresh), for a grant of `ttl`, of which at least half shall be left.
+    /// As [`fresh`](Self::fresh), for a grant, of which at least half shall be left.
     pub(crate) async fn fresh_for(&self, ttl: Duration) -> Option<Sent> {
         let now = self.session.clock.now();
         self.acked_since(now.before(ttl.min(self.granted) / 2))
@@ -207,11 +217,9 @@ impl Carrier {
             let end = acked.moment().after(self.granted);
             let due = self.session.clock.now().after(wait).min(end);
             tokio::select! {
-                () = self.session.clock.sleep_until(due) => {
-                    if !is_needed() {
-                        return Kept::Unused;
-                    }
-                }
+                biased;
+                () = self.unneeded_before(due, &is_needed) => return Kept::Unused,
+                () = self.session.clock.sleep_until(due) => {}
                 () = self.wanted.notified() => {}
             }
             let left = end.since(self.session.clock.now());
@@ -230,6 +238,22 @@ impl Carrier {
                 }
                 // Its end has come.
                 Err(_) => wait = Duration::ZERO,
+            }
+        }
+    }
+
+    /// Ends when `is_needed` says no, which it is asked at `due` at the latest.
+    async fn unneeded_before(&self, due: Moment, is_needed: &impl Fn() -> bool) {
+        loop {
+            let clock = &self.session.clock;
+            clock
+                .sleep_until(due.min(clock.now().after(UNUSED_LOOK_EVERY)))
+                .await;
+            if !is_needed() {
+                return;
+            }
+            if clock.now() >= due {
+                return std::future::pending().await;
             }
         }
     }
@@ -257,14 +281,7 @@ impl Carrier {
 
     /// As [`revoke`](Self::revoke); `doubtful` is set if a try of it may still be on its way.
     pub(crate) async fn revoke_noting(&self, doubtful: &AtomicBool) -> Result<()> {
-        let id = self.id;
-        let revoke = |client: Arc<Client>| async move {
-            match client.lease_client().revoke(id).await {
-                Err(error) if errors::is_lease_gone(&error) => Ok(()),
-                answer => answer.map(drop),
-            }
-        };
-        self.session.ask_noting(doubtful, revoke).await?;
+        revoke(&self.session, self.id, doubtful).await?;
         self.is_gone();
         Ok(())
     }
@@ -312,6 +329,52 @@ where
         tracing::debug!(%error, "not undone yet");
         tokio::time::sleep(pause.next()).await;
     }
+}
+
+/// When the grant was sent that the store has confirmed, and for how long it is.
+async fn grant(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(Sent, Duration)> {
+    let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
+    let granted = session.ask(|client| async move {
+        let sent = session.start();
+        let options = LeaseGrantOptions::new().with_id(id);
+        match client.lease_client().grant(seconds, Some(options)).await {
+            Ok(answer) => Ok(Some((sent, duration(answer.ttl()).max(asked)))),
+            // By an earlier try of ours.
+            Err(error) if errors::is_lease_taken(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    });
+    if let Some(granted) = granted.await? {
+        return Ok(granted);
+    }
+    let alive = keep_alive(session, id, session.config.answer_max).await;
+    // It is there, whatever became of that.
+    let alive = alive.map_err(|error| error.with_effect(Effect::Unknown))?;
+    Ok((alive.ok_or_else(errors::lease_ended)?, asked))
+}
+
+fn is_doubtful(error: &Error) -> bool {
+    error.effect() == Effect::Unknown
+}
+
+/// Ends a lease that may have been granted without our hearing so (T33).
+async fn recall(session: Arc<Session>, id: i64) {
+    let mut pause = Pause::new();
+    while revoke(&session, id, &AtomicBool::new(false)).await.is_err() && !session.is_closed() {
+        tokio::time::sleep(pause.next()).await;
+    }
+}
+
+/// Ends a lease, which is done also if it is gone already; `doubtful` is set if a try of it may still
+/// be on its way.
+async fn revoke(session: &Arc<Session>, id: i64, doubtful: &AtomicBool) -> Result<()> {
+    let asks = |client: Arc<Client>| async move {
+        match client.lease_client().revoke(id).await {
+            Err(error) if errors::is_lease_gone(&error) => Ok(()),
+            answer => answer.map(drop),
+        }
+    };
+    session.ask_noting(doubtful, asks).await
 }
 
 /// When the keep-alive was sent that the store has confirmed; `None` if it has no such lease.

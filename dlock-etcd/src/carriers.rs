@@ -14,8 +14,13 @@ use crate::{
     session::Session,
 };
 
-/// By their ttl in seconds.
-type Table = HashMap<u64, Shared>;
+#[derive(Default)]
+struct Table {
+    /// Those for new attempts, by their ttl in seconds.
+    open: HashMap<u64, Shared>,
+    /// All that may be in the store.
+    all: Vec<Arc<Carrier>>,
+}
 
 struct Shared {
     carrier: Arc<Carrier>,
@@ -48,8 +53,8 @@ impl Carriers {
             return None;
         }
         let mut table = self.0.table();
-        let shared = table.get_mut(&whole_seconds(request.ttl))?;
-        if shared.carrier.is_over() {
+        let shared = table.open.get_mut(&whole_seconds(request.ttl))?;
+        if !shared.carrier.is_open() {
             return None;
         }
         shared.came = true;
@@ -90,7 +95,10 @@ impl Carriers {
             carrier: carrier.clone(),
             came: true,
         };
-        self.0.table().insert(seconds, shared);
+        let mut table = self.0.table();
+        table.open.insert(seconds, shared);
+        table.all.push(carrier.clone());
+        drop(table);
         tokio::spawn(self.clone().keep(seconds, carrier));
         Ok(())
     }
@@ -105,17 +113,21 @@ impl Carriers {
         if kept == Kept::Unused || !carrier.has_ended() {
             tokio::select! {
                 () = carrier.revoke_surely() => {}
-                () = self.0.session.closed() => {}
+                () = self.0.session.closed() => return,
             }
         }
+        self.0.is_done(&carrier);
     }
 
     /// Ends all of them, with all that stands on them.
     pub(crate) async fn revoke_all(&self) -> Result<()> {
-        let all = std::mem::take(&mut *self.0.table());
+        // One that is being granted is among them.
+        let after = self.0.granting.run(|turn| async move { turn.end(Ok(())) });
+        let _ = after.await;
+        let all = std::mem::take(&mut *self.0.table()).all;
         let mut result = Ok(());
-        for shared in all.into_values() {
-            result = result.and(shared.carrier.revoke().await);
+        for carrier in all {
+            result = result.and(carrier.revoke().await);
         }
         result
     }
@@ -125,8 +137,8 @@ impl Inner {
     /// Whether there is a carrier, which is kept then for whoever comes for it.
     fn has(&self, seconds: u64) -> bool {
         let mut table = self.table();
-        let shared = table.get_mut(&seconds);
-        let shared = shared.filter(|shared| !shared.carrier.is_over());
+        let shared = table.open.get_mut(&seconds);
+        let shared = shared.filter(|shared| shared.carrier.is_open());
         shared.is_some_and(|shared| {
             shared.came = true;
             true
@@ -136,7 +148,7 @@ impl Inner {
     /// Whether anybody stands on it, or has come since the last question. If not, nobody will.
     fn needs(&self, seconds: u64, carrier: &Arc<Carrier>) -> bool {
         let mut table = self.table();
-        let Some(shared) = table.get_mut(&seconds) else {
+        let Some(shared) = table.open.get_mut(&seconds) else {
             return carrier.is_used();
         };
         if !Arc::ptr_eq(&shared.carrier, carrier) {
@@ -145,18 +157,26 @@ impl Inner {
         if carrier.is_used() || std::mem::take(&mut shared.came) {
             return true;
         }
-        table.remove(&seconds);
+        table.open.remove(&seconds);
         false
     }
 
     fn forget(&self, seconds: u64, carrier: &Arc<Carrier>) {
         let mut table = self.table();
         if table
+            .open
             .get(&seconds)
             .is_some_and(|shared| Arc::ptr_eq(&shared.carrier, carrier))
         {
-            table.remove(&seconds);
+            table.open.remove(&seconds);
         }
+    }
+
+    /// The store does not have it any more.
+    fn is_done(&self, carrier: &Arc<Carrier>) {
+        self.table()
+            .all
+            .retain(|other| !Arc::ptr_eq(other, carrier));
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

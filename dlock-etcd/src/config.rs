@@ -101,7 +101,9 @@ impl EtcdConfig {
         let mut options = ConnectOptions::new()
             // T30: a member that is cut off must say so.
             .with_require_leader(true)
-            .with_auto_token_refresh(true)
+            // Whoever meets an expired login would renew it for all, who would wait for that future to
+            // be polled (K13). The session does it in a task.
+            .with_auto_token_refresh(false)
             .with_connect_timeout(self.connect_max)
             .with_keep_alive(Self::PING_EVERY, self.answer_max)
             .with_keep_alive_while_idle(false);

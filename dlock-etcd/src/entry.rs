@@ -60,7 +60,7 @@ impl Entry {
         let id = lock.ids.take(&queue, attempt);
         let one = Token::from(std::num::NonZeroU64::MIN);
         Self {
-            keys: Keys::new(&session.config.prefix, &request.name, &id.digits(), attempt),
+            keys: Keys::new(&session.config.prefix, &request.name, &id.digits()),
             session: session.clone(),
             ids: lock.ids.clone(),
             id,
@@ -199,7 +199,10 @@ impl Entry {
         if self.is_own_carrier {
             // Nothing can be put on it after that.
             self.carrier.revoke_noting(&is_doubtful).await?;
-        } else if !self.carrier.has_ended() {
+        } else if self.carrier.has_ended() {
+            // By our own clock, perhaps: a new leader may have kept the lease, and the key, for longer.
+            is_doubtful.store(true, Ordering::Release);
+        } else {
             self.delete(was_doubtful, &is_doubtful).await?;
         }
         self.doubtful
@@ -208,12 +211,23 @@ impl Entry {
         Ok(())
     }
 
+    /// Whether a request that makes the place may still be on its way.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.doubtful.load(Ordering::Acquire)
+    }
+
+    /// It goes on without its attempt, which may stand somewhere else meanwhile: by another key, or
+    /// what becomes of this place would become of that one.
+    pub(crate) fn part(&self) {
+        self.ids.renew(self.id);
+    }
+
     /// There is no place in the store, and none will be made.
     pub(crate) fn end(&self) {
         if self.is_over.swap(true, Ordering::AcqRel) {
             return;
         }
-        if self.doubtful.load(Ordering::Acquire) {
+        if self.is_doubtful() {
             self.ids.renew(self.id);
         } else {
             self.ids.give_back(&self.keys.queue, self.id);
@@ -227,13 +241,28 @@ impl Entry {
                 |client: Arc<Client>| async move { client.kv_client().delete(own, None).await };
             return self.session.ask_noting(is_doubtful, delete).await.map(drop);
         }
-        // It ends with the only lease that the place could be made on.
+        // It ends with the only lease that the place could be made on; which then soon does (K12).
+        self.carrier.retire();
         let lease = PutOptions::new().with_lease(self.carrier.id());
-        let txn = Txn::new().and_then([
+        let marked = Txn::new().and_then([
             TxnOp::put(&*self.keys.never, "", Some(lease)),
             TxnOp::delete(own, None),
         ]);
-        self.run(is_doubtful, txn).await.map(drop)
+        let delete = |client: Arc<Client>| {
+            let marked = marked.clone();
+            async move {
+                let mut client = client.kv_client();
+                match client.txn(marked).await {
+                    Err(error) if errors::is_lease_gone(&error) => Ok(()),
+                    // It makes no place either, and must not keep this one (T34).
+                    Err(error) if errors::is_full(&error) => {
+                        client.delete(own, None).await.map(drop)
+                    }
+                    answer => answer.map(drop),
+                }
+            }
+        };
+        self.session.ask_noting(is_doubtful, delete).await
     }
 
     /// The compare that fails for a request which comes after the place was given up.
@@ -246,9 +275,13 @@ impl Entry {
         TxnOp::put(&*self.keys.own, &*self.value, Some(lease))
     }
 
-    /// Runs what makes the place.
+    /// Runs what makes the place. Dropped before its end, it leaves the place in doubt.
     async fn make(&self, txn: Txn) -> Result<Option<TxnResponse>> {
-        self.run(&self.doubtful, txn).await
+        let is_doubtful = AtomicBool::new(self.doubtful.swap(true, Ordering::AcqRel));
+        let answer = self.run(&is_doubtful, txn).await;
+        self.doubtful
+            .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
+        answer
     }
 
     /// `None` if the carrier is gone.

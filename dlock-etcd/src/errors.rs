@@ -79,6 +79,12 @@ pub(crate) fn is_lease_taken(error: &DriverError) -> bool {
         if status.message().contains("lease already exists"))
 }
 
+/// Whether the store refuses what takes space.
+pub(crate) fn is_full(error: &DriverError) -> bool {
+    matches!(error, DriverError::GRpcStatus(status)
+        if status.message().contains("database space exceeded"))
+}
+
 fn row(error: &DriverError, config: &EtcdConfig) -> Row {
     use ErrorKind::{Internal, InvalidConfig, Unavailable};
     if let Some(found) = inside::<rustls::Error>(error)

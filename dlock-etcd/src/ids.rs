@@ -121,5 +121,8 @@ mod tests {
         ids.give_back("q/", second);
         ids.renew(second);
         assert_eq!(ids.take("q/", AttemptId::from_u128(3)), third);
+        // Nor by its own attempt, which may be undone by it.
+        let again = ids.take("q/", A);
+        assert!(![first, second, third].contains(&again));
     }
 }

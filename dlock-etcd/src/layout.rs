@@ -5,7 +5,7 @@
 //! Slashes in names are escaped, so that no name's keys are under another one's; so are percent
 //! signs, so that no two names are one.
 
-use dlock_core::{AttemptId, Holder, LockName, Token};
+use dlock_core::{Holder, LockName, Token};
 use etcd_client::KeyValue;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
@@ -18,17 +18,17 @@ pub(crate) struct Keys {
     pub(crate) queue: String,
     /// The attempt's own place; no other backend ever writes it.
     pub(crate) own: String,
-    /// While this is there, no place is made for the attempt: a request for one that was undone may
-    /// still be on its way. It is outside of every queue, as no escaped name ends with `%`.
+    /// While this is there, that place is not made: a request for it may still be on its way though
+    /// it was given up. It is outside of every queue, as no escaped name ends with `%`.
     pub(crate) never: String,
 }
 
 impl Keys {
-    pub(crate) fn new(prefix: &str, name: &LockName, own: &str, id: AttemptId) -> Self {
+    pub(crate) fn new(prefix: &str, name: &LockName, own: &str) -> Self {
         let place = place(prefix, name);
         Self {
             own: format!("{place}/{own}"),
-            never: format!("{place}%/{id}"),
+            never: format!("{place}%/{own}"),
             queue: format!("{place}/"),
         }
     }
@@ -72,16 +72,15 @@ mod tests {
 
     fn keys(name: &str) -> Keys {
         let name = LockName::new(name).expect("name");
-        Keys::new("app/", &name, "b2", AttemptId::from_u128(0xa1))
+        Keys::new("app/", &name, "b2")
     }
 
     #[test]
     fn plain_names_are_as_they_are() {
-        let id = "000000000000000000000000000000a1";
         let keys = keys("seat 14C");
         assert_eq!(keys.queue, "app/seat 14C/");
         assert_eq!(keys.own, "app/seat 14C/b2");
-        assert_eq!(keys.never, format!("app/seat 14C%/{id}"));
+        assert_eq!(keys.never, "app/seat 14C%/b2");
     }
 
     proptest! {

@@ -45,11 +45,10 @@ async fn serve(watches: &Inner, pause: &mut Pause) -> Result<()> {
             return Err(errors::silent(max).error);
         }
     };
-    *pause = Pause::new();
     let (sender, responses) = opened.split();
     let ended = tokio::select! {
         told = tell(watches, sender) => told,
-        heard = hear(watches, responses) => heard,
+        heard = hear(watches, &link, responses, pause) => heard,
         () = watches.session.left(link.serial) => Err(None),
     };
     ended.map_err(|error| match error {
@@ -100,15 +99,23 @@ async fn tell(watches: &Inner, mut sender: WatchRequestSender) -> Ended {
     }
 }
 
-async fn hear(watches: &Inner, mut responses: WatchResponseStream) -> Ended {
+async fn hear(
+    watches: &Inner,
+    link: &Link,
+    mut responses: WatchResponseStream,
+    pause: &mut Pause,
+) -> Ended {
     while let Some(response) = responses.message().await? {
+        if !response.canceled() {
+            *pause = Pause::new();
+        }
         if !response.events().is_empty() {
             watches.gone(response.watch_id());
         }
         // A watch that is refused at once has no number in the answer.
         let is_refused = response.created() || watches.is_watched(response.watch_id());
         if response.canceled() && is_refused {
-            refused(watches, &response);
+            refused(watches, link, &response);
             return Err(None);
         }
     }
@@ -116,11 +123,14 @@ async fn hear(watches: &Inner, mut responses: WatchResponseStream) -> Ended {
 }
 
 /// The store ends a watch by itself: its history was compacted, or the login has expired (T32).
-fn refused(watches: &Inner, response: &WatchResponse) {
+fn refused(watches: &Inner, link: &Link, response: &WatchResponse) {
     let (revision, reason) = (response.compact_revision(), response.cancel_reason());
     tracing::debug!(revision, reason, "a watch was refused");
     if revision > 0 {
         watches.compacted(revision);
+    } else {
+        // A new login may be taken.
+        watches.session.leave(link.serial);
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     errors,
     ids::Ids,
     layout, looks, server,
-    session::Session,
+    session::{Session, may_pass},
     take,
     txn_guard::TxnGuard,
     wait,
@@ -149,17 +149,26 @@ impl DistributedLock for EtcdLock {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        let (entry, made) = match request.wait {
-            Wait::Never => take::now(self, request).await?,
-            Wait::UntilCancelled => wait::wait(self, request).await?,
-        };
-        self.grant(request, entry, made).await
+        if request.wait == Wait::Never {
+            let (entry, made) = take::now(self, request).await?;
+            return self.grant(request, entry, made).await;
+        }
+        loop {
+            let (entry, made) = wait::wait(self, request).await?;
+            match self.grant(request, entry, made).await {
+                // Its turn came, and its lease had ended: it waits for another one (K6).
+                Err(error) if may_pass(&error) && !self.session.is_closed() => {
+                    request.attempt.unreachable();
+                }
+                granted => return granted,
+            }
+        }
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         let Held { entry, made, .. } = &**held_of(lease)?;
         let alive = match lease.renewal {
-            Renewal::Auto => entry.carrier.fresh().await,
+            Renewal::Auto => entry.carrier.fresh(lease.ttl).await,
             Renewal::None => entry.carrier.keep_alive().await?,
         };
         let Some(sent) = alive else {

@@ -37,7 +37,9 @@ pub(crate) async fn now(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Ar
             // It had ended before we knew, and nothing was done.
             Ok(Stand::NoCarrier) => entry.end(),
             Ok(Stand::Behind { .. } | Stand::Nowhere) => {
-                return Err(undo(entry, request, false, Error::contended()).await);
+                // A try whose answer is lost may yet find the lock free (K9).
+                let is_there = entry.is_doubtful();
+                return Err(undo(entry, request, is_there, Error::contended()).await);
             }
             Err(error) => {
                 let is_unknown = error.effect() == Effect::Unknown;
@@ -77,12 +79,14 @@ pub(crate) async fn undo(
     let (done, id) = (entry.clone(), request.attempt.id());
     let undoing = async move {
         until_done(&done.carrier, || done.remove()).await;
+        done.end();
         done.carrier.leave(id);
     };
     let mut undoing = Box::pin(undoing);
     match timeout(UNDO_MAX, &mut undoing).await {
         Ok(()) => error.with_effect(Effect::None),
         Err(_) => {
+            entry.part();
             tokio::spawn(undoing);
             error.with_effect(Effect::Unknown)
         }

@@ -165,14 +165,16 @@ impl Inner {
                 }
                 None => {}
             }
-            match table.later.front() {
-                Some((due, _)) if *due > now => {
-                    let due = *due;
+            match table.later.front().copied() {
+                // Of a short hold: nothing wakes for it.
+                Some((_, id)) if !table.watches.contains_key(&id) => {
+                    table.later.pop_front();
+                }
+                Some((due, _)) if due > now => {
                     table.next_look = due;
                     return Next::Wait(due);
                 }
                 Some((_, id)) => {
-                    let id = *id;
                     table.later.pop_front();
                     table.todo.push_back(Say::Begin(id));
                 }

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use conformance_tests::{
     proxy::{Direction, End, Fault},
-    servers::etcd::Flavour,
+    servers::etcd::{Flavour, Login},
 };
 use dlock::{ErrorKind, LostCause};
 
 use crate::kit::{
-    Outcome, TwoWays, cases, connect, places, soon, start, take, until, until_clean, within,
+    Outcome, TwoWays, cases, connect, places, soon, start, start_with, take, until, until_clean,
+    within,
 };
 
 cases![
     t20_a_small_ttl_is_raised_and_the_deadline_counts_what_was_asked,
+    t20_a_ttl_far_below_what_the_store_grants_is_renewed_in_time,
     t21_a_way_that_falls_silent_is_left_for_another_one,
     t21_a_way_that_is_reset_is_left_for_another_one,
     t21_a_member_that_restarts_keeps_the_locks,
@@ -48,6 +50,18 @@ async fn t20_a_small_ttl_is_raised_and_the_deadline_counts_what_was_asked(
     // Long before the store's own end: it is released after the loss (K8).
     drop(guard);
     until_clean(&node).await
+}
+
+async fn t20_a_ttl_far_below_what_the_store_grants_is_renewed_in_time(flavour: Flavour) -> Outcome {
+    // As for members that are far apart: it grants 12 s at least.
+    let far = ["--heartbeat-interval=800", "--election-timeout=8000"];
+    let node = start_with(flavour, Login::Open, &far).await?;
+    let locker = connect(node.address(), "ttl=1s").await?;
+    let guard = take(&locker, "a").await?;
+    let bound = Duration::from_secs(6);
+    let lost = tokio::time::timeout(bound, guard.lost()).await;
+    assert!(lost.is_err(), "{lost:?}");
+    Ok(guard.release().await?)
 }
 
 async fn t21_a_way_that_falls_silent_is_left_for_another_one(flavour: Flavour) -> Outcome {

@@ -1,9 +1,9 @@
 //! The server did it, and nobody heard so (T27).
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use conformance_tests::{
-    proxy::{Direction, Fault, Proxy},
+    proxy::{Direction, End, Fault, Proxy},
     servers::etcd::{Flavour, Node},
 };
 use dlock::{ErrorKind, Guard, Locker};
@@ -19,6 +19,9 @@ cases![
     t27_no_reply_ever_to_a_try_acquire_is_undone,
     t27_a_request_that_arrives_after_the_release_makes_no_place,
     t27_a_request_that_arrives_after_the_undoing_makes_no_place,
+    t27_a_try_that_arrives_after_it_was_contended_makes_no_place,
+    t25_a_waiter_in_doubt_whose_place_is_deleted_queues_anew,
+    k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used,
 ];
 
 const KEYS: &str = "timeout=700ms";
@@ -34,10 +37,14 @@ struct Line {
 
 impl Line {
     async fn new(flavour: Flavour) -> Outcome<Self> {
+        Self::with(flavour, KEYS).await
+    }
+
+    async fn with(flavour: Flavour, keys: &str) -> Outcome<Self> {
         let node = start(flavour).await?;
         let proxy = Proxy::start(node.address())?;
-        let locker = connect(proxy.address(), KEYS).await?;
-        // The lease is there from now on.
+        let locker = connect(proxy.address(), keys).await?;
+        // The lease is there, for a while.
         take(&locker, "warm").await?.release().await?;
         Ok(Self {
             node,
@@ -51,6 +58,8 @@ impl Line {
         &self,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
+        // A lease is there: what was in doubt has retired the one before.
+        take(&self.locker, "warm").await?.release().await?;
         let connections = self.proxy.connections();
         for connection in &connections {
             connection.set(Direction::ToClient, Fault::Hold);
@@ -59,7 +68,7 @@ impl Line {
             until_places(&self.node, "a", 1).await?;
             let first = places(&self.node, "a").await?[0].clone();
             for connection in &connections {
-                connection.end(conformance_tests::proxy::End::Reset);
+                connection.end(End::Reset);
             }
             Outcome::Ok(first)
         };
@@ -108,7 +117,7 @@ async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
         let successor = async {
             let successor = other.acquire("a").await?;
             for connection in &connections {
-                connection.end(conformance_tests::proxy::End::Reset);
+                connection.end(End::Reset);
             }
             Ok::<_, dlock::Error>(successor)
         };
@@ -158,13 +167,36 @@ async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Fl
     late_request(&two).await
 }
 
+async fn t27_a_try_that_arrives_after_it_was_contended_makes_no_place(flavour: Flavour) -> Outcome {
+    let two = TwoWays::new(flavour, KEYS).await?;
+    let other = connect(two.node.address(), "").await?;
+    take(&two.locker, "warm").await?.release().await?;
+    let held = take(&other, "a").await?;
+    two.ways[0].set(Direction::ToServer, Fault::Hold);
+    let found = soon("an answer", two.locker.try_acquire("a")).await??;
+    assert!(found.is_none());
+    held.release().await?;
+    late_request(&two).await
+}
+
+/// So slowly what was on its way arrives that a request has been handled before the client's next
+/// word, which gives it up.
+const SLOWLY: NonZeroU32 = NonZeroU32::new(250).unwrap();
+
 /// Lets what was on its way arrive; it must make no place.
 async fn late_request(two: &TwoWays) -> Outcome {
     until_places(&two.node, "a", 0).await?;
     let connection = two.ways[0].connection(0).await;
     let seen = connection.seen(Direction::ToServer);
-    two.ways[0].set(Direction::ToServer, Fault::None);
-    connection.until_passed(Direction::ToServer, seen).await;
+    assert!(connection.passed(Direction::ToServer) < seen);
+    // The client has left: an answer would end the connection.
+    connection.set(Direction::ToClient, Fault::Hold);
+    connection.set(Direction::ToServer, Fault::Throttle(SLOWLY));
+    soon(
+        "it arrives",
+        connection.until_passed(Direction::ToServer, seen),
+    )
+    .await?;
     // It is handled in order: what comes by another connection later is handled after it.
     for round in 0..50 {
         two.node.put("later", &round.to_string()).await?;
@@ -175,4 +207,55 @@ async fn late_request(two: &TwoWays) -> Outcome {
         Ok(other.try_acquire("a").await?.is_some())
     })
     .await
+}
+
+async fn t25_a_waiter_in_doubt_whose_place_is_deleted_queues_anew(flavour: Flavour) -> Outcome {
+    let line = Line::new(flavour).await?;
+    let other = connect(line.node.address(), "").await?;
+    let held = take(&other, "a").await?;
+    let connections = line.proxy.connections();
+    for connection in &connections {
+        connection.set(Direction::ToClient, Fault::Hold);
+    }
+    let waiting = tokio::spawn(line.locker.acquire("a").into_future());
+    until_places(&line.node, "a", 2).await?;
+    for connection in &connections {
+        connection.end(End::Reset);
+    }
+    // It has found its place again, which it watches from then on.
+    until("its watch", async || {
+        Ok(line
+            .node
+            .metric("etcd_debugging_mvcc_watcher_total")
+            .await?
+            > 1.5)
+    })
+    .await?;
+    line.node
+        .delete(&places(&line.node, "a").await?[1].key)
+        .await?;
+    until_places(&line.node, "a", 2).await?;
+    held.release().await?;
+    soon("its turn", waiting).await???.release().await?;
+    Ok(())
+}
+
+async fn k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used(
+    flavour: Flavour,
+) -> Outcome {
+    let line = Line::with(flavour, "ttl=6s&timeout=700ms").await?;
+    let kept = take(&line.locker, "kept").await?;
+    for _ in 0..5 {
+        let guard = Box::pin(line.lose_reply(line.locker.acquire("a"))).await?;
+        guard.release().await?;
+    }
+    // The others are gone with their leases, which nobody uses; that of `kept` goes on.
+    until("the marks are gone", async || {
+        Ok(line.node.keys("dlock/a%/").await?.len() <= 1)
+    })
+    .await?;
+    assert!(kept.is_held());
+    kept.release().await?;
+    line.locker.shutdown(Duration::from_secs(5)).await?;
+    until_clean(&line.node).await
 }

@@ -1,27 +1,59 @@
 //! A server that is full (T34).
 
-use conformance_tests::servers::etcd::{Flavour, Login};
+use std::time::Duration;
+
+use conformance_tests::{
+    proxy::{Direction, End, Fault, Proxy},
+    servers::etcd::{Flavour, Login, Node},
+};
 use dlock::ErrorKind;
 
-use crate::kit::{Outcome, cases, connect, refused, start_with, take};
+use crate::kit::{Outcome, cases, connect, refused, soon, start_with, take, until_places};
 
-cases![t34_a_full_server_says_so_and_holders_go_on];
+cases![
+    t34_a_full_server_says_so_and_holders_go_on,
+    t34_a_full_server_frees_a_place_that_was_in_doubt,
+];
 
-async fn t34_a_full_server_says_so_and_holders_go_on(flavour: Flavour) -> Outcome {
-    let quota = ["--quota-backend-bytes=2097152"];
-    let node = start_with(flavour, Login::Open, &quota).await?;
-    let locker = connect(node.address(), "ttl=3s").await?;
-    let guard = take(&locker, "a").await?;
+/// As little as a server takes.
+const QUOTA: [&str; 1] = ["--quota-backend-bytes=2097152"];
+
+async fn fill(node: &Node) {
     let much = "x".repeat(100_000);
     for at in 0..100 {
         if node.put(&format!("fill-{at}"), &much).await.is_err() {
             break;
         }
     }
+}
+
+async fn t34_a_full_server_says_so_and_holders_go_on(flavour: Flavour) -> Outcome {
+    let node = start_with(flavour, Login::Open, &QUOTA).await?;
+    let locker = connect(node.address(), "ttl=3s").await?;
+    let guard = take(&locker, "a").await?;
+    fill(&node).await;
     let error = refused(locker.try_acquire("b").await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains("no space left"), "{error}");
-    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
     guard.renew().await?;
     Ok(guard.release().await?)
+}
+
+async fn t34_a_full_server_frees_a_place_that_was_in_doubt(flavour: Flavour) -> Outcome {
+    let node = start_with(flavour, Login::Open, &QUOTA).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), "").await?;
+    take(&locker, "warm").await?.release().await?;
+    let connections = proxy.connections();
+    for connection in &connections {
+        connection.set(Direction::ToClient, Fault::Hold);
+    }
+    let waiting = tokio::spawn(locker.acquire("a").into_future());
+    until_places(&node, "a", 1).await?;
+    proxy.end(End::Reset);
+    let guard = soon("its answer is asked for again", waiting).await???;
+    fill(&node).await;
+    guard.release().await?;
+    until_places(&node, "a", 0).await
 }
