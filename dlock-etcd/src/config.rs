@@ -4,18 +4,16 @@ use std::time::Duration;
 
 use dlock_core::{
     Result,
-    config::{Host, Secret, Settings},
+    config::{Host, Secret, Settings, TlsFiles},
 };
-use etcd_client::ConnectOptions;
-
-use crate::tls::Tls;
+use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
 /// Which members to use, and how.
 #[derive(Clone, Debug)]
 pub struct EtcdConfig {
     hosts: Vec<Host>,
     user: Option<(String, Secret)>,
-    tls: Option<Tls>,
+    tls: Option<TlsFiles>,
     pub(crate) prefix: String,
     pub(crate) connect_max: Duration,
     pub(crate) answer_max: Duration,
@@ -66,7 +64,7 @@ impl EtcdConfig {
         Ok(Self {
             hosts,
             user,
-            tls: tls.then(|| Tls::take(settings)).transpose()?,
+            tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
             prefix: settings
                 .take_prefix()?
                 .unwrap_or_else(|| Self::PREFIX.to_owned()),
@@ -82,7 +80,7 @@ impl EtcdConfig {
 
     /// Whether it has a certificate to show.
     pub(crate) fn has_certificate(&self) -> bool {
-        self.tls.as_ref().is_some_and(Tls::has_certificate)
+        self.tls.as_ref().is_some_and(TlsFiles::has_client)
     }
 
     /// The members, as the driver wants them.
@@ -111,8 +109,20 @@ impl EtcdConfig {
             options = options.with_user(user, password.expose());
         }
         if let Some(tls) = &self.tls {
-            options = options.with_tls(tls.options()?);
+            options = options.with_tls(tls_options(tls)?);
         }
         Ok(options)
     }
+}
+
+/// Reads the files.
+fn tls_options(files: &TlsFiles) -> Result<TlsOptions> {
+    let options = match files.ca()? {
+        Some(ca) => TlsOptions::new().ca_certificate(Certificate::from_pem(ca)),
+        None => TlsOptions::new().with_native_roots(),
+    };
+    Ok(match files.client()? {
+        Some((cert, key)) => options.identity(Identity::from_pem(cert, key)),
+        None => options,
+    })
 }

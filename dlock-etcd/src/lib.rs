@@ -13,7 +13,6 @@ mod looks;
 mod server;
 mod session;
 mod take;
-mod tls;
 mod txn_guard;
 mod wait;
 mod watch;

@@ -23,7 +23,7 @@ pub(crate) struct Dialer {
 }
 
 impl Dialer {
-    pub(crate) fn new(config: MySqlConfig) -> Self {
+    pub(crate) fn new(config: MySqlConfig) -> Result<Self> {
         let options = MySqlConnectOptions::new()
             .username(&config.user)
             .database(&config.database)
@@ -40,15 +40,15 @@ impl Dialer {
             None => options,
         };
         let options = match &config.place {
-            Place::Tcp { host, port } => config.tls.apply(options.host(host).port(*port)),
+            Place::Tcp { host, port } => config.tls.apply(options.host(host).port(*port))?,
             // A socket is of this machine: the driver would ask for TLS even there.
             Place::Socket(path) => options.socket(path).ssl_mode(MySqlSslMode::Disabled),
         };
-        Self {
+        Ok(Self {
             options,
             config,
             clock: Clock::boottime(),
-        }
+        })
     }
 
     /// Connects and logs in.

@@ -55,7 +55,7 @@ impl MySqlLock {
     ///
     /// Dropping the future closes the connection.
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
-        let session = Session::new(config);
+        let session = Session::new(config)?;
         drop(session.control().await?);
         Ok(Self {
             session: Arc::new(session),

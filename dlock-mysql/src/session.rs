@@ -39,15 +39,15 @@ pub(crate) struct Session {
 pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
 
 impl Session {
-    pub(crate) fn new(config: MySqlConfig) -> Self {
+    pub(crate) fn new(config: MySqlConfig) -> Result<Self> {
         let seats = Arc::new(Semaphore::new(config.held_max as usize));
-        Self {
-            dialer: Dialer::new(config),
+        Ok(Self {
+            dialer: Dialer::new(config)?,
             control: Control::default(),
             idle: Mutex::default(),
             seats,
             closed: AtomicBool::new(false),
-        }
+        })
     }
 
     pub(crate) fn config(&self) -> &MySqlConfig {

@@ -2,10 +2,10 @@
 
 use dlock_core::{
     Result,
-    config::{Host, Secret, Settings},
+    config::{Host, Secret, Settings, TlsFiles},
 };
 
-use crate::{options::RedisOptions, tls::Tls};
+use crate::options::RedisOptions;
 
 /// What stands behind the addresses of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct RedisConfig {
     pub(crate) login: Login,
     /// At the Sentinels.
     pub(crate) sentinel_login: Login,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<TlsFiles>,
     pub(crate) options: RedisOptions,
 }
 
@@ -74,7 +74,7 @@ impl RedisConfig {
             service,
             login,
             sentinel_login,
-            tls: tls.then(|| Tls::take(settings)).transpose()?,
+            tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
             options: RedisOptions::take(settings)?,
         })
     }

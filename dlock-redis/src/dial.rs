@@ -2,10 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Result, config::TlsFiles};
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
-    PushInfo, RedisConnectionInfo, TlsCertificates, aio::MultiplexedConnection,
+    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo as _,
+    ProtocolVersion, PushInfo, RedisConnectionInfo, TlsCertificates, aio::MultiplexedConnection,
 };
 
 use crate::{
@@ -52,7 +52,7 @@ impl Dialer {
     }
 
     fn new(config: &RedisConfig, login: &Login) -> Result<Self> {
-        let tls = config.tls.as_ref().map(|tls| tls.certificates());
+        let tls = config.tls.as_ref().map(certificates);
         Ok(Self {
             login: login.clone(),
             tls: tls.transpose()?,
@@ -161,6 +161,19 @@ impl fmt::Debug for Line {
         // Not the client: it has the password.
         f.write_str("Line")
     }
+}
+
+fn certificates(files: &TlsFiles) -> Result<TlsCertificates> {
+    let client = files
+        .client()?
+        .map(|(client_cert, client_key)| ClientTlsConfig {
+            client_cert,
+            client_key,
+        });
+    Ok(TlsCertificates {
+        client_tls: client,
+        root_cert: files.ca()?,
+    })
 }
 
 /// The third protocol tells of releases on any connection.

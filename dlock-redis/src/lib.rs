@@ -15,7 +15,6 @@ mod server;
 mod servers;
 mod session;
 mod take;
-mod tls;
 mod trips;
 mod wait;
 mod wake;

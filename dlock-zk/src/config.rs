@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use dlock_core::{
     Result,
-    config::{Host, Secret, Settings},
+    config::{Host, Secret, Settings, TlsFiles},
 };
-
-use crate::tls::Tls;
 
 /// Which servers to use, and how.
 #[derive(Clone, Debug)]
@@ -18,7 +16,7 @@ pub struct ZkConfig {
     /// Where the locks are, inside of it: written in the same way.
     pub(crate) prefix: String,
     pub(crate) login: Option<(String, Secret)>,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<TlsFiles>,
     pub(crate) session: Duration,
     pub(crate) tick: Duration,
     pub(crate) connect_max: Duration,
@@ -80,7 +78,7 @@ impl ZkConfig {
                 prefix.as_deref().unwrap_or(Self::PREFIX),
             )?,
             login,
-            tls: tls.then(|| Tls::take(settings)).transpose()?,
+            tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
             session,
             tick,
             connect_max: connect.unwrap_or(Self::CONNECT_MAX),

@@ -6,7 +6,7 @@ use dlock_core::{Error, ErrorKind, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use crate::{config::ZkConfig, diagnose, errors};
+use crate::{config::ZkConfig, diagnose, errors, tls};
 
 /// A connection is given up after this part of the session's time-out without an answer: early enough
 /// that another server confirms us before half of the session is over.
@@ -29,8 +29,8 @@ pub(crate) async fn connect(config: &ZkConfig) -> Result<Client> {
     let connecting = async {
         let connected = match &config.tls {
             None => connector.connect(&cluster).await,
-            Some(tls) => {
-                let connector = connector.with_tls(tls.options()?);
+            Some(files) => {
+                let connector = connector.with_tls(tls::options(files)?);
                 connector.secure_connect(&cluster).await
             }
         };

@@ -19,6 +19,7 @@ mod registry;
 mod secret;
 mod settings;
 mod suggest;
+mod tls;
 mod url;
 
 pub use common::Common;
@@ -27,6 +28,7 @@ pub use host::Host;
 pub use registry::{Opening, Registry};
 pub use secret::Secret;
 pub use settings::Settings;
+pub use tls::TlsFiles;
 pub use url::BackendUrl;
 
 /// Which store to use and how: a URL, and where it came from.

@@ -1,0 +1,130 @@
+//! The files of an encrypted connection: the same keys, rules and messages for every store.
+
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
+
+use super::Settings;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Where the systems have the authorities that they trust.
+const SYSTEM_CA: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// What `tls_ca`, `tls_cert` and `tls_key` name. The files are read when a backend connects, in PEM
+/// form; each is looked at, as drivers take one without a certificate and trust nobody then.
+#[derive(Clone, Debug, Default)]
+pub struct TlsFiles {
+    ca: Option<String>,
+    /// Certificate and key of the client.
+    client: Option<(String, String)>,
+}
+
+impl TlsFiles {
+    /// Reads the three keys.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` if only one of `tls_cert` and `tls_key` is given: nothing falls back to
+    /// something weaker than what was meant (K11).
+    pub fn take(settings: &mut Settings) -> Result<Self> {
+        let ca = settings.take_str("tls_ca")?;
+        let client = match (
+            settings.take_str("tls_cert")?,
+            settings.take_str("tls_key")?,
+        ) {
+            (Some(cert), Some(key)) => Some((cert, key)),
+            (None, None) => None,
+            _ => return Err(settings.refuse("tls_cert and tls_key go together, one is missing")),
+        };
+        Ok(Self { ca, client })
+    }
+
+    /// Whether an authority of one's own is given.
+    #[must_use]
+    pub fn has_ca(&self) -> bool {
+        self.ca.is_some()
+    }
+
+    /// Whether the client has a certificate.
+    #[must_use]
+    pub fn has_client(&self) -> bool {
+        self.client.is_some()
+    }
+
+    /// The certificates to trust; `None` for those of the system.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a file that cannot be read or has no certificate.
+    pub fn ca(&self) -> Result<Option<Vec<u8>>> {
+        self.ca.as_deref().map(certificates).transpose()
+    }
+
+    /// As [`ca`](Self::ca), for a driver that does not find the system's by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`ca`](Self::ca), and on a system without a list of authorities.
+    pub fn ca_or_system(&self) -> Result<Vec<u8>> {
+        match &self.ca {
+            Some(path) => certificates(path),
+            None => certificates(system_ca()?),
+        }
+    }
+
+    /// The client's certificate and its key, if it has them.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a file that cannot be read or has none.
+    pub fn client(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some((cert, key)) = &self.client else {
+            return Ok(None);
+        };
+        Ok(Some((certificates(cert)?, private_key(key)?)))
+    }
+}
+
+fn system_ca() -> Result<&'static str> {
+    let found = SYSTEM_CA.into_iter().find(|path| {
+        let file = std::fs::metadata(path);
+        file.is_ok_and(|file| file.is_file())
+    });
+    found.ok_or_else(|| {
+        let why = "this machine has no list of trusted authorities; give one by tls_ca=";
+        Error::new(ErrorKind::InvalidConfig, why)
+    })
+}
+
+fn certificates(path: &str) -> Result<Vec<u8>> {
+    let text = read(path)?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(text),
+        Ok(_) => Err(unfit(path, "certificate")),
+        Err(error) => Err(unfit(path, "certificate").with_source(error)),
+    }
+}
+
+fn private_key(path: &str) -> Result<Vec<u8>> {
+    let text = read(path)?;
+    match PrivateKeyDer::from_pem_slice(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(unfit(path, "private key").with_source(error)),
+    }
+}
+
+fn unfit(path: &str, what: &str) -> Error {
+    let why = format!("{path} has no {what} in PEM form");
+    Error::new(ErrorKind::InvalidConfig, why)
+}
+
+fn read(path: &str) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| {
+        let why = format!("cannot read {path}");
+        Error::new(ErrorKind::InvalidConfig, why).with_source(error)
+    })
+}
