@@ -42,6 +42,7 @@
 pub mod check;
 pub mod history;
 pub mod interpose;
+pub mod kit;
 pub mod proxy;
 pub mod recorder;
 pub mod register;

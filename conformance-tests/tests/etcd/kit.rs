@@ -1,30 +1,20 @@
 //! What the cases work with: a server of their own, clients of it, and bounds.
 
-use std::{
-    fmt::Display,
-    future::{Future, poll_fn},
-    net::SocketAddr,
-    pin::pin,
-    task::Poll,
-    time::Duration,
-};
+use std::{future::Future, net::SocketAddr, time::Duration};
 
 use conformance_tests::{
+    kit,
     proxy::Proxy,
     servers::etcd::{Entry, Flavour, Login, Node, Options},
 };
-use dlock::{Guard, Locker};
-use libtest_mimic::Failed;
-use tokio::{runtime::Builder, time::timeout};
+use dlock::Locker;
 
-/// What a case ends with: anything that can be displayed is a reason to fail.
-pub(crate) type Outcome<T = ()> = Result<T, Failed>;
+pub(crate) use conformance_tests::kit::{
+    Outcome, drop_after_polls, refused, soon, take, until, within,
+};
 
-/// What must happen happens within this; far less than the ttl of 120 s.
-pub(crate) const SOON: Duration = Duration::from_secs(15);
-
-/// How often a state is looked at that nothing tells of.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// No case takes longer: one that hangs is named by its failure.
+const CASE_MAX: Duration = Duration::from_secs(180);
 
 /// The trials of these cases on one server.
 macro_rules! cases {
@@ -42,13 +32,7 @@ macro_rules! cases {
 pub(crate) use cases;
 
 pub(crate) fn run(case: impl Future<Output = Outcome>) -> Outcome {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
-    let outcome = runtime.block_on(case);
-    runtime.shutdown_background();
-    outcome
+    kit::run(CASE_MAX, case)
 }
 
 pub(crate) async fn start(flavour: Flavour) -> Outcome<Node> {
@@ -103,20 +87,6 @@ impl TwoWays {
     }
 }
 
-/// The guard of a lock that must be free.
-pub(crate) async fn take(locker: &Locker, name: &str) -> Outcome<Guard> {
-    let guard = locker.try_acquire(name).await?;
-    guard.ok_or_else(|| format!("{name} is taken").into())
-}
-
-/// The error that must come.
-pub(crate) fn refused<T>(result: dlock::Result<T>) -> Outcome<dlock::Error> {
-    let error = result.err().ok_or("it succeeded")?;
-    let line = error.to_string();
-    assert!(!line.contains('\n') && line.len() < 300, "{line}");
-    Ok(error)
-}
-
 /// The places in the queue of a lock.
 pub(crate) async fn places(node: &Node, name: &str) -> Outcome<Vec<Entry>> {
     Ok(node.keys(&format!("dlock/{name}/")).await?)
@@ -134,52 +104,6 @@ pub(crate) async fn until_places(node: &Node, name: &str, count: usize) -> Outco
 pub(crate) async fn until_clean(node: &Node) -> Outcome {
     until("nothing is left", async || {
         Ok(node.keys("").await?.is_empty() && node.leases().await?.is_empty())
-    })
-    .await
-}
-
-/// Looks until the state is there, or fails with what was waited for.
-pub(crate) async fn until(what: impl Display, look: impl AsyncFn() -> Outcome<bool>) -> Outcome {
-    let looking = async {
-        while !look().await? {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-        Ok(())
-    };
-    soon(what, looking).await?
-}
-
-/// The result of a future that must end soon.
-pub(crate) async fn soon<T>(what: impl Display, future: impl IntoFuture<Output = T>) -> Outcome<T> {
-    within(SOON, what, future).await
-}
-
-pub(crate) async fn within<T>(
-    bound: Duration,
-    what: impl Display,
-    future: impl IntoFuture<Output = T>,
-) -> Outcome<T> {
-    let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
-    timeout(bound, future).await.map_err(late)
-}
-
-/// Polls `future` at most `polls` times, then drops it; whether it had ended.
-pub(crate) async fn drop_after_polls<T>(
-    future: impl IntoFuture<Output = T>,
-    polls: u32,
-) -> Option<T> {
-    let mut future = pin!(future.into_future());
-    let mut left = polls;
-    poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        match future.as_mut().poll(cx) {
-            Poll::Ready(value) => Poll::Ready(Some(value)),
-            Poll::Pending if left == 0 => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        }
     })
     .await
 }

@@ -1,28 +1,25 @@
 //! What the cases work with: a server of their own, clients of it, and bounds.
 
 use std::{
-    fmt::Display,
     future::{Future, poll_fn},
     io,
     net::SocketAddr,
-    pin::{Pin, pin},
     task::Poll,
     time::Duration,
 };
 
-use conformance_tests::servers::{
-    Program,
-    redis::{Flavour, Node, Options, Persistence, Reply},
+use conformance_tests::{
+    kit,
+    servers::{
+        Program,
+        redis::{Flavour, Node, Options, Persistence, Reply},
+    },
 };
-use dlock::{Guard, Locker};
-use libtest_mimic::Failed;
-use tokio::{runtime::Builder, time::timeout};
+use dlock::Locker;
 
-/// What a case ends with: anything that can be displayed is a reason to fail.
-pub(crate) type Outcome<T = ()> = Result<T, Failed>;
-
-/// What must happen happens within this; far less than [`TTL_LONG`].
-pub(crate) const SOON: Duration = Duration::from_secs(15);
+pub(crate) use conformance_tests::kit::{
+    Outcome, SOON, drop_after_polls, poll_times, refused, soon, take, until, within,
+};
 
 /// A ttl that no case lives to see the end of: what is free before was not freed by time.
 pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
@@ -35,9 +32,6 @@ pub(crate) const WOKEN: Duration = Duration::from_secs(5);
 
 /// No case takes longer: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(60);
-
-/// How often a state is looked at that nothing tells of.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The trials of these cases on one server.
 macro_rules! cases {
@@ -58,14 +52,7 @@ pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Program) -> F) -> Outco
 where
     F: Future<Output = Outcome>,
 {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
-    let program = flavour.find()?;
-    let outcome = runtime.block_on(within(CASE_MAX, "its end", case(program)));
-    runtime.shutdown_background();
-    outcome?
+    kit::run(CASE_MAX, case(flavour.find()?))
 }
 
 /// Makes `node` follow a primary, or nobody.
@@ -143,23 +130,9 @@ fn join(keys: &[&str]) -> String {
     given.collect::<Vec<_>>().join("&")
 }
 
-/// The guard of a lock that must be free.
-pub(crate) async fn take(locker: &Locker, name: &str) -> Outcome<Guard> {
-    let guard = locker.try_acquire(name).await?;
-    guard.ok_or_else(|| format!("{name} is taken").into())
-}
-
 /// Takes and releases a lock: the server knows the scripts then.
 pub(crate) async fn warm_up(locker: &Locker) -> Outcome {
     Ok(take(locker, "warm").await?.release().await?)
-}
-
-/// The error that must come.
-pub(crate) fn refused<T>(result: dlock::Result<T>) -> Outcome<dlock::Error> {
-    let error = result.err().ok_or("it succeeded")?;
-    let line = error.to_string();
-    assert!(!line.contains('\n') && line.len() < 300, "{line}");
-    Ok(error)
 }
 
 /// The keys of locks, without the counters of tokens.
@@ -210,31 +183,6 @@ pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outc
     .await
 }
 
-/// Looks until the state is there, or fails with what was waited for.
-pub(crate) async fn until(what: impl Display, look: impl AsyncFn() -> Outcome<bool>) -> Outcome {
-    let looking = async {
-        while !look().await? {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-        Ok(())
-    };
-    soon(what, looking).await?
-}
-
-/// The result of a future that must end soon.
-pub(crate) async fn soon<T>(what: impl Display, future: impl IntoFuture<Output = T>) -> Outcome<T> {
-    within(SOON, what, future).await
-}
-
-pub(crate) async fn within<T>(
-    bound: Duration,
-    what: impl Display,
-    future: impl IntoFuture<Output = T>,
-) -> Outcome<T> {
-    let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
-    timeout(bound, future).await.map_err(late)
-}
-
 /// Waits for what goes on side by side; the first failure is that of all.
 pub(crate) async fn all(futures: impl IntoIterator<Item: Future<Output = Outcome>>) -> Outcome {
     let mut going: Vec<_> = futures.into_iter().map(Box::pin).collect();
@@ -251,35 +199,6 @@ pub(crate) async fn all(futures: impl IntoIterator<Item: Future<Output = Outcome
             Some(failed) => Poll::Ready(Err(failed)),
             None if going.is_empty() => Poll::Ready(Ok(())),
             None => Poll::Pending,
-        }
-    })
-    .await
-}
-
-/// Polls `future` at most `polls` times, each time when something has happened, then drops it; its
-/// result if it had ended.
-pub(crate) async fn drop_after_polls<T>(
-    future: impl IntoFuture<Output = T>,
-    polls: u32,
-) -> Option<T> {
-    poll_times(pin!(future.into_future()), polls).await
-}
-
-/// As [`drop_after_polls`], but leaves it where it is.
-pub(crate) async fn poll_times<F: Future>(
-    mut future: Pin<&mut F>,
-    polls: u32,
-) -> Option<F::Output> {
-    let mut left = polls;
-    poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        match future.as_mut().poll(cx) {
-            Poll::Ready(value) => Poll::Ready(Some(value)),
-            Poll::Pending if left == 0 => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
         }
     })
     .await

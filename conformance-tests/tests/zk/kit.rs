@@ -1,24 +1,20 @@
 //! What the cases work with: servers of their own, clients of them, and bounds.
 
-use std::{
-    fmt::Display,
-    future::{Future, poll_fn},
-    pin::pin,
-    task::Poll,
-    time::Duration,
-};
+use std::{fmt::Display, future::Future, time::Duration};
 
-use conformance_tests::servers::zk::{Flavour, Java, Node, Options};
-use dlock::{Guard, Locker};
-use libtest_mimic::Failed;
-use tokio::{runtime::Builder, time::timeout};
+use conformance_tests::{
+    kit,
+    servers::zk::{Flavour, Java, Node, Options},
+};
+use dlock::Locker;
 use zookeeper_client::{Client, Error as ZkError};
 
-/// What a case ends with: anything that can be displayed is a reason to fail.
-pub(crate) type Outcome<T = ()> = Result<T, Failed>;
+pub(crate) use conformance_tests::kit::{
+    Outcome, SOON, drop_after_polls, refused, soon, take, until, within,
+};
 
-/// What must happen happens within this.
-pub(crate) const SOON: Duration = Duration::from_secs(15);
+/// No case takes longer: one that hangs is named by its failure. Some cut an ensemble fifty times.
+const CASE_MAX: Duration = Duration::from_secs(1_800);
 
 /// What may go wrong once in a while is tried this often.
 pub(crate) const RACES: u32 = 50;
@@ -28,9 +24,6 @@ pub(crate) const TICK: Duration = Duration::from_millis(200);
 
 /// Keys for servers with [`TICK`]: a session that no case lives to see the end of.
 pub(crate) const LONG: &str = "tick=200ms&session=60s";
-
-/// How often a state is looked at that nothing tells of.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The trials of these cases on one version.
 macro_rules! cases {
@@ -51,14 +44,7 @@ pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Java) -> F) -> Outcome
 where
     F: Future<Output = Outcome>,
 {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
-    let java = flavour.find()?;
-    let outcome = runtime.block_on(case(java));
-    runtime.shutdown_background();
-    outcome
+    kit::run(CASE_MAX, case(flavour.find()?))
 }
 
 /// Ticks are short, and sessions may be long.
@@ -92,20 +78,6 @@ pub(crate) async fn driver(addresses: impl Display) -> Outcome<Client> {
     Ok(Client::connect(&addresses.to_string()).await?)
 }
 
-/// The guard of a lock that must be free.
-pub(crate) async fn take(locker: &Locker, name: &str) -> Outcome<Guard> {
-    let guard = locker.try_acquire(name).await?;
-    guard.ok_or_else(|| format!("{name} is taken").into())
-}
-
-/// The error that must come.
-pub(crate) fn refused<T>(result: dlock::Result<T>) -> Outcome<dlock::Error> {
-    let error = result.err().ok_or("it succeeded")?;
-    let line = error.to_string();
-    assert!(!line.contains('\n') && line.len() < 300, "{line}");
-    Ok(error)
-}
-
 /// The nodes in the directory of a lock.
 pub(crate) async fn queue(client: &Client, name: &str) -> Outcome<Vec<String>> {
     match client.list_children(&format!("/dlock/{name}")).await {
@@ -118,52 +90,6 @@ pub(crate) async fn queue(client: &Client, name: &str) -> Outcome<Vec<String>> {
 pub(crate) async fn until_queue(client: &Client, name: &str, length: usize) -> Outcome {
     until(format!("{length} in the queue of {name}"), async || {
         Ok(queue(client, name).await?.len() == length)
-    })
-    .await
-}
-
-/// Looks until the state is there, or fails with what was waited for.
-pub(crate) async fn until(what: impl Display, look: impl AsyncFn() -> Outcome<bool>) -> Outcome {
-    let looking = async {
-        while !look().await? {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-        Ok(())
-    };
-    soon(what, looking).await?
-}
-
-/// The result of a future that must end soon.
-pub(crate) async fn soon<T>(what: impl Display, future: impl IntoFuture<Output = T>) -> Outcome<T> {
-    within(SOON, what, future).await
-}
-
-pub(crate) async fn within<T>(
-    bound: Duration,
-    what: impl Display,
-    future: impl IntoFuture<Output = T>,
-) -> Outcome<T> {
-    let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
-    timeout(bound, future).await.map_err(late)
-}
-
-/// Polls `future` at most `polls` times, then drops it; whether it had ended.
-pub(crate) async fn drop_after_polls<T>(
-    future: impl IntoFuture<Output = T>,
-    polls: u32,
-) -> Option<T> {
-    let mut future = pin!(future.into_future());
-    let mut left = polls;
-    poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        match future.as_mut().poll(cx) {
-            Poll::Ready(value) => Poll::Ready(Some(value)),
-            Poll::Pending if left == 0 => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        }
     })
     .await
 }
