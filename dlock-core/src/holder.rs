@@ -50,6 +50,27 @@ impl Holder {
         }
     }
 
+    /// What follows attempt and token in the line of the holder that `request` becomes when it is
+    /// granted, `SINCE PID@HOST NOTE`: for stores that give the token themselves.
+    ///
+    /// ```
+    /// # async fn example(request: &dlock_core::AcquireRequest, token: dlock_core::Token) {
+    /// use dlock_core::Holder;
+    ///
+    /// let words = Holder::words_of_request(request);
+    /// let line = format!("{} {token} {words}", request.attempt.id());
+    /// assert_eq!(Holder::parse(&line).and_then(|holder| holder.token), Some(token));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn words_of_request(request: &AcquireRequest) -> String {
+        let (since, pid, host) = (request.clock().unix_micros(), pid(), host_name());
+        request.note.as_ref().map_or_else(
+            || format!("{since} {pid}@{host}"),
+            |note| format!("{since} {pid}@{host} {note}"),
+        )
+    }
+
     /// This process, holding nothing.
     pub(crate) fn this_process() -> Self {
         Self {

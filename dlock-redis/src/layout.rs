@@ -5,6 +5,8 @@
 //! that no key begins with one and no name is another one's counter; so are percent signs, so that no
 //! two names are one.
 
+use std::fmt;
+
 use dlock_core::LockName;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
@@ -14,16 +16,18 @@ const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) lock: String,
-    pub(crate) fence: String,
 }
 
 impl Keys {
     pub(crate) fn new(prefix: &str, name: &LockName) -> Self {
-        let lock = format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED));
         Self {
-            fence: format!("{{{lock}}}:fence"),
-            lock,
+            lock: format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED)),
         }
+    }
+
+    /// The counter.
+    pub(crate) fn fence(&self) -> impl fmt::Display {
+        fmt::from_fn(|f| write!(f, "{{{}}}:fence", self.lock))
     }
 
     /// Where a release is published.
@@ -46,7 +50,7 @@ mod tests {
     fn plain_names_are_keys_as_they_are() {
         let keys = keys("seat/14C");
         assert_eq!(keys.lock, "app:seat/14C");
-        assert_eq!(keys.fence, "{app:seat/14C}:fence");
+        assert_eq!(keys.fence().to_string(), "{app:seat/14C}:fence");
     }
 
     proptest! {
@@ -54,7 +58,7 @@ mod tests {
         fn no_two_names_meet_and_no_name_is_a_counter(a in "[a{}%:feDB7]{1,12}", b in "[a{}%:feDB7]{1,12}") {
             let (x, y) = (keys(&a), keys(&b));
             prop_assert_eq!(x.lock == y.lock, a == b);
-            prop_assert_ne!(&x.lock, &y.fence);
+            prop_assert_ne!(&x.lock, &y.fence().to_string());
             prop_assert!(!x.lock.contains(['{', '}']), "the whole key is its hash tag");
         }
     }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{AttemptId, Batch, Clock, Result, Sent};
+use redis::{Cmd, RedisWrite};
 
 use crate::{
     layout::Keys,
@@ -71,19 +72,20 @@ impl Renewals {
 }
 
 async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Found>>> {
-    let keys: Vec<&str> = renewals
-        .iter()
-        .map(|renewal| renewal.keys.lock.as_str())
-        .collect();
-    let args = renewals
-        .iter()
-        .flat_map(|Renewal { id, ttl, .. }| [id.to_string(), ttl.as_millis().to_string()]);
-    let args: Vec<String> = args.collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let write = |command: &mut Cmd| {
+        for Renewal { keys, .. } in renewals {
+            command.arg(&keys.lock);
+        }
+        for Renewal { id, ttl, .. } in renewals {
+            command.write_arg_fmt(id);
+            command.arg(wire::millis(*ttl));
+        }
+    };
     let call = Call {
         script: &wire::RENEW,
-        keys: &keys,
-        args: &args,
+        key: renewals.first().map_or("", |renewal| &renewal.keys.lock),
+        keys: renewals.len(),
+        write: &write,
     };
     let answer = servers.run(call).await?;
     let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;

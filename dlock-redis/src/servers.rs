@@ -41,9 +41,20 @@ enum Kind {
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) script: &'static Text,
-    /// Of one slot.
-    pub(crate) keys: &'a [&'a str],
-    pub(crate) args: &'a [&'a str],
+    /// One of its keys, which are all of one slot.
+    pub(crate) key: &'a str,
+    /// How many it has.
+    pub(crate) keys: usize,
+    /// Writes the keys, then the arguments.
+    pub(crate) write: &'a (dyn Fn(&mut Cmd) + Sync),
+}
+
+impl Call<'_> {
+    fn command(&self, in_full: bool) -> Cmd {
+        let mut command = self.script.call(in_full, self.keys);
+        (self.write)(&mut command);
+        command
+    }
 }
 
 impl Servers {
@@ -136,28 +147,27 @@ impl Servers {
 
     /// Runs a script that may be run twice. The effect is unknown if connections fail under it.
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Answer> {
-        let Call { script, keys, args } = call;
         let request = Request {
-            says: &|_, in_full| script.call(in_full, keys, args),
+            says: &|_, in_full| call.command(in_full),
             grants: false,
             asking: false,
         };
-        self.ask(keys.first().unwrap_or(&""), request).await
+        self.ask(call.key, request).await
     }
 
     /// As [`run`](Self::run), for a script that grants. The least token that it may give is its last
     /// argument.
     pub(crate) async fn run_granting(&self, call: Call<'_>) -> Result<Answer> {
-        let Call { script, keys, args } = call;
         let request = Request {
             says: &|link, in_full| {
-                let floor = link.token_floor.to_string();
-                script.call(in_full, keys, &[args, &[floor.as_str()]].concat())
+                let mut command = call.command(in_full);
+                command.arg(link.token_floor);
+                command
             },
             grants: true,
             asking: false,
         };
-        self.ask(keys.first().unwrap_or(&""), request).await
+        self.ask(call.key, request).await
     }
 
     /// Runs a command that changes nothing.

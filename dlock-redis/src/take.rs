@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, AttemptId, Effect, Holder, Lease, Result, Token, Wait};
+use dlock_core::{AcquireRequest, AttemptId, Effect, Holder, Lease, Result, Wait};
 
 use crate::{
     layout::Keys,
     trips::{Found, Release, Take, Trips},
+    wire,
 };
 
 /// The lock is held by somebody else.
@@ -48,8 +49,8 @@ pub(crate) async fn once(
     let take = Take {
         keys: keys.clone(),
         id: request.attempt.id(),
-        ttl: request.ttl.as_millis(),
-        holder: holder_without_token(request),
+        ttl: wire::millis(request.ttl),
+        holder: Holder::words_of_request(request),
         waits: request.wait != Wait::Never,
     };
     match trips.take(take).await? {
@@ -100,11 +101,4 @@ pub(crate) async fn undo(trips: &Trips, request: &AcquireRequest, keys: &Arc<Key
 pub(crate) async fn release(trips: &Trips, keys: &Arc<Keys>, id: AttemptId) -> Result<()> {
     let keys = keys.clone();
     trips.release(Release { keys, id }).await
-}
-
-/// `SINCE PID@HOST NOTE`: what follows attempt and token in the value.
-fn holder_without_token(request: &AcquireRequest) -> String {
-    let one = Token::from(std::num::NonZeroU64::MIN);
-    let line = Holder::of_request(request, one).to_string();
-    line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned()
 }

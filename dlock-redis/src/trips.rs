@@ -4,10 +4,10 @@
 //! script costs the server more than what it does, and each request costs the driver and the system:
 //! together, many tasks cost about half of what they would cost one by one.
 
-use std::{borrow::Cow, future::Future, sync::Arc};
+use std::{future::Future, sync::Arc};
 
 use dlock_core::{AttemptId, Batch, Clock, Error, ErrorKind, Landing, Result, Sent, Token};
-use redis::Value;
+use redis::{Cmd, RedisWrite, Value};
 
 use crate::{
     errors,
@@ -26,7 +26,7 @@ pub(crate) struct Take {
     pub(crate) keys: Arc<Keys>,
     pub(crate) id: AttemptId,
     /// In milliseconds.
-    pub(crate) ttl: u128,
+    pub(crate) ttl: u64,
     /// Who wants it, in words.
     pub(crate) holder: String,
     pub(crate) waits: bool,
@@ -167,26 +167,23 @@ pub(crate) fn only<A>(answers: Vec<Result<A>>) -> Result<A> {
 }
 
 async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Result<Found>>> {
-    let keys = takes
-        .iter()
-        .flat_map(|take| [take.keys.lock.as_str(), &take.keys.fence]);
-    let keys: Vec<&str> = keys.collect();
-    let args = takes.iter().flat_map(|take| {
-        let waits = if take.waits { "1" } else { "0" };
-        let (id, ttl) = (take.id.to_string(), take.ttl.to_string());
-        [
-            id.into(),
-            ttl.into(),
-            take.holder.as_str().into(),
-            waits.into(),
-        ]
-    });
-    let args: Vec<Cow<'_, str>> = args.collect();
-    let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    let write = |command: &mut Cmd| {
+        for Take { keys, .. } in takes {
+            command.arg(&keys.lock).write_arg_fmt(keys.fence());
+        }
+        for take in takes {
+            command.write_arg_fmt(take.id);
+            command
+                .arg(take.ttl)
+                .arg(&take.holder)
+                .arg(u8::from(take.waits));
+        }
+    };
     let call = Call {
         script: &wire::ACQUIRE,
-        keys: &keys,
-        args: &args,
+        key: takes.first().map_or("", |take| &take.keys.lock),
+        keys: 2 * takes.len(),
+        write: &write,
     };
     let answer = servers.run_granting(call).await?;
     let mut found: Vec<Result<Found>> = answers(&answer, takes.len())?
@@ -226,16 +223,20 @@ fn read(servers: &Servers, found: Value) -> Result<Found> {
 }
 
 async fn release(servers: &Servers, releases: &[Release]) -> Result<Vec<Result<()>>> {
-    let keys = releases.iter().map(|release| release.keys.lock.as_str());
-    let keys: Vec<&str> = keys.collect();
-    let ids = releases.iter().map(|release| release.id.to_string());
-    let ids: Vec<String> = ids.collect();
-    let args = ids.iter().map(String::as_str);
-    let args: Vec<&str> = args.chain([servers.publish()]).collect();
+    let write = |command: &mut Cmd| {
+        for Release { keys, .. } in releases {
+            command.arg(&keys.lock);
+        }
+        for Release { id, .. } in releases {
+            command.write_arg_fmt(id);
+        }
+        command.arg(servers.publish());
+    };
     let call = Call {
         script: &wire::RELEASE,
-        keys: &keys,
-        args: &args,
+        key: releases.first().map_or("", |release| &release.keys.lock),
+        keys: releases.len(),
+        write: &write,
     };
     let answer = servers.run(call).await?;
     let released: Vec<Result<()>> = answers(&answer, releases.len())?

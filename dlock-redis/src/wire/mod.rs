@@ -1,6 +1,6 @@
 //! The scripts that run in the server, and how they are called.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use dlock_core::{Effect, Error, ErrorKind};
 use redis::{Cmd, Script};
@@ -19,15 +19,12 @@ impl Text {
         }
     }
 
-    /// `EVALSHA`, or with `in_full` `EVAL`, which also teaches the server the script.
-    pub(crate) fn call(&self, in_full: bool, keys: &[&str], args: &[&str]) -> Cmd {
-        let mut command = if in_full {
-            redis::cmd("EVAL")
-        } else {
-            redis::cmd("EVALSHA")
-        };
+    /// `EVALSHA`, or with `in_full` `EVAL`, which also teaches the server the script; its keys and
+    /// arguments are to follow.
+    pub(crate) fn call(&self, in_full: bool, keys: usize) -> Cmd {
+        let mut command = redis::cmd(if in_full { "EVAL" } else { "EVALSHA" });
         command.arg(if in_full { self.text } else { &self.hash });
-        command.arg(keys.len()).arg(keys).arg(args);
+        command.arg(keys);
         command
     }
 }
@@ -42,6 +39,11 @@ pub(crate) static RENEW: LazyLock<Text> = LazyLock::new(|| Text::new(include_str
 /// Frees a lock.
 pub(crate) static RELEASE: LazyLock<Text> =
     LazyLock::new(|| Text::new(include_str!("release.lua")));
+
+/// A time as the server has it.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
 
 /// The server answered something that its script cannot answer.
 pub(crate) fn nonsense(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {

@@ -1,0 +1,172 @@
+use super::*;
+use crate::clock::Clock;
+
+type Sizes = Arc<Mutex<Vec<usize>>>;
+
+/// Doubles each number, a second after it was sent; fails for a zero.
+fn doubling(size_max: usize) -> (Clock, Sizes, Batch<u32, u32>) {
+    doubling_in(size_max, WINDOW, false)
+}
+
+fn doubling_in(
+    size_max: usize,
+    window: Duration,
+    is_prompt: bool,
+) -> (Clock, Sizes, Batch<u32, u32>) {
+    let (clock, sizes) = (Clock::pausable(), Sizes::default());
+    let (seen, reading) = (sizes.clone(), clock.clone());
+    let batch = Batch::with(size_max, window, is_prompt, move |items: Vec<u32>| {
+        seen.lock().expect("sizes").push(items.len());
+        let sent = Sent::now(&reading);
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if items.contains(&0) {
+                return Err(Error::new(ErrorKind::Denied, "no zero"));
+            }
+            Ok((sent, items.iter().map(|item| item * 2).collect()))
+        })
+    });
+    (clock, sizes, batch)
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_within_the_window_leave_together_and_get_their_own_answers() {
+    let (clock, sizes, batch) = doubling(500);
+    let joined = clock.now();
+    let (first, second, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
+    let answers = [first, second, third].map(|answer| answer.expect("landed"));
+    assert_eq!(answers.map(|(_, answer)| answer), [2, 4, 6]);
+    assert_eq!(*sizes.lock().expect("sizes"), [3]);
+    for (sent, _) in answers {
+        let waited = sent.moment().since(joined);
+        assert!(
+            waited >= WINDOW && waited < Duration::from_millis(8),
+            "{waited:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_joins_what_was_sent() {
+    let (clock, sizes, batch) = doubling(500);
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        (clock.now(), batch.join(2).await.expect("landed"))
+    };
+    let (first, (joined, (sent, _))) = tokio::join!(batch.join(1), late);
+    assert!(first.expect("landed").0 < sent && sent.moment() >= joined);
+    assert_eq!(*sizes.lock().expect("sizes"), [1, 1]);
+}
+
+#[test]
+fn a_runtime_that_ends_while_a_flight_is_boarded_does_not_stop_the_next_one() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+    };
+    let clock = Clock::boottime();
+    let batch = Batch::<u32, u32>::new(500, move |items| {
+        let sent = Sent::now(&clock);
+        Box::pin(async move { Ok((sent, items)) })
+    });
+    let first = async { tokio::time::timeout(Duration::from_millis(1), batch.join(1)).await };
+    let first = runtime().expect("runtime").block_on(first);
+    assert!(first.is_err(), "still boarding");
+    let next = async { tokio::time::timeout(Duration::from_secs(10), batch.join(2)).await };
+    let next = runtime().expect("runtime").block_on(next);
+    assert_eq!(next.expect("it leaves").expect("landed").1, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_flight_leaves_at_once() {
+    let (clock, sizes, batch) = doubling(2);
+    let joined = clock.now();
+    let (first, second, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
+    assert_eq!(first.expect("landed").0.moment(), joined);
+    assert!(second.is_ok() && third.is_ok());
+    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_everybodys_and_the_dropped_stay_behind() {
+    let (_, sizes, batch) = doubling(500);
+    let (failed, also) = tokio::join!(batch.join(0), batch.join(1));
+    for error in [failed, also].map(|answer| answer.expect_err("denied")) {
+        assert_eq!(error.kind(), ErrorKind::Denied);
+    }
+    let dropped = tokio::time::timeout(Duration::from_millis(1), batch.join(7)).await;
+    assert!(dropped.is_err());
+    assert_eq!(batch.join(8).await.expect("landed").1, 16);
+    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_window_of_one_flight_does_not_end_the_boarding_of_a_later_one() {
+    let (clock, sizes, batch) = doubling(2);
+    let joined = clock.now();
+    let after = async |ms, item| {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        batch.join(item).await.expect("landed").0.moment()
+    };
+    let (_, full, later) = tokio::join!(after(0, 1), after(3, 2), after(4, 3));
+    assert!(full.since(joined) < Duration::from_millis(4));
+    let waited = later.since(joined);
+    assert!(waited >= Duration::from_millis(4) + WINDOW, "{waited:?}");
+    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+}
+
+fn prompt() -> (Clock, Sizes, Batch<u32, u32>) {
+    doubling_in(500, Duration::from_secs(60), true)
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_as_are_in_the_air_leave_at_once_and_fewer_when_those_have_landed() {
+    let (clock, sizes, batch) = prompt();
+    let joined = clock.now();
+    let (first, second, third, fourth, fifth) = tokio::join!(
+        batch.join(1),
+        batch.join(2),
+        batch.join(3),
+        batch.join(4),
+        batch.join(5),
+    );
+    for (answer, expected) in [(first, 2), (second, 4), (third, 6), (fourth, 8)] {
+        let (sent, answer) = answer.expect("landed");
+        assert_eq!((sent.moment(), answer), (joined, expected));
+    }
+    let (sent, answer) = fifth.expect("landed");
+    let waited = sent.moment().since(joined);
+    assert!(
+        waited >= Duration::from_secs(1) && waited < Duration::from_secs(2),
+        "{waited:?}"
+    );
+    assert_eq!(answer, 10);
+    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 2, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_flight_holds_nobody_up_for_longer_than_the_window() {
+    let (clock, sizes, batch) = doubling_in(500, PROMPT_WINDOW, true);
+    let joined = clock.now();
+    let (_, _, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
+    let waited = third.expect("landed").0.moment().since(joined);
+    assert!(
+        waited >= PROMPT_WINDOW && waited < 3 * PROMPT_WINDOW,
+        "{waited:?}"
+    );
+    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flight_that_is_dropped_lets_the_next_one_leave() {
+    let (clock, sizes, batch) = prompt();
+    let joined = clock.now();
+    let short = Duration::from_millis(10);
+    let dropped = async { tokio::time::timeout(short, batch.join(1)).await };
+    let (dropped, _, third) = tokio::join!(dropped, batch.join(2), batch.join(3));
+    assert!(dropped.is_err());
+    let waited = third.expect("landed").0.moment().since(joined);
+    assert!(waited >= short && waited <= 2 * short, "{waited:?}");
+    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 1]);
+}
