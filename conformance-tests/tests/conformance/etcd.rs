@@ -1,63 +1,23 @@
 //! `etcd:`, on each version of it.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::io;
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Backdoor, Reach, Target,
-    servers::etcd::{Flavour, Node, Options},
-};
-use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
-};
+use conformance_tests::servers::etcd::{Flavour, Node, Options};
+use dlock_core::{Capabilities, LockName, Result};
 use dlock_etcd::EtcdLock;
-use tokio::sync::OnceCell;
 
-/// One server for all cases; each has a prefix of its own.
+use crate::store::{Store, broken};
+
 #[derive(Debug)]
-pub(super) struct EtcdTarget {
-    flavour: Flavour,
-    /// Started by the first case that needs it: workers use that of their parent.
-    node: OnceCell<Node>,
-    cases: AtomicU64,
-}
-
-impl EtcdTarget {
-    pub(super) fn new(flavour: Flavour) -> Self {
-        Self {
-            flavour,
-            node: OnceCell::new(),
-            cases: AtomicU64::new(0),
-        }
-    }
-
-    async fn node(&self) -> Result<&Node> {
-        let start = || async {
-            let program = self.flavour.find().map_err(io::Error::other)?;
-            Node::start(&program, &Options::default()).await
-        };
-        self.node.get_or_try_init(start).await.map_err(broken)
-    }
-
-    /// Everything under the prefix of one case.
-    async fn locks(&self, address: &str) -> Result<Vec<String>> {
-        let prefix = address.split_once("prefix=");
-        let prefix = prefix.map_or("", |(_, prefix)| prefix);
-        let keys = self.node().await?.keys(prefix).await.map_err(broken)?;
-        Ok(keys.into_iter().map(|entry| entry.key).collect())
-    }
-}
+pub(super) struct Etcd(pub(super) Flavour);
 
 #[async_trait]
-impl Target for EtcdTarget {
+impl Store for Etcd {
+    type Servers = Node;
+
     fn name(&self) -> &str {
-        self.flavour.name()
+        self.0.name()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -65,50 +25,35 @@ impl Target for EtcdTarget {
     }
 
     fn available(&self) -> Result<(), String> {
-        self.flavour.find().map(drop)
+        self.0.find().map(drop)
     }
 
-    async fn address(&self) -> Result<String> {
-        let server = self.node().await?.address();
-        let case = self.cases.fetch_add(1, Ordering::Relaxed);
-        Ok(format!("etcd://{server}?prefix=case-{case}/"))
+    async fn start(&self) -> io::Result<Node> {
+        let program = self.0.find().map_err(io::Error::other)?;
+        Node::start(&program, &Options::default()).await
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        let config = Config::from_url(address)?;
-        dlock::registry()
-            .open(&config)
-            .await
-            .map(|(backend, _)| backend)
+    fn url(&self, node: &Node, prefix: &str) -> String {
+        format!("etcd://{}?prefix={prefix}", node.address())
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Processes
+    fn separator(&self) -> &'static str {
+        "/"
     }
 
-    fn backdoor(&self) -> Option<&dyn Backdoor> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Backdoor for EtcdTarget {
-    async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
+    async fn remove(&self, node: &Node, prefix: &str, name: &LockName) -> Result<()> {
         // As it stands in a key.
         let place = format!("/{}/", name.as_str().replace('/', "%2F"));
-        for key in self.locks(address).await? {
+        for key in self.residue(node, prefix).await? {
             if format!("/{key}").contains(&place) {
-                self.node().await?.delete(&key).await.map_err(broken)?;
+                node.delete(&key).await.map_err(broken)?;
             }
         }
         Ok(())
     }
 
-    async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        self.locks(address).await
+    async fn residue(&self, node: &Node, prefix: &str) -> Result<Vec<String>> {
+        let keys = node.keys(prefix).await.map_err(broken)?;
+        Ok(keys.into_iter().map(|entry| entry.key).collect())
     }
-}
-
-fn broken(source: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "cannot use the test's server").with_source(source)
 }

@@ -5,28 +5,31 @@ mod file;
 mod memory;
 mod mysql;
 mod redis;
+mod store;
 mod zk;
 
 use std::{process::ExitCode, sync::Arc};
 
 use conformance_tests::{Target, servers};
 
+use crate::store::Started;
+
 fn main() -> dlock_core::Result<ExitCode> {
     let mut targets: Vec<Arc<dyn Target>> = vec![
         Arc::new(memory::MemoryTarget::default()),
         Arc::new(file::FileTarget::new()?),
     ];
-    for target in redis::RedisTarget::all() {
-        targets.push(Arc::new(target));
+    for store in redis::Redis::all() {
+        targets.push(Arc::new(Started::new(store)));
     }
     for flavour in servers::etcd::Flavour::ALL {
-        targets.push(Arc::new(etcd::EtcdTarget::new(flavour)));
+        targets.push(Arc::new(Started::new(etcd::Etcd(flavour))));
     }
-    for target in zk::ZkTarget::all() {
-        targets.push(Arc::new(target));
+    for store in zk::Zk::all() {
+        targets.push(Arc::new(Started::new(store)));
     }
     for flavour in servers::mysql::Flavour::ALL {
-        targets.push(Arc::new(mysql::MySqlTarget::new(flavour)));
+        targets.push(Arc::new(Started::new(mysql::MySql::new(flavour))));
     }
     Ok(conformance_tests::main(targets))
 }

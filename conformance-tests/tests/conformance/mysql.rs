@@ -1,24 +1,14 @@
 //! `mysql:` on each server that speaks it.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Backdoor, Reach, Target,
-    servers::mysql::{Flavour, Node, Options},
-};
-use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
-};
+use conformance_tests::servers::mysql::{Flavour, Node, Options};
+use dlock_core::{Capabilities, LockName, Result};
 use dlock_mysql::MySqlLock;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::Mutex;
+
+use crate::store::{Store, broken};
 
 /// MariaDB shows its locks as they were when nobody had looked for a tenth of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
@@ -26,49 +16,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// The server grants nothing for so long after its start.
 const BOOT_GUARD: Duration = Duration::from_secs(2);
 
-/// One server for all cases; each has a prefix of its own.
 #[derive(Debug)]
-pub(super) struct MySqlTarget {
+pub(super) struct MySql {
     flavour: Flavour,
-    /// Started by the first case that needs it: workers use that of their parent.
-    node: OnceCell<Node>,
-    cases: AtomicU64,
     /// One case at a time looks at locks, or each would keep what the others see from getting new.
     looking: Mutex<()>,
 }
 
-impl MySqlTarget {
-    pub(super) fn new(flavour: Flavour) -> Self {
-        Self {
-            flavour,
-            node: OnceCell::new(),
-            cases: AtomicU64::new(0),
-            looking: Mutex::default(),
-        }
-    }
-
-    async fn node(&self) -> Result<&Node> {
-        let start = || async {
-            let node = Node::start(self.flavour, &Options::default()).await?;
-            tokio::time::sleep(BOOT_GUARD).await;
-            Ok(node)
-        };
-        self.node.get_or_try_init(start).await.map_err(broken)
-    }
-
-    async fn ask(&self, sql: &str) -> Result<Vec<Vec<String>>> {
-        self.node().await?.ask(sql).await.map_err(broken)
-    }
-}
-
-/// The prefix of an address.
-fn prefix(address: &str) -> &str {
-    let (_, prefix) = address.split_once("prefix=").unwrap_or_default();
-    prefix
-}
-
 #[async_trait]
-impl Target for MySqlTarget {
+impl Store for MySql {
+    type Servers = Node;
+
     fn name(&self) -> &str {
         self.flavour.name()
     }
@@ -81,45 +39,33 @@ impl Target for MySqlTarget {
         self.flavour.find().map(drop)
     }
 
-    async fn address(&self) -> Result<String> {
-        let url = self.node().await?.url();
-        let case = self.cases.fetch_add(1, Ordering::Relaxed);
-        Ok(format!("{url}?prefix=case-{case}:"))
+    async fn start(&self) -> io::Result<Node> {
+        let node = Node::start(self.flavour, &Options::default()).await?;
+        tokio::time::sleep(BOOT_GUARD).await;
+        Ok(node)
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        let config = Config::from_url(address)?;
-        dlock::registry()
-            .open(&config)
-            .await
-            .map(|(backend, _)| backend)
+    fn url(&self, node: &Node, prefix: &str) -> String {
+        format!("{}?prefix={prefix}", node.url())
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Processes
+    fn separator(&self) -> &'static str {
+        ":"
     }
 
-    fn backdoor(&self) -> Option<&dyn Backdoor> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Backdoor for MySqlTarget {
     /// Ends the session that holds the row.
-    async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
-        let row = [prefix(address), name.as_str()].concat();
-        for session in self.holders(&row).await? {
-            self.ask(&format!("KILL {session}")).await?;
+    async fn remove(&self, node: &Node, prefix: &str, name: &LockName) -> Result<()> {
+        let row = [prefix, name.as_str()].concat();
+        for session in self.holders(node, &row).await? {
+            ask(node, &format!("KILL {session}")).await?;
             // Its socket is closed before its lock is gone.
             let look = format!("SELECT 1 FROM information_schema.processlist WHERE id = {session}");
-            while !self.ask(&look).await?.is_empty() {}
+            while !ask(node, &look).await?.is_empty() {}
         }
         Ok(())
     }
 
-    async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        let prefix = prefix(address);
+    async fn residue(&self, node: &Node, prefix: &str) -> Result<Vec<String>> {
         let locked = format!(
             "SELECT CONVERT(name USING utf8mb4) FROM locks.dlock_locks WHERE name LIKE '{prefix}%'; \
              SELECT 'asked', name FROM locks.dlock_asked WHERE name LIKE '{prefix}%'"
@@ -129,8 +75,8 @@ impl Backdoor for MySqlTarget {
             "SELECT CONVERT(name USING utf8mb4) FROM locks.dlock_locks WHERE name LIKE '{prefix}%' FOR \
              UPDATE SKIP LOCKED"
         );
-        let free = self.ask(&free).await?;
-        for row in self.ask(&locked).await? {
+        let free = ask(node, &free).await?;
+        for row in ask(node, &locked).await? {
             if !free.contains(&row) {
                 left.push(row.join(" "));
             }
@@ -139,9 +85,16 @@ impl Backdoor for MySqlTarget {
     }
 }
 
-impl MySqlTarget {
+impl MySql {
+    pub(super) fn new(flavour: Flavour) -> Self {
+        Self {
+            flavour,
+            looking: Mutex::default(),
+        }
+    }
+
     /// The sessions that have the row locked, by what the server shows of its locks.
-    async fn holders(&self, row: &str) -> Result<Vec<String>> {
+    async fn holders(&self, node: &Node, row: &str) -> Result<Vec<String>> {
         // A row of the primary key is shown as its value, or in hexadecimal digits.
         let hex: String = row.bytes().map(|byte| format!("{byte:02X}")).collect();
         let sql = match self.flavour {
@@ -150,15 +103,14 @@ impl MySqlTarget {
                  performance_schema.threads t USING (thread_id) WHERE l.lock_type = 'RECORD' AND \
                  l.lock_status = 'GRANTED' AND l.lock_data = '0x{hex}'"
             ),
-            _ => return self.blockers(&hex).await,
+            _ => return self.blockers(node, &hex).await,
         };
-        let rows = self.ask(&sql).await?;
+        let rows = ask(node, &sql).await?;
         Ok(rows.into_iter().flatten().collect())
     }
 
     /// MariaDB shows only locks that somebody waits for.
-    async fn blockers(&self, hex: &str) -> Result<Vec<String>> {
-        let node = self.node().await?;
+    async fn blockers(&self, node: &Node, hex: &str) -> Result<Vec<String>> {
         let _turn = self.looking.lock().await;
         let wait = format!(
             "SET SESSION innodb_lock_wait_timeout = 2; SELECT 1 FROM locks.dlock_locks WHERE name = \
@@ -173,7 +125,7 @@ impl MySqlTarget {
                      information_schema.innodb_trx r ON r.trx_id = w.requesting_trx_id WHERE \
                      r.trx_query LIKE '%{hex}%'"
                 );
-                let rows = node.ask(&sql).await.map_err(broken)?;
+                let rows = ask(node, &sql).await?;
                 if !rows.is_empty() {
                     return Ok(rows.into_iter().flatten().collect());
                 }
@@ -188,6 +140,6 @@ impl MySqlTarget {
     }
 }
 
-fn broken(source: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "cannot use the test's server").with_source(source)
+async fn ask(node: &Node, sql: &str) -> Result<Vec<Vec<String>>> {
+    node.ask(sql).await.map_err(broken)
 }

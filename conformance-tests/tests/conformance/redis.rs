@@ -1,23 +1,16 @@
 //! `redis:` in each topology, on each server that speaks it.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{io, net::SocketAddr};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Backdoor, Reach, Target,
-    servers::redis::{Cluster, Flavour, Node, Options, Replicated, Reply},
+use conformance_tests::servers::{
+    Program,
+    redis::{Cluster, Flavour, Node, Options, Replicated, Reply},
 };
-use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
-};
+use dlock_core::{Capabilities, LockName, Result};
 use dlock_redis::{RedisLock, Topology};
-use tokio::sync::OnceCell;
+
+use crate::store::{Store, broken};
 
 /// What stands behind the addresses.
 const TOPOLOGIES: [(Topology, &str); 3] = [
@@ -29,25 +22,14 @@ const TOPOLOGIES: [(Topology, &str); 3] = [
 /// How many replicas the primary has that Sentinels watch.
 const REPLICAS: usize = 2;
 
-/// One set of servers for all cases; each has a prefix of its own.
 #[derive(Debug)]
-pub(super) struct RedisTarget {
+pub(super) struct Redis {
     name: String,
     flavour: Flavour,
     topology: Topology,
-    /// Started by the first case that needs it: workers use that of their parent.
-    running: OnceCell<Running>,
-    cases: AtomicU64,
 }
 
-#[derive(Debug)]
-enum Running {
-    Server(Node),
-    Sentinel(Replicated),
-    Cluster(Cluster),
-}
-
-impl RedisTarget {
+impl Redis {
     /// All of them.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         Flavour::ALL.into_iter().flat_map(|flavour| {
@@ -55,45 +37,20 @@ impl RedisTarget {
                 name: format!("{}{suffix}", flavour.name()),
                 flavour,
                 topology,
-                running: OnceCell::new(),
-                cases: AtomicU64::new(0),
             })
         })
     }
+}
 
-    async fn running(&self) -> Result<&Running> {
-        let start = || async {
-            let program = self.flavour.find().map_err(io::Error::other)?;
-            Running::start(self.topology, &program).await
-        };
-        self.running.get_or_try_init(start).await.map_err(broken)
-    }
-
-    /// Everything under the prefix of one case, without the counters of its tokens, and where it is.
-    async fn locks(&self, address: &str) -> Result<Vec<(&Node, String)>> {
-        let prefix = address
-            .split_once("prefix=")
-            .map_or("", |(_, prefix)| prefix);
-        let pattern = format!("*{prefix}*");
-        let mut locks = Vec::new();
-        for node in self.running().await?.masters().await.map_err(broken)? {
-            let keys = node.ask(&["KEYS", &pattern]).await;
-            for key in keys.and_then(Reply::array).map_err(broken)? {
-                let key = key.text().map_err(broken)?;
-                if !key.ends_with("}:fence") {
-                    locks.push((node, key));
-                }
-            }
-        }
-        Ok(locks)
-    }
+#[derive(Debug)]
+pub(super) enum Running {
+    Server(Node),
+    Sentinel(Replicated),
+    Cluster(Cluster),
 }
 
 impl Running {
-    async fn start(
-        topology: Topology,
-        program: &conformance_tests::servers::Program,
-    ) -> io::Result<Self> {
+    async fn start(topology: Topology, program: &Program) -> io::Result<Self> {
         let options = Options::default();
         Ok(match topology {
             Topology::Server => Self::Server(Node::start(program, &options).await?),
@@ -106,7 +63,7 @@ impl Running {
 
     /// The URL without its keys.
     fn url(&self) -> String {
-        let listed = |addresses: Vec<std::net::SocketAddr>| {
+        let listed = |addresses: Vec<SocketAddr>| {
             let addresses = addresses.iter().map(ToString::to_string);
             addresses.collect::<Vec<_>>().join(",")
         };
@@ -135,10 +92,28 @@ impl Running {
         }
         Ok(masters)
     }
+
+    /// Everything under a prefix but the counters of tokens, and where it is.
+    async fn locks(&self, prefix: &str) -> Result<Vec<(&Node, String)>> {
+        let pattern = format!("*{prefix}*");
+        let mut locks = Vec::new();
+        for node in self.masters().await.map_err(broken)? {
+            let keys = node.ask(&["KEYS", &pattern]).await;
+            for key in keys.and_then(Reply::array).map_err(broken)? {
+                let key = key.text().map_err(broken)?;
+                if !key.ends_with("}:fence") {
+                    locks.push((node, key));
+                }
+            }
+        }
+        Ok(locks)
+    }
 }
 
 #[async_trait]
-impl Target for RedisTarget {
+impl Store for Redis {
+    type Servers = Running;
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -151,34 +126,22 @@ impl Target for RedisTarget {
         self.flavour.find().map(drop)
     }
 
-    async fn address(&self) -> Result<String> {
-        let url = self.running().await?.url();
-        let case = self.cases.fetch_add(1, Ordering::Relaxed);
+    async fn start(&self) -> io::Result<Running> {
+        let program = self.flavour.find().map_err(io::Error::other)?;
+        Running::start(self.topology, &program).await
+    }
+
+    fn url(&self, running: &Running, prefix: &str) -> String {
         // The servers have just been started and keep nothing; nothing was lost in them yet.
-        Ok(format!("{url}?restart_guard=0s&prefix=case-{case}:"))
+        format!("{}?restart_guard=0s&prefix={prefix}", running.url())
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        let config = Config::from_url(address)?;
-        dlock::registry()
-            .open(&config)
-            .await
-            .map(|(backend, _)| backend)
+    fn separator(&self) -> &'static str {
+        ":"
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Processes
-    }
-
-    fn backdoor(&self) -> Option<&dyn Backdoor> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Backdoor for RedisTarget {
-    async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
-        for (node, key) in self.locks(address).await? {
+    async fn remove(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
+        for (node, key) in running.locks(prefix).await? {
             if key.ends_with(name.as_str()) {
                 node.ask(&["DEL", &key]).await.map_err(broken)?;
             }
@@ -186,12 +149,8 @@ impl Backdoor for RedisTarget {
         Ok(())
     }
 
-    async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        let locks = self.locks(address).await?;
+    async fn residue(&self, running: &Running, prefix: &str) -> Result<Vec<String>> {
+        let locks = running.locks(prefix).await?;
         Ok(locks.into_iter().map(|(_, key)| key).collect())
     }
-}
-
-fn broken(source: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "cannot use the test's servers").with_source(source)
 }

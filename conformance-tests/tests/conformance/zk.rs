@@ -1,25 +1,13 @@
 //! `zk:` on one server and on an ensemble.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Backdoor, Reach, Target,
-    servers::zk::{Ensemble, Flavour, Node, Options},
-};
-use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, LockName, Modes, Order,
-    Result, Waiting, config::Config,
-};
-use tokio::sync::OnceCell;
+use conformance_tests::servers::zk::{Ensemble, Flavour, Node, Options};
+use dlock_core::{Capabilities, Expiry, Fencing, LockName, Modes, Order, Result, Waiting};
 use zookeeper_client::{Client, Error as ZkError};
+
+use crate::store::{Store, broken};
 
 /// Ten times shorter than stock: what ends by time is waited for often.
 const TICK: Duration = Duration::from_millis(200);
@@ -28,24 +16,14 @@ const TICK: Duration = Duration::from_millis(200);
 /// ttl.
 const SESSION: Duration = Duration::from_secs(16);
 
-/// One set of servers for all cases; each has a prefix of its own.
 #[derive(Debug)]
-pub(super) struct ZkTarget {
+pub(super) struct Zk {
     name: String,
     flavour: Flavour,
     is_ensemble: bool,
-    /// Started by the first case that needs it: workers use that of their parent.
-    running: OnceCell<Running>,
-    cases: AtomicU64,
 }
 
-#[derive(Debug)]
-enum Running {
-    Server(Node),
-    Ensemble(Ensemble),
-}
-
-impl ZkTarget {
+impl Zk {
     /// All of them.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         Flavour::ALL.into_iter().flat_map(|flavour| {
@@ -53,45 +31,15 @@ impl ZkTarget {
                 name: format!("{}{suffix}", flavour.name()),
                 flavour,
                 is_ensemble,
-                running: OnceCell::new(),
-                cases: AtomicU64::new(0),
             })
         })
     }
+}
 
-    async fn running(&self) -> Result<&Running> {
-        let start = || async {
-            let java = self.flavour.find().map_err(io::Error::other)?;
-            let mut options = Options::with_tick(TICK);
-            options.lines.push("maxSessionTimeout=60000".to_owned());
-            Ok(if self.is_ensemble {
-                Running::Ensemble(Ensemble::start(&java, &options).await?)
-            } else {
-                Running::Server(Node::start(&java, &options).await?)
-            })
-        };
-        self.running.get_or_try_init(start).await.map_err(broken)
-    }
-
-    /// Paths of all nodes of one case that belong to a session, asked of the leader.
-    async fn nodes(&self, address: &str, client: &Client) -> Result<Vec<String>> {
-        let (_, prefix) = address.rsplit_once("prefix=").unwrap_or_default();
-        client.sync("/").await.map_err(failed)?;
-        let top = format!("/{prefix}");
-        let mut nodes = Vec::new();
-        for lock in children(client, &top).await? {
-            let directory = format!("{top}/{lock}");
-            for node in children(client, &directory).await? {
-                nodes.push(format!("{directory}/{node}"));
-            }
-        }
-        Ok(nodes)
-    }
-
-    async fn client(&self) -> Result<Client> {
-        let addresses = self.running().await?.addresses();
-        Client::connect(&addresses).await.map_err(failed)
-    }
+#[derive(Debug)]
+pub(super) enum Running {
+    Server(Node),
+    Ensemble(Ensemble),
 }
 
 impl Running {
@@ -101,17 +49,37 @@ impl Running {
             Self::Ensemble(ensemble) => ensemble.addresses(),
         }
     }
+
+    async fn client(&self) -> Result<Client> {
+        Client::connect(&self.addresses()).await.map_err(broken)
+    }
+}
+
+/// Paths of all nodes under a prefix that belong to a session, asked of the leader.
+async fn nodes(client: &Client, prefix: &str) -> Result<Vec<String>> {
+    client.sync("/").await.map_err(broken)?;
+    let top = format!("/{prefix}");
+    let mut nodes = Vec::new();
+    for lock in children(client, &top).await? {
+        let directory = format!("{top}/{lock}");
+        for node in children(client, &directory).await? {
+            nodes.push(format!("{directory}/{node}"));
+        }
+    }
+    Ok(nodes)
 }
 
 async fn children(client: &Client, path: &str) -> Result<Vec<String>> {
     match client.list_children(path).await {
         Err(ZkError::NoNode) => Ok(Vec::new()),
-        children => children.map_err(failed),
+        children => children.map_err(broken),
     }
 }
 
 #[async_trait]
-impl Target for ZkTarget {
+impl Store for Zk {
+    type Servers = Running;
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -135,55 +103,39 @@ impl Target for ZkTarget {
         self.flavour.find().map(drop)
     }
 
-    async fn address(&self) -> Result<String> {
-        let addresses = self.running().await?.addresses();
-        let case = self.cases.fetch_add(1, Ordering::Relaxed);
+    async fn start(&self) -> io::Result<Running> {
+        let java = self.flavour.find().map_err(io::Error::other)?;
+        let mut options = Options::with_tick(TICK);
+        options.lines.push("maxSessionTimeout=60000".to_owned());
+        Ok(if self.is_ensemble {
+            Running::Ensemble(Ensemble::start(&java, &options).await?)
+        } else {
+            Running::Server(Node::start(&java, &options).await?)
+        })
+    }
+
+    fn url(&self, running: &Running, prefix: &str) -> String {
         let (session, tick) = (SESSION.as_millis(), TICK.as_millis());
-        Ok(format!(
-            "zk://{addresses}?session={session}ms&tick={tick}ms&prefix=case-{case}"
-        ))
+        let addresses = running.addresses();
+        format!("zk://{addresses}?session={session}ms&tick={tick}ms&prefix={prefix}")
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        let config = Config::from_url(address)?;
-        dlock::registry()
-            .open(&config)
-            .await
-            .map(|(backend, _)| backend)
+    fn separator(&self) -> &'static str {
+        ""
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Processes
-    }
-
-    fn backdoor(&self) -> Option<&dyn Backdoor> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Backdoor for ZkTarget {
-    async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
-        let client = self.client().await?;
+    async fn remove(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
+        let client = running.client().await?;
         let directory = format!("/{}/", name.as_str().replace('/', "%2F"));
-        for path in self.nodes(address, &client).await? {
+        for path in nodes(&client, prefix).await? {
             if path.contains(&directory) {
-                client.delete(&path, None).await.map_err(failed)?;
+                client.delete(&path, None).await.map_err(broken)?;
             }
         }
         Ok(())
     }
 
-    async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        let client = self.client().await?;
-        self.nodes(address, &client).await
+    async fn residue(&self, running: &Running, prefix: &str) -> Result<Vec<String>> {
+        nodes(&running.client().await?, prefix).await
     }
-}
-
-fn broken(source: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "cannot use the test's servers").with_source(source)
-}
-
-fn failed(source: ZkError) -> Error {
-    Error::new(ErrorKind::Unavailable, "cannot use the test's servers").with_source(source)
 }

@@ -9,7 +9,8 @@ use conformance_tests::servers::{
 use dlock::{ErrorKind, LostCause};
 
 use crate::kit::{
-    Outcome, WOKEN, calls, cases, connect, refused, soon, start, take, until, until_clean, within,
+    Outcome, WOKEN, calls, cases, connect, refused, soon, start, take, until, until_clean,
+    until_key_listeners, within,
 };
 
 cases![
@@ -79,7 +80,7 @@ async fn a_foreign_release_is_noticed_within_a_second(program: Program) -> Outco
     let locker = connect(node.address(), PLAIN).await?;
     set(&node, "60000").await?;
     let waiter = tokio::spawn(locker.acquire("a").into_future());
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until_key_listeners(&node, "a", 1).await?;
     node.ask(&["EVAL", RELEASE, "1", "a", THEIRS]).await?;
     let guard = within(Duration::from_secs(3), "it looks", waiter).await???;
     guard.release().await?;
@@ -97,7 +98,7 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
     let holder = locker.inspect("a").await?.ok_or("nobody")?;
     assert_eq!(holder.remaining, None);
     let waiter = tokio::spawn(locker.acquire("a").into_future());
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until_key_listeners(&node, "a", 1).await?;
     node.ask(&["DEL", "a"]).await?;
     within(Duration::from_secs(3), "it looks", waiter)
         .await???

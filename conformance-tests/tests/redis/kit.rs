@@ -174,7 +174,12 @@ pub(crate) async fn until_clean(node: &Node) -> Outcome {
 
 /// Waits until so many clients listen for the release of `name`.
 pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outcome {
-    let channel = format!("{{dlock:{name}}}:free");
+    until_key_listeners(node, &format!("dlock:{name}"), count).await
+}
+
+/// The same by the lock's whole key.
+pub(crate) async fn until_key_listeners(node: &Node, key: &str, count: i64) -> Outcome {
+    let channel = format!("{{{key}}}:free");
     until(format!("{count} listen"), async || {
         let reply = node.ask(&["PUBSUB", "NUMSUB", &channel]).await?;
         let count_now = reply.array()?.pop().ok_or("no count")?.int()?;
