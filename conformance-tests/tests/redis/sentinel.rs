@@ -156,14 +156,18 @@ async fn t09_a_stopped_primary_is_told_and_replaced(program: Program) -> Outcome
     servers.nodes()[0].cont()?;
     let demoted = async {
         let former = &servers.nodes()[0];
-        while former.info("role").await? != "slave"
-            || former.info("master_link_status").await? != "up"
-        {
+        // Who demotes it ends its connections, also this one.
+        let says = async |field, expected| {
+            former
+                .info(field)
+                .await
+                .is_ok_and(|value| value == expected)
+        };
+        while !says("role", "slave").await || !says("master_link_status", "up").await {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Outcome::Ok(())
     };
-    within(FAILOVER, "it is demoted", demoted).await??;
+    within(FAILOVER, "it is demoted", demoted).await?;
     guard.renew().await?;
     guard.release().await?;
     take(&locker, "a").await?.release().await?;
