@@ -6,13 +6,16 @@ use std::{
     future::{Future, poll_fn},
     io,
     pin::{Pin, pin},
+    process::ExitCode,
     task::Poll,
     time::Duration,
 };
 
 use dlock_core::{Error, Guard, Locker};
-use libtest_mimic::Failed;
+use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{runtime::Builder, time::timeout};
+
+pub use crate::required::tested;
 
 /// What a case ends with: anything that can be displayed is a reason to fail.
 pub type Outcome<T = ()> = Result<T, Failed>;
@@ -26,6 +29,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The longest message of an error: a line of a terminal or two.
 const MESSAGE_BYTES_MAX: usize = 300;
+
+/// Runs the trials as the arguments of the program say, which are those of every Rust test binary;
+/// `threads` at once unless they say otherwise.
+#[must_use]
+pub fn main(threads: usize, trials: impl IntoIterator<Item = Trial>) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(threads);
+    libtest_mimic::run(&arguments, trials.into_iter().collect()).exit_code()
+}
 
 /// Runs a case in a runtime of its own, at most `max` long: one that hangs is named by its failure.
 ///

@@ -51,6 +51,7 @@ pub mod servers;
 mod cases;
 mod crew;
 mod outcome;
+mod required;
 mod rig;
 mod runner;
 mod suite;

@@ -11,11 +11,14 @@ use std::{
     time::Duration,
 };
 
-use conformance_tests::servers::{
-    Certificates, Program,
-    redis::{Cluster, Flavour, Login, Node, Options, Persistence, Replicated, Reply, Tls},
+use conformance_tests::{
+    kit::{self, tested},
+    servers::{
+        Certificates, Program,
+        redis::{Cluster, Flavour, Login, Node, Options, Persistence, Replicated, Reply, Tls},
+    },
 };
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use redis::{ClientTlsConfig, TlsCertificates};
 use tokio::{runtime::Builder, time::timeout};
 
@@ -23,9 +26,6 @@ type Outcome = Result<(), Failed>;
 
 /// Set for the process that is killed: the name of its server.
 const OWNER_ENV: &str = "DLOCK_TEST_SERVER_OWNER";
-
-/// Servers that must be there: `all`, or names separated by commas.
-const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 
 /// What must happen happens within this; costs time only where something is wrong.
 const SOON: Duration = Duration::from_secs(60);
@@ -37,20 +37,11 @@ fn main() -> ExitCode {
     if let Ok(name) = env::var(OWNER_ENV) {
         own_until_killed(&name);
     }
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(THREADS);
-    let trials = Flavour::ALL.into_iter().flat_map(trials).collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    kit::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
 }
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let found = flavour.find();
-    let required = env::var(REQUIRE_ENV).unwrap_or_default();
-    let mut required = required.split(',').map(str::trim);
-    let required = required.any(|word| word == "all" || word == flavour.name());
-    if let Err(why) = &found {
-        let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
-    }
     macro_rules! trials {
         ($($case:ident),* $(,)?) => {
             vec![$({
@@ -58,7 +49,6 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
                 Trial::test(format!("{}::{}", flavour.name(), stringify!($case)), move || {
                     run($case(found?))
                 })
-                .with_ignored_flag(!required && flavour.find().is_err())
             }),*]
         };
     }
@@ -79,8 +69,8 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     ];
     let killed = move || dies_with_its_owner(flavour);
     let name = format!("{}::a_server_dies_with_its_owner", flavour.name());
-    trials.push(Trial::test(name, killed).with_ignored_flag(!required && found.is_err()));
-    trials
+    trials.push(Trial::test(name, killed));
+    tested(flavour.name(), found, trials)
 }
 
 fn run<T>(case: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {

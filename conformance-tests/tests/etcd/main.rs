@@ -18,37 +18,19 @@ mod users;
 mod waiting;
 mod writing;
 
-use std::{
-    env,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
-use conformance_tests::servers::etcd::Flavour;
-use libtest_mimic::{Arguments, Trial};
-
-/// Servers that must be there: `all`, or names separated by commas.
-const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
+use conformance_tests::{kit::tested, servers::etcd::Flavour};
+use libtest_mimic::Trial;
 
 /// Cases mostly wait, but the machine may have two processors, and some measure how long.
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(THREADS);
-    let trials = Flavour::ALL.into_iter().flat_map(trials).collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    conformance_tests::kit::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
 }
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
-    let required = env::var(REQUIRE_ENV).unwrap_or_default();
-    let mut required = required.split(',').map(str::trim);
-    let required = required.any(|word| word == "all" || word == flavour.name());
-    let missing = flavour.find().and_then(|_| flavour.find_client()).err();
-    if let Some(why) = &missing {
-        // A test that cannot run must not look like one that passed.
-        let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
-    }
     let groups = [
         clusters::trials,
         connecting::trials,
@@ -64,9 +46,10 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         waiting::trials,
         writing::trials,
     ];
-    let trials = groups.iter().flat_map(|group| group(flavour));
-    let ignored = missing.is_some() && !required;
-    trials
-        .map(|trial| trial.with_ignored_flag(ignored))
-        .collect()
+    let trials = groups.iter().flat_map(|group| group(flavour)).collect();
+    tested(
+        flavour.name(),
+        flavour.find().and_then(|_| flavour.find_client()),
+        trials,
+    )
 }

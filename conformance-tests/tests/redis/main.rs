@@ -32,17 +32,10 @@ mod unpolled;
 mod users;
 mod wake_ups;
 
-use std::{
-    env,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
-use conformance_tests::servers::redis::Flavour;
-use libtest_mimic::{Arguments, Trial};
-
-/// What must be there: `all`, or names separated by commas.
-const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
+use conformance_tests::{kit::tested, servers::redis::Flavour};
+use libtest_mimic::Trial;
 
 /// What the cases with a clock of their own need besides a server.
 const CLOCK: &str = "libfaketime";
@@ -51,29 +44,7 @@ const CLOCK: &str = "libfaketime";
 const THREADS: usize = 8;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(THREADS);
-    let has_clock = is_tested(CLOCK, clocks::library());
-    let trials = Flavour::ALL.into_iter().flat_map(|flavour| {
-        let has_server = is_tested(flavour.name(), flavour.find());
-        let ignored = move |trial: Trial, tested: bool| trial.with_ignored_flag(!tested);
-        let timed = (flavour == Flavour::RedisStable).then(|| clocks::trials(flavour));
-        let timed = timed.into_iter().flatten();
-        let timed = timed.map(move |trial| ignored(trial, has_server && has_clock));
-        let others = trials(flavour).into_iter();
-        timed.chain(others.map(move |trial| ignored(trial, has_server)))
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
-}
-
-/// Whether what needs this is run: where it is missing but required, the cases fail.
-fn is_tested<T>(name: &str, found: Result<T, String>) -> bool {
-    let Err(why) = found else { return true };
-    // A test that cannot run must not look like one that passed.
-    let _ = writeln!(io::stderr(), "{name} is not tested: {why}");
-    let required = env::var(REQUIRE_ENV).unwrap_or_default();
-    let mut required = required.split(',').map(str::trim);
-    required.any(|word| word == "all" || word == name)
+    conformance_tests::kit::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
 }
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
@@ -104,5 +75,9 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         users::trials,
         wake_ups::trials,
     ];
-    groups.iter().flat_map(|group| group(flavour)).collect()
+    let mut trials: Vec<Trial> = groups.iter().flat_map(|group| group(flavour)).collect();
+    if flavour == Flavour::RedisStable {
+        trials.extend(tested(CLOCK, clocks::library(), clocks::trials(flavour)));
+    }
+    tested(flavour.name(), flavour.find(), trials)
 }
