@@ -16,6 +16,7 @@ pub mod redis;
 pub mod zk;
 
 mod certificates;
+mod controls;
 mod parent;
 mod port;
 mod process;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Login, Options, Tls, admin::Admin};
-use crate::servers::{Certificates, Port, Process, Program};
+use crate::servers::{Certificates, Port, Process, Program, controls::controls};
 
 /// One member; it ends when this is dropped.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) struct Place {
     /// All members, as `--initial-cluster` has them.
     pub(super) members: String,
 }
+
+controls!(Node);
 
 impl Node {
     /// Starts a server of one member with nothing in it, and waits until it answers.
@@ -164,28 +166,6 @@ impl Node {
         }
     }
 
-    /// Kills it (SIGKILL); nothing to do when it does not run.
-    ///
-    /// # Errors
-    ///
-    /// As [`Process::kill`].
-    pub fn kill(&mut self) -> io::Result<()> {
-        self.process.kill()
-    }
-
-    /// Ends it as an administrator would (SIGTERM).
-    ///
-    /// # Errors
-    ///
-    /// As [`Process::terminate`].
-    ///
-    /// # Cancel safety
-    ///
-    /// It has the signal, and may still be running.
-    pub async fn terminate(&mut self) -> io::Result<()> {
-        self.process.terminate().await
-    }
-
     /// Starts it on the same ports and data after it ended, and waits until it knows a leader.
     ///
     /// # Errors
@@ -203,43 +183,5 @@ impl Node {
             admin.ask("/v3/kv/range", &question).await.map(drop)
         };
         self.process.start(ready).await
-    }
-
-    /// Kills it, then starts it again: its clients see a crash.
-    ///
-    /// # Errors
-    ///
-    /// As [`kill`](Self::kill) and [`resume`](Self::resume).
-    ///
-    /// # Cancel safety
-    ///
-    /// It may be down.
-    pub async fn restart(&mut self) -> io::Result<()> {
-        self.kill()?;
-        self.resume().await
-    }
-
-    /// Stops it where it is (SIGSTOP): connections stay open, and nothing answers.
-    ///
-    /// # Errors
-    ///
-    /// When it does not run.
-    pub fn stop(&self) -> io::Result<()> {
-        self.process.stop()
-    }
-
-    /// Lets it go on (SIGCONT).
-    ///
-    /// # Errors
-    ///
-    /// When it does not run.
-    pub fn cont(&self) -> io::Result<()> {
-        self.process.cont()
-    }
-
-    /// The process itself: its id, directory and log.
-    #[must_use]
-    pub fn process(&self) -> &Process {
-        &self.process
     }
 }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::{Flavour, Options, admin::Admin, options::common};
-use crate::servers::{Port, Process, Program};
+use crate::servers::{Port, Process, Program, controls::controls};
 
 /// Who logs in over the network, with which password, to which database.
 const USER: &str = "app";
@@ -21,6 +21,8 @@ pub struct Node {
     port: Port,
     admin: Admin,
 }
+
+controls!(Node);
 
 impl Node {
     /// Starts a server with an empty database and a user who may do everything in it, and waits until
@@ -98,15 +100,6 @@ impl Node {
         self.admin.ask(sql).await
     }
 
-    /// Kills it (SIGKILL); nothing to do when it does not run.
-    ///
-    /// # Errors
-    ///
-    /// As [`Process::kill`].
-    pub fn kill(&mut self) -> io::Result<()> {
-        self.process.kill()
-    }
-
     /// Starts it on the same port and data after it ended, and waits until it answers.
     ///
     /// # Errors
@@ -120,26 +113,6 @@ impl Node {
         let admin = &self.admin;
         let ready = || async { admin.ask("SELECT 1").await.map(drop) };
         self.process.start(ready).await
-    }
-
-    /// Kills it, then starts it again: its clients see a crash.
-    ///
-    /// # Errors
-    ///
-    /// As [`kill`](Self::kill) and [`resume`](Self::resume).
-    ///
-    /// # Cancel safety
-    ///
-    /// It may be down.
-    pub async fn restart(&mut self) -> io::Result<()> {
-        self.kill()?;
-        self.resume().await
-    }
-
-    /// The process itself: its id, directory, log, and what stops it.
-    #[must_use]
-    pub fn process(&self) -> &Process {
-        &self.process
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::{Login, Options, Reply, Tls, admin::Admin, options::quoted_path};
-use crate::servers::{Certificates, Port, Process, Program, until::until};
+use crate::servers::{Certificates, Port, Process, Program, controls::controls, until::until};
 
 /// One server; it ends when this is dropped.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(super) struct Group<'a> {
     pub(super) options: &'a Options,
     certificates: Option<Certificates>,
 }
+
+controls!(Node);
 
 impl Node {
     /// Starts a server with nothing in it, and waits until it answers.
@@ -84,28 +86,6 @@ impl Node {
         field_of(&all, field).ok_or_else(|| io::Error::other(format!("no {field} in INFO")))
     }
 
-    /// Kills it (SIGKILL); nothing to do when it does not run.
-    ///
-    /// # Errors
-    ///
-    /// As [`Process::kill`].
-    pub fn kill(&mut self) -> io::Result<()> {
-        self.process.kill()
-    }
-
-    /// Ends it as an administrator would (SIGTERM).
-    ///
-    /// # Errors
-    ///
-    /// As [`Process::terminate`].
-    ///
-    /// # Cancel safety
-    ///
-    /// It has the signal, and may still be running.
-    pub async fn terminate(&mut self) -> io::Result<()> {
-        self.process.terminate().await
-    }
-
     /// Starts it on the same port and data after it ended, and waits until it answers with its data
     /// loaded.
     ///
@@ -120,44 +100,6 @@ impl Node {
         let admin = &self.admin;
         let ready = || async { admin.ask(&[&["PING"]]).await.map(drop) };
         self.process.start(ready).await
-    }
-
-    /// Kills it, then starts it again: its clients see a crash.
-    ///
-    /// # Errors
-    ///
-    /// As [`kill`](Self::kill) and [`resume`](Self::resume).
-    ///
-    /// # Cancel safety
-    ///
-    /// It may be down.
-    pub async fn restart(&mut self) -> io::Result<()> {
-        self.kill()?;
-        self.resume().await
-    }
-
-    /// Stops it where it is (SIGSTOP): connections stay open, and nothing answers.
-    ///
-    /// # Errors
-    ///
-    /// When it does not run.
-    pub fn stop(&self) -> io::Result<()> {
-        self.process.stop()
-    }
-
-    /// Lets it go on (SIGCONT).
-    ///
-    /// # Errors
-    ///
-    /// When it does not run.
-    pub fn cont(&self) -> io::Result<()> {
-        self.process.cont()
-    }
-
-    /// The process itself: its id, directory and log.
-    #[must_use]
-    pub fn process(&self) -> &Process {
-        &self.process
     }
 
     /// Waits until it follows its primary.

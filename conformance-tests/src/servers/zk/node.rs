@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tokio::net::TcpStream;
 
 use super::{Java, Options, admin};
-use crate::servers::{Certificates, Port, Process};
+use crate::servers::{Certificates, Port, Process, controls::controls};
 
 /// One server; it ends when this is dropped.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Member {
     /// `server.N=…`.
     pub(super) lines: Vec<String>,
 }
+
+controls!(Node);
 
 impl Node {
     /// Starts a server that stands alone, with nothing in it, and waits until it serves.
@@ -121,15 +123,6 @@ impl Node {
         mode(self.address()).await
     }
 
-    /// Kills it (SIGKILL); nothing to do when it does not run.
-    ///
-    /// # Errors
-    ///
-    /// As [`Process::kill`].
-    pub fn kill(&mut self) -> io::Result<()> {
-        self.process.kill()
-    }
-
     /// Starts it on the same port and data after it ended, and waits until it serves.
     ///
     /// # Errors
@@ -151,30 +144,6 @@ impl Node {
             }
         };
         self.process.start(ready).await
-    }
-
-    /// Stops it where it is (SIGSTOP): connections stay open, and nothing answers.
-    ///
-    /// # Errors
-    ///
-    /// When it does not run.
-    pub fn stop(&self) -> io::Result<()> {
-        self.process.stop()
-    }
-
-    /// Lets it go on (SIGCONT).
-    ///
-    /// # Errors
-    ///
-    /// When it does not run.
-    pub fn cont(&self) -> io::Result<()> {
-        self.process.cont()
-    }
-
-    /// The process itself: its id, directory and log.
-    #[must_use]
-    pub fn process(&self) -> &Process {
-        &self.process
     }
 }
 
