@@ -7,8 +7,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::runtime::Handle;
-
 use crate::{
     attempt::Attempt,
     clock::Moment,
@@ -116,7 +114,7 @@ impl InFlight {
     }
 
     fn fly(core: Arc<Core>, request: AcquireRequest) -> Flight<Result<Guard>> {
-        let runtime = core.runtime.clone();
+        let home = core.clone();
         let airborne = core.flights.launch();
         let flight = async move {
             let _airborne = airborne;
@@ -129,15 +127,7 @@ impl InFlight {
                 }),
             }
         };
-        if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) {
-            return Box::pin(flight);
-        }
-        // Timers and sockets of another runtime would end with that one.
-        let task = runtime.spawn(flight);
-        Box::pin(async move {
-            let gone = |_| Error::new(ErrorKind::Unavailable, "the locker's runtime has ended");
-            task.await.map_err(gone)?
-        })
+        Box::pin(async move { home.at_home(flight).await })
     }
 }
 

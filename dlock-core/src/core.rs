@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    future::Future,
     ops::Deref,
     sync::{
         Arc,
@@ -10,12 +11,13 @@ use std::{
     time::Duration,
 };
 
-use tokio_util::sync::CancellationToken;
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     capabilities::Capabilities,
     clock::Clock,
-    error::{Error, ErrorKind},
+    error::{Effect, Error, ErrorKind, Result},
     gate::Gate,
     lock::DistributedLock,
     meters::Meters,
@@ -75,7 +77,7 @@ pub(crate) struct Core {
     pub(crate) schedule: Arc<Schedule>,
     pub(crate) reaper: Reaper,
     pub(crate) flights: Arc<Flights>,
-    pub(crate) runtime: tokio::runtime::Handle,
+    pub(crate) runtime: Handle,
     pub(crate) meters: Meters,
     /// Cancelled by a shutdown, and when the runtime that the locker lives in is gone.
     pub(crate) closed: CancellationToken,
@@ -86,6 +88,30 @@ impl Core {
     pub(crate) fn closed_error(&self) -> Error {
         let why = "the locker was shut down, or the runtime that it was made in has ended";
         Error::new(ErrorKind::Unavailable, why)
+    }
+}
+
+impl Core {
+    /// Asks the backend in the runtime that the locker lives in, wherever the user calls from: what
+    /// the backend shares among all locks, such as a connection or a request that many leave with,
+    /// would stand still with a runtime that is not driven, and end with one that ends (K13).
+    ///
+    /// Dropping the future drops `work`.
+    pub(crate) async fn at_home<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let is_home = Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id());
+        // Nothing is shared any more when the home is gone: then the user's is as good.
+        if is_home || self.reaper.is_gone() {
+            return work.await;
+        }
+        let working = AbortOnDropHandle::new(self.runtime.spawn(work));
+        working.await.unwrap_or_else(|gone| {
+            let why = "the locker's runtime has ended";
+            let error = Error::new(ErrorKind::Unavailable, why).with_source(gone);
+            Err(error.with_effect(Effect::Unknown))
+        })
     }
 }
 

@@ -155,7 +155,7 @@ impl Guard {
     }
 
     #[cfg(test)]
-    pub(crate) fn hold(&self) -> &Hold {
+    pub(crate) fn hold(&self) -> &Arc<Hold> {
         &self.hold
     }
 

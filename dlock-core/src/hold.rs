@@ -104,12 +104,14 @@ impl Hold {
 
     /// Proves the hold to the store and moves its deadline, bounded by half of what remains (K3).
     /// Fails with `Lost`, or with anything else when it is unknown and the old deadline stays.
-    pub(crate) async fn renew(&self) -> Result<()> {
+    pub(crate) async fn renew(self: &Arc<Self>) -> Result<()> {
         let attempt = &self.lease.attempt;
         attempt.expire(self.core.clock.now());
         let deadline = self.deadline().ok_or_else(|| self.not_held("renew"))?;
         let bound = (deadline.since(self.core.clock.now()) / 2).min(RENEW_TRY_MAX);
-        let renewed = match timeout(bound, contained(self.core.backend.renew(&self.lease))).await {
+        let hold = self.clone();
+        let asked = async move { contained(hold.core.backend.renew(&hold.lease)).await };
+        let renewed = match timeout(bound, self.core.at_home(asked)).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err(error)) => return Err(self.in_context("renew", error)),
             Err(_) => {
@@ -132,12 +134,10 @@ impl Hold {
     }
 
     /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`].
-    pub(crate) async fn try_release(&self) -> Result<()> {
-        let tried = timeout(
-            RELEASE_TRY_MAX,
-            contained(self.core.backend.release(&self.lease)),
-        )
-        .await;
+    pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
+        let hold = self.clone();
+        let asked = async move { contained(hold.core.backend.release(&hold.lease)).await };
+        let tried = timeout(RELEASE_TRY_MAX, self.core.at_home(asked)).await;
         let result = tried.unwrap_or_else(|_| {
             let why = format!("no answer in {RELEASE_TRY_MAX:?}");
             Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))

@@ -159,7 +159,9 @@ impl Locker {
         let backend = self.0.capabilities.backend;
         let name = name.try_into().map_err(Error::from);
         let name = name.map_err(|error| error.in_context("inspect", backend, None))?;
-        let holder = self.0.backend.inspect(&name).await;
+        let (asked, store) = (name.clone(), self.0.backend.clone());
+        let looking = async move { store.inspect(&asked).await };
+        let holder = self.0.at_home(looking).await;
         let mut holder =
             holder.map_err(|error| error.in_context("inspect", backend, Some(&name)))?;
         if let Some(Holder {
@@ -206,7 +208,9 @@ impl Locker {
         // What is not released by now ends with the backend's sessions.
         core.reaper.give_up();
         let left = end.since(core.clock.now()).max(CLOSE_MIN);
-        let closed = timeout(left, core.backend.close()).await;
+        let store = core.backend.clone();
+        let closing = core.at_home(async move { store.close().await });
+        let closed = timeout(left, closing).await;
         let late = |what| {
             let why = format!("{what} took longer than {timeout_after:?}");
             Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))

@@ -104,6 +104,11 @@ impl Reaper {
         Self { jobs, closed }
     }
 
+    /// Whether its task has ended, also with its runtime.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.jobs.is_closed()
+    }
+
     pub(crate) fn release(&self, hold: Arc<Hold>) {
         // A locker whose runtime is gone cannot release; the lease ends by its ttl.
         let _ = self.jobs.send(Job::Release(hold));

@@ -53,11 +53,25 @@ fn a_guard_that_outlives_its_runtime_neither_panics_nor_hangs() {
     let store = Memory::new();
     let first = runtime();
     let (locks, guard) = held(&first, &store);
-    first.shutdown_background();
+    drop(first);
     assert!(guard.is_held(), "the clock alone says so");
     let second = runtime();
-    let refused = second.block_on(guard.release());
-    assert!(refused.is_ok(), "memory needs no runtime: {refused:?}");
+    let released = second.block_on(guard.release());
+    assert!(released.is_ok(), "memory needs no runtime: {released:?}");
+    drop(locks);
+}
+
+#[test]
+fn a_guard_of_a_runtime_that_is_just_ending_neither_panics_nor_hangs() {
+    let store = Memory::new();
+    let first = runtime();
+    let (locks, guard) = held(&first, &store);
+    first.shutdown_background();
+    let second = runtime();
+    if let Err(error) = second.block_on(guard.release()) {
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.to_string().contains("runtime"), "{error}");
+    }
     drop(locks);
 }
 
