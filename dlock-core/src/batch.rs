@@ -34,8 +34,8 @@ pub type Flight<A> = Pin<Box<dyn Future<Output = Landing<A>> + Send>>;
 
 /// Joins what many tasks ask at about the same time into one request.
 ///
-/// Flights overlap, so that a slow one does not hold up the next (K13); each ends by the time-out
-/// that it has of its own.
+/// Flights overlap, so that a slow one does not hold up the next (K13); each ends by the time-outs
+/// that its requests have of their own.
 pub struct Batch<T, A> {
     inner: Arc<Inner<T, A>>,
 }
@@ -114,7 +114,8 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
     ///
     /// # Cancel safety
     ///
-    /// The flight goes on without this member.
+    /// A flight of several goes on without this member. One that left alone is dropped with it: the
+    /// request may or may not have been sent.
     pub async fn join(&self, item: T) -> Result<(Sent, A)> {
         if let Some(airborne) = self.inner.take_off_alone() {
             return airborne.fly_alone(item).await;
@@ -147,7 +148,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     fn board(self: &Arc<Self>, member: Member<T, A>) {
         let mut gate = self.lock();
         gate.boarding.push(member);
-        if gate.boarding.len() == self.size_max || self.is_due(&gate) {
+        if gate.boarding.len() >= self.size_max || self.is_due(&gate) {
             self.depart(gate);
         } else if gate.boarding.len() == 1 {
             let window = Window {
@@ -179,9 +180,25 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
         tokio::spawn(airborne.fly(members));
     }
 
+    /// An answer for each, in their order: with one too few, some would get those of others.
+    async fn answered(&self, items: Vec<T>) -> Landing<A> {
+        let count = items.len();
+        let (sent, found) = (self.launch)(items).await?;
+        if found.len() == count {
+            Ok((sent, found))
+        } else {
+            Err(unanswered())
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Gate<T, A>> {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn unanswered() -> Error {
+    let why = "the store's backend did not answer each of a request's members";
+    Error::new(ErrorKind::Internal, why).with_effect(Effect::Unknown)
 }
 
 /// A flight in the air; it has landed when this is dropped.
@@ -192,12 +209,9 @@ struct Airborne<T: Send + 'static, A: Send + 'static> {
 
 impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
     async fn fly_alone(self, item: T) -> Result<(Sent, A)> {
-        let (sent, mut found) = (self.inner.launch)(vec![item]).await?;
-        let nothing = || Error::new(ErrorKind::Internal, "a flight without an answer");
-        let found = found.pop().ok_or_else(nothing);
-        found
-            .map(|found| (sent, found))
-            .map_err(|error| error.with_effect(Effect::Unknown))
+        let (sent, mut found) = self.inner.answered(vec![item]).await?;
+        let found = found.pop().ok_or_else(unanswered)?;
+        Ok((sent, found))
     }
 
     async fn fly(self, mut members: Vec<Member<T, A>>) {
@@ -210,7 +224,7 @@ impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
             .into_iter()
             .map(|member| (member.item, member.answer))
             .unzip();
-        match (self.inner.launch)(items).await {
+        match self.inner.answered(items).await {
             Ok((sent, found)) => {
                 for (answer, found) in answers.into_iter().zip(found) {
                     let _ = answer.send(Ok((sent, found)));
@@ -229,7 +243,8 @@ impl<T: Send + 'static, A: Send + 'static> Drop for Airborne<T, A> {
     fn drop(&mut self) {
         let mut gate = self.inner.lock();
         gate.in_air -= self.members;
-        // Without a runtime those who board are given up by their window.
+        // A flight ends wherever its member is dropped, and nobody else would send off the next one
+        // before its window is over. Without a runtime that one gives them up.
         if self.inner.is_due(&gate) && Handle::try_current().is_ok() {
             self.inner.depart(gate);
         }

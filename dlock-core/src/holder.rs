@@ -54,21 +54,22 @@ impl Holder {
     /// granted, `SINCE PID@HOST NOTE`: for stores that give the token themselves.
     ///
     /// ```
-    /// # async fn example(request: &dlock_core::AcquireRequest, token: dlock_core::Token) {
-    /// use dlock_core::Holder;
+    /// use dlock_core::{AcquireRequest, Holder};
     ///
-    /// let words = Holder::words_of_request(request);
-    /// let line = format!("{} {token} {words}", request.attempt.id());
-    /// assert_eq!(Holder::parse(&line).and_then(|holder| holder.token), Some(token));
-    /// # }
+    /// fn value(request: &AcquireRequest, token: u64) -> String {
+    ///     let words = Holder::words_of_request(request);
+    ///     format!("{} {token} {words}", request.attempt.id())
+    /// }
     /// ```
     #[must_use]
     pub fn words_of_request(request: &AcquireRequest) -> String {
-        let (since, pid, host) = (request.clock().unix_micros(), pid(), host_name());
-        request.note.as_ref().map_or_else(
-            || format!("{since} {pid}@{host}"),
-            |note| format!("{since} {pid}@{host} {note}"),
-        )
+        let words = Words {
+            since: request.clock().unix_micros(),
+            pid: pid(),
+            host: host_name(),
+            note: request.note.as_deref(),
+        };
+        words.to_string()
     }
 
     /// This process, holding nothing.
@@ -122,13 +123,28 @@ impl fmt::Display for Holder {
         let (Some(attempt), Some(token)) = (self.attempt, self.token) else {
             return f.write_str("another client");
         };
-        let since = self.since_unix_micros.unwrap_or(0);
-        let pid = self.pid.unwrap_or(0);
-        let host = self.host.as_deref().unwrap_or("?");
-        write!(f, "{attempt} {token} {since} {pid}@{host}")?;
-        self.note
-            .as_ref()
-            .map_or(Ok(()), |note| write!(f, " {note}"))
+        let words = Words {
+            since: self.since_unix_micros.unwrap_or(0),
+            pid: self.pid.unwrap_or(0),
+            host: self.host.as_deref().unwrap_or("?"),
+            note: self.note.as_deref(),
+        };
+        write!(f, "{attempt} {token} {words}")
+    }
+}
+
+/// The part of the line that people read.
+struct Words<'a> {
+    since: u64,
+    pid: u32,
+    host: &'a str,
+    note: Option<&'a str>,
+}
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}@{}", self.since, self.pid, self.host)?;
+        self.note.map_or(Ok(()), |note| write!(f, " {note}"))
     }
 }
 
@@ -155,4 +171,29 @@ fn host_name() -> &'static str {
         };
         name.chars().map(plain).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{clock::Clock, name::LockName, request::Wait};
+
+    #[test]
+    fn attempt_token_and_words_are_the_line_of_a_holder() {
+        let name = LockName::new("a").expect("name");
+        let (ttl, clock) = (Duration::from_secs(1), Clock::boottime());
+        let mut request = AcquireRequest::new(name, ttl, Wait::Never, clock);
+        for note in [None, Some("checkout 77")] {
+            request.note = note.map(Arc::from);
+            let words = Holder::words_of_request(&request);
+            let line = format!("{} 7 {words}", request.attempt.id());
+            let holder = Holder::parse(&line).expect("a holder");
+            assert_eq!(holder.to_string(), line);
+            assert_eq!(holder.note.as_deref(), note);
+            let (pid, host) = (std::process::id(), host_name());
+            assert!(words.contains(&format!(" {pid}@{host}")), "{words}");
+        }
+    }
 }

@@ -29,8 +29,8 @@ use crate::{
 
 /// Takes locks from one store. Cheap to clone; clones are one locker.
 ///
-/// It lives in the tokio runtime that it was made in: there it renews what is held and releases what
-/// is dropped. When that runtime ends, it grants nothing more (`Unavailable`), and what was held ends
+/// It lives in the tokio runtime that it was made in: there it asks the store, also for those who call
+/// from another one, renews what is held and releases what is dropped. When that runtime ends, it grants nothing more (`Unavailable`), and what was held ends
 /// by its ttl.
 ///
 /// When the last locker, guard and attempt are gone, what is still to be released is, and the backend

@@ -1,8 +1,8 @@
 //! Takes and releases of many tasks, in few commands.
 //!
-//! One that comes alone leaves at once; those who come while it is on its way leave together. A
-//! script costs the server more than what it does, and each request costs the driver and the system:
-//! together, many tasks cost about half of what they would cost one by one.
+//! One that comes alone leaves at once; those who come later leave together, as soon as they are as many
+//! as are under way. A script costs the server more than what it does, and each request costs the driver
+//! and the system: together, many tasks cost about half of what they would cost one by one.
 
 use std::{future::Future, sync::Arc};
 

@@ -111,17 +111,22 @@ impl<S: Store> Target for Started<S> {
 impl<S: Store> Backdoor for Started<S> {
     async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
         let servers = self.servers().await?;
-        self.store.remove(servers, prefix_of(address), name).await
+        self.store.remove(servers, prefix_of(address)?, name).await
     }
 
     async fn residue(&self, address: &str) -> Result<Vec<String>> {
         let servers = self.servers().await?;
-        self.store.residue(servers, prefix_of(address)).await
+        self.store.residue(servers, prefix_of(address)?).await
     }
 }
 
-fn prefix_of(address: &str) -> &str {
-    address.rsplit_once("prefix=").unwrap_or_default().1
+fn prefix_of(address: &str) -> Result<&str> {
+    let (_, prefix) = address.rsplit_once("prefix=").unwrap_or_default();
+    if prefix.is_empty() {
+        let why = "an address without a prefix is everybody's";
+        return Err(Error::new(ErrorKind::Internal, why));
+    }
+    Ok(prefix)
 }
 
 /// What a server does not do for the suite.

@@ -125,5 +125,12 @@ async fn certificates_that_cannot_be_read_say_so(flavour: Flavour) -> Outcome {
     )
     .await?;
     let key = format!("&tls_ca={}", path(&certificates.client_key()));
-    fails("etcds", &node, &key, kind, "has no certificate in PEM form").await
+    fails(
+        "etcds",
+        &node,
+        &key,
+        kind,
+        "certificates in PEM form: there is none",
+    )
+    .await
 }

@@ -116,6 +116,21 @@ async fn the_window_of_one_flight_does_not_end_the_boarding_of_a_later_one() {
     assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_too_few_is_everybodys_failure() {
+    let clock = Clock::pausable();
+    let batch = Batch::<u32, u32>::new(500, move |mut items| {
+        let sent = Sent::now(&clock);
+        items.remove(0);
+        Box::pin(async move { Ok((sent, items)) })
+    });
+    let (first, second) = tokio::join!(batch.join(1), batch.join(2));
+    for error in [first, second].map(|answer| answer.expect_err("whose?")) {
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(error.effect(), Effect::Unknown);
+    }
+}
+
 fn prompt() -> (Clock, Sizes, Batch<u32, u32>) {
     doubling_in(500, Duration::from_secs(60), true)
 }

@@ -14,6 +14,7 @@ mod file;
 mod host;
 mod mask;
 mod parse;
+mod pem;
 mod readers;
 mod registry;
 mod secret;

@@ -1,8 +1,9 @@
 //! The files of an encrypted connection: the same keys, rules and messages for every store.
 
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
-
-use super::Settings;
+use super::{
+    Settings,
+    pem::{certificates, private_key},
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Where the systems have the authorities that they trust.
@@ -13,8 +14,9 @@ const SYSTEM_CA: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// What `tls_ca`, `tls_cert` and `tls_key` name. The files are read when a backend connects, in PEM
-/// form; each is looked at, as drivers take one without a certificate and trust nobody then.
+/// What `tls_ca`, `tls_cert` and `tls_key` name: files in PEM form of at most 1 MiB. Each is looked at,
+/// as drivers take one without a certificate and trust nobody then. When they are read is said by each
+/// backend.
 #[derive(Clone, Debug, Default)]
 pub struct TlsFiles {
     ca: Option<String>,
@@ -96,35 +98,5 @@ fn system_ca() -> Result<&'static str> {
     found.ok_or_else(|| {
         let why = "this machine has no list of trusted authorities; give one by tls_ca=";
         Error::new(ErrorKind::InvalidConfig, why)
-    })
-}
-
-fn certificates(path: &str) -> Result<Vec<u8>> {
-    let text = read(path)?;
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    match certificates {
-        Ok(certificates) if !certificates.is_empty() => Ok(text),
-        Ok(_) => Err(unfit(path, "certificate")),
-        Err(error) => Err(unfit(path, "certificate").with_source(error)),
-    }
-}
-
-fn private_key(path: &str) -> Result<Vec<u8>> {
-    let text = read(path)?;
-    match PrivateKeyDer::from_pem_slice(&text) {
-        Ok(_) => Ok(text),
-        Err(error) => Err(unfit(path, "private key").with_source(error)),
-    }
-}
-
-fn unfit(path: &str, what: &str) -> Error {
-    let why = format!("{path} has no {what} in PEM form");
-    Error::new(ErrorKind::InvalidConfig, why)
-}
-
-fn read(path: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|error| {
-        let why = format!("cannot read {path}");
-        Error::new(ErrorKind::InvalidConfig, why).with_source(error)
     })
 }
