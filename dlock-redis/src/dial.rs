@@ -84,10 +84,12 @@ impl Dialer {
         }
         let info = address.into_connection_info().map_err(refused)?;
         let info = info.set_redis_settings(spoken(login));
-        provide_cryptography();
         let client = match &self.tls {
             None => Client::open(info),
-            Some(tls) => Client::build_with_tls(info, tls.clone()),
+            Some(tls) => {
+                provide_cryptography();
+                Client::build_with_tls(info, tls.clone())
+            }
         };
         Ok(Line {
             client: client.map_err(refused)?,
@@ -101,7 +103,9 @@ impl Line {
     pub(crate) fn given(client: &Client, bounds: Bounds) -> Result<Self> {
         let info = client.get_connection_info().clone();
         let login = spoken(info.redis_settings().clone());
-        provide_cryptography();
+        if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+            provide_cryptography();
+        }
         let client = Client::open(info.set_redis_settings(login)).map_err(refused)?;
         Ok(Self { client, bounds })
     }
