@@ -136,8 +136,8 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
 /// T9: the former primary still has the lock and cannot say so to anybody.
 async fn t09_a_stopped_primary_is_told_and_replaced(program: Program) -> Outcome {
     let servers = replicated(&program, 1).await?;
-    let locker = connect(&servers, "min_acks=1&timeout=500ms&connect_timeout=1s").await?;
-    let other = connect(&servers, "timeout=500ms&connect_timeout=1s").await?;
+    let locker = connect(&servers, "min_acks=1&timeout=1s&connect_timeout=3s").await?;
+    let other = connect(&servers, "timeout=1s&connect_timeout=3s").await?;
     let (clock, ttl) = (Clock::boottime(), Duration::from_secs(3));
     let held = locker.acquire("a").ttl(ttl).await?;
     servers.nodes()[0].stop()?;
