@@ -1,6 +1,9 @@
 //! How connections are made.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use dlock_core::{Clock, Result};
 use sqlx::{
@@ -20,6 +23,7 @@ pub(crate) struct Dialer {
     options: MySqlConnectOptions,
     pub(crate) config: MySqlConfig,
     pub(crate) clock: Clock,
+    closed: AtomicBool,
 }
 
 impl Dialer {
@@ -48,11 +52,29 @@ impl Dialer {
             options,
             config,
             clock: Clock::boottime(),
+            closed: AtomicBool::new(false),
         })
+    }
+
+    /// No call succeeds from now on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(errors::closed());
+        }
+        Ok(())
     }
 
     /// Connects and logs in.
     pub(crate) async fn dial(&self) -> Result<Link> {
+        self.check_open()?;
         let connecting = timeout(self.config.connect_max, self.options.connect());
         match connecting.await {
             Ok(Ok(connection)) => Ok(Link::new(connection, self.clock.now())),

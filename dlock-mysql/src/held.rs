@@ -91,7 +91,7 @@ impl Held {
         if self.over.load(Ordering::Acquire) || session.is_closed() {
             return Ok(());
         }
-        session.control().await?.end_session(self.server).await?;
+        session.control()?.end_session(self.server).await?;
         self.over.store(true, Ordering::Release);
         Ok(())
     }

@@ -56,7 +56,7 @@ impl MySqlLock {
     /// Dropping the future closes the connection.
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
         let session = Session::new(config)?;
-        drop(session.control().await?);
+        session.control()?.run(async |_| Ok(())).await?;
         Ok(Self {
             session: Arc::new(session),
             watcher: Arc::default(),
@@ -110,7 +110,7 @@ impl DistributedLock for MySqlLock {
         if self.session.is_closed() {
             return Ok(());
         }
-        self.session.begin_close();
+        self.session.dialer.close();
         let mut result = Ok(());
         for held in self.watcher.held() {
             result = result.and(held.release(&self.session).await);

@@ -3,10 +3,7 @@
 
 use std::{
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -15,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     config::{MySqlConfig, Tokens},
-    control::{self, Control, Turn},
+    control::{self, Asking, Control},
     dial::Dialer,
     epoch, errors,
     link::Link,
@@ -28,11 +25,10 @@ pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(50);
 
 /// All connections of a locker.
 pub(crate) struct Session {
-    pub(crate) dialer: Dialer,
+    pub(crate) dialer: Arc<Dialer>,
     control: Control,
     idle: Mutex<Vec<Link>>,
     seats: Arc<Semaphore>,
-    closed: AtomicBool,
 }
 
 /// The right to one connection, also while another one is made in its place.
@@ -41,12 +37,12 @@ pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
 impl Session {
     pub(crate) fn new(config: MySqlConfig) -> Result<Self> {
         let seats = Arc::new(Semaphore::new(config.held_max as usize));
+        let dialer = Arc::new(Dialer::new(config)?);
         Ok(Self {
-            dialer: Dialer::new(config)?,
-            control: Control::default(),
+            control: Control::new(dialer.clone()),
+            dialer,
             idle: Mutex::default(),
             seats,
-            closed: AtomicBool::new(false),
         })
     }
 
@@ -55,11 +51,9 @@ impl Session {
     }
 
     /// The connection that holds nothing.
-    pub(crate) async fn control(&self) -> Result<Turn<'_>> {
+    pub(crate) fn control(&self) -> Result<&Control> {
         self.check_open()?;
-        let turn = self.control.turn(&self.dialer).await?;
-        self.check_open()?;
-        Ok(turn)
+        Ok(&self.control)
     }
 
     /// A place among those who hold or wait.
@@ -92,7 +86,9 @@ impl Session {
     /// seconds of silence.
     pub(crate) async fn open(&self, silence_max: u64) -> Result<Link> {
         // First, so that the tables are there.
-        let product = self.control().await?.product().unwrap_or(Product::MySql);
+        let product = |asking: Asking| async move { Ok(asking.product()) };
+        let product = self.control()?.run(product).await?;
+        let product = product.unwrap_or(Product::MySql);
         let mut link = self.dialer.dial().await?;
         let (clock, answer_max) = (&self.dialer.clock, self.config().answer_max);
         let sql = format!(
@@ -126,19 +122,11 @@ impl Session {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.dialer.is_closed()
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
-        if self.is_closed() {
-            return Err(errors::closed());
-        }
-        Ok(())
-    }
-
-    /// No call succeeds from now on.
-    pub(crate) fn begin_close(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.dialer.check_open()
     }
 
     pub(crate) async fn close(&self) {
@@ -146,7 +134,7 @@ impl Session {
         for link in idle {
             link.close(self.config().answer_max).await;
         }
-        self.control.close(&self.dialer).await;
+        self.control.close().await;
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Link>> {

@@ -9,6 +9,7 @@ use std::{
 use dlock_core::{LostCause, Result};
 
 use crate::{
+    control::Asking,
     held::Held,
     layout::{self, ASKED},
     server::number,
@@ -96,24 +97,24 @@ async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
     if held.is_empty() {
         return Ok(());
     }
-    let mut control = session.control().await?;
-    let Some(boot) = control.boot() else {
-        return Ok(());
-    };
-    let ids: Vec<_> = held.iter().map(|held| held.server.connection).collect();
-    let listed = ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let ids = held.iter().map(|held| held.server.connection.to_string());
+    let ids = ids.collect::<Vec<_>>().join(",");
     let sql = format!(
-        "SELECT id FROM information_schema.processlist WHERE id IN ({listed}); SELECT id, \
+        "SELECT id FROM information_schema.processlist WHERE id IN ({ids}); SELECT id, \
          LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''"
     );
-    let rows = control.ask(&sql).await?;
+    let look = |mut asking: Asking| async move {
+        let boot = asking.boot();
+        Ok((boot, asking.ask(&sql).await?))
+    };
+    let (boot, rows) = session.control()?.run(look).await?;
     let mut alive = Vec::new();
     for row in rows.iter().filter(|row| row.len() == 1) {
         alive.push(number(row, 0)?);
     }
     for held in held {
         // The numbers begin anew when a server starts.
-        if held.server.boot != boot || !alive.contains(&held.server.connection) {
+        if boot != Some(held.server.boot) || !alive.contains(&held.server.connection) {
             held.attempt.lost(LostCause::SessionOver);
         }
     }
@@ -126,7 +127,7 @@ async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
             let holder = held.holder.to_string();
             let (id, holder) = (number(row, 0)?, layout::literal(holder.as_bytes()));
             let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
-            control.ask(&answer).await?;
+            session.control()?.ask(answer).await?;
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Several at once, and what they may have (T60, T71, T72).
 
-use conformance_tests::servers::mysql::Flavour;
+use std::{future::IntoFuture as _, pin::pin};
+
+use conformance_tests::{kit::poll_times, servers::mysql::Flavour};
 use dlock::ErrorKind;
 use tokio::task::JoinSet;
 
@@ -12,7 +14,11 @@ cases![
     t72_names_that_a_collation_takes_for_one_are_many,
     old_rows_can_be_cleared_at_any_time,
     nothing_is_left_after_a_shutdown,
+    nobody_waits_for_one_who_is_not_polled,
 ];
+
+/// More than a first try to lock a new name or to inspect has awaits.
+const POLLS_MAX: u32 = 16;
 
 async fn t60_a_name_that_is_new_to_all_is_granted_once(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
@@ -109,5 +115,25 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
             .await?
             .is_empty()
     );
+    Ok(())
+}
+
+/// K13: an acquire or a look that is left where it is, as in a `select!` whose other branch takes long.
+async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let held = take(&locker, "held").await?;
+    for polls in 1..=POLLS_MAX {
+        // It connects, and makes the row of its name.
+        let mut left = pin!(locker.try_acquire(&*format!("left {polls}")).into_future());
+        let _ = poll_times(left.as_mut(), polls).await;
+        let mut looked = pin!(locker.inspect("held"));
+        let _ = poll_times(looked.as_mut(), polls).await;
+        let other = take(&locker, &format!("other {polls}")).await?;
+        let holder = soon("it is inspected", locker.inspect("held")).await??;
+        assert!(holder.is_some(), "after {polls} polls");
+        other.release().await?;
+    }
+    assert!(held.is_held());
     Ok(())
 }
