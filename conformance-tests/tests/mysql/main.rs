@@ -4,6 +4,8 @@
 
 mod connecting;
 mod endings;
+mod holder;
+mod kills;
 mod kit;
 mod sharing;
 mod tokens;
@@ -24,6 +26,9 @@ const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
+    if let Some(code) = holder::serve_if_asked() {
+        return code;
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(THREADS);
     let trials = Flavour::ALL.into_iter().flat_map(|flavour| {
@@ -53,6 +58,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     let files = [
         connecting::trials(flavour),
         endings::trials(flavour),
+        kills::trials(flavour),
         sharing::trials(flavour),
         tokens::trials(flavour),
     ];

@@ -1,0 +1,134 @@
+//! A holder that can be killed: this binary, started again, which takes and releases as it is told.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    process::{ExitCode, Stdio},
+    time::Duration,
+};
+
+use conformance_tests::{
+    kit,
+    proxy::{Direction, Fault, Proxy},
+    servers::mysql::Node,
+};
+use dlock::Token;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    task::spawn_blocking,
+};
+
+use crate::kit::{Outcome, TTL_LONG, open, soon, take};
+
+/// What it locks.
+pub(crate) const NAME: &str = "killed";
+
+/// Set for the process that holds: the URL.
+const HOLDER_ENV: &str = "DLOCK_TEST_HOLDER";
+
+/// No holder lives longer.
+const LIFE_MAX: Duration = Duration::from_secs(100);
+
+/// A process that holds, and its way to the server.
+pub(crate) struct Holder {
+    child: Child,
+    orders: ChildStdin,
+    reports: Lines<BufReader<ChildStdout>>,
+    proxy: Proxy,
+}
+
+impl Holder {
+    pub(crate) fn start(node: &Node) -> Outcome<Self> {
+        let proxy = Proxy::start(node.address())?;
+        let mut child = Command::new(env::current_exe()?)
+            .env(HOLDER_ENV, node.url_at(proxy.address()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let orders = child.stdin.take().ok_or("no standard input")?;
+        let reports = child.stdout.take().ok_or("no standard output")?;
+        let reports = BufReader::new(reports).lines();
+        Ok(Self {
+            child,
+            orders,
+            reports,
+            proxy,
+        })
+    }
+
+    pub(crate) async fn take(&mut self) -> Outcome<Token> {
+        self.order("take").await?;
+        let token = self.report().await?.parse()?;
+        Ok(Token::new(token).ok_or("no token")?)
+    }
+
+    pub(crate) async fn release(&mut self) -> Outcome {
+        self.order("release").await?;
+        self.report().await.map(drop)
+    }
+
+    /// Gives the order, and waits until what it sends, or the reply, is kept by the proxy.
+    pub(crate) async fn held_up(&mut self, order: &str, direction: Direction) -> Outcome {
+        let carrier = self.proxy.connections();
+        let carrier = carrier.last().ok_or("no connection")?;
+        let seen = carrier.seen(direction);
+        carrier.set(direction, Fault::Hold);
+        self.order(order).await?;
+        soon("it is sent", carrier.until_seen(direction, seen + 1)).await
+    }
+
+    /// Keeps what is sent from now on.
+    pub(crate) fn hold_up(&self, direction: Direction) -> Outcome {
+        let carrier = self.proxy.connections();
+        carrier
+            .last()
+            .ok_or("no connection")?
+            .set(direction, Fault::Hold);
+        Ok(())
+    }
+
+    pub(crate) async fn order(&mut self, order: &str) -> Outcome {
+        let line = format!("{order}\n");
+        Ok(self.orders.write_all(line.as_bytes()).await?)
+    }
+
+    /// Kills it, and its connections with it.
+    pub(crate) async fn kill(mut self) -> Outcome {
+        Ok(self.child.kill().await?)
+    }
+
+    async fn report(&mut self) -> Outcome<String> {
+        let line = soon("it reports", self.reports.next_line()).await??;
+        Ok(line.ok_or("the holder has ended")?)
+    }
+}
+
+/// Runs this process as a holder if it was started as one.
+pub(crate) fn serve_if_asked() -> Option<ExitCode> {
+    let url = env::var(HOLDER_ENV).ok()?;
+    let served = kit::run(LIFE_MAX, serve(&url));
+    Some(served.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
+}
+
+async fn serve(url: &str) -> Outcome {
+    let locker = open(url, TTL_LONG).await?;
+    let mut held = None;
+    while let Some(order) = spawn_blocking(|| io::stdin().lines().next()).await? {
+        match &*order? {
+            "take" => {
+                let guard = take(&locker, NAME).await?;
+                writeln!(io::stdout(), "{}", guard.token())?;
+                held = Some(guard);
+            }
+            _ => {
+                if let Some(guard) = held.take() {
+                    guard.release().await?;
+                }
+                writeln!(io::stdout(), "released")?;
+            }
+        }
+    }
+    Ok(())
+}
