@@ -29,7 +29,8 @@ pub(crate) enum Product {
 
 impl Product {
     /// The start of the server and how many seconds ago it was. The difference of the two is the same
-    /// whatever the clock does, as both are read from it at once.
+    /// whatever the clock does, as both are read from it at once. It was set back behind the start if
+    /// the seconds are as many as a negative number is without its sign.
     pub(crate) fn ask_start(self, tokens: Tokens) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",
@@ -40,8 +41,8 @@ impl Product {
             Tokens::Committed => "(@@server_id & 255) << 56",
         };
         format!(
-            "SELECT CONNECTION_ID(), {serial}, UNIX_TIMESTAMP() - VARIABLE_VALUE, VARIABLE_VALUE, \
-             @@global.read_only FROM {status} WHERE VARIABLE_NAME = 'Uptime'"
+            "SELECT CONNECTION_ID(), {serial}, UNIX_TIMESTAMP() - CAST(CAST(VARIABLE_VALUE AS UNSIGNED) \
+             AS SIGNED), VARIABLE_VALUE, @@global.read_only FROM {status} WHERE VARIABLE_NAME = 'Uptime'"
         )
     }
 }

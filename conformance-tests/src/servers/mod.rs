@@ -16,10 +16,13 @@ pub mod redis;
 pub mod zk;
 
 mod certificates;
+mod clock;
 mod parent;
 mod port;
 mod process;
 mod program;
 mod until;
 
-pub use self::{certificates::Certificates, port::Port, process::Process, program::Program};
+pub use self::{
+    certificates::Certificates, clock::SetClock, port::Port, process::Process, program::Program,
+};

@@ -12,23 +12,26 @@ use conformance_tests::{
     proxy::{Direction, Fault, Proxy},
     servers::mysql::Node,
 };
-use dlock::Token;
+use dlock::{Guard, Locker, Token};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     process::{Child, ChildStdin, ChildStdout, Command},
     task::spawn_blocking,
 };
 
-use crate::kit::{Outcome, TTL_LONG, open, soon, take};
+use crate::kit::{Outcome, TTL_LONG, open, within};
 
 /// What it locks.
-pub(crate) const NAME: &str = "killed";
+const NAME: &str = "killed";
 
 /// Set for the process that holds: the URL.
 const HOLDER_ENV: &str = "DLOCK_TEST_HOLDER";
 
 /// No holder lives longer.
 const LIFE_MAX: Duration = Duration::from_secs(100);
+
+/// How long a server may take, whose machine starts and ends many of them.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that holds, and its way to the server.
 pub(crate) struct Holder {
@@ -42,7 +45,7 @@ impl Holder {
     pub(crate) fn start(node: &Node) -> Outcome<Self> {
         let proxy = Proxy::start(node.address())?;
         let mut child = Command::new(env::current_exe()?)
-            .env(HOLDER_ENV, node.url_at(proxy.address()))
+            .env(HOLDER_ENV, patient(&node.url_at(proxy.address())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -76,7 +79,12 @@ impl Holder {
         let seen = carrier.seen(direction);
         carrier.set(direction, Fault::Hold);
         self.order(order).await?;
-        soon("it is sent", carrier.until_seen(direction, seen + 1)).await
+        within(
+            PATIENCE,
+            "it is sent",
+            carrier.until_seen(direction, seen + 1),
+        )
+        .await
     }
 
     /// Keeps what is sent from now on.
@@ -100,16 +108,31 @@ impl Holder {
     }
 
     async fn report(&mut self) -> Outcome<String> {
-        let line = soon("it reports", self.reports.next_line()).await??;
+        let line = within(PATIENCE, "it reports", self.reports.next_line()).await??;
         Ok(line.ok_or("the holder has ended")?)
     }
+}
+
+/// A URL of one who waits for a server that is slow.
+pub(crate) fn patient(url: &str) -> String {
+    let seconds = PATIENCE.as_secs();
+    format!("{url}?timeout={seconds}s&connect_timeout={seconds}s")
+}
+
+/// The lock, when it is granted.
+pub(crate) async fn take_patiently(locker: &Locker) -> Outcome<Guard> {
+    Ok(locker.acquire(NAME).wait(PATIENCE).await?)
 }
 
 /// Runs this process as a holder if it was started as one.
 pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let url = env::var(HOLDER_ENV).ok()?;
-    let served = kit::run(LIFE_MAX, serve(&url));
-    Some(served.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
+    let Err(failed) = kit::run(LIFE_MAX, serve(&url)) else {
+        return Some(ExitCode::SUCCESS);
+    };
+    // Nothing depends on it: a holder whose server is killed fails, too.
+    let _ = writeln!(io::stderr(), "holder: {}", failed.message().unwrap_or("?"));
+    Some(ExitCode::FAILURE)
 }
 
 async fn serve(url: &str) -> Outcome {
@@ -118,7 +141,7 @@ async fn serve(url: &str) -> Outcome {
     while let Some(order) = spawn_blocking(|| io::stdin().lines().next()).await? {
         match &*order? {
             "take" => {
-                let guard = take(&locker, NAME).await?;
+                let guard = take_patiently(&locker).await?;
                 writeln!(io::stdout(), "{}", guard.token())?;
                 held = Some(guard);
             }

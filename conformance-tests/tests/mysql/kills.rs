@@ -14,8 +14,8 @@ use libtest_mimic::Trial;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, Row as _, raw_sql};
 
 use crate::{
-    holder::{Holder, NAME},
-    kit::{Outcome, TTL_LONG, open, start, take, until},
+    holder::{Holder, patient, take_patiently},
+    kit::{Outcome, TTL_LONG, open, start, until},
 };
 
 /// How many kills of each kind; without it, one at each point.
@@ -86,8 +86,8 @@ async fn kill(flavour: Flavour, victim: Victim, rounds: usize) -> Outcome {
             }
             Victim::Holder => holder.kill().await?,
         }
-        let locker = open(&node.url(), TTL_LONG).await?;
-        let next = take(&locker, NAME).await?;
+        let locker = open(&patient(&node.url()), TTL_LONG).await?;
+        let next = take_patiently(&locker).await?;
         seen.grows(next.token());
         next.release().await?;
         locker.shutdown(TTL_LONG).await?;

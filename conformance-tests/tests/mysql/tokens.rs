@@ -150,7 +150,7 @@ async fn epoch(node: &Node) -> Outcome<u64> {
     Ok(rows[0][0].parse()?)
 }
 
-fn grows(last: &mut Option<Token>, token: Token) {
+pub(crate) fn grows(last: &mut Option<Token>, token: Token) {
     assert!(Some(token) > *last, "{token} after {last:?}");
     *last = Some(token);
 }

@@ -38,7 +38,7 @@ use std::{
     process::ExitCode,
 };
 
-use conformance_tests::servers::redis::Flavour;
+use conformance_tests::servers::{SetClock, redis::Flavour};
 use libtest_mimic::{Arguments, Trial};
 
 /// What must be there: `all`, or names separated by commas.
@@ -53,7 +53,7 @@ const THREADS: usize = 8;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(THREADS);
-    let has_clock = is_tested(CLOCK, clocks::library());
+    let has_clock = is_tested(CLOCK, SetClock::library());
     let trials = Flavour::ALL.into_iter().flat_map(|flavour| {
         let has_server = is_tested(flavour.name(), flavour.find());
         let ignored = move |trial: Trial, tested: bool| trial.with_ignored_flag(!tested);
