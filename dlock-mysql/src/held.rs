@@ -71,6 +71,19 @@ impl Held {
         }
     }
 
+    /// Tells of a loss if its own connection knows of one. It proves no hold: nothing counts from it.
+    pub(crate) async fn check(&self, session: &Session) {
+        // One that is in use finds out by itself.
+        let Ok(mut carrier) = self.carrier.try_lock() else {
+            return;
+        };
+        if let Some(Carrier { link, .. }) = carrier.as_mut()
+            && let Ok(Beat::Lost(cause)) = beat(session, link).await
+        {
+            self.attempt.lost(cause);
+        }
+    }
+
     /// Frees the row. Whatever is in doubt is closed, and its session killed.
     pub(crate) async fn release(&self, session: &Session) -> Result<()> {
         // A heartbeat on its way ends first, or is given up by core.

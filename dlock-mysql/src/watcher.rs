@@ -10,6 +10,7 @@ use dlock_core::{LostCause, Result};
 
 use crate::{
     control::Asking,
+    errors,
     held::Held,
     layout::{self, ASKED},
     server::number,
@@ -80,6 +81,12 @@ impl Looking {
             }
             if let Err(error) = look(&session, &held).await {
                 tracing::debug!(%error, "cannot look after what is held");
+                // The server may be gone, and with it all sessions: their own connections know.
+                if errors::ends_session(&error) {
+                    for held in &held {
+                        held.check(&session).await;
+                    }
+                }
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::kit::{
 
 cases![
     t61_a_lock_that_was_taken_leaves_no_transaction,
+    t62_a_deadlock_ends_the_session_and_the_wait_goes_on,
     t63_a_cancelled_waiter_leaves_the_queue,
     t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
     t65_a_killed_session_is_known_at_once,
@@ -48,6 +49,43 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
     held.release().await?;
     take(&other, "a").await?.release().await?;
     Ok(())
+}
+
+/// The row was granted when the server found that its session and another one wait for each other: it
+/// undoes the whole transaction, and with it the grant.
+async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    node.ask("GRANT LOCK TABLES ON locks.* TO app").await?;
+    let (holder, other) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&holder, "a").await?;
+    let token = held.token();
+    let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let before = sessions(&node).await?;
+    // Gets the table of the epoch, which the waiter reads next, and waits for the one that both have.
+    let mut tables = MySqlConnection::connect(&node.url()).await?;
+    let locking = tokio::spawn(async move {
+        let lock = raw_sql("LOCK TABLES dlock_epoch WRITE, dlock_locks WRITE");
+        lock.execute(&mut tables).await.map(|_| tables)
+    });
+    until("the other one waits, too", async || {
+        let blocked = "SELECT id FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' \
+                       AND state LIKE 'Waiting%'";
+        Ok(node.ask(blocked).await?.len() == 1)
+    })
+    .await?;
+    held.release().await?;
+    let mut tables = soon("the tables are locked", locking).await???;
+    raw_sql("UNLOCK TABLES").execute(&mut tables).await?;
+    let guard = soon("it is granted", waiter).await???;
+    assert!(guard.token() > token);
+    let now = sessions(&node).await?;
+    let ended = before.iter().filter(|id| !now.contains(id)).count();
+    assert_eq!(ended, 1, "the session that was undone is not used again");
+    Ok(guard.release().await?)
 }
 
 async fn t63_a_cancelled_waiter_leaves_the_queue(flavour: Flavour) -> Outcome {

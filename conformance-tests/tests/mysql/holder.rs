@@ -24,6 +24,9 @@ use crate::kit::{Outcome, TTL_LONG, open, within};
 /// What it locks.
 const NAME: &str = "killed";
 
+/// What it says when it has released.
+const RELEASED: &str = "released";
+
 /// Set for the process that holds: the URL.
 const HOLDER_ENV: &str = "DLOCK_TEST_HOLDER";
 
@@ -63,13 +66,18 @@ impl Holder {
 
     pub(crate) async fn take(&mut self) -> Outcome<Token> {
         self.order("take").await?;
-        let token = self.report().await?.parse()?;
-        Ok(Token::new(token).ok_or("no token")?)
+        let report = self.report().await?;
+        let token = report.parse().ok().and_then(Token::new);
+        Ok(token.ok_or(report)?)
     }
 
     pub(crate) async fn release(&mut self) -> Outcome {
         self.order("release").await?;
-        self.report().await.map(drop)
+        let report = self.report().await?;
+        if report == RELEASED {
+            return Ok(());
+        }
+        Err(report.into())
     }
 
     /// Gives the order, and waits until what it sends, or the reply, is kept by the proxy.
@@ -130,8 +138,8 @@ pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let Err(failed) = kit::run(LIFE_MAX, serve(&url)) else {
         return Some(ExitCode::SUCCESS);
     };
-    // Nothing depends on it: a holder whose server is killed fails, too.
-    let _ = writeln!(io::stderr(), "holder: {}", failed.message().unwrap_or("?"));
+    // Instead of what was ordered; nobody may listen any more.
+    let _ = writeln!(io::stdout(), "{}", failed.message().unwrap_or("?"));
     Some(ExitCode::FAILURE)
 }
 
@@ -149,7 +157,7 @@ async fn serve(url: &str) -> Outcome {
                 if let Some(guard) = held.take() {
                     guard.release().await?;
                 }
-                writeln!(io::stdout(), "released")?;
+                writeln!(io::stdout(), "{RELEASED}")?;
             }
         }
     }

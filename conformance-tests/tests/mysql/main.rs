@@ -5,6 +5,7 @@
 mod clocks;
 mod connecting;
 mod endings;
+mod failover;
 mod holder;
 mod kills;
 mod kit;
@@ -66,6 +67,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     let files = [
         connecting::trials(flavour),
         endings::trials(flavour),
+        failover::trials(flavour),
         kills::trials(flavour),
         sharing::trials(flavour),
         tokens::trials(flavour),
