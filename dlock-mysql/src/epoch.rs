@@ -96,7 +96,6 @@ pub(crate) async fn of_server(
     start: &Start,
     answer_max: Duration,
 ) -> Result<Epoch> {
-    check_age(start)?;
     for _ in 0..TRIES_MAX {
         let asked = clock.now();
         let sql = format!("{}; COMMIT", ask());

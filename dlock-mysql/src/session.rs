@@ -2,12 +2,13 @@
 //! the next one.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Moment, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
@@ -27,7 +28,8 @@ pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(50);
 pub(crate) struct Session {
     pub(crate) dialer: Arc<Dialer>,
     control: Control,
-    idle: Mutex<Vec<Link>>,
+    /// In the order in which they were used.
+    idle: Mutex<VecDeque<Link>>,
     seats: Arc<Semaphore>,
 }
 
@@ -73,10 +75,9 @@ impl Session {
     pub(crate) fn reuse(&self) -> Option<Link> {
         let now = self.dialer.clock.now();
         let mut idle = self.idle();
-        while let Some(link) = idle.pop() {
-            // The server may be about to end it: its own clock counts, too.
-            if now.since(link.used) < Duration::from_secs(link.silence_max) / 2 {
-                return Some(link);
+        while let Some(latest) = idle.pop_back() {
+            if is_alive(&latest, now) {
+                return Some(latest);
             }
         }
         None
@@ -92,10 +93,11 @@ impl Session {
         let mut link = self.dialer.dial().await?;
         let (clock, answer_max) = (&self.dialer.clock, self.config().answer_max);
         let sql = format!(
-            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, {}; SET SESSION TRANSACTION \
+            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, {}{}; SET SESSION TRANSACTION \
              ISOLATION LEVEL READ COMMITTED; {}",
             QUEUE_MAX.as_secs(),
             silence(silence_max),
+            product.unlimited_holds(),
             product.ask_start(self.config().tokens)
         );
         let rows = link.ask(clock, &sql, answer_max).await?;
@@ -103,6 +105,8 @@ impl Session {
         if start.is_read_only {
             return Err(errors::read_only());
         }
+        // Also where tokens are committed: what sessions are killed by is the start that they are of.
+        epoch::check_age(&start)?;
         link.server = start.server;
         link.silence_max = silence_max;
         if self.config().tokens == Tokens::Epoch {
@@ -114,7 +118,13 @@ impl Session {
     /// Keeps a connection that holds nothing for the next one.
     pub(crate) fn keep(&self, link: Link) {
         if link.is_clean() && !self.is_closed() {
-            self.idle().push(link);
+            let now = self.dialer.clock.now();
+            let mut idle = self.idle();
+            idle.push_back(link);
+            // The latest is used first, so those that the server has ended gather in front.
+            while idle.front().is_some_and(|link| !is_alive(link, now)) {
+                idle.pop_front();
+            }
         }
         if self.is_closed() {
             self.idle().clear();
@@ -137,9 +147,14 @@ impl Session {
         self.control.close().await;
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Link>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the server has surely not ended it, by its own clock, nor is about to.
+fn is_alive(link: &Link, now: Moment) -> bool {
+    now.since(link.used) < Duration::from_secs(link.silence_max) / 2
 }
 
 /// The server ends a session that is silent for so many seconds, and with it a hold.

@@ -21,6 +21,7 @@ cases![
     t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
     t65_a_killed_session_is_known_at_once,
     t67_a_server_made_read_only_loses_its_locks,
+    a_limit_for_silent_transactions_ends_no_hold,
     t70_a_lost_reply_ends_the_connection,
     a_restart_ends_all_and_a_wait_outlives_it,
 ];
@@ -190,6 +191,22 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     node.ask("SET GLOBAL read_only = 0").await?;
     take(&locker, "a").await?.release().await?;
     Ok(())
+}
+
+/// MariaDB ends them, if told so, before a holder could know.
+async fn a_limit_for_silent_transactions_ends_no_hold(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    if flavour == Flavour::MariaDbStable {
+        let names = ["transaction", "readonly_transaction", "write_transaction"];
+        let limits = names.map(|name| format!("SET GLOBAL idle_{name}_timeout = 1"));
+        node.ask(&limits.join("; ")).await?;
+    }
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let held = take(&locker, "a").await?;
+    let ended = tokio::time::timeout(SLACK, held.lost()).await;
+    assert!(ended.is_err(), "lost after a second of silence: {ended:?}");
+    held.renew().await?;
+    Ok(held.release().await?)
 }
 
 async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {

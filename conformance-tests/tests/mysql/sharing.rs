@@ -2,8 +2,13 @@
 
 use std::{future::IntoFuture as _, pin::pin};
 
-use conformance_tests::{kit::poll_times, servers::mysql::Flavour};
+use conformance_tests::{
+    kit::poll_times,
+    proxy::{Direction, Fault, Proxy},
+    servers::mysql::Flavour,
+};
 use dlock::ErrorKind;
+use sqlx::{Connection as _, MySqlConnection, raw_sql};
 use tokio::task::JoinSet;
 
 use crate::kit::{Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until};
@@ -15,6 +20,8 @@ cases![
     old_rows_can_be_cleared_at_any_time,
     nothing_is_left_after_a_shutdown,
     nobody_waits_for_one_who_is_not_polled,
+    renewals_go_on_beside_one_that_is_not_polled,
+    a_look_that_is_given_up_leaves_no_question,
 ];
 
 /// More than a first try to lock a new name or to inspect has awaits.
@@ -136,4 +143,41 @@ async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
     }
     assert!(held.is_held());
     Ok(())
+}
+
+async fn renewals_go_on_beside_one_that_is_not_polled(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    let held = take(&locker, "a").await?;
+    {
+        proxy.set(Direction::ToClient, Fault::Hold);
+        let mut left = pin!(held.renew());
+        let early = poll_times(left.as_mut(), 1).await;
+        assert!(early.is_none(), "answered without a reply: {early:?}");
+        proxy.set(Direction::ToClient, Fault::None);
+        soon("another renewal", held.renew()).await??;
+        left.await?;
+    }
+    Ok(held.release().await?)
+}
+
+/// K12: what it asks is a row.
+async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    // Nobody answers for it.
+    let mut foreign = MySqlConnection::connect(&node.url()).await?;
+    let lock = "INSERT INTO dlock_locks VALUES ('a'); BEGIN; SELECT name FROM dlock_locks WHERE name = \
+                'a' FOR UPDATE";
+    raw_sql(lock).execute(&mut foreign).await?;
+    let rows = async || {
+        let rows = node.ask("SELECT id FROM locks.dlock_asked").await?;
+        Outcome::Ok(rows.len())
+    };
+    let asker = locker.clone();
+    let looking = tokio::spawn(async move { asker.inspect("a").await });
+    until("it asks", async || Ok(rows().await? == 1)).await?;
+    looking.abort();
+    until("nothing is asked", async || Ok(rows().await? == 0)).await
 }
