@@ -20,6 +20,16 @@ pub(crate) struct Server {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Boot(pub(crate) u64);
 
+impl Boot {
+    fn new(id: u64, second: u64) -> Self {
+        Self(id << 32 | second)
+    }
+
+    pub(crate) fn is_of_same_server(self, other: Self) -> bool {
+        self.0 >> 32 == other.0 >> 32
+    }
+}
+
 /// Which product it is: they keep the second of their start in different places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
@@ -76,7 +86,7 @@ impl Start {
         Ok(Self {
             server: Server {
                 connection: number(row, 0)?,
-                boot: Boot(id << 32 | second),
+                boot: Boot::new(id, second),
             },
             serial: number(row, 2)?,
             uptime: number(row, 4)?,
@@ -123,5 +133,7 @@ mod tests {
         assert_ne!(boot("1", "1800000000"), boot("1", "1800000001"));
         assert_ne!(boot("1", "1800000000"), boot("257", "1800000000"));
         assert_ne!(boot("1", "1800000000"), boot("4294967295", "1800000000"));
+        assert!(boot("257", "1").is_of_same_server(boot("257", "2")));
+        assert!(!boot("257", "1").is_of_same_server(boot("1", "1")));
     }
 }

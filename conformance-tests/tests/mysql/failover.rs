@@ -24,7 +24,7 @@ async fn t69_tokens_grow_while_two_servers_change_places(flavour: Flavour) -> Ou
     let nodes = pair(flavour, None).await?;
     let mut lockers = Vec::new();
     let mut last = None;
-    for turn in 0..4 {
+    for turn in 0..6 {
         let (primary, replica) = (&nodes[turn % 2], &nodes[(turn + 1) % 2]);
         if lockers.len() < 2 {
             lockers.push(open(&primary.url(), TTL_LONG).await?);
