@@ -5,7 +5,7 @@ use dlock_core::{Error, ErrorKind, Result};
 use crate::{config::Tokens, link::Row};
 
 /// One session of one start of one server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Server {
     /// The connection's number, which is given again after a restart.
     pub(crate) connection: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Server {
 ///
 /// `UUID_SHORT()` has both, but of the first only a byte, which servers that replace each other may
 /// share; and into the second more than 2^24 values carry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Boot(pub(crate) u64);
 
 impl Boot {

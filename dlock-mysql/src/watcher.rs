@@ -2,6 +2,7 @@
 //! nothing reads its socket (T65), and those who ask who holds a lock are answered.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -13,7 +14,7 @@ use crate::{
     errors,
     held::Held,
     layout::{self, ASKED},
-    server::number,
+    server::{Server, number},
     session::Session,
 };
 
@@ -28,7 +29,9 @@ pub(crate) struct Watcher {
 
 #[derive(Default)]
 struct Watched {
-    held: Vec<Weak<Held>>,
+    /// By their sessions: what a session holds next replaces what it held before, so there are never
+    /// more than connections.
+    held: BTreeMap<Server, Weak<Held>>,
     /// Whether there is a task that looks.
     is_looking: bool,
 }
@@ -37,7 +40,7 @@ impl Watcher {
     /// Looks after `held` until it is dropped.
     pub(crate) fn watch(self: &Arc<Self>, session: &Arc<Session>, held: &Arc<Held>) {
         let mut watched = self.watched();
-        watched.held.push(Arc::downgrade(held));
+        watched.held.insert(held.server, Arc::downgrade(held));
         if !std::mem::replace(&mut watched.is_looking, true) {
             drop(watched);
             tokio::spawn(Looking(Some(self.clone())).run(session.clone()));
@@ -47,8 +50,8 @@ impl Watcher {
     /// All that is held.
     pub(crate) fn held(&self) -> Vec<Arc<Held>> {
         let mut watched = self.watched();
-        watched.held.retain(|held| held.strong_count() > 0);
-        watched.held.iter().filter_map(Weak::upgrade).collect()
+        watched.held.retain(|_, held| held.strong_count() > 0);
+        watched.held.values().filter_map(Weak::upgrade).collect()
     }
 
     /// Whether nothing came meanwhile. If so, the next hold starts another task.
