@@ -18,6 +18,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// and how many times: it undoes one row lock.
 const LOOKS_MAX: usize = 100;
 
+/// How long it is trusted to be there. Nobody tells of its end while it is idle, and a server that was
+/// restarted since then grants nothing yet.
+const TRUSTED_MAX: Duration = Duration::from_millis(500);
+
 /// A connection that is made when it is needed, and that one at a time works with.
 pub(crate) struct Control {
     turns: Turns<Option<Ready>>,
@@ -56,14 +60,12 @@ impl Control {
     {
         let dialer = self.dialer.clone();
         self.turns
-            .run(|mut slot| async move {
-                if slot.is_none() {
-                    match open(&dialer).await {
-                        Ok(ready) => *slot = Some(ready),
-                        Err(error) => return slot.end(Err(error)),
-                    }
+            .run(|slot| async move {
+                let mut asking = Asking { slot, dialer };
+                match asking.connect().await {
+                    Ok(()) => work(asking).await,
+                    Err(error) => asking.slot.end(Err(error)),
                 }
-                work(Asking { slot, dialer }).await
             })
             .await
     }
@@ -121,6 +123,19 @@ impl Control {
 }
 
 impl Asking {
+    /// Connects, unless there is a connection that has not ended while nobody used it.
+    async fn connect(&mut self) -> Result<()> {
+        let now = self.dialer.clock.now();
+        let is_idle = |ready: &Ready| now.since(ready.link.used) > TRUSTED_MAX;
+        if self.slot.as_ref().is_some_and(is_idle) && self.ask("DO 1").await.is_err() {
+            *self.slot = None;
+        }
+        if self.slot.is_none() {
+            *self.slot = Some(open(&self.dialer).await?);
+        }
+        Ok(())
+    }
+
     /// Sends statements. After a failure that leaves the connection in doubt there is none any more.
     pub(crate) async fn ask(&mut self, sql: &str) -> Result<Vec<Row>> {
         // Taken out meanwhile: a task that ends with its runtime takes the connection with it.

@@ -51,9 +51,9 @@ pub(crate) fn gone() -> Error {
     Error::new(ErrorKind::Unavailable, "the connection was lost")
 }
 
-/// A task ended before its time, with its runtime.
+/// A task ended before its time: its runtime has ended, or it panicked.
 pub(crate) fn given_up<T>(error: JoinError) -> Result<T> {
-    let why = "the runtime has ended";
+    let why = "the work was given up";
     let error = Error::new(ErrorKind::Unavailable, why).with_source(error);
     Err(error.with_effect(Effect::Unknown))
 }

@@ -11,7 +11,8 @@ use dlock_core::Clock;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::kit::{
-    Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting, within,
+    Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, until_granting, waiting,
+    within,
 };
 
 cases![
@@ -24,6 +25,7 @@ cases![
     a_limit_for_silent_transactions_ends_no_hold,
     t70_a_lost_reply_ends_the_connection,
     a_restart_ends_all_and_a_wait_outlives_it,
+    what_ended_while_nobody_used_it_is_replaced,
 ];
 
 /// How long a hold of a killed session may still call itself held.
@@ -255,4 +257,24 @@ async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome 
     let guard = soon("the grant", waiter).await???;
     assert!(guard.token() > held.token());
     Ok(guard.release().await?)
+}
+
+async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcome {
+    let mut node = start(flavour).await?;
+    node.ask("SET GLOBAL wait_timeout = 1").await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    take(&locker, "a").await?.release().await?;
+    // The one that held has the silence of its ttl.
+    until("the other one has ended", async || {
+        Ok(sessions(&node).await?.len() == 1)
+    })
+    .await?;
+    assert!(locker.inspect("a").await?.is_none());
+    node.restart().await?;
+    until_granting(&node).await?;
+    for name in ["a", "new"] {
+        let guard = locker.try_acquire(name).await?.ok_or("held by nobody")?;
+        guard.release().await?;
+    }
+    Ok(())
 }
