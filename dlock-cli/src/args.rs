@@ -142,6 +142,10 @@ pub(crate) struct Inspect {
 /// Arguments of `dlock setup`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Setup {
+    /// The store, such as mysql://app@db-1/locks [default: the configured one]
+    #[arg(value_name = "URL", conflicts_with_all = ["url", "config"])]
+    pub(crate) store: Option<String>,
+
     /// Print what an administrator runs by hand, without connecting
     #[arg(long)]
     pub(crate) print: bool,

@@ -20,8 +20,13 @@ impl Target {
 
     /// Finds it as the user said: arguments, environment, file, default.
     pub(crate) fn find(global: &Global) -> Result<Self, Failure> {
+        Self::find_or(global, None)
+    }
+
+    /// The same, unless the user named one as an argument.
+    pub(crate) fn find_or(global: &Global, named: Option<&str>) -> Result<Self, Failure> {
         let discovery = Discovery::new()
-            .url(global.url.as_deref())
+            .url(named.or(global.url.as_deref()))
             .file(global.config.as_deref());
         let config = discovery.find()?;
         refuse_memory(&config)?;

@@ -52,8 +52,8 @@ number can hold.";
 
 pub(crate) const SETUP: &str = "\
 Examples:
-  dlock setup --url mysql://app@db-1/locks           make the tables
-  dlock setup --url mysql://app@db-1/locks --print   print the statements that make them
+  dlock setup mysql://app@db-1/locks           make the tables
+  dlock setup mysql://app@db-1/locks --print   print the statements that make them
 
 A store makes what it needs on first use, if it may. This is for accounts that may not: print the
 statements, and have an administrator run them. Each can be repeated.";

@@ -13,7 +13,7 @@ use crate::{
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) fn main(global: &Global, args: &Setup) -> Result<Exit, Failure> {
-    let target = Target::find(global)?;
+    let target = Target::find_or(global, args.store.as_deref())?;
     let text = if args.print {
         let statements = dlock::setup_statements(target.config());
         if statements.is_empty() {

@@ -18,7 +18,7 @@ pub(crate) async fn next(session: &Session) -> Result<Token> {
         "SELECT LAST_INSERT_ID(0); UPDATE {EPOCH} SET epoch = LAST_INSERT_ID(GREATEST(epoch + 1, \
          (UNIX_TIMESTAMP() + 1) << 31)) WHERE id = 2; SELECT LAST_INSERT_ID()"
     );
-    let counted = session.control().await?.ask(&sql).await;
+    let counted = session.control()?.ask(sql).await;
     // The lock is ours: what is taken is the counter's row.
     let rows = counted.map_err(|error| match error.kind() {
         ErrorKind::Contended => Error::new(ErrorKind::Unavailable, "the counter of tokens is busy"),

@@ -1,6 +1,9 @@
 //! How connections are made.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use dlock_core::{Clock, Result};
 use sqlx::{
@@ -20,10 +23,11 @@ pub(crate) struct Dialer {
     options: MySqlConnectOptions,
     pub(crate) config: MySqlConfig,
     pub(crate) clock: Clock,
+    closed: AtomicBool,
 }
 
 impl Dialer {
-    pub(crate) fn new(config: MySqlConfig) -> Result<Self> {
+    pub(crate) fn new(config: MySqlConfig) -> Self {
         let options = MySqlConnectOptions::new()
             .username(&config.user)
             .database(&config.database)
@@ -40,20 +44,44 @@ impl Dialer {
             None => options,
         };
         let options = match &config.place {
-            Place::Tcp { host, port } => config.tls.apply(options.host(host).port(*port))?,
-            // A socket is of this machine: the driver would ask for TLS even there.
-            Place::Socket(path) => options.socket(path).ssl_mode(MySqlSslMode::Disabled),
+            Place::Tcp { host, port } => options.host(host).port(*port),
+            Place::Socket(path) => options.socket(path),
         };
-        Ok(Self {
+        Self {
             options,
             config,
             clock: Clock::boottime(),
-        })
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// No call succeeds from now on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(errors::closed());
+        }
+        Ok(())
     }
 
     /// Connects and logs in.
     pub(crate) async fn dial(&self) -> Result<Link> {
-        let connecting = timeout(self.config.connect_max, self.options.connect());
+        self.check_open()?;
+        let options = self.options.clone();
+        let options = match self.config.place {
+            // Anew for each: certificates may have been replaced.
+            Place::Tcp { .. } => self.config.tls.apply(options)?,
+            // A socket is of this machine: the driver would ask for TLS even there.
+            Place::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
+        };
+        let connecting = timeout(self.config.connect_max, options.connect());
         match connecting.await {
             Ok(Ok(connection)) => Ok(Link::new(connection, self.clock.now())),
             Ok(Err(error)) => Err(errors::of_connect(error)),

@@ -9,8 +9,9 @@
 //! * The epoch is at least the time in seconds, so more than 2^31 grants of one start do no harm, and
 //!   neither does a bump that a crash took back.
 //! * Two starts within one second would count alike, so none grants in its first two.
-//! * A server that was demoted and promoted again without a restart has connections from before: a row
-//!   that was read more than a second ago is read again after the grant.
+//! * A server that was demoted and promoted again without a restart has connections from before. So what
+//!   was read counts for half a second, and is read again after the grant then; and who takes over
+//!   from another server waits as long before it raises the epoch. Until then nobody there grants.
 //!
 //! What remains: the row is lost *and* the server's clock was set back.
 
@@ -27,8 +28,8 @@ use crate::{
 /// How long a server grants nothing after its start.
 const BOOT_GUARD_SECONDS: u64 = 2;
 
-/// How long what was read counts.
-pub(crate) const FRESH: Duration = Duration::from_secs(1);
+/// How long what was read counts; less than the least ttl, as who takes over waits for it.
+pub(crate) const FRESH: Duration = Duration::from_millis(500);
 
 /// Two connections raise the epoch at once; the loser sees the winner's.
 const TRIES_MAX: usize = 8;
@@ -88,15 +89,14 @@ pub(crate) fn check_age(start: &Start) -> Result<()> {
     Ok(())
 }
 
-/// The epoch of the server that `link` leads to, raised if this start of it has none yet. The
-/// connection commits by itself or not, either way nothing stays open.
+/// The epoch of the server that `link` leads to, which is no replica, raised if this start of it has
+/// none yet. The connection commits by itself or not, either way nothing stays open.
 pub(crate) async fn of_server(
     link: &mut Link,
     clock: &Clock,
     start: &Start,
     answer_max: Duration,
 ) -> Result<Epoch> {
-    check_age(start)?;
     for _ in 0..TRIES_MAX {
         let asked = clock.now();
         let sql = format!("{}; COMMIT", ask());
@@ -106,7 +106,12 @@ pub(crate) async fn of_server(
         if epoch.boot == start.server.boot {
             return Ok(epoch);
         }
-        let (seen, boot) = (epoch.number, start.server.boot.0);
+        let boot = start.server.boot;
+        // Its connections may be alive, and this server demoted again before they read the row.
+        if epoch.number > 0 && !epoch.boot.is_of_same_server(boot) {
+            tokio::time::sleep(FRESH).await;
+        }
+        let (seen, boot) = (epoch.number, boot.0);
         let base = start.serial & SERIAL_MASK;
         let raise = format!(
             "UPDATE {EPOCH} SET epoch = GREATEST(epoch + 1, UNIX_TIMESTAMP()), boot = {boot}, base = \

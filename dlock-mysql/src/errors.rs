@@ -2,8 +2,9 @@
 
 use std::{error::Error as _, fmt, io, time::Duration};
 
-use dlock_core::{Effect, Error, ErrorKind};
+use dlock_core::{Effect, Error, ErrorKind, Result};
 use sqlx::mysql::MySqlDatabaseError;
+use tokio::task::JoinError;
 
 /// A lock wait took too long; with `NOWAIT` MariaDB's way to say that the row is locked.
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
@@ -48,6 +49,13 @@ pub(crate) fn no_answer(max: Duration) -> Error {
 /// The connection was lost a moment ago.
 pub(crate) fn gone() -> Error {
     Error::new(ErrorKind::Unavailable, "the connection was lost")
+}
+
+/// A task ended before its time: its runtime has ended, or it panicked.
+pub(crate) fn given_up<T>(error: JoinError) -> Result<T> {
+    let why = "the work was given up";
+    let error = Error::new(ErrorKind::Unavailable, why).with_source(error);
+    Err(error.with_effect(Effect::Unknown))
 }
 
 /// The backend was closed.
@@ -179,6 +187,11 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
         1290 | 1792 | 1836 => none(
             Unavailable,
             "the server is read-only, which a replica is; give the primary's address",
+        ),
+        1665 => none(
+            Unsupported,
+            "the server cannot log what dlock writes; an administrator runs SET GLOBAL \
+             binlog_format = MIXED, or ROW",
         ),
         1213 => none(Unavailable, "the server saw a deadlock and gave up"),
         1317 => none(Unavailable, "somebody ended the statement (KILL QUERY)"),

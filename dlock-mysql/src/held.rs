@@ -1,7 +1,10 @@
 //! One lock that is held: a session of its own, with the transaction that locks the row.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,6 +26,8 @@ const HEARTBEAT: &str = "SELECT CONNECTION_ID(), @@global.read_only";
 pub(crate) struct Held {
     pub(crate) attempt: Attempt,
     pub(crate) server: Server,
+    /// After so long a silence the server ends the session.
+    silence_max: Duration,
     /// The row, as a literal.
     pub(crate) row: String,
     /// Who holds it, for those who ask.
@@ -49,6 +54,7 @@ impl Held {
         Self {
             attempt,
             server: carrier.link.server,
+            silence_max: Duration::from_secs(carrier.link.silence_max),
             row,
             holder,
             carrier: Mutex::new(Some(carrier)),
@@ -57,17 +63,40 @@ impl Held {
     }
 
     /// Renews by a heartbeat, if the session still holds.
-    pub(crate) async fn renew(&self, session: &Session, lease: &Lease) -> Result<Renewed> {
+    ///
+    /// The heartbeat is a task of its own: a user's renewal that is left unpolled must not keep the
+    /// connection from those of the locker. It ends by the bound of an answer.
+    pub(crate) async fn renew(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        lease: &Lease,
+    ) -> Result<Renewed> {
         session.check_open()?;
-        let mut carrier = self.carrier.lock().await;
-        let Some(Carrier { link, .. }) = carrier.as_mut() else {
-            return Ok(Renewed::Lost(LostCause::SessionOver));
-        };
-        let silence_max = Duration::from_secs(link.silence_max);
         let sent = lease.start();
-        match beat(session, link).await? {
-            Beat::Alive => Ok(lease.renewed(sent, silence_max)),
+        let (held, session) = (self.clone(), session.clone());
+        let beating = tokio::spawn(async move {
+            let mut carrier = held.carrier.lock().await;
+            match carrier.as_mut() {
+                Some(Carrier { link, .. }) => beat(&session, link).await,
+                None => Ok(Beat::Lost(LostCause::SessionOver)),
+            }
+        });
+        match beating.await.unwrap_or_else(errors::given_up)? {
+            Beat::Alive => Ok(lease.renewed(sent, self.silence_max)),
             Beat::Lost(cause) => Ok(Renewed::Lost(cause)),
+        }
+    }
+
+    /// Tells of a loss if its own connection knows of one. It proves no hold: nothing counts from it.
+    pub(crate) async fn check(&self, session: &Session) {
+        // One that is in use finds out by itself.
+        let Ok(mut carrier) = self.carrier.try_lock() else {
+            return;
+        };
+        if let Some(Carrier { link, .. }) = carrier.as_mut()
+            && let Ok(Beat::Lost(cause)) = beat(session, link).await
+        {
+            self.attempt.lost(cause);
         }
     }
 
@@ -83,15 +112,16 @@ impl Held {
             let clock = &session.dialer.clock;
             if link.ask(clock, "COMMIT", config.answer_max).await.is_ok() {
                 self.over.store(true, Ordering::Release);
-                drop(seat);
                 session.keep(link);
+                // Not before: who comes next finds the connection.
+                drop(seat);
                 return Ok(());
             }
         }
         if self.over.load(Ordering::Acquire) || session.is_closed() {
             return Ok(());
         }
-        session.control().await?.end_session(self.server).await?;
+        session.control()?.end_session(self.server).await?;
         self.over.store(true, Ordering::Release);
         Ok(())
     }

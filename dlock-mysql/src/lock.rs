@@ -8,8 +8,11 @@ use dlock_core::{
     LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
 };
 
+use tokio::task::JoinSet;
+
 use crate::{
     config::MySqlConfig,
+    errors,
     held::Held,
     look,
     session::Session,
@@ -55,8 +58,8 @@ impl MySqlLock {
     ///
     /// Dropping the future closes the connection.
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
-        let session = Session::new(config)?;
-        drop(session.control().await?);
+        let session = Session::new(config);
+        session.control()?.run(async |_| Ok(())).await?;
         Ok(Self {
             session: Arc::new(session),
             watcher: Arc::default(),
@@ -103,17 +106,27 @@ impl DistributedLock for MySqlLock {
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        look::inspect(&self.session, name).await
+        let (session, name) = (self.session.clone(), name.clone());
+        // To its end, whatever becomes of the caller: what it asks is a row (K12).
+        let asked = tokio::spawn(async move { look::inspect(&session, &name).await });
+        asked.await.unwrap_or_else(errors::given_up)
     }
 
     async fn close(&self) -> Result<()> {
         if self.session.is_closed() {
             return Ok(());
         }
-        self.session.begin_close();
-        let mut result = Ok(());
+        self.session.dialer.close();
+        // At once: a server that is silent takes as long for each.
+        let mut releases = JoinSet::new();
         for held in self.watcher.held() {
-            result = result.and(held.release(&self.session).await);
+            let session = self.session.clone();
+            releases.spawn(async move { held.release(&session).await });
+        }
+        let mut result = Ok(());
+        while let Some(released) = releases.join_next().await {
+            let released = released.unwrap_or_else(errors::given_up);
+            result = result.and(released);
         }
         self.session.close().await;
         result

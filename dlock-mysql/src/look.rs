@@ -8,7 +8,6 @@ use std::time::Duration;
 use dlock_core::{Error, ErrorKind, Holder, LockName, Result};
 
 use crate::{
-    control::Turn,
     layout::{self, ASKED, LOCKS},
     link::Row,
     server::number,
@@ -25,19 +24,20 @@ const ANSWER_MAX: Duration = Duration::from_millis(700);
 /// Says who holds `name`.
 pub(crate) async fn inspect(session: &Session, name: &LockName) -> Result<Option<Holder>> {
     let row = layout::row(&session.config().prefix, name);
-    if is_free(&mut session.control().await?, &row).await? {
+    if is_free(session, &row).await? {
         return Ok(None);
     }
-    let rows = session.control().await?.ask("SELECT UUID_SHORT()").await?;
+    let number_it = "SELECT UUID_SHORT()".to_owned();
+    let rows = session.control()?.ask(number_it).await?;
     let nothing = || Error::new(ErrorKind::Internal, "no number for a question");
     let id = number(rows.first().ok_or_else(nothing)?, 0)?;
     let ask = format!("INSERT INTO {ASKED} (id, name) VALUES ({id}, {row})");
-    session.control().await?.ask(&ask).await?;
+    session.control()?.ask(ask).await?;
     let answer = answer(session, id, &row).await;
     // Also what was left by those who died while they asked.
     let forget =
         format!("DELETE FROM {ASKED} WHERE id = {id} OR since < NOW() - INTERVAL 1 MINUTE");
-    session.control().await?.ask(&forget).await?;
+    session.control()?.ask(forget).await?;
     answer
 }
 
@@ -47,23 +47,23 @@ async fn answer(session: &Session, id: u64, row: &str) -> Result<Option<Holder>>
     let end = clock.now().after(ANSWER_MAX);
     while clock.now() < end {
         tokio::time::sleep(LOOK_EVERY).await;
-        let rows = session.control().await?.ask(&look).await?;
+        let rows = session.control()?.ask(look.clone()).await?;
         if let Some(line) = rows.first().and_then(line) {
             return Ok(Some(Holder::parse(&line).unwrap_or_default()));
         }
     }
     // Released meanwhile, or somebody who does not answer.
-    let is_free = is_free(&mut session.control().await?, row).await?;
+    let is_free = is_free(session, row).await?;
     Ok((!is_free).then(Holder::foreign))
 }
 
 /// Whether nobody has it locked. A free row is locked for as long as this statement runs.
-async fn is_free(control: &mut Turn<'_>, row: &str) -> Result<bool> {
+async fn is_free(session: &Session, row: &str) -> Result<bool> {
     let sql = format!(
         "SELECT 1 FROM {LOCKS} WHERE name = {row} FOR UPDATE SKIP LOCKED; SELECT 2 FROM {LOCKS} \
          WHERE name = {row}"
     );
-    let rows = control.ask(&sql).await?;
+    let rows = session.control()?.ask(sql).await?;
     let is_locked = |row: &Row| row.first() == Some(&Some("2".to_owned()));
     Ok(!rows.first().is_some_and(is_locked))
 }

@@ -5,7 +5,7 @@ use dlock_core::{Error, ErrorKind, Result};
 use crate::{config::Tokens, link::Row};
 
 /// One session of one start of one server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Server {
     /// The connection's number, which is given again after a restart.
     pub(crate) connection: u64,
@@ -13,12 +13,22 @@ pub(crate) struct Server {
     pub(crate) boot: Boot,
 }
 
-/// One start of one server: the low byte of its `server_id`, and the second of its start.
+/// One start of one server: its `server_id`, and the second of its start.
 ///
-/// They are the first 40 bits of all values of `UUID_SHORT()` of that start, as long as it counts less
-/// than 2^24 of them; the second is asked for by itself, so that it does not matter if it counts more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// `UUID_SHORT()` has both, but of the first only a byte, which servers that replace each other may
+/// share; and into the second more than 2^24 values carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Boot(pub(crate) u64);
+
+impl Boot {
+    fn new(id: u64, second: u64) -> Self {
+        Self(id << 32 | second)
+    }
+
+    pub(crate) fn is_of_same_server(self, other: Self) -> bool {
+        self.0 >> 32 == other.0 >> 32
+    }
+}
 
 /// Which product it is: they keep the second of their start in different places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +38,21 @@ pub(crate) enum Product {
 }
 
 impl Product {
+    /// What else ends a session whose transaction is silent, if that is set for all: earlier than the
+    /// holder knows.
+    pub(crate) fn unlimited_holds(self) -> &'static str {
+        match self {
+            Self::MySql => "",
+            Self::MariaDb => {
+                ", idle_transaction_timeout = 0, idle_readonly_transaction_timeout = 0, \
+                 idle_write_transaction_timeout = 0"
+            }
+        }
+    }
+
     /// The start of the server and how many seconds ago it was. The difference of the two is the same
-    /// whatever the clock does, as both are read from it at once.
+    /// whatever the clock does, as both are read from it at once. It was set back behind the start if
+    /// the seconds are as many as a negative number is without its sign.
     pub(crate) fn ask_start(self, tokens: Tokens) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",
@@ -37,11 +60,11 @@ impl Product {
         };
         let serial = match tokens {
             Tokens::Epoch => "UUID_SHORT()",
-            Tokens::Committed => "(@@server_id & 255) << 56",
+            Tokens::Committed => "0",
         };
         format!(
-            "SELECT CONNECTION_ID(), {serial}, UNIX_TIMESTAMP() - VARIABLE_VALUE, VARIABLE_VALUE, \
-             @@global.read_only FROM {status} WHERE VARIABLE_NAME = 'Uptime'"
+            "SELECT CONNECTION_ID(), @@server_id, {serial}, UNIX_TIMESTAMP() - CAST(CAST(VARIABLE_VALUE AS UNSIGNED) \
+             AS SIGNED), VARIABLE_VALUE, @@global.read_only FROM {status} WHERE VARIABLE_NAME = 'Uptime'"
         )
     }
 }
@@ -59,15 +82,15 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn read(row: &Row) -> Result<Self> {
-        let serial = number(row, 1)?;
+        let (id, second) = (number(row, 1)?, number(row, 3)?);
         Ok(Self {
             server: Server {
                 connection: number(row, 0)?,
-                boot: Boot((serial >> 56) << 32 | number(row, 2)?),
+                boot: Boot::new(id, second),
             },
-            serial,
-            uptime: number(row, 3)?,
-            is_read_only: is_on(row, 4)?,
+            serial: number(row, 2)?,
+            uptime: number(row, 4)?,
+            is_read_only: is_on(row, 5)?,
         })
     }
 }
@@ -93,4 +116,24 @@ pub(crate) fn number(row: &Row, column: usize) -> Result<u64> {
 fn nonsense(row: &Row) -> Error {
     let why = format!("the server's answer makes no sense: {row:?}");
     Error::new(ErrorKind::Internal, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boot(id: &str, second: &str) -> Boot {
+        let row = ["7", id, "0", second, "5", "0"].map(|text| Some(text.to_owned()));
+        Start::read(&row.to_vec()).expect("an answer").server.boot
+    }
+
+    #[test]
+    fn starts_of_two_servers_are_two_though_their_ids_end_alike() {
+        assert_eq!(boot("1", "1800000000"), boot("1", "1800000000"));
+        assert_ne!(boot("1", "1800000000"), boot("1", "1800000001"));
+        assert_ne!(boot("1", "1800000000"), boot("257", "1800000000"));
+        assert_ne!(boot("1", "1800000000"), boot("4294967295", "1800000000"));
+        assert!(boot("257", "1").is_of_same_server(boot("257", "2")));
+        assert!(!boot("257", "1").is_of_same_server(boot("1", "1")));
+    }
 }

@@ -2,20 +2,18 @@
 //! the next one.
 
 use std::{
+    collections::VecDeque,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Moment, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     config::{MySqlConfig, Tokens},
-    control::{self, Control, Turn},
+    control::{self, Asking, Control},
     dial::Dialer,
     epoch, errors,
     link::Link,
@@ -28,26 +26,26 @@ pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(50);
 
 /// All connections of a locker.
 pub(crate) struct Session {
-    pub(crate) dialer: Dialer,
+    pub(crate) dialer: Arc<Dialer>,
     control: Control,
-    idle: Mutex<Vec<Link>>,
+    /// In the order in which they were used.
+    idle: Mutex<VecDeque<Link>>,
     seats: Arc<Semaphore>,
-    closed: AtomicBool,
 }
 
 /// The right to one connection, also while another one is made in its place.
 pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
 
 impl Session {
-    pub(crate) fn new(config: MySqlConfig) -> Result<Self> {
+    pub(crate) fn new(config: MySqlConfig) -> Self {
         let seats = Arc::new(Semaphore::new(config.held_max as usize));
-        Ok(Self {
-            dialer: Dialer::new(config)?,
-            control: Control::default(),
+        let dialer = Arc::new(Dialer::new(config));
+        Self {
+            control: Control::new(dialer.clone()),
+            dialer,
             idle: Mutex::default(),
             seats,
-            closed: AtomicBool::new(false),
-        })
+        }
     }
 
     pub(crate) fn config(&self) -> &MySqlConfig {
@@ -55,11 +53,9 @@ impl Session {
     }
 
     /// The connection that holds nothing.
-    pub(crate) async fn control(&self) -> Result<Turn<'_>> {
+    pub(crate) fn control(&self) -> Result<&Control> {
         self.check_open()?;
-        let turn = self.control.turn(&self.dialer).await?;
-        self.check_open()?;
-        Ok(turn)
+        Ok(&self.control)
     }
 
     /// A place among those who hold or wait.
@@ -79,10 +75,9 @@ impl Session {
     pub(crate) fn reuse(&self) -> Option<Link> {
         let now = self.dialer.clock.now();
         let mut idle = self.idle();
-        while let Some(link) = idle.pop() {
-            // The server may be about to end it: its own clock counts, too.
-            if now.since(link.used) < Duration::from_secs(link.silence_max) / 2 {
-                return Some(link);
+        while let Some(latest) = idle.pop_back() {
+            if is_alive(&latest, now) {
+                return Some(latest);
             }
         }
         None
@@ -92,14 +87,17 @@ impl Session {
     /// seconds of silence.
     pub(crate) async fn open(&self, silence_max: u64) -> Result<Link> {
         // First, so that the tables are there.
-        let product = self.control().await?.product().unwrap_or(Product::MySql);
+        let product = |asking: Asking| async move { Ok(asking.product()) };
+        let product = self.control()?.run(product).await?;
+        let product = product.unwrap_or(Product::MySql);
         let mut link = self.dialer.dial().await?;
         let (clock, answer_max) = (&self.dialer.clock, self.config().answer_max);
         let sql = format!(
-            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, {}; SET SESSION TRANSACTION \
+            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, {}{}; SET SESSION TRANSACTION \
              ISOLATION LEVEL READ COMMITTED; {}",
             QUEUE_MAX.as_secs(),
             silence(silence_max),
+            product.unlimited_holds(),
             product.ask_start(self.config().tokens)
         );
         let rows = link.ask(clock, &sql, answer_max).await?;
@@ -107,6 +105,8 @@ impl Session {
         if start.is_read_only {
             return Err(errors::read_only());
         }
+        // Also where tokens are committed: what sessions are killed by is the start that they are of.
+        epoch::check_age(&start)?;
         link.server = start.server;
         link.silence_max = silence_max;
         if self.config().tokens == Tokens::Epoch {
@@ -118,7 +118,13 @@ impl Session {
     /// Keeps a connection that holds nothing for the next one.
     pub(crate) fn keep(&self, link: Link) {
         if link.is_clean() && !self.is_closed() {
-            self.idle().push(link);
+            let now = self.dialer.clock.now();
+            let mut idle = self.idle();
+            idle.push_back(link);
+            // The latest is used first, so those that the server has ended gather in front.
+            while idle.front().is_some_and(|link| !is_alive(link, now)) {
+                idle.pop_front();
+            }
         }
         if self.is_closed() {
             self.idle().clear();
@@ -126,19 +132,11 @@ impl Session {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.dialer.is_closed()
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
-        if self.is_closed() {
-            return Err(errors::closed());
-        }
-        Ok(())
-    }
-
-    /// No call succeeds from now on.
-    pub(crate) fn begin_close(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.dialer.check_open()
     }
 
     pub(crate) async fn close(&self) {
@@ -146,12 +144,17 @@ impl Session {
         for link in idle {
             link.close(self.config().answer_max).await;
         }
-        self.control.close(&self.dialer).await;
+        self.control.close().await;
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Link>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the server has surely not ended it, by its own clock, nor is about to.
+fn is_alive(link: &Link, now: Moment) -> bool {
+    now.since(link.used) < Duration::from_secs(link.silence_max) / 2
 }
 
 /// The server ends a session that is silent for so many seconds, and with it a hold.

@@ -98,8 +98,8 @@ impl<'a> Errand<'a> {
 
     /// The error of an attempt whose session is ended; without effect if that is certain.
     async fn undone(&self, server: Server, error: Error) -> Error {
-        let ended = match self.session().control().await {
-            Ok(mut control) => control.end_session(server).await,
+        let ended = match self.session().control() {
+            Ok(control) => control.end_session(server).await,
             Err(error) => Err(error),
         };
         error.with_effect(ended.map_or(Effect::Unknown, |()| Effect::None))
@@ -132,7 +132,7 @@ impl<'a> Errand<'a> {
                         let why = "the row of this name is deleted again and again";
                         return Err(Error::new(ErrorKind::Unavailable, why));
                     }
-                    self.session().control().await?.make_row(&self.row).await?;
+                    self.session().control()?.make_row(&self.row).await?;
                 }
                 Err(error) if errors::is_taken(&error) => {
                     link.silence_max = self.silence_max;

@@ -7,7 +7,6 @@ use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Result};
 use crate::{
     errors,
     held::Carrier,
-    server::Server,
     session::{QUEUE_MAX, Seat},
     take::{Errand, Taken},
 };
@@ -95,20 +94,12 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> 
 /// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
 async fn leave(errand: &Errand<'_>, carrier: Carrier) {
     if !carrier.link.is_clean()
-        && let Err(error) = end_statement(errand, carrier.link.server).await
+        && let Ok(control) = errand.session().control()
+        && let Err(error) = control.end_statement(carrier.link.server).await
     {
         tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
     }
     drop(carrier);
-}
-
-async fn end_statement(errand: &Errand<'_>, server: Server) -> Result<()> {
-    errand
-        .session()
-        .control()
-        .await?
-        .end_statement(server)
-        .await
 }
 
 async fn sleep(request: &AcquireRequest, after: Duration) {

@@ -2,6 +2,7 @@
 //! nothing reads its socket (T65), and those who ask who holds a lock are answered.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -9,9 +10,11 @@ use std::{
 use dlock_core::{LostCause, Result};
 
 use crate::{
+    control::Asking,
+    errors,
     held::Held,
     layout::{self, ASKED},
-    server::number,
+    server::{Server, number},
     session::Session,
 };
 
@@ -26,7 +29,9 @@ pub(crate) struct Watcher {
 
 #[derive(Default)]
 struct Watched {
-    held: Vec<Weak<Held>>,
+    /// By their sessions: what a session holds next replaces what it held before, so there are never
+    /// more than connections.
+    held: BTreeMap<Server, Weak<Held>>,
     /// Whether there is a task that looks.
     is_looking: bool,
 }
@@ -35,7 +40,7 @@ impl Watcher {
     /// Looks after `held` until it is dropped.
     pub(crate) fn watch(self: &Arc<Self>, session: &Arc<Session>, held: &Arc<Held>) {
         let mut watched = self.watched();
-        watched.held.push(Arc::downgrade(held));
+        watched.held.insert(held.server, Arc::downgrade(held));
         if !std::mem::replace(&mut watched.is_looking, true) {
             drop(watched);
             tokio::spawn(Looking(Some(self.clone())).run(session.clone()));
@@ -45,8 +50,8 @@ impl Watcher {
     /// All that is held.
     pub(crate) fn held(&self) -> Vec<Arc<Held>> {
         let mut watched = self.watched();
-        watched.held.retain(|held| held.strong_count() > 0);
-        watched.held.iter().filter_map(Weak::upgrade).collect()
+        watched.held.retain(|_, held| held.strong_count() > 0);
+        watched.held.values().filter_map(Weak::upgrade).collect()
     }
 
     /// Whether nothing came meanwhile. If so, the next hold starts another task.
@@ -79,6 +84,12 @@ impl Looking {
             }
             if let Err(error) = look(&session, &held).await {
                 tracing::debug!(%error, "cannot look after what is held");
+                // The server may be gone, and with it all sessions: their own connections know.
+                if errors::ends_session(&error) {
+                    for held in &held {
+                        held.check(&session).await;
+                    }
+                }
             }
         }
     }
@@ -96,24 +107,24 @@ async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
     if held.is_empty() {
         return Ok(());
     }
-    let mut control = session.control().await?;
-    let Some(boot) = control.boot() else {
-        return Ok(());
-    };
-    let ids: Vec<_> = held.iter().map(|held| held.server.connection).collect();
-    let listed = ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let ids = held.iter().map(|held| held.server.connection.to_string());
+    let ids = ids.collect::<Vec<_>>().join(",");
     let sql = format!(
-        "SELECT id FROM information_schema.processlist WHERE id IN ({listed}); SELECT id, \
+        "SELECT id FROM information_schema.processlist WHERE id IN ({ids}); SELECT id, \
          LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''"
     );
-    let rows = control.ask(&sql).await?;
+    let look = |mut asking: Asking| async move {
+        let boot = asking.boot();
+        Ok((boot, asking.ask(&sql).await?))
+    };
+    let (boot, rows) = session.control()?.run(look).await?;
     let mut alive = Vec::new();
     for row in rows.iter().filter(|row| row.len() == 1) {
         alive.push(number(row, 0)?);
     }
     for held in held {
         // The numbers begin anew when a server starts.
-        if held.server.boot != boot || !alive.contains(&held.server.connection) {
+        if boot != Some(held.server.boot) || !alive.contains(&held.server.connection) {
             held.attempt.lost(LostCause::SessionOver);
         }
     }
@@ -126,7 +137,7 @@ async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
             let holder = held.holder.to_string();
             let (id, holder) = (number(row, 0)?, layout::literal(holder.as_bytes()));
             let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
-            control.ask(&answer).await?;
+            session.control()?.ask(answer).await?;
         }
     }
     Ok(())

@@ -16,6 +16,7 @@ pub mod redis;
 pub mod zk;
 
 mod certificates;
+mod clock;
 mod controls;
 mod parent;
 mod port;
@@ -23,4 +24,6 @@ mod process;
 mod program;
 mod until;
 
-pub use self::{certificates::Certificates, port::Port, process::Process, program::Program};
+pub use self::{
+    certificates::Certificates, clock::SetClock, port::Port, process::Process, program::Program,
+};

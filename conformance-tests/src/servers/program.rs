@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::SetClock;
+
 /// The set of the newest servers: `cargo xtask setup` has the same path.
 const SET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/servers/sid");
 
@@ -77,6 +79,16 @@ impl Program {
             ],
             root: Some(set.to_owned()),
         })
+    }
+
+    /// The same program with a clock that is set.
+    ///
+    /// # Errors
+    ///
+    /// Why there can be no such clock, in a line.
+    pub fn under(mut self, clock: &SetClock) -> Result<Self, String> {
+        self.words.splice(0..0, clock.words()?);
+        Ok(self)
     }
 
     /// What stands for `/` in the set that it is from; `None` for the machine's own program.

@@ -1,6 +1,6 @@
 //! Servers and accounts that will not do: one line that says what to do.
 
-use conformance_tests::servers::mysql::{Flavour, Node};
+use conformance_tests::servers::mysql::{Flavour, Node, Options};
 use dlock::ErrorKind;
 
 use crate::kit::{Outcome, TTL_LONG, cases, open, start, take};
@@ -9,6 +9,7 @@ cases![
     wrong_urls_say_what_to_do,
     an_account_without_privileges_says_which,
     another_engine_is_refused,
+    a_log_that_cannot_have_it_is_refused,
     a_server_without_connections_says_so,
     the_socket_of_the_server_will_do,
     tls_as_the_client_has_it,
@@ -111,6 +112,21 @@ async fn another_engine_is_refused(flavour: Flavour) -> Outcome {
     node.ask("ALTER TABLE locks.dlock_locks ENGINE=MyISAM")
         .await?;
     refused(&node.url(), ErrorKind::InvalidConfig, "ENGINE=InnoDB").await
+}
+
+/// A log of statements has no writes of transactions that are isolated as ours are.
+async fn a_log_that_cannot_have_it_is_refused(flavour: Flavour) -> Outcome {
+    let arguments = [
+        "--server-id=1",
+        "--log-bin=log",
+        "--binlog-format=STATEMENT",
+    ];
+    let options = Options {
+        arguments: arguments.map(str::to_owned).to_vec(),
+        clock: None,
+    };
+    let node = Node::start(flavour, &options).await?;
+    refused(&node.url(), ErrorKind::Unsupported, "binlog_format").await
 }
 
 async fn a_server_without_connections_says_so(flavour: Flavour) -> Outcome {

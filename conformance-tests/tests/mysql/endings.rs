@@ -11,17 +11,21 @@ use dlock_core::Clock;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::kit::{
-    Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting, within,
+    Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, until_granting, waiting,
+    within,
 };
 
 cases![
     t61_a_lock_that_was_taken_leaves_no_transaction,
+    t62_a_deadlock_ends_the_session_and_the_wait_goes_on,
     t63_a_cancelled_waiter_leaves_the_queue,
     t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
     t65_a_killed_session_is_known_at_once,
     t67_a_server_made_read_only_loses_its_locks,
+    a_limit_for_silent_transactions_ends_no_hold,
     t70_a_lost_reply_ends_the_connection,
     a_restart_ends_all_and_a_wait_outlives_it,
+    what_ended_while_nobody_used_it_is_replaced,
 ];
 
 /// How long a hold of a killed session may still call itself held.
@@ -48,6 +52,43 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
     held.release().await?;
     take(&other, "a").await?.release().await?;
     Ok(())
+}
+
+/// The row was granted when the server found that its session and another one wait for each other: it
+/// undoes the whole transaction, and with it the grant.
+async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    node.ask("GRANT LOCK TABLES ON locks.* TO app").await?;
+    let (holder, other) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&holder, "a").await?;
+    let token = held.token();
+    let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let before = sessions(&node).await?;
+    // Gets the table of the epoch, which the waiter reads next, and waits for the one that both have.
+    let mut tables = MySqlConnection::connect(&node.url()).await?;
+    let locking = tokio::spawn(async move {
+        let lock = raw_sql("LOCK TABLES dlock_epoch WRITE, dlock_locks WRITE");
+        lock.execute(&mut tables).await.map(|_| tables)
+    });
+    until("the other one waits, too", async || {
+        let blocked = "SELECT id FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' \
+                       AND state LIKE 'Waiting%'";
+        Ok(node.ask(blocked).await?.len() == 1)
+    })
+    .await?;
+    held.release().await?;
+    let mut tables = soon("the tables are locked", locking).await???;
+    raw_sql("UNLOCK TABLES").execute(&mut tables).await?;
+    let guard = soon("it is granted", waiter).await???;
+    assert!(guard.token() > token);
+    let now = sessions(&node).await?;
+    let ended = before.iter().filter(|id| !now.contains(id)).count();
+    assert_eq!(ended, 1, "the session that was undone is not used again");
+    Ok(guard.release().await?)
 }
 
 async fn t63_a_cancelled_waiter_leaves_the_queue(flavour: Flavour) -> Outcome {
@@ -154,6 +195,22 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     Ok(())
 }
 
+/// MariaDB ends them, if told so, before a holder could know.
+async fn a_limit_for_silent_transactions_ends_no_hold(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    if flavour == Flavour::MariaDbStable {
+        let names = ["transaction", "readonly_transaction", "write_transaction"];
+        let limits = names.map(|name| format!("SET GLOBAL idle_{name}_timeout = 1"));
+        node.ask(&limits.join("; ")).await?;
+    }
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let held = take(&locker, "a").await?;
+    let ended = tokio::time::timeout(SLACK, held.lost()).await;
+    assert!(ended.is_err(), "lost after a second of silence: {ended:?}");
+    held.renew().await?;
+    Ok(held.release().await?)
+}
+
 async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -200,4 +257,24 @@ async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome 
     let guard = soon("the grant", waiter).await???;
     assert!(guard.token() > held.token());
     Ok(guard.release().await?)
+}
+
+async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcome {
+    let mut node = start(flavour).await?;
+    node.ask("SET GLOBAL wait_timeout = 1").await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    take(&locker, "a").await?.release().await?;
+    // The one that held has the silence of its ttl.
+    until("the other one has ended", async || {
+        Ok(sessions(&node).await?.len() == 1)
+    })
+    .await?;
+    assert!(locker.inspect("a").await?.is_none());
+    node.restart().await?;
+    until_granting(&node).await?;
+    for name in ["a", "new"] {
+        let guard = locker.try_acquire(name).await?.ok_or("held by nobody")?;
+        guard.release().await?;
+    }
+    Ok(())
 }

@@ -38,7 +38,11 @@ pub(crate) fn run(case: impl Future<Output = Outcome>) -> Outcome {
 
 /// A server that grants: it does not in its first two seconds.
 pub(crate) async fn start(flavour: Flavour) -> Outcome<Node> {
-    let node = Node::start(flavour, &Options::default()).await?;
+    start_with(flavour, &Options::default()).await
+}
+
+pub(crate) async fn start_with(flavour: Flavour, options: &Options) -> Outcome<Node> {
+    let node = Node::start(flavour, options).await?;
     until_granting(&node).await?;
     Ok(node)
 }

@@ -1,7 +1,14 @@
 //! Several at once, and what they may have (T60, T71, T72).
 
-use conformance_tests::servers::mysql::Flavour;
+use std::{future::IntoFuture as _, pin::pin};
+
+use conformance_tests::{
+    kit::poll_times,
+    proxy::{Direction, Fault, Proxy},
+    servers::mysql::Flavour,
+};
 use dlock::ErrorKind;
+use sqlx::{Connection as _, MySqlConnection, raw_sql};
 use tokio::task::JoinSet;
 
 use crate::kit::{Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until};
@@ -12,7 +19,13 @@ cases![
     t72_names_that_a_collation_takes_for_one_are_many,
     old_rows_can_be_cleared_at_any_time,
     nothing_is_left_after_a_shutdown,
+    nobody_waits_for_one_who_is_not_polled,
+    renewals_go_on_beside_one_that_is_not_polled,
+    a_look_that_is_given_up_leaves_no_question,
 ];
+
+/// More than a first try to lock a new name or to inspect has awaits.
+const POLLS_MAX: u32 = 16;
 
 async fn t60_a_name_that_is_new_to_all_is_granted_once(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
@@ -110,4 +123,61 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
             .is_empty()
     );
     Ok(())
+}
+
+/// K13: an acquire or a look that is left where it is, as in a `select!` whose other branch takes long.
+async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let held = take(&locker, "held").await?;
+    for polls in 1..=POLLS_MAX {
+        // It connects, and makes the row of its name.
+        let mut left = pin!(locker.try_acquire(&*format!("left {polls}")).into_future());
+        let _ = poll_times(left.as_mut(), polls).await;
+        let mut looked = pin!(locker.inspect("held"));
+        let _ = poll_times(looked.as_mut(), polls).await;
+        let other = take(&locker, &format!("other {polls}")).await?;
+        let holder = soon("it is inspected", locker.inspect("held")).await??;
+        assert!(holder.is_some(), "after {polls} polls");
+        other.release().await?;
+    }
+    assert!(held.is_held());
+    Ok(())
+}
+
+async fn renewals_go_on_beside_one_that_is_not_polled(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    let held = take(&locker, "a").await?;
+    {
+        proxy.set(Direction::ToClient, Fault::Hold);
+        let mut left = pin!(held.renew());
+        let early = poll_times(left.as_mut(), 1).await;
+        assert!(early.is_none(), "answered without a reply: {early:?}");
+        proxy.set(Direction::ToClient, Fault::None);
+        soon("another renewal", held.renew()).await??;
+        left.await?;
+    }
+    Ok(held.release().await?)
+}
+
+/// K12: what it asks is a row.
+async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    // Nobody answers for it.
+    let mut foreign = MySqlConnection::connect(&node.url()).await?;
+    let lock = "INSERT INTO dlock_locks VALUES ('a'); BEGIN; SELECT name FROM dlock_locks WHERE name = \
+                'a' FOR UPDATE";
+    raw_sql(lock).execute(&mut foreign).await?;
+    let rows = async || {
+        let rows = node.ask("SELECT id FROM locks.dlock_asked").await?;
+        Outcome::Ok(rows.len())
+    };
+    let asker = locker.clone();
+    let looking = tokio::spawn(async move { asker.inspect("a").await });
+    until("it asks", async || Ok(rows().await? == 1)).await?;
+    looking.abort();
+    until("nothing is asked", async || Ok(rows().await? == 0)).await
 }

@@ -4,6 +4,7 @@ use std::{future::IntoFuture as _, time::Duration};
 
 use conformance_tests::servers::mysql::{Flavour, Node};
 use dlock::{ErrorKind, Token};
+use dlock_core::Clock;
 
 use crate::kit::{Outcome, TTL_LONG, cases, open, start, take, until_granting};
 
@@ -12,10 +13,14 @@ cases![
     t69_those_that_are_committed_do_so_too,
     they_grow_from_one_way_to_the_other,
     t69_a_server_promoted_again_counts_on,
+    t69_who_takes_over_from_another_server_waits,
     t69_a_row_that_was_lost_counts_on,
     a_server_that_has_just_started_grants_nothing,
     the_epoch_is_raised_once_for_each_start,
 ];
+
+/// How long a connection uses what it has read of the epoch.
+const READ_MAX: Duration = Duration::from_millis(500);
 
 /// How often the server crashes. Each costs the two seconds in which it grants nothing.
 const CRASHES: usize = 4;
@@ -69,6 +74,19 @@ async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
     }
     let guard = take(&locker, "a").await?;
     grows(&mut last, guard.token());
+    Ok(guard.release().await?)
+}
+
+/// For as long as connections to that one use what they have read: it may be promoted again.
+async fn t69_who_takes_over_from_another_server_waits(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let clock = Clock::boottime();
+    node.ask("UPDATE locks.dlock_epoch SET boot = 7").await?;
+    let began = clock.now();
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let guard = take(&locker, "a").await?;
+    let took = clock.now().since(began);
+    assert!(took >= READ_MAX, "granted after {took:?}");
     Ok(guard.release().await?)
 }
 
@@ -150,7 +168,7 @@ async fn epoch(node: &Node) -> Outcome<u64> {
     Ok(rows[0][0].parse()?)
 }
 
-fn grows(last: &mut Option<Token>, token: Token) {
+pub(crate) fn grows(last: &mut Option<Token>, token: Token) {
     assert!(Some(token) > *last, "{token} after {last:?}");
     *last = Some(token);
 }

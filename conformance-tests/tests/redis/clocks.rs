@@ -3,31 +3,12 @@
 //! Its clock is libfaketime's; without that library these cases are ignored. The newest servers end
 //! under it, as their allocator asks for the time before it is ready, so the stable one stands for all.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
-    path::PathBuf,
-    time::Duration,
-};
+use std::time::Duration;
 
-use conformance_tests::servers::{Program, redis::Node};
+use conformance_tests::servers::{Program, SetClock, redis::Node};
 use dlock::LostCause;
-use tempfile::TempDir;
 
 use crate::kit::{Outcome, cases, connect, soon, start, take, until_clean};
-
-/// Where Debian and its like have it.
-const LIBRARY: &str = "/usr/lib/{arch}-linux-gnu/faketime/libfaketime.so.1";
-
-/// The library, or why these cases cannot be run.
-pub(crate) fn library() -> Result<PathBuf, String> {
-    let path = PathBuf::from(LIBRARY.replace("{arch}", std::env::consts::ARCH));
-    if path.is_file() {
-        return Ok(path);
-    }
-    Err("libfaketime is not installed; cargo xtask setup gets it".to_owned())
-}
 
 cases![
     t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal,
@@ -37,46 +18,21 @@ cases![
 /// A server and its clock.
 struct Fake {
     node: Node,
-    directory: TempDir,
+    clock: SetClock,
 }
 
 impl Fake {
     async fn start(program: &Program) -> Outcome<Self> {
-        let directory = TempDir::new()?;
-        let library = library()?;
-        let clock = directory.path().join("clock");
-        fs::write(&clock, "+0\n")?;
-        let mut words = vec![
-            "env".to_owned(),
-            // With libc's malloc: the server's own asks for the time before the library is ready.
-            format!("LD_PRELOAD={}:libc.so.6", library.display()),
-            format!("FAKETIME_TIMESTAMP_FILE={}", clock.display()),
-            "FAKETIME_NO_CACHE=1".to_owned(),
-            // A set clock is the wall's.
-            "DONT_FAKE_MONOTONIC=1".to_owned(),
-        ];
-        words.extend(words_of(program).await?);
-        let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
-        let script = directory.path().join("server");
-        fs::write(
-            &script,
-            format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" ")),
-        )?;
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
-        let script = Program::of_the_system(script.to_str().unwrap_or_default())?;
-        Ok(Self {
-            node: start(&script, &[]).await?,
-            directory,
-        })
+        let clock = SetClock::new()?;
+        let program = program.clone().under(&clock)?;
+        let node = start(&program, &[]).await?;
+        Ok(Self { node, clock })
     }
 
     /// Sets the clock to this many seconds off the true time.
     async fn set(&self, seconds: i64) -> Outcome {
         let before = self.time().await?;
-        // Replaced as a whole: the server may be reading it.
-        let new = self.directory.path().join("new");
-        fs::write(&new, format!("{seconds:+}\n"))?;
-        fs::rename(&new, self.directory.path().join("clock"))?;
+        self.clock.set(seconds)?;
         let moved = async || Ok((self.time().await? - before).abs() > 60);
         crate::kit::until("the clock is set", moved).await
     }
@@ -87,21 +43,6 @@ impl Fake {
         let seconds = parts.into_iter().next().ok_or("no time")?;
         Ok(seconds.text()?.parse()?)
     }
-}
-
-/// The words of a server's command line, as one that runs has them.
-async fn words_of(program: &Program) -> Outcome<Vec<String>> {
-    let node = start(program, &["set-proc-title no"]).await?;
-    let pid = node.process().pid().ok_or("it does not run")?;
-    let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()))?;
-    let words = line
-        .split(|byte| *byte == 0)
-        .filter(|word| !word.is_empty());
-    let mut words: Vec<_> = words
-        .map(|word| OsStr::from_bytes(word).to_string_lossy().into_owned())
-        .collect();
-    words.pop().ok_or("no configuration")?;
-    Ok(words)
 }
 
 async fn t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal(program: Program) -> Outcome {

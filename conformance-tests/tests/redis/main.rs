@@ -34,7 +34,10 @@ mod wake_ups;
 
 use std::process::ExitCode;
 
-use conformance_tests::{kit::tested, servers::redis::Flavour};
+use conformance_tests::{
+    kit::tested,
+    servers::{SetClock, redis::Flavour},
+};
 use libtest_mimic::Trial;
 
 /// What the cases with a clock of their own need besides a server.
@@ -77,7 +80,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     ];
     let mut trials: Vec<Trial> = groups.iter().flat_map(|group| group(flavour)).collect();
     if flavour == Flavour::RedisStable {
-        trials.extend(tested(CLOCK, clocks::library(), clocks::trials(flavour)));
+        trials.extend(tested(CLOCK, SetClock::library(), clocks::trials(flavour)));
     }
     tested(flavour.name(), flavour.find(), trials)
 }

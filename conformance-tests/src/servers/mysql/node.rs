@@ -53,6 +53,10 @@ impl Node {
             .map(OsString::from),
         );
         words.extend(options.arguments.iter().map(OsString::from));
+        let program = match &options.clock {
+            Some(clock) => program.under(clock).map_err(io::Error::other)?,
+            None => program,
+        };
         let mut node = Self {
             process: Process::new(program, words, directory),
             port,

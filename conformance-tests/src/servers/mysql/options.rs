@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::Path};
 
 use super::Flavour;
-use crate::servers::Program;
+use crate::servers::{Program, SetClock};
 
 /// How a server is set up; by default as its distributor has it, but small.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +11,8 @@ use crate::servers::Program;
 pub struct Options {
     /// More options of its command line, such as `--read-only=ON`.
     pub arguments: Vec<String>,
+    /// Its clock, if that is set; else the machine's.
+    pub clock: Option<SetClock>,
 }
 
 /// What keeps a server from reading the machine's own settings, and small.
