@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Moment, Sent};
+use dlock_core::Moment;
 use tokio::time::timeout;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError, StateWatcher};
 
 use crate::{
     config::ZkConfig,
     entry, errors, layout,
+    proof::Verdict,
     session::Session,
     take::{acls, make_directory},
 };
@@ -31,7 +32,7 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
     };
     // The last client that is dropped ends the session.
     drop(client);
-    let every = session.timeout() / BEATS;
+    let every = session.times.timeout / BEATS;
     let mut due = session.clock.now().after(every);
     loop {
         tokio::select! {
@@ -49,9 +50,9 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
 
 /// One write; when the next is due.
 async fn beat(session: &Session, node: &mut Node) -> Moment {
-    let every = session.timeout() / BEATS;
-    let sent = Sent::now(&session.clock);
-    let next = sent.moment().after(every);
+    let every = session.times.timeout / BEATS;
+    let writing = session.writing();
+    let next = writing.sent.moment().after(every);
     let Ok(client) = session.client() else {
         return next;
     };
@@ -60,10 +61,10 @@ async fn beat(session: &Session, node: &mut Node) -> Moment {
         return next;
     }
     match timeout(every, node.write(&client)).await {
-        Ok(Ok(owner)) if session.owns(owner) => {
-            session.acknowledged(sent);
-            next
-        }
+        Ok(Ok(owner)) if session.owns(owner) => match session.acknowledged(writing) {
+            Verdict::NotYet => session.clock.now(),
+            Verdict::Lives(_) | Verdict::Late => next,
+        },
         Ok(Err(error)) if !errors::ends_session(&error) => {
             tracing::debug!(%error, "a heartbeat failed");
             session.clock.now().after(every / RETRY_PART)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Result, Sent, Token};
+use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Result, Token};
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
@@ -45,7 +45,7 @@ pub(crate) async fn enter(
     let mut tries = 0;
     loop {
         let client = session.client().map_err(errors::of_request)?;
-        let sent = Sent::now(&session.clock);
+        let writing = session.writing();
         let create = client.create(&stem, data.as_bytes(), &options);
         let list = session.looks.children(&client, &place.dir);
         let both = session.ask(async {
@@ -58,7 +58,7 @@ pub(crate) async fn enter(
                 return Err(session::over());
             }
             Ok((stat, sequence, children)) => {
-                session.acknowledged(sent);
+                session.acknowledged(writing);
                 return Ok(Queued {
                     name: format!("{}{sequence}", place.stem),
                     czxid: stat.czxid,

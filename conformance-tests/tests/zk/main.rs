@@ -4,12 +4,14 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod connecting;
+mod contact;
 mod interop;
 mod kit;
 mod lost_replies;
 mod partitions;
 mod queues;
 mod sessions;
+mod times;
 
 use std::{
     env,
@@ -44,11 +46,13 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     }
     let groups = [
         connecting::trials,
+        contact::trials,
         interop::trials,
         lost_replies::trials,
         partitions::trials,
         queues::trials,
         sessions::trials,
+        times::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour));
     trials
