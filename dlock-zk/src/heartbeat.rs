@@ -66,7 +66,11 @@ async fn beat(session: &Session, node: &mut Node) -> Moment {
             Verdict::Lives(_) | Verdict::Late => next,
         },
         Ok(Err(error)) if !errors::ends_session(&error) => {
-            tracing::debug!(%error, "a heartbeat failed");
+            if errors::is_transient(&error) {
+                tracing::debug!(%error, "a heartbeat failed");
+            } else {
+                tracing::warn!(%error, path = node.path, "a heartbeat is refused; locks will be lost");
+            }
             session.clock.now().after(every / RETRY_PART)
         }
         // No answer: another one at once.

@@ -10,6 +10,7 @@ mod held;
 mod layout;
 mod lock;
 mod looks;
+mod note;
 mod proof;
 mod queue;
 mod session;

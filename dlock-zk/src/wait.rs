@@ -10,6 +10,7 @@ use crate::{
     entry::Entry,
     errors,
     layout::Place,
+    note,
     proof::Proof,
     queue::{self, Position},
     session::{self, Session},
@@ -142,7 +143,11 @@ async fn until_first(
 /// is not before us then never will be.
 async fn list(session: &Session, place: &Place) -> Result<Vec<String>, ZkError> {
     let client = session.client()?;
-    session.ask(client.list_children(&place.dir)).await
+    match session.ask(client.list_children(&place.dir)).await {
+        // Somebody removed the whole lock.
+        Err(ZkError::NoNode) => Ok(Vec::new()),
+        children => children,
+    }
 }
 
 /// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
@@ -174,7 +179,7 @@ async fn reconnected(session: &Session) {
 /// from the last heartbeat.
 async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
     let proof = proof(session, request).await?;
-    let token = take::token(entry.czxid)?;
+    let token = note::token(entry.czxid)?;
     let lease = request.granted(proof.sent, proof.ttl, token, entry.clone());
     entry.tell(proof.sent.moment(), lease.deadline.moment());
     if session.hold(&entry) {

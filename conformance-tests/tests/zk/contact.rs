@@ -7,7 +7,7 @@ use conformance_tests::{
         Direction::{ToClient, ToServer},
         End, Fault, Proxy,
     },
-    servers::zk::{Ensemble, Java},
+    servers::zk::{Ensemble, Java, Node, Options},
 };
 use dlock::LostCause;
 use dlock_core::Clock;
@@ -23,6 +23,7 @@ cases![
     t41_disconnected_is_neither_held_nor_lost,
     t41_a_black_hole_is_lost_at_the_deadline,
     t41_another_server_takes_over_before_the_deadline,
+    t41_a_session_that_the_servers_make_shorter,
     t50_the_leader_dies_under_holders_and_waiters,
 ];
 
@@ -130,6 +131,29 @@ async fn t41_another_server_takes_over_before_the_deadline(java: Java) -> Outcom
     }
     tokio::time::sleep(Duration::from_secs(8)).await;
     assert!(guard.is_held(), "another server was there");
+    Ok(guard.release().await?)
+}
+
+/// The driver's times follow from what is asked for: it has to ask for what the servers give.
+async fn t41_a_session_that_the_servers_make_shorter(java: Java) -> Outcome {
+    // At most twenty ticks.
+    const GIVEN: Duration = Duration::from_secs(4);
+    let node = Node::start(&java, &Options::with_tick(GIVEN / 20)).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), "tick=200ms&session=24s&ttl=12s").await?;
+    assert_eq!(proxy.accepted(), 2, "it has asked again");
+    let guard = take(&locker, "a").await?;
+    tokio::time::sleep(GIVEN).await;
+    guard.renew().await?;
+    assert!(guard.remaining() <= GIVEN / 2);
+    // It has pinged or written every sixth of that, and would notice soon.
+    let line = proxy.connection(1).await;
+    for direction in [ToClient, ToServer] {
+        line.set(direction, Fault::Hold);
+    }
+    let again = within(GIVEN / 2, "another connection", proxy.connection(2));
+    again.await?;
+    assert!(guard.is_held());
     Ok(guard.release().await?)
 }
 

@@ -11,6 +11,7 @@ mod lost_replies;
 mod partitions;
 mod queues;
 mod sessions;
+mod strangers;
 mod times;
 
 use std::{
@@ -52,6 +53,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         partitions::trials,
         queues::trials,
         sessions::trials,
+        strangers::trials,
         times::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour));
