@@ -9,8 +9,7 @@ use zookeeper_client::{Client, Error as ZkError};
 use crate::{config::ZkConfig, diagnose, errors, tls};
 
 /// A connection is given up after this part of the session's time-out without an answer: early enough
-/// that another server confirms us before half of the session is over. It also bounds how far our packets
-/// are apart, which [`proof`](crate::proof) counts on.
+/// that another server confirms us before half of the session is over.
 const SILENCE_PART: u32 = 6;
 
 /// Where a server listens if nothing else is said.

@@ -1,4 +1,5 @@
-//! One small write for all locks of a session, every sixth of its time-out while there are any.
+//! One small write for all locks of a session, every sixth of its time-out while there are any, and else a
+//! `sync`, which writes nothing.
 
 use std::sync::Arc;
 
@@ -58,11 +59,17 @@ async fn beat(session: &Session, node: &mut Node) -> Moment {
     };
     if session.is_idle() {
         node.remove(&client).await;
+        // The next lock needs an exchange before it. Its path does not matter.
+        if session.ask(client.sync("/")).await.is_ok() {
+            session.answered(writing);
+        }
         return next;
     }
     match timeout(every, node.write(&client)).await {
         Ok(Ok(owner)) if session.owns(owner) => match session.acknowledged(writing) {
-            Verdict::NotYet => session.clock.now(),
+            // Two are needed, between which the leader asks, and a third.
+            Verdict::NotYet if session.writing().told > writing.told => session.clock.now(),
+            Verdict::NotYet => session.clock.now().after(session.times.asked_every()),
             Verdict::Lives(_) | Verdict::Late => next,
         },
         Ok(Err(error)) if !errors::ends_session(&error) => {

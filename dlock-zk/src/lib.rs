@@ -17,6 +17,7 @@ mod session;
 mod sessions;
 mod take;
 mod tls;
+mod told;
 mod wait;
 
 pub use crate::{config::ZkConfig, lock::ZkLock};

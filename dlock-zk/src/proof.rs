@@ -6,19 +6,20 @@
 //!
 //! Such a write does not refresh the session at the leader. That counts a time-out `T` from the last
 //! packet of ours that a follower has told it of when it was asked, every half a tick. How old is that at
-//! most when a write of ours, sent at `w`, is acknowledged?
+//! most when a write of ours is acknowledged? Take two exchanges with the leader, writes or `sync`s, that
+//! were answered before the write was sent, the second of them sent half a tick after the first was
+//! answered.
 //!
-//! * An earlier write of ours, sent at `h`, was acknowledged before `w`: it was *heard*. What leader and
-//!   follower say to each other stays in order. So the follower was asked not more than half a tick
-//!   before `h`, it answered before it passed on the write of `w`, and the leader has got both.
-//! * Packets of ours are less than `T·5/24` apart, so the answer told of one that was not older than that.
-//! * If the connection is another one since, it has told the leader of us when it was made, which took
-//!   less than that and ended after `h`.
+//! * Between the two answers the leader has asked, and the follower was asked before it gave us the second
+//!   one: what leader and follower say to each other stays in order. It told the leader of the first
+//!   exchange then, or earlier, and before it passed on our write. As the leader has got that, it has got
+//!   this.
+//! * If the write went over another connection, the leader has heard of us when that was made, which was
+//!   after the answer.
 //!
-//! So the session ends no earlier than `h − tick/2 − T·5/24 + T`, and that bounds the proof. Without `h` an
-//! idle session could have been forgotten by the leader for a long time, though the write is done. A proof
-//! is good for `T/2` at the most, and only if acknowledged within `T/12`: that is for a leader or a
-//! follower which is late itself.
+//! So the session ends no earlier than `T` after the first of the two was sent, whatever was late or
+//! asleep, and no proof lasts longer. It is good for `T/2` at the most, and only if acknowledged within
+//! `T/12`: that is for a leader which asks late.
 
 use std::time::Duration;
 
@@ -33,12 +34,6 @@ const TTL_MIN_PART: u32 = 3;
 /// A write that took longer than this part of it proves nothing.
 const ACK_PART: u32 = 12;
 
-/// The session's packets are no further apart than five of this part of it. Heartbeats come after a
-/// sixth. The driver pings after a twelfth, but never while a ping is not answered; it gives the
-/// connection up after a sixth and a tick of its own, of which the session has 48, and needs one more to
-/// ping again. To make a connection takes less.
-const PACKETS_PART: u32 = 24;
-
 /// The leader asks the followers so often in a tick.
 const ASKED_PER_TICK: u32 = 2;
 
@@ -46,8 +41,8 @@ const ASKED_PER_TICK: u32 = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writing {
     pub(crate) sent: Sent,
-    /// When the last write was sent that had been acknowledged by then.
-    pub(crate) heard: Moment,
+    /// What the leader will have been told when it has this write.
+    pub(crate) told: Moment,
 }
 
 /// The session lives for that long, counted from the write.
@@ -62,7 +57,7 @@ pub(crate) struct Proof {
 pub(crate) enum Verdict {
     /// That the session lives for that long, counted from the write.
     Lives(Duration),
-    /// The one before it was too long ago; one more will prove it.
+    /// The leader was told too long ago, as far as is known.
     NotYet,
     /// It took too long.
     Late,
@@ -83,14 +78,17 @@ impl Times {
         self.timeout / TTL_PART
     }
 
+    /// How often the leader asks.
+    pub(crate) fn asked_every(self) -> Duration {
+        self.tick / ASKED_PER_TICK
+    }
+
     /// What a write proves that was sent then, and acknowledged now.
-    pub(crate) fn judge(self, sent: Moment, heard: Moment, now: Moment) -> Verdict {
+    pub(crate) fn judge(self, sent: Moment, told: Moment, now: Moment) -> Verdict {
         if now.since(sent) > self.timeout / ACK_PART {
             return Verdict::Late;
         }
-        let untold = self.timeout * 5 / PACKETS_PART + self.tick / ASKED_PER_TICK;
-        let end = heard.after(self.timeout.saturating_sub(untold));
-        let ttl = self.ttl().min(end.since(sent));
+        let ttl = self.ttl().min(told.after(self.timeout).since(sent));
         if ttl < self.timeout / TTL_MIN_PART {
             return Verdict::NotYet;
         }
@@ -106,13 +104,19 @@ impl Proof {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
+    use std::{collections::VecDeque, ops::Range};
 
     use super::*;
+    use crate::told::Told;
 
     /// In milliseconds.
     const TIMEOUT: u64 = 120;
     const STEP: usize = 4;
+    const BEAT: usize = 20;
+
+    fn ms(ms: u64) -> Moment {
+        Moment::from_nanos(ms * 1_000_000)
+    }
 
     /// A follower with our session, and its line to the leader. What they say takes no time, but what the
     /// leader says waits for the end of the stall, and it hears nothing from then on.
@@ -120,8 +124,7 @@ mod tests {
         asked_every: u64,
         asked_first: u64,
         stall: Range<u64>,
-        /// What comes from us, the writes among it.
-        packets: Vec<u64>,
+        /// All that comes from us; the process may have been asleep in between.
         writes: Vec<u64>,
     }
 
@@ -140,7 +143,7 @@ mod tests {
             let (mut told, mut touched) = (0, 0);
             let mut asked = self.asked_first;
             while asked < self.stall.start {
-                if self.packets.iter().any(|at| (told..asked).contains(at)) {
+                if self.writes.iter().any(|at| (told..asked).contains(at)) {
                     touched = asked;
                 }
                 told = asked;
@@ -149,72 +152,74 @@ mod tests {
             touched
         }
 
-        /// No proof lasts longer than the session.
-        fn check(&self, times: Times) {
-            let ms = |ms: u64| Moment::from_nanos(ms * 1_000_000);
+        /// No proof lasts longer than the session; how many there were.
+        fn check(&self, times: Times) -> usize {
             let end = ms(self.touched() + TIMEOUT);
-            let mut sent = self.writes.iter().filter(|at| **at < self.stall.end);
-            while let Some(write) = sent.next_back() {
-                let mut before = sent.clone();
-                let heard = before.rfind(|at| self.arrival(**at) <= *write);
-                let heard = ms(heard.copied().unwrap_or(0));
+            let mut told = Told::since(ms(0));
+            let mut unanswered = VecDeque::new();
+            let mut proofs = 0;
+            for write in self.writes.iter().filter(|at| **at < self.stall.end) {
+                while let Some(sent) = unanswered.pop_front_if(|at| self.arrival(*at) <= *write) {
+                    told.answered(times, ms(sent), ms(self.arrival(sent)));
+                }
+                unanswered.push_back(*write);
                 let now = ms(self.arrival(*write));
-                if let Verdict::Lives(ttl) = times.judge(ms(*write), heard, now) {
+                if let Verdict::Lives(ttl) = times.judge(ms(*write), told.at(), now) {
                     assert!(
                         ms(*write).after(ttl) <= end,
-                        "sent at {write} in {:?}",
-                        self.stall
+                        "sent at {write} of {:?} in {:?}, asked from {} every {}",
+                        self.writes,
+                        self.stall,
+                        self.asked_first,
+                        self.asked_every
                     );
+                    proofs += 1;
                 }
             }
+            proofs
         }
     }
 
-    const BEAT: usize = 20;
-
-    /// All places of a stall between the leader's questions, our packets and our writes.
-    fn search(tick: u64, packets_every: usize, writes: impl Fn(u64) -> Vec<u64>) {
+    /// All places of a stall between the leader's questions and our writes; how many proofs there were.
+    fn search(tick: u64, writes: impl Fn(u64) -> Vec<u64>) -> usize {
         let times = Times {
             timeout: Duration::from_millis(TIMEOUT),
             tick: Duration::from_millis(tick),
         };
         let asked_every = tick / 2;
-        let (from, to) = (TIMEOUT, 3 * TIMEOUT);
+        let mut proofs = 0;
         for asked_first in (0..asked_every).step_by(STEP) {
-            for start in (from..from + TIMEOUT / 5).step_by(STEP) {
+            for start in (TIMEOUT..TIMEOUT + TIMEOUT / 4).step_by(STEP) {
                 for end in (start..start + TIMEOUT).step_by(STEP) {
-                    let writes = writes(end);
-                    let mut packets: Vec<_> = (0..to).step_by(packets_every).collect();
-                    packets.extend(&writes);
-                    packets.sort_unstable();
-                    let stall = start..end;
-                    Line {
+                    let line = Line {
                         asked_every,
                         asked_first,
-                        stall,
-                        packets,
-                        writes,
-                    }
-                    .check(times);
+                        stall: start..end,
+                        writes: writes(end),
+                    };
+                    proofs += line.check(times);
                 }
             }
         }
+        proofs
     }
 
     #[test]
     fn t40_a_proof_ends_before_the_session_wherever_the_line_stalls() {
         for tick in [TIMEOUT / 3, TIMEOUT / 15] {
-            for packets_every in [25, 10] {
-                for under_way in (0..TIMEOUT / 6).step_by(STEP) {
-                    // Heartbeats; writes out of idleness, alone and one after the other.
-                    search(tick, packets_every, |end| {
-                        let beats = (under_way..end).step_by(BEAT);
-                        beats.collect()
-                    });
-                    search(tick, packets_every, |end| vec![end - under_way]);
-                    search(tick, packets_every, |end| {
-                        vec![end - TIMEOUT / 2 - under_way, end - under_way]
-                    });
+            for under_way in (0..TIMEOUT / 6).step_by(STEP) {
+                let beats = |end| (under_way..end).step_by(BEAT).collect::<Vec<_>>();
+                assert!(search(tick, beats) > 0);
+                // Asleep until just before the end, and then one write after the other.
+                for pause in (1..TIMEOUT).step_by(STEP) {
+                    let awake = |end: u64| vec![1, end.saturating_sub(pause), end - under_way];
+                    search(tick, awake);
+                    let busy = |end: u64| {
+                        let mut writes = beats(end.saturating_sub(pause));
+                        writes.extend([end - 3, end - 2, end - 1]);
+                        writes
+                    };
+                    search(tick, busy);
                 }
             }
         }
@@ -222,19 +227,25 @@ mod tests {
 
     #[test]
     fn heartbeats_prove_half_of_the_time_out() {
-        let ms = |ms: u64| Moment::from_nanos(ms * 1_000_000);
-        let times = |tick| Times {
-            timeout: Duration::from_secs(6),
-            tick: Duration::from_millis(tick),
-        };
-        let judge = |tick, heard, sent, now| times(tick).judge(ms(sent), ms(heard), ms(now));
-        let half = Verdict::Lives(Duration::from_secs(3));
-        assert_eq!(judge(200, 10_000, 11_000, 11_500), half);
-        assert_eq!(judge(200, 10_000, 11_000, 11_501), Verdict::Late);
-        assert_eq!(judge(200, 10_000, 13_300, 13_300), Verdict::NotYet);
-        // Three ticks are the least that a session may have.
-        assert_eq!(judge(2_000, 11_000, 11_000, 11_000), half);
-        let less = Verdict::Lives(Duration::from_millis(2_750));
-        assert_eq!(judge(2_000, 10_000, 11_000, 11_000), less);
+        for tick in [200, 2_000] {
+            let times = Times {
+                timeout: Duration::from_secs(6),
+                tick: Duration::from_millis(tick),
+            };
+            let mut told = Told::since(ms(0));
+            // Answered after 10 ms.
+            for sent in (1_000..20_000).step_by(1_000) {
+                let verdict = times.judge(ms(sent), told.at(), ms(sent + 10));
+                assert_eq!(verdict, Verdict::Lives(Duration::from_secs(3)), "{sent}");
+                told.answered(times, ms(sent), ms(sent + 10));
+            }
+            let judge = |sent, now| times.judge(ms(sent), ms(17_000), ms(now));
+            let half = Verdict::Lives(Duration::from_secs(3));
+            assert_eq!(judge(20_000, 20_500), half);
+            assert_eq!(judge(20_000, 20_501), Verdict::Late);
+            assert_eq!(judge(21_001, 21_001), Verdict::NotYet);
+            let less = Verdict::Lives(Duration::from_secs(2));
+            assert_eq!(judge(21_000, 21_000), less);
+        }
     }
 }

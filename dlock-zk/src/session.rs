@@ -23,6 +23,7 @@ use crate::{
     held::Held,
     looks::Looks,
     proof::{Proof, Times, Verdict, Writing},
+    told::Told,
 };
 
 /// How long the driver may take to end a session.
@@ -37,6 +38,7 @@ pub(crate) struct Session {
     answer_max: Duration,
     pub(crate) clock: Clock,
     state: watch::Sender<State>,
+    told: Mutex<Told>,
     pub(crate) held: Held,
     /// Attempts under way.
     busy: AtomicUsize,
@@ -52,8 +54,6 @@ pub(crate) struct State {
     /// Counts the connections.
     pub(crate) connection: u64,
     pub(crate) is_connected: bool,
-    /// When the last write was sent that is acknowledged, or when connecting began.
-    heard: Moment,
     /// The one that lasts longest.
     pub(crate) proof: Option<Proof>,
     pub(crate) is_over: bool,
@@ -78,10 +78,10 @@ impl Session {
             state: watch::Sender::new(State {
                 connection: 1,
                 is_connected: true,
-                heard: began.moment(),
                 proof: None,
                 is_over: false,
             }),
+            told: Mutex::new(Told::since(began.moment())),
             held: Held::default(),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
@@ -123,30 +123,35 @@ impl Session {
         owner == self.id
     }
 
-    /// To be called before a write is sent.
+    /// To be called before an exchange with the leader.
     pub(crate) fn writing(&self) -> Writing {
-        // Heard before it is sent, so in this order.
-        let heard = self.state().heard;
+        // What is known before it is sent, so in this order.
+        let told = lock(&self.told).at();
         let sent = Sent::now(&self.clock);
-        Writing { sent, heard }
+        Writing { sent, told }
+    }
+
+    /// The leader has answered, if only a `sync`.
+    pub(crate) fn answered(&self, writing: Writing) {
+        let sent = writing.sent.moment();
+        lock(&self.told).answered(self.times, sent, self.clock.now());
     }
 
     /// The write is acknowledged now.
     pub(crate) fn acknowledged(&self, writing: Writing) -> Verdict {
-        let Writing { sent, heard } = writing;
-        let verdict = self.times.judge(sent.moment(), heard, self.clock.now());
-        self.state.send_if_modified(|state| {
-            state.heard = state.heard.max(sent.moment());
-            let Verdict::Lives(ttl) = verdict else {
-                return false;
-            };
+        let Writing { sent, told } = writing;
+        let verdict = self.times.judge(sent.moment(), told, self.clock.now());
+        self.answered(writing);
+        if let Verdict::Lives(ttl) = verdict {
             let proof = Proof { sent, ttl };
-            let lasts = state.proof.is_none_or(|known| known.end() < proof.end());
-            if lasts {
-                state.proof = Some(proof);
-            }
-            lasts
-        });
+            self.state.send_if_modified(|state| {
+                let lasts = state.proof.is_none_or(|known| known.end() < proof.end());
+                if lasts {
+                    state.proof = Some(proof);
+                }
+                lasts
+            });
+        }
         verdict
     }
 

@@ -41,9 +41,9 @@ const APART: Duration = Duration::from_millis(170);
 /// How long what the leader says does not arrive before the follower is cut off.
 const STALL: Duration = Duration::from_millis(2_500);
 
-/// The same for clients that write nothing meanwhile, and notice nothing: not so long that their sessions
-/// end.
-const STALL_UNNOTICED: Duration = Duration::from_millis(5_400);
+/// The same for clients that write nothing meanwhile: longer than a proof lasts, and not so long that their
+/// sessions end.
+const STALL_WHILE_IDLE: Duration = Duration::from_millis(5_400);
 
 /// How long a write is under way: short enough to count.
 const UNDER_WAY: Duration = Duration::from_millis(300);
@@ -163,7 +163,7 @@ async fn taken_in_a_stall(
     tokio::time::sleep(SESSION / 3).await;
     let mut taking = JoinSet::new();
     stall(link, async {
-        tokio::time::sleep(STALL_UNNOTICED).await;
+        tokio::time::sleep(STALL_WHILE_IDLE).await;
         for (holder, name) in idle {
             taking.spawn(async move {
                 let guard = holder.acquire(&name).wait(SESSION).await;
