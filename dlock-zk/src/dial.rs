@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Clock, Error, ErrorKind, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
@@ -17,22 +17,13 @@ pub(crate) const PORT: u16 = 2181;
 
 /// Connects, logs in, and looks whether locks can be kept there.
 pub(crate) async fn connect(config: &ZkConfig) -> Result<Client> {
-    let mut connector = Client::connector()
-        .with_session_timeout(config.session)
-        .with_connection_timeout(config.session / SILENCE_PART)
-        .with_fail_eagerly();
-    if let Some((user, password)) = &config.login {
-        let login = format!("{user}:{}", password.expose());
-        connector = connector.with_auth("digest", login.as_bytes());
-    }
-    let cluster = cluster(config);
     let connecting = async {
-        let connected = match &config.tls {
-            None => connector.connect(&cluster).await,
-            Some(files) => {
-                let connector = connector.with_tls(tls::options(files)?);
-                connector.secure_connect(&cluster).await
+        let connected = match begin(config, config.session).await? {
+            // The driver took its times from what was asked for.
+            Ok(client) if client.session_timeout() < config.session => {
+                begin(config, client.session_timeout()).await?
             }
+            connected => connected,
         };
         match connected {
             Ok(client) => check(client, config).await,
@@ -44,6 +35,42 @@ pub(crate) async fn connect(config: &ZkConfig) -> Result<Client> {
         Ok(connected) => connected,
         Err(_) => Err(diagnose::unreachable(config).await),
     }
+}
+
+/// A session of that length, if the servers give one. The driver asks each of them once and does not wait
+/// longer than it would later: slow ones are asked again, as long as connecting may take.
+async fn begin(config: &ZkConfig, session: Duration) -> Result<Result<Client, ZkError>> {
+    let (clock, patience) = (Clock::boottime(), session / SILENCE_PART);
+    loop {
+        let asked = clock.now();
+        match ask(config, session, patience).await? {
+            Err(ZkError::NoHosts | ZkError::Timeout) if clock.now().since(asked) >= patience => {}
+            answer => return Ok(answer),
+        }
+    }
+}
+
+async fn ask(
+    config: &ZkConfig,
+    session: Duration,
+    patience: Duration,
+) -> Result<Result<Client, ZkError>> {
+    let mut connector = Client::connector()
+        .with_session_timeout(session)
+        .with_connection_timeout(patience)
+        .with_fail_eagerly();
+    if let Some((user, password)) = &config.login {
+        let login = format!("{user}:{}", password.expose());
+        connector = connector.with_auth("digest", login.as_bytes());
+    }
+    let cluster = cluster(config);
+    Ok(match &config.tls {
+        None => connector.connect(&cluster).await,
+        Some(files) => {
+            let connector = connector.with_tls(tls::options(files)?);
+            connector.secure_connect(&cluster).await
+        }
+    })
 }
 
 /// The addresses and the chroot as the driver wants them.

@@ -67,7 +67,7 @@ impl Entry {
             return Ok(Renewed::Lost(LostCause::SessionOver));
         }
         // Released: its heartbeats may have ended (K4).
-        if session.held(self.attempt.id()).is_none() {
+        if session.held.find(self.attempt.id()).is_none() {
             return Ok(Renewed::Lost(LostCause::Removed));
         }
         let proof = session.proof_after(self.told().0).await?;
@@ -77,25 +77,19 @@ impl Entry {
         {
             return Ok(Renewed::Lost(LostCause::Removed));
         }
-        let renewed = lease.renewed(proof, session.proof_ttl());
+        let renewed = lease.renewed(proof.sent, proof.ttl);
         if let Renewed::Until(deadline) = renewed {
-            self.tell(proof.moment(), deadline.moment());
+            self.tell(proof.sent.moment(), deadline.moment());
         }
         Ok(renewed)
     }
 
-    /// Whether the node is still there and ours; it is watched from then on. What was read before the
-    /// last write of the session is not older than that write, so a server that is behind has caught up.
+    /// Whether the node is still there and ours; it is watched from then on. No server gives us what is
+    /// older than the write that proves the session, which we have heard of.
     async fn look(self: &Arc<Self>, connection: u64) -> Result<bool, ZkError> {
         let session = &self.session;
         let client = session.client()?;
-        let synced = client.sync(&self.path);
-        let stat = client.check_and_watch_stat(&self.path);
-        let (synced, stat) = session
-            .ask(async { Ok(tokio::join!(synced, stat)) })
-            .await?;
-        synced?;
-        let (stat, watcher) = stat?;
+        let (stat, watcher) = session.ask(client.check_and_watch_stat(&self.path)).await?;
         let is_ours =
             stat.is_some_and(|stat| stat.czxid == self.czxid && session.owns(stat.ephemeral_owner));
         if is_ours && self.watched_over.swap(connection, Ordering::AcqRel) == 0 {
@@ -116,7 +110,7 @@ impl Entry {
             Err(_) if self.session.is_over() => {}
             Err(error) => return Err(errors::of_request(error)),
         }
-        self.session.forget(self);
+        self.session.held.remove(self);
         Ok(())
     }
 }
@@ -142,11 +136,11 @@ async fn watch(entry: Weak<Entry>, mut watcher: OneshotWatcher) {
 
 /// Deletes what nobody renewed: core releases what it has, but a lease may be forgotten (K6).
 pub(crate) fn sweep(session: &Arc<Session>) {
-    for entry in session.expired() {
+    for entry in session.held.expired(session.clock.now()) {
         entry.is_swept.store(true, Ordering::Release);
         tokio::spawn(async move {
             take::delete_surely(&entry.session, &entry.path).await;
-            entry.session.forget(&entry);
+            entry.session.held.remove(&entry);
         });
     }
 }

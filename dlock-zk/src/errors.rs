@@ -52,6 +52,11 @@ fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
         ZkError::ClientClosed => (Unavailable, None, "the session was closed"),
         ZkError::NoHosts => (Unavailable, None, "no server can be reached"),
         ZkError::NotReadOnly => (Unavailable, None, READ_ONLY),
+        ZkError::NoNode => (
+            Unavailable,
+            None,
+            "the lock's directory cannot be made, or is gone again at once; does the chroot still exist?",
+        ),
         ZkError::Throttled => (Unavailable, None, "the server has too much to do"),
         ZkError::QuotaExceeded => (
             Unavailable,

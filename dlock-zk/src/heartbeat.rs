@@ -1,14 +1,16 @@
-//! One small write for all locks of a session, every sixth of its time-out while there are any.
+//! One small write for all locks of a session, every sixth of its time-out while there are any, and else a
+//! `sync`, which writes nothing.
 
 use std::sync::Arc;
 
-use dlock_core::{Moment, Sent};
+use dlock_core::Moment;
 use tokio::time::timeout;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError, StateWatcher};
 
 use crate::{
     config::ZkConfig,
     entry, errors, layout,
+    proof::Verdict,
     session::Session,
     take::{acls, make_directory},
 };
@@ -31,7 +33,7 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
     };
     // The last client that is dropped ends the session.
     drop(client);
-    let every = session.timeout() / BEATS;
+    let every = session.times.timeout / BEATS;
     let mut due = session.clock.now().after(every);
     loop {
         tokio::select! {
@@ -49,23 +51,33 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
 
 /// One write; when the next is due.
 async fn beat(session: &Session, node: &mut Node) -> Moment {
-    let every = session.timeout() / BEATS;
-    let sent = Sent::now(&session.clock);
-    let next = sent.moment().after(every);
+    let every = session.times.timeout / BEATS;
+    let writing = session.writing();
+    let next = writing.sent.moment().after(every);
     let Ok(client) = session.client() else {
         return next;
     };
     if session.is_idle() {
         node.remove(&client).await;
+        // The next lock needs an exchange before it. Its path does not matter.
+        if session.ask(client.sync("/")).await.is_ok() {
+            session.answered(writing);
+        }
         return next;
     }
     match timeout(every, node.write(&client)).await {
-        Ok(Ok(owner)) if session.owns(owner) => {
-            session.acknowledged(sent);
-            next
-        }
+        Ok(Ok(owner)) if session.owns(owner) => match session.acknowledged(writing) {
+            // Two are needed, between which the leader asks, and a third.
+            Verdict::NotYet if session.writing().told > writing.told => session.clock.now(),
+            Verdict::NotYet => session.clock.now().after(session.times.asked_every()),
+            Verdict::Lives(_) | Verdict::Late => next,
+        },
         Ok(Err(error)) if !errors::ends_session(&error) => {
-            tracing::debug!(%error, "a heartbeat failed");
+            if errors::is_transient(&error) {
+                tracing::debug!(%error, "a heartbeat failed");
+            } else {
+                tracing::warn!(%error, path = node.path, "a heartbeat is refused; locks will be lost");
+            }
             session.clock.now().after(every / RETRY_PART)
         }
         // No answer: another one at once.

@@ -6,14 +6,18 @@ mod dial;
 mod entry;
 mod errors;
 mod heartbeat;
+mod held;
 mod layout;
 mod lock;
 mod looks;
+mod note;
+mod proof;
 mod queue;
 mod session;
 mod sessions;
 mod take;
 mod tls;
+mod told;
 mod wait;
 
 pub use crate::{config::ZkConfig, lock::ZkLock};

@@ -10,8 +10,8 @@ use dlock_core::{
 use zookeeper_client::Error as ZkError;
 
 use crate::{
-    config::ZkConfig, entry::Entry, errors, layout, queue, session::Session, sessions::Sessions,
-    take, wait,
+    config::ZkConfig, entry::Entry, errors, layout, note, queue, session::Session,
+    sessions::Sessions, wait,
 };
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
@@ -75,7 +75,7 @@ impl ZkLock {
                 Err(ZkError::NoNode) => {}
                 Err(error) => return Err(error.into()),
                 Ok((data, stat)) => {
-                    return Ok(Some(take::described(&data, take::token(stat.czxid)?)));
+                    return Ok(Some(note::described(&data, note::token(stat.czxid)?)));
                 }
             }
         }

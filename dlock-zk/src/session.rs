@@ -1,15 +1,6 @@
-//! A session with the ensemble, and what proves that it lives.
-//!
-//! *Held is proved only by a write that a majority has acknowledged*, never by a read, a ping or the
-//! state of a connection: a server that is cut off from the leader goes on answering those for seconds
-//! after the session's end (T40). A write proves that the session lived when it was sent, not more: it
-//! does not refresh the session at the leader. So a proof is good for half of the session's time-out
-//! `T`, and only if it was acknowledged within `T/12`. With packets at most `T/5` apart and ticks of at
-//! most `T/3`, the leader ends the session no earlier than `T` after a touch that is at most `T/5` older
-//! than the write.
+//! A session with the ensemble.
 
 use std::{
-    collections::HashMap,
     future::Future,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -18,20 +9,22 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{AttemptId, Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent};
+use dlock_core::{Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent};
 use tokio::{
     sync::{Notify, watch},
     time::timeout,
 };
 use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
-use crate::{config::ZkConfig, entry::Entry, errors, heartbeat, looks::Looks};
-
-/// A proof lasts this part of the session's time-out.
-const PROOF_PART: u32 = 2;
-
-/// A write that took longer than this part of it proves nothing.
-const ACK_PART: u32 = 12;
+use crate::{
+    config::ZkConfig,
+    entry::Entry,
+    errors, heartbeat,
+    held::Held,
+    looks::Looks,
+    proof::{Proof, Times, Verdict, Writing},
+    told::Told,
+};
 
 /// How long the driver may take to end a session.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
@@ -41,12 +34,12 @@ pub(crate) struct Session {
     /// Gone when the session is over: then the driver ends it.
     client: Mutex<Option<Client>>,
     id: i64,
-    timeout: Duration,
+    pub(crate) times: Times,
     answer_max: Duration,
     pub(crate) clock: Clock,
     state: watch::Sender<State>,
-    /// What is held.
-    entries: Mutex<HashMap<AttemptId, Arc<Entry>>>,
+    told: Mutex<Told>,
+    pub(crate) held: Held,
     /// Attempts under way.
     busy: AtomicUsize,
     /// The queues that are to be looked at.
@@ -61,8 +54,8 @@ pub(crate) struct State {
     /// Counts the connections.
     pub(crate) connection: u64,
     pub(crate) is_connected: bool,
-    /// When the last write was sent that proves the session.
-    pub(crate) proof: Option<Sent>,
+    /// The one that lasts longest.
+    pub(crate) proof: Option<Proof>,
     pub(crate) is_over: bool,
 }
 
@@ -70,12 +63,16 @@ pub(crate) struct State {
 pub(crate) struct Busy<'a>(&'a Session);
 
 impl Session {
-    /// Takes over `client`, and starts the tasks that live as long as the session.
-    pub(crate) fn begin(client: Client, config: &ZkConfig) -> Arc<Self> {
+    /// Takes over `client`, which did not exist at `began`, and starts the tasks that live as long as the
+    /// session.
+    pub(crate) fn begin(client: Client, began: Sent, config: &ZkConfig) -> Arc<Self> {
         let states = client.state_watcher();
         let session = Arc::new(Self {
             id: client.session_id().0,
-            timeout: client.session_timeout(),
+            times: Times {
+                timeout: client.session_timeout(),
+                tick: config.tick,
+            },
             answer_max: config.answer_max,
             clock: Clock::boottime(),
             state: watch::Sender::new(State {
@@ -84,7 +81,8 @@ impl Session {
                 proof: None,
                 is_over: false,
             }),
-            entries: Mutex::default(),
+            told: Mutex::new(Told::since(began.moment())),
+            held: Held::default(),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
             demand: Notify::new(),
@@ -125,27 +123,36 @@ impl Session {
         owner == self.id
     }
 
-    /// For how long a write proves the session.
-    pub(crate) fn proof_ttl(&self) -> Duration {
-        self.timeout / PROOF_PART
+    /// To be called before an exchange with the leader.
+    pub(crate) fn writing(&self) -> Writing {
+        // What is known before it is sent, so in this order.
+        let told = lock(&self.told).at();
+        let sent = Sent::now(&self.clock);
+        Writing { sent, told }
     }
 
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout
+    /// The leader has answered, if only a `sync`.
+    pub(crate) fn answered(&self, writing: Writing) {
+        let sent = writing.sent.moment();
+        lock(&self.told).answered(self.times, sent, self.clock.now());
     }
 
-    /// A write that was sent then is acknowledged now.
-    pub(crate) fn acknowledged(&self, sent: Sent) {
-        if self.clock.now().since(sent.moment()) > self.timeout / ACK_PART {
-            return;
+    /// The write is acknowledged now.
+    pub(crate) fn acknowledged(&self, writing: Writing) -> Verdict {
+        let Writing { sent, told } = writing;
+        let verdict = self.times.judge(sent.moment(), told, self.clock.now());
+        self.answered(writing);
+        if let Verdict::Lives(ttl) = verdict {
+            let proof = Proof { sent, ttl };
+            self.state.send_if_modified(|state| {
+                let lasts = state.proof.is_none_or(|known| known.end() < proof.end());
+                if lasts {
+                    state.proof = Some(proof);
+                }
+                lasts
+            });
         }
-        self.state.send_if_modified(|state| {
-            let newer = state.proof.is_none_or(|proof| proof < sent);
-            if newer {
-                state.proof = Some(sent);
-            }
-            newer
-        });
+        verdict
     }
 
     /// A proof sent after `than`, for which one more write is made if there is none yet.
@@ -153,8 +160,8 @@ impl Session {
     /// # Errors
     ///
     /// `Unavailable` when the session is over, or none came in time.
-    pub(crate) async fn proof_after(&self, than: Moment) -> Result<Sent> {
-        let newer = |state: &State| state.proof.filter(|proof| proof.moment() > than);
+    pub(crate) async fn proof_after(&self, than: Moment) -> Result<Proof> {
+        let newer = |state: &State| state.proof.filter(|proof| proof.sent.moment() > than);
         if let Some(proof) = newer(&self.state()) {
             return Ok(proof);
         }
@@ -207,9 +214,9 @@ impl Session {
 
     fn end_because(&self, cause: LostCause) {
         drop(lock(&self.client).take());
-        let entries = std::mem::take(&mut *lock(&self.entries));
+        // Whoever comes into the table after this sees that it is over.
         self.state.send_modify(|state| state.is_over = true);
-        for entry in entries.into_values() {
+        for entry in self.held.take() {
             entry.attempt.lost(cause);
         }
     }
@@ -230,39 +237,20 @@ impl Session {
         Busy(self)
     }
 
-    /// Whether nobody needs a proof.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.busy.load(Ordering::Acquire) == 0 && lock(&self.entries).is_empty()
-    }
-
     /// Takes in what is granted; false if the session is over.
     pub(crate) fn hold(&self, entry: &Arc<Entry>) -> bool {
-        lock(&self.entries).insert(entry.attempt.id(), entry.clone());
+        self.held.insert(entry);
         // Ended before it was in the table: then nobody told it.
         let lives = !self.is_over();
         if !lives {
-            self.forget(entry);
+            self.held.remove(entry);
         }
         lives
     }
 
-    /// What this attempt holds already: it is asked for again when its grant was not heard of (K9).
-    pub(crate) fn held(&self, id: AttemptId) -> Option<Arc<Entry>> {
-        let entry = lock(&self.entries).get(&id).cloned();
-        entry.filter(|entry| !entry.is_swept())
-    }
-
-    /// What is not held any more.
-    pub(crate) fn forget(&self, entry: &Entry) {
-        lock(&self.entries).remove(&entry.attempt.id());
-    }
-
-    /// What is held by nobody's word: its deadline has passed without a renewal.
-    pub(crate) fn expired(&self) -> Vec<Arc<Entry>> {
-        let now = self.clock.now();
-        let entries = lock(&self.entries);
-        let expired = entries.values().filter(|entry| entry.is_expired(now));
-        expired.cloned().collect()
+    /// Whether nobody needs a proof.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0 && self.held.is_empty()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{Result, Turn, Turns};
+use dlock_core::{Clock, Result, Sent, Turn, Turns};
 
 use crate::{config::ZkConfig, dial, errors, session::Session};
 
@@ -50,7 +50,9 @@ impl Sessions {
         if let Some(session) = self.living()? {
             return Ok(session);
         }
-        let session = Session::begin(dial::connect(&self.config).await?, &self.config);
+        let began = Sent::now(&Clock::boottime());
+        let client = dial::connect(&self.config).await?;
+        let session = Session::begin(client, began, &self.config);
         *self.slot() = Some(session.clone());
         // A backend that was closed meanwhile keeps no session.
         self.living().map(|living| living.unwrap_or(session))

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Result, Sent, Token};
+use dlock_core::{AcquireRequest, Result, Wait};
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
     config::ZkConfig,
     errors,
     layout::{self, Place},
+    note,
     session::{self, Session},
 };
 
@@ -27,7 +28,7 @@ pub(crate) struct Queued {
     pub(crate) children: Option<Vec<String>>,
 }
 
-/// Enters the queue, in one round trip: the list is asked for together with the node.
+/// Enters the queue. Whoever waits goes on until it is in, also while the store cannot be asked (K6).
 ///
 /// # Errors
 ///
@@ -38,15 +39,50 @@ pub(crate) async fn enter(
     place: &Place,
     request: &AcquireRequest,
 ) -> Result<Queued> {
-    let data = describe(request);
-    let acls = acls(config);
+    let data = note::describe(request);
+    let waits = request.wait == Wait::UntilCancelled;
+    loop {
+        let error = match make(session, acls(config), place, data.as_bytes()).await {
+            Ok(queued) => return Ok(queued),
+            Err(error) => error,
+        };
+        if session.is_over() {
+            return Err(session::over());
+        }
+        if !errors::is_transient(&error) {
+            return Err(errors::of_request(error));
+        }
+        request.attempt.unreachable();
+        let is_ambiguous = errors::is_ambiguous(&error);
+        if is_ambiguous && let Some(found) = find_surely(session, place).await? {
+            return Ok(found);
+        }
+        if request.attempt.is_cancelled() || !(is_ambiguous || waits) {
+            return Err(errors::of_request(error));
+        }
+        tracing::debug!(%error, "the lock's node is not made yet");
+        tokio::select! {
+            () = pause(session) => {}
+            () = request.attempt.cancelled() => {}
+        }
+    }
+}
+
+/// Makes the node, in one round trip: the list is asked for together with it. The directory is made when it
+/// is missing.
+async fn make(
+    session: &Session,
+    acls: Acls<'static>,
+    place: &Place,
+    data: &[u8],
+) -> Result<Queued, ZkError> {
     let options = CreateMode::EphemeralSequential.with_acls(acls);
     let stem = place.prefix();
+    let client = session.client()?;
     let mut tries = 0;
     loop {
-        let client = session.client().map_err(errors::of_request)?;
-        let sent = Sent::now(&session.clock);
-        let create = client.create(&stem, data.as_bytes(), &options);
+        let writing = session.writing();
+        let create = client.create(&stem, data, &options);
         let list = session.looks.children(&client, &place.dir);
         let both = session.ask(async {
             let (created, listed) = tokio::join!(create, list);
@@ -55,10 +91,10 @@ pub(crate) async fn enter(
         match both.await {
             Ok((stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
                 session.end();
-                return Err(session::over());
+                return Err(ZkError::SessionExpired);
             }
             Ok((stat, sequence, children)) => {
-                session.acknowledged(sent);
+                session.acknowledged(writing);
                 return Ok(Queued {
                     name: format!("{}{sequence}", place.stem),
                     czxid: stat.czxid,
@@ -67,21 +103,11 @@ pub(crate) async fn enter(
             }
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
                 tries += 1;
-                let made = session
+                session
                     .ask(make_directory(&client, &place.dir, &acls))
-                    .await;
-                made.map_err(errors::of_request)?;
+                    .await?;
             }
-            Err(error) if errors::is_ambiguous(&error) => {
-                request.attempt.unreachable();
-                if let Some(found) = find_surely(session, place).await? {
-                    return Ok(found);
-                }
-                if request.attempt.is_cancelled() {
-                    return Err(errors::of_request(error));
-                }
-            }
-            Err(error) => return Err(errors::of_request(error)),
+            Err(error) => return Err(error),
         }
     }
 }
@@ -177,37 +203,4 @@ pub(crate) fn acls(config: &ZkConfig) -> Acls<'static> {
         Some(_) => Acls::creator_all(),
         None => Acls::anyone_all(),
     }
-}
-
-/// What the node says of its holder: `ATTEMPT SINCE PID@HOST NOTE`, without the token, which is the
-/// node's own.
-fn describe(request: &AcquireRequest) -> String {
-    let one = Token::from(std::num::NonZeroU64::MIN);
-    let line = Holder::of_request(request, one).to_string();
-    let mut words = line.splitn(3, ' ');
-    let (attempt, rest) = (words.next(), words.nth(1));
-    format!(
-        "{} {}",
-        attempt.unwrap_or_default(),
-        rest.unwrap_or_default()
-    )
-}
-
-/// Reads what [`describe`] wrote into the node of that token.
-pub(crate) fn described(data: &[u8], token: Token) -> Holder {
-    let data = String::from_utf8_lossy(data);
-    let line = data
-        .split_once(' ')
-        .map(|(attempt, rest)| format!("{attempt} {token} {rest}"));
-    let mut holder = line
-        .and_then(|line| Holder::parse(&line))
-        .unwrap_or_else(Holder::foreign);
-    holder.token = Some(token);
-    holder
-}
-
-/// The transaction that made a node, as a token: of two nodes of one queue the later one has the larger.
-pub(crate) fn token(czxid: i64) -> Result<Token> {
-    let token = u64::try_from(czxid).ok().and_then(Token::new);
-    token.ok_or_else(|| Error::new(ErrorKind::Internal, "the server gave no transaction number"))
 }

@@ -10,6 +10,8 @@ use crate::{
     entry::Entry,
     errors,
     layout::Place,
+    note,
+    proof::Proof,
     queue::{self, Position},
     session::{self, Session},
     sessions::Sessions,
@@ -24,6 +26,9 @@ const SESSIONS_MAX: u32 = 3;
 
 /// A proof that has less than this part of its time left is renewed before the grant.
 const FRESH_PART: u32 = 2;
+
+/// The same for a lock without renewal, in parts of the time that a proof lasts.
+const FRESH_PART_ALONE: u32 = 12;
 
 /// Takes the lock, or waits for it; over as many sessions as it takes. After a cancellation the node is
 /// deleted, within the time-out of the session, which deletes it otherwise.
@@ -62,7 +67,7 @@ async fn once(
 ) -> Result<Lease> {
     let place = Place::new(&config.prefix, &request.name, request.attempt.id());
     let _busy = session.busy();
-    if let Some(entry) = session.held(request.attempt.id()) {
+    if let Some(entry) = session.held.find(request.attempt.id()) {
         return grant(session, request, entry).await;
     }
     let mut queued = take::enter(session, config, &place, request).await?;
@@ -97,14 +102,13 @@ async fn until_first(
     queued: &mut Queued,
 ) -> Result<bool> {
     let waits = request.wait == Wait::UntilCancelled;
-    let mut is_behind = false;
     loop {
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
         }
         let looked = match queued.children.take() {
             Some(children) => Ok(children),
-            None => list(session, place, is_behind).await,
+            None => list(session, place).await,
         };
         let connection = session.state().connection;
         let watched = match looked {
@@ -119,7 +123,6 @@ async fn until_first(
             },
             Err(error) => Err(error),
         };
-        is_behind = watched.is_err();
         match watched {
             Ok(()) => {}
             Err(_) if session.is_over() => return Err(session::over()),
@@ -136,14 +139,15 @@ async fn until_first(
     }
 }
 
-/// The queue, not older than our place in it: whoever is not before us then never will be. Another server
-/// than before may be behind.
-async fn list(session: &Session, place: &Place, is_behind: bool) -> Result<Vec<String>, ZkError> {
+/// The queue. No server gives us one that is older than our place in it, which it has confirmed: whoever
+/// is not before us then never will be.
+async fn list(session: &Session, place: &Place) -> Result<Vec<String>, ZkError> {
     let client = session.client()?;
-    if is_behind {
-        session.ask(client.sync(&place.dir)).await?;
+    match session.ask(client.list_children(&place.dir)).await {
+        // Somebody removed the whole lock.
+        Err(ZkError::NoNode) => Ok(Vec::new()),
+        children => children,
     }
-    session.ask(client.list_children(&place.dir)).await
 }
 
 /// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
@@ -174,20 +178,33 @@ async fn reconnected(session: &Session) {
 /// Our node is the first: from when is that proved? From its own creation if that was just now, else
 /// from the last heartbeat.
 async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
-    let fresh = match request.renewal {
-        Renewal::Auto => session.proof_ttl() / FRESH_PART,
-        // Nobody makes it longer later: it begins with the grant (K6).
-        Renewal::None => session.proof_ttl() / 12,
-    };
-    let proof = session
-        .proof_after(session.clock.now().before(fresh))
-        .await?;
-    let token = take::token(entry.czxid)?;
-    let lease = request.granted(proof, session.proof_ttl(), token, entry.clone());
-    entry.tell(proof.moment(), lease.deadline.moment());
+    let proof = proof(session, request).await?;
+    let token = note::token(entry.czxid)?;
+    let lease = request.granted(proof.sent, proof.ttl, token, entry.clone());
+    entry.tell(proof.sent.moment(), lease.deadline.moment());
     if session.hold(&entry) {
         Ok(lease)
     } else {
         Err(session::over())
+    }
+}
+
+/// A proof that is fresh; whoever waits, waits for it too (K6).
+async fn proof(session: &Session, request: &AcquireRequest) -> Result<Proof> {
+    let fresh = match request.renewal {
+        Renewal::Auto => session.times.ttl() / FRESH_PART,
+        // Nobody makes it longer later: it begins with the grant (K6).
+        Renewal::None => session.times.ttl() / FRESH_PART_ALONE,
+    };
+    let waits = request.wait == Wait::UntilCancelled;
+    loop {
+        let proof = tokio::select! {
+            proof = session.proof_after(session.clock.now().before(fresh)) => proof,
+            () = request.attempt.cancelled() => return Err(Error::contended()),
+        };
+        match proof {
+            Err(_) if waits && !session.is_over() => request.attempt.unreachable(),
+            proof => return proof,
+        }
     }
 }

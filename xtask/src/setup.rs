@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what the tests and checks need on this machine.
 
 mod apt;
+mod jars;
 mod protoc;
 mod servers;
 
@@ -93,6 +94,11 @@ const REQUIREMENTS: &[Requirement] = &[
         name: "the set of the newest servers",
         is_there: servers::are_there,
         get: servers::unpack,
+    },
+    Requirement {
+        name: "the newest ZooKeeper",
+        is_there: jars::are_there,
+        get: jars::unpack,
     },
 ];
 

@@ -60,24 +60,16 @@ impl Program {
                 ));
             }
         };
-        let set = Path::new(SET);
-        // A server starts in its own directory, so the path must not depend on ours.
-        let absolute = |part: PathBuf| {
-            part.canonicalize()
-                .map(|_| part)
-                .map_err(|_| format!("{path} of the newest servers is not there; {HINT}"))
-        };
-        let program = absolute(set.join(path))?;
-        let libraries = set.join(libraries);
-        let loader = absolute(libraries.join(loader))?;
+        let program = in_the_set(path)?;
+        let loader = in_the_set(&format!("{libraries}/{loader}"))?;
         Ok(Self {
             words: vec![
                 loader.into(),
                 "--library-path".into(),
-                libraries.into(),
+                Path::new(SET).join(libraries).into(),
                 program.into(),
             ],
-            root: Some(set.to_owned()),
+            root: Some(SET.into()),
         })
     }
 
@@ -101,6 +93,16 @@ impl Program {
     pub fn words(&self) -> &[OsString] {
         &self.words
     }
+}
+
+/// A file of the set of the newest servers. A server starts in its own directory, so the path must not
+/// depend on ours.
+pub(super) fn in_the_set(path: &str) -> Result<PathBuf, String> {
+    let file = Path::new(SET).join(path);
+    if file.exists() {
+        return Ok(file);
+    }
+    Err(format!("{path} of the newest servers is not there; {HINT}"))
 }
 
 #[cfg(test)]

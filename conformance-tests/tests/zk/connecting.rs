@@ -1,5 +1,7 @@
 //! What people read when it does not work, and encrypted and authenticated connections (T51, K11).
 
+use std::time::Duration;
+
 use conformance_tests::{
     proxy::{Direction::ToClient, Fault, Proxy},
     servers::{
@@ -26,6 +28,7 @@ cases![
     t51_encrypted_connections,
     k11_settings_that_are_not_allowed,
     k10_inspect_tells_the_holder,
+    k10_inspect_at_a_server_that_is_behind,
 ];
 
 async fn t51_a_missing_chroot(java: Java) -> Outcome {
@@ -212,4 +215,24 @@ async fn k10_inspect_tells_the_holder(java: Java) -> Outcome {
     assert_eq!(holder.pid, Some(std::process::id()));
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
     Ok(guard.release().await?)
+}
+
+async fn k10_inspect_at_a_server_that_is_behind(java: Java) -> Outcome {
+    let ensemble = Ensemble::start(&java, &quick()).await?;
+    let (leader, behind) = (ensemble.leader().await?, ensemble.follower().await?);
+    let (holder, other) = (
+        connect(ensemble.nodes()[leader].address(), LONG).await?,
+        connect(ensemble.nodes()[behind].address(), LONG).await?,
+    );
+    take(&holder, "a").await?.release().await?;
+    let late = Fault::Delay(Duration::from_millis(300));
+    ensemble.link(behind, leader).set(ToClient, late);
+    let guard = take(&holder, "a").await?;
+    let found = soon("an answer", other.inspect("a")).await??;
+    let found = found.ok_or("the holder is not known there")?;
+    assert_eq!(found.token, Some(guard.token()));
+    guard.release().await?;
+    let found = soon("an answer", other.inspect("a")).await??;
+    assert!(found.is_none(), "it was released before");
+    Ok(())
 }

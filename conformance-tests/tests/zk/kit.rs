@@ -25,6 +25,12 @@ pub(crate) const TICK: Duration = Duration::from_millis(200);
 /// Keys for servers with [`TICK`]: a session that no case lives to see the end of.
 pub(crate) const LONG: &str = "tick=200ms&session=60s";
 
+/// Keys for a [`SESSION`] that is short enough to wait for its end.
+pub(crate) const SHORT: &str = "tick=200ms&session=3s&ttl=10s";
+
+/// As [`SHORT`] says.
+pub(crate) const SESSION: Duration = Duration::from_secs(3);
+
 /// The trials of these cases on one version.
 macro_rules! cases {
     ($($case:ident),* $(,)?) => {

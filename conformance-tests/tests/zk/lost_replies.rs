@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Direction::ToClient, End, Fault, Faults, Proxy},
+    proxy::{
+        Direction::{ToClient, ToServer},
+        End, Fault, Faults, Proxy,
+    },
     servers::zk::{Ensemble, Java, Node},
 };
 use dlock::{Guard, Locker};
@@ -17,6 +20,7 @@ cases![
     t42_lost_reply_of_a_try_acquire,
     t42_lost_reply_of_a_waiting_acquire,
     t42_lost_reply_found_at_another_server,
+    t42_lost_creation_found_before_it_is_done,
     t42_no_reply_ever_leaves_nothing,
     t43_a_node_of_an_older_session_is_not_ours,
     t52_a_release_while_disconnected_is_made_good,
@@ -137,6 +141,43 @@ async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
     Ok(())
 }
 
+/// All servers have the creation, and none has written it down when the client asks another one for it:
+/// only `sync` waits for that.
+async fn t42_lost_creation_found_before_it_is_done(java: Java) -> Outcome {
+    const ON_ITS_WAY: Duration = Duration::from_millis(100);
+    let mut options = quick();
+    // They gather writes for a third of that, if no more come.
+    let slow_disk = "zookeeper.flushDelay=2000";
+    options.properties.push(slow_disk.to_owned());
+    let ensemble = Ensemble::start(&java, &options).await?;
+    let leader = ensemble.leader().await?;
+    let followers = ensemble.nodes().iter().enumerate();
+    let followers = followers.filter(|(index, _)| *index != leader);
+    let mut proxies: Vec<Proxy> = followers
+        .map(|(_, node)| Proxy::start(node.address()))
+        .collect::<Result<_, _>>()?;
+    let addresses = format!("{},{}", proxies[0].address(), proxies[1].address());
+    let locker = connect(&addresses, LONG).await?;
+    soon("the directories", locker.acquire("a"))
+        .await??
+        .release()
+        .await?;
+    let first = proxies.swap_remove(usize::from(!is_open(&proxies[0])));
+    let line = first.connections().pop().ok_or("no connection")?;
+    let passed = line.passed(ToServer);
+    let acquire = tokio::spawn(locker.acquire("a").into_future());
+    line.until_passed(ToServer, passed + 1).await;
+    tokio::time::sleep(ON_ITS_WAY).await;
+    drop(first);
+    soon("another connection", proxies[0].connection(0)).await?;
+    let guard = soon("the node is found", acquire).await???;
+    let driver = driver(ensemble.nodes()[leader].address()).await?;
+    let nodes = queue(&driver, "a").await?;
+    assert_eq!(nodes.len(), 1, "a second node of ours");
+    assert_eq!(czxid(&driver, &nodes[0]).await?, guard.token().get());
+    Ok(guard.release().await?)
+}
+
 fn is_open(proxy: &Proxy) -> bool {
     proxy
         .connections()
@@ -203,8 +244,7 @@ async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
         let guard = soon("it is free", line.locker.acquire("a")).await??;
         let node = queue(&line.driver, "a").await?;
         line.proxy.set(ToClient, Fault::Hold);
-        line.proxy
-            .set(conformance_tests::proxy::Direction::ToServer, Fault::Hold);
+        line.proxy.set(ToServer, Fault::Hold);
         line.proxy.end(End::Reset);
         drop(guard);
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -214,8 +254,7 @@ async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
             "nobody could delete it"
         );
         line.proxy.set(ToClient, Fault::None);
-        line.proxy
-            .set(conformance_tests::proxy::Direction::ToServer, Fault::None);
+        line.proxy.set(ToServer, Fault::None);
         // Far earlier than the session ends.
         until_queue(&line.driver, "a", 0).await?;
     }

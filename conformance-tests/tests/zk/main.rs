@@ -4,12 +4,15 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod connecting;
+mod contact;
 mod interop;
 mod kit;
 mod lost_replies;
 mod partitions;
 mod queues;
 mod sessions;
+mod strangers;
+mod times;
 
 use std::process::ExitCode;
 
@@ -26,11 +29,14 @@ fn main() -> ExitCode {
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
         connecting::trials,
+        contact::trials,
         interop::trials,
         lost_replies::trials,
         partitions::trials,
         queues::trials,
         sessions::trials,
+        strangers::trials,
+        times::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();
     tested(flavour.name(), flavour.find(), trials)

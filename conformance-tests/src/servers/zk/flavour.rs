@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::servers::Program;
+use crate::servers::{Program, program::in_the_set};
 
-/// What the servers load beside themselves, as far as it is not in the list of their own jar.
-const JARS: [&str; 7] = [
-    "zookeeper.jar",
-    "zookeeper-jute.jar",
+/// Where Debian has its jars.
+const DIRECTORY: &str = "/usr/share/java";
+
+/// The servers themselves. The last names the machine's own jars, of which it must not find the first.
+const OWN: [&str; 2] = ["zookeeper-jute.jar", "zookeeper.jar"];
+
+/// What they load beside themselves, as far as it is not in the list of their own jar.
+const OTHERS: [&str; 5] = [
     "slf4j-api.jar",
     "slf4j-simple.jar",
     "metrics-core.jar",
@@ -24,6 +28,8 @@ const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 pub enum Flavour {
     /// As the machine's distribution has it: 3.8 on Debian 12.
     Stable,
+    /// The newest of the set: 3.9 or later, run by the machine's own Java.
+    Newest,
 }
 
 /// A Java and the jars that it runs.
@@ -35,13 +41,14 @@ pub struct Java {
 
 impl Flavour {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Stable];
+    pub const ALL: [Self; 2] = [Self::Stable, Self::Newest];
 
     /// Its name in the names of tests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Stable => "zk-stable",
+            Self::Newest => "zk-newest",
         }
     }
 
@@ -51,7 +58,14 @@ impl Flavour {
     ///
     /// Why it cannot be tested here, in a line.
     pub fn find(self) -> Result<Java, String> {
-        Java::with(&JARS)
+        let own = match self {
+            Self::Stable => of_the_system(&OWN)?,
+            Self::Newest => OWN
+                .iter()
+                .map(|jar| in_the_set(&format!("usr/share/java/{jar}")))
+                .collect::<Result<_, _>>()?,
+        };
+        Java::running([own, of_the_system(&OTHERS)?].concat())
     }
 }
 
@@ -62,12 +76,10 @@ impl Java {
     ///
     /// What is missing, in a line.
     pub fn with(jars: &[&str]) -> Result<Self, String> {
-        let directory = Path::new("/usr/share/java");
-        let jars: Vec<PathBuf> = jars.iter().map(|jar| directory.join(jar)).collect();
-        if let Some(missing) = jars.iter().find(|jar| !jar.is_file()) {
-            let missing = missing.display();
-            return Err(format!("{missing} is not there; cargo xtask setup gets it"));
-        }
+        Self::running(of_the_system(jars)?)
+    }
+
+    fn running(jars: Vec<PathBuf>) -> Result<Self, String> {
         let jars: Vec<_> = jars.iter().map(|jar| jar.display().to_string()).collect();
         Ok(Self {
             program: Program::of_the_system("java")?,
@@ -100,5 +112,19 @@ impl Java {
         arguments.extend(properties.iter().map(|property| format!("-D{property}")));
         arguments.extend(["-cp".to_owned(), self.class_path.clone(), MAIN.to_owned()]);
         arguments
+    }
+}
+
+fn of_the_system(jars: &[&str]) -> Result<Vec<PathBuf>, String> {
+    let jars: Vec<_> = jars
+        .iter()
+        .map(|jar| Path::new(DIRECTORY).join(jar))
+        .collect();
+    match jars.iter().find(|jar| !jar.is_file()) {
+        None => Ok(jars),
+        Some(missing) => Err(format!(
+            "{} is not there; cargo xtask setup gets it",
+            missing.display()
+        )),
     }
 }

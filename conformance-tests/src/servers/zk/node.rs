@@ -1,12 +1,15 @@
 //! One server.
 
-use std::{fs, io, net::SocketAddr};
+use std::{fs, io, net::SocketAddr, time::Duration};
 
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, time::timeout};
 
 use super::{Java, Options, admin};
 use crate::servers::{Certificates, Port, Process, controls::controls};
+
+/// A server that has just begun to listen may forget who asked too early: then it is asked again.
+const FIRST_ANSWER_MAX: Duration = Duration::from_secs(1);
 
 /// One server; it ends when this is dropped.
 #[derive(Debug)]
@@ -136,7 +139,7 @@ impl Node {
         let address = self.address();
         let secure = self.secure.as_ref().map(|(port, _)| port.address());
         let ready = || async move {
-            mode(address).await?;
+            timeout(FIRST_ANSWER_MAX, mode(address)).await??;
             // It listens there a little later.
             match secure {
                 Some(secure) => TcpStream::connect(secure).await.map(drop),

@@ -1,0 +1,130 @@
+//! How long locks last, what they cost, and what is left of them (K2, K6, K12, K13).
+
+use std::{net::SocketAddr, time::Duration};
+
+use conformance_tests::{
+    proxy::{
+        Direction::{ToClient, ToServer},
+        Fault, Proxy,
+    },
+    servers::zk::{Ensemble, Java, Node},
+};
+use dlock::LostCause;
+use dlock_core::Clock;
+
+use crate::kit::{
+    Outcome, SHORT, SOON, cases, connect, driver, quick, start, start_tidy, take, until,
+    until_queue, within,
+};
+
+cases![
+    k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives,
+    k06_a_killed_clients_lock_is_free_in_time,
+    k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
+    k13_heartbeats_cost_the_same_for_any_number_of_locks,
+    k12_nothing_is_left_when_nothing_is_held,
+];
+
+async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
+    java: Java,
+) -> Outcome {
+    let node = start(&java).await?;
+    let locker = connect(node.address(), "tick=200ms&session=10s&ttl=30s").await?;
+    let clock = Clock::boottime();
+    let kept = take(&locker, "kept").await?;
+    let asked = clock.now();
+    let ttl = Duration::from_millis(5_000);
+    let guard = locker.acquire("a").ttl(ttl).no_renewal().await?;
+    let cause = within(2 * ttl, "its end", guard.lost()).await?;
+    let lasted = clock.now().since(asked);
+    assert_eq!(cause, LostCause::Expired);
+    assert!(lasted <= ttl + ttl / 10 && lasted >= ttl / 2, "{lasted:?}");
+    let driver = driver(node.address()).await?;
+    until_queue(&driver, "a", 0).await?;
+    assert!(kept.is_held(), "the session lives on");
+    Ok(kept.release().await?)
+}
+
+async fn k06_a_killed_clients_lock_is_free_in_time(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    kill_client(node.address(), node.address()).await
+}
+
+/// The leader learns of the last packet from the follower only.
+async fn k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble(java: Java) -> Outcome {
+    let ensemble = Ensemble::start(&java, &quick()).await?;
+    let (leader, follower) = (ensemble.leader().await?, ensemble.follower().await?);
+    let nodes = ensemble.nodes();
+    kill_client(nodes[follower].address(), nodes[leader].address()).await?;
+    kill_client(nodes[leader].address(), nodes[follower].address()).await
+}
+
+async fn kill_client(its_server: SocketAddr, server: SocketAddr) -> Outcome {
+    let proxy = Proxy::start(its_server)?;
+    let clock = Clock::boottime();
+    let dead = connect(proxy.address(), SHORT).await?;
+    let other = connect(server, SHORT).await?;
+    let _held = take(&dead, "a").await?;
+    for direction in [ToClient, ToServer] {
+        proxy.set(direction, Fault::Hold);
+    }
+    let died = clock.now();
+    let bound = other.capabilities().takeover_max;
+    let next = within(bound + SOON, "the next grant", other.acquire("a")).await??;
+    let took = clock.now().since(died);
+    // A busy machine may be late; its servers' ticks are not.
+    assert!(
+        took <= bound + Duration::from_millis(500),
+        "{took:?} of {bound:?}"
+    );
+    Ok(next.release().await?)
+}
+
+async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Outcome {
+    const PERIOD: Duration = Duration::from_secs(6);
+    let node = start(&java).await?;
+    let mut costs = Vec::new();
+    for count in [1_000, 10_000] {
+        let locker = connect(node.address(), "tick=200ms&session=12s&ttl=30s").await?;
+        let mut guards = Vec::with_capacity(count);
+        for index in 0..count {
+            guards.push(locker.acquire(format!("lock-{index}")).await?);
+        }
+        // The first renewal of each looks at its node.
+        tokio::time::sleep(PERIOD).await;
+        let before = packets(&node).await?;
+        tokio::time::sleep(PERIOD).await;
+        costs.push(packets(&node).await? - before);
+        assert!(guards.iter().all(dlock::Guard::is_held));
+        locker.shutdown(2 * SOON).await?;
+    }
+    // Heartbeats, pings, and the questions of this test.
+    assert!(costs.iter().all(|packets| *packets <= 40), "{costs:?}");
+    Ok(())
+}
+
+async fn packets(node: &Node) -> Outcome<u64> {
+    Ok(node.monitored("zk_packets_received").await?.parse()?)
+}
+
+async fn k12_nothing_is_left_when_nothing_is_held(java: Java) -> Outcome {
+    let node = start_tidy(&java).await?;
+    let locker = connect(node.address(), SHORT).await?;
+    let guard = take(&locker, "a").await?;
+    let driver = driver(node.address()).await?;
+    let beats = async || {
+        let nodes = driver.list_children("/dlock/%alive").await;
+        nodes.unwrap_or_default().len()
+    };
+    until("a heartbeat", async || Ok(beats().await == 1)).await?;
+    guard.release().await?;
+    // The session's node, then the containers.
+    until("no heartbeat", async || Ok(beats().await == 0)).await?;
+    until("no directory", async || {
+        Ok(driver.check_stat("/dlock").await?.is_none())
+    })
+    .await?;
+    // And they are made again.
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
