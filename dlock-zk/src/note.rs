@@ -5,15 +5,8 @@ use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Result, Token};
 /// The data of a node: `ATTEMPT SINCE PID@HOST NOTE`, without the token, which is the
 /// node's own.
 pub(crate) fn describe(request: &AcquireRequest) -> String {
-    let one = Token::from(std::num::NonZeroU64::MIN);
-    let line = Holder::of_request(request, one).to_string();
-    let mut words = line.splitn(3, ' ');
-    let (attempt, rest) = (words.next(), words.nth(1));
-    format!(
-        "{} {}",
-        attempt.unwrap_or_default(),
-        rest.unwrap_or_default()
-    )
+    let words = Holder::words_of_request(request);
+    format!("{} {words}", request.attempt.id())
 }
 
 /// Reads what [`describe`] wrote into the node of that token.
