@@ -7,8 +7,8 @@ use std::sync::{
 
 use dlock_core::{AcquireRequest, Holder, Renewal, Result, Token};
 use etcd_client::{
-    Client, Compare, CompareOp, Error as DriverError, GetOptions, GetResponse, KeyValue,
-    PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, TxnResponse,
+    Client, Compare, CompareOp, Error as DriverError, KeyValue, PutOptions, Txn, TxnOp,
+    TxnOpResponse, TxnResponse,
 };
 
 use crate::{
@@ -17,23 +17,30 @@ use crate::{
     errors,
     ids::{Id, Ids},
     layout::{self, Keys},
+    pulse::Pulse,
+    queries::{first, first_of_queue, keys_only, last_of_queue, ranges, revision},
+    seat::Seat,
     session::Session,
 };
 
 /// An attempt's place, made or not.
 pub(crate) struct Entry {
-    session: Arc<Session>,
-    ids: Arc<Ids>,
-    id: Id,
+    pub(crate) session: Arc<Session>,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) id: Id,
     pub(crate) keys: Keys,
+    pub(crate) seat: Seat,
     pub(crate) carrier: Arc<Carrier>,
     /// Whether the carrier is nobody else's.
-    is_own_carrier: bool,
+    pub(crate) is_own_carrier: bool,
     value: String,
+    pub(crate) pulse: Arc<Pulse>,
     /// Whether a request that makes the place may still be on its way.
-    doubtful: AtomicBool,
+    pub(crate) doubtful: AtomicBool,
+    /// Whether it was granted, or somebody undoes it: of both, only one can be.
+    settled: AtomicBool,
     /// Whether it was given up, and the store has confirmed so: its key may be somebody else's now.
-    is_over: AtomicBool,
+    pub(crate) is_over: AtomicBool,
 }
 
 /// What the store says of an attempt's place.
@@ -54,22 +61,43 @@ pub(crate) enum Stand {
 }
 
 impl Entry {
-    pub(crate) fn new(lock: &EtcdLock, carrier: Arc<Carrier>, request: &AcquireRequest) -> Self {
+    pub(crate) fn new(
+        lock: &EtcdLock,
+        seat: Seat,
+        request: &AcquireRequest,
+        pulse: &Arc<Pulse>,
+    ) -> Arc<Self> {
         let (session, attempt) = (&lock.session, request.attempt.id());
         let queue = layout::queue(&session.config.prefix, &request.name);
         let id = lock.ids.take(&queue, attempt);
         let one = Token::from(std::num::NonZeroU64::MIN);
-        Self {
+        let entry = Arc::new(Self {
             keys: Keys::new(&session.config.prefix, &request.name, &id.digits()),
             session: session.clone(),
             ids: lock.ids.clone(),
             id,
-            carrier,
+            carrier: seat.carrier.clone(),
+            seat,
             is_own_carrier: request.renewal == Renewal::None,
             value: layout::value(&Holder::of_request(request, one)),
+            pulse: pulse.clone(),
             doubtful: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-        }
+        });
+        entry.seat.wait(&entry);
+        entry
+    }
+
+    /// Decides what becomes of the place; whether nobody has before. Whoever grants or undoes it asks
+    /// this first.
+    pub(crate) fn settle(&self) -> bool {
+        !self.settled.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether it is decided what becomes of the place.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire)
     }
 
     /// Takes the first place or none: writes nothing if the lock is taken. One round trip.
@@ -186,85 +214,6 @@ impl Entry {
         })
     }
 
-    /// Gives the place up; success also if it is gone. A request for it that is still on its way
-    /// makes none (K4, K9).
-    ///
-    /// Dropped before its end, it leaves the key in doubt.
-    pub(crate) async fn remove(&self) -> Result<()> {
-        if self.is_over.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let was_doubtful = self.doubtful.swap(true, Ordering::AcqRel);
-        let is_doubtful = AtomicBool::new(was_doubtful);
-        if self.is_own_carrier {
-            // Nothing can be put on it after that.
-            self.carrier.revoke_noting(&is_doubtful).await?;
-        } else if self.carrier.has_ended() {
-            // By our own clock, perhaps: a new leader may have kept the lease, and the key, for longer.
-            is_doubtful.store(true, Ordering::Release);
-        } else {
-            self.delete(was_doubtful, &is_doubtful).await?;
-        }
-        self.doubtful
-            .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
-        self.end();
-        Ok(())
-    }
-
-    /// Whether a request that makes the place may still be on its way.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        self.doubtful.load(Ordering::Acquire)
-    }
-
-    /// It goes on without its attempt, which may stand somewhere else meanwhile: by another key, or
-    /// what becomes of this place would become of that one.
-    pub(crate) fn part(&self) {
-        self.ids.renew(self.id);
-    }
-
-    /// There is no place in the store, and none will be made.
-    pub(crate) fn end(&self) {
-        if self.is_over.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        if self.is_doubtful() {
-            self.ids.renew(self.id);
-        } else {
-            self.ids.give_back(&self.keys.queue, self.id);
-        }
-    }
-
-    async fn delete(&self, was_doubtful: bool, is_doubtful: &AtomicBool) -> Result<()> {
-        let own = &*self.keys.own;
-        if !was_doubtful {
-            let delete =
-                |client: Arc<Client>| async move { client.kv_client().delete(own, None).await };
-            return self.session.ask_noting(is_doubtful, delete).await.map(drop);
-        }
-        // It ends with the only lease that the place could be made on; which then soon does (K12).
-        self.carrier.retire();
-        let lease = PutOptions::new().with_lease(self.carrier.id());
-        let marked = Txn::new().and_then([
-            TxnOp::put(&*self.keys.never, "", Some(lease)),
-            TxnOp::delete(own, None),
-        ]);
-        let delete = |client: Arc<Client>| {
-            let marked = marked.clone();
-            async move {
-                let mut client = client.kv_client();
-                match client.txn(marked).await {
-                    Err(error) if errors::is_lease_gone(&error) => Ok(()),
-                    // It makes no place either, and must not keep this one (T34).
-                    Err(error) if errors::is_full(&error) => {
-                        client.delete(own, None).await.map(drop)
-                    }
-                    answer => answer.map(drop),
-                }
-            }
-        };
-        self.session.ask_noting(is_doubtful, delete).await
-    }
-
     /// The compare that fails for a request which comes after the place was given up.
     fn not_undone(&self) -> Compare {
         Compare::create_revision(&*self.keys.never, CompareOp::Equal, 0)
@@ -278,6 +227,10 @@ impl Entry {
     /// Runs what makes the place. Dropped before its end, it leaves the place in doubt.
     async fn make(&self, txn: Txn) -> Result<Option<TxnResponse>> {
         let is_doubtful = AtomicBool::new(self.doubtful.swap(true, Ordering::AcqRel));
+        // After that: whoever takes it away finds it in doubt, or is found here.
+        if self.is_settled() {
+            return Err(errors::unpolled());
+        }
         let answer = self.run(&is_doubtful, txn).await;
         self.doubtful
             .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
@@ -305,44 +258,4 @@ impl Entry {
     fn is_own(&self, place: &KeyValue) -> bool {
         place.key() == self.keys.own.as_bytes()
     }
-}
-
-/// Reads who is first in a queue.
-pub(crate) fn first_of_queue() -> GetOptions {
-    GetOptions::new()
-        .with_prefix()
-        .with_sort(SortTarget::Create, SortOrder::Ascend)
-        .with_limit(1)
-}
-
-fn last_of_queue(limit: i64) -> GetOptions {
-    keys_only()
-        .with_prefix()
-        .with_sort(SortTarget::Create, SortOrder::Descend)
-        .with_limit(limit)
-}
-
-pub(crate) fn keys_only() -> GetOptions {
-    GetOptions::new().with_keys_only()
-}
-
-/// What a transaction has read.
-pub(crate) fn ranges(answer: &TxnResponse) -> impl Iterator<Item = GetResponse> + use<> {
-    answer.op_responses().into_iter().filter_map(|op| match op {
-        TxnOpResponse::Get(range) => Some(range),
-        _ => None,
-    })
-}
-
-/// The first of what was read.
-pub(crate) fn first(mut range: GetResponse) -> Option<KeyValue> {
-    let mut places = range.take_kvs();
-    (!places.is_empty()).then(|| places.swap_remove(0))
-}
-
-fn revision(answer: &TxnResponse) -> Result<i64> {
-    let header = answer
-        .header()
-        .ok_or_else(|| errors::nonsense("no header"))?;
-    Ok(header.revision())
 }

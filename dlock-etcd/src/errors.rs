@@ -50,6 +50,12 @@ pub(crate) fn lease_ended() -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
+/// Nobody polled the acquire, and its place was taken away.
+pub(crate) fn unpolled() -> Error {
+    let why = "it was not polled for longer than its ttl, and its place was given up";
+    Error::new(ErrorKind::Unavailable, why)
+}
+
 /// The store ended a stream of watches.
 pub(crate) fn watch_ended() -> Error {
     Error::new(ErrorKind::Unavailable, "the stream of watches has ended")

@@ -17,10 +17,13 @@ use dlock_core::{
 use crate::{
     carriers::Carriers,
     config::EtcdConfig,
-    entry::{Entry, first, first_of_queue},
+    entry::Entry,
     errors,
     ids::Ids,
-    layout, looks, server,
+    layout, looks,
+    pulse::Pulse,
+    queries::{first, first_of_queue},
+    server,
     session::{Session, may_pass},
     take,
     txn_guard::TxnGuard,
@@ -119,16 +122,36 @@ impl EtcdLock {
         let (Some(sent), Some(token)) = (acked, token) else {
             return Err(take::undo(entry, request, true, errors::lease_ended()).await);
         };
+        if !entry.settle() {
+            return Err(errors::unpolled());
+        }
         let told = Told::Holder(request.attempt.clone());
         let watched = self.watches.watch(&*entry.keys.own, made + 1, told);
+        carrier.hold(&entry.seat, &request.attempt);
         let held = Arc::new(Held {
             entry,
             made,
             watched: Mutex::new(Some(watched)),
         });
-        carrier.hold(&request.attempt);
         self.held().insert(request.attempt.id(), held.clone());
         Ok(request.granted(sent, carrier.granted, token, held))
+    }
+
+    async fn acquire_polled(&self, request: &AcquireRequest, pulse: &Arc<Pulse>) -> Result<Lease> {
+        if request.wait == Wait::Never {
+            let (entry, made) = take::now(self, request, pulse).await?;
+            return self.grant(request, entry, made).await;
+        }
+        loop {
+            let (entry, made) = wait::wait(self, request, pulse).await?;
+            match self.grant(request, entry, made).await {
+                // Its turn came, and its lease had ended: it waits for another one (K6).
+                Err(error) if may_pass(&error) && !self.session.is_closed() => {
+                    request.attempt.unreachable();
+                }
+                granted => return granted,
+            }
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Held>>> {
@@ -149,19 +172,11 @@ impl DistributedLock for EtcdLock {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        if request.wait == Wait::Never {
-            let (entry, made) = take::now(self, request).await?;
-            return self.grant(request, entry, made).await;
-        }
-        loop {
-            let (entry, made) = wait::wait(self, request).await?;
-            match self.grant(request, entry, made).await {
-                // Its turn came, and its lease had ended: it waits for another one (K6).
-                Err(error) if may_pass(&error) && !self.session.is_closed() => {
-                    request.attempt.unreachable();
-                }
-                granted => return granted,
-            }
+        let pulse = Arc::default();
+        tokio::select! {
+            biased;
+            lease = self.acquire_polled(request, &pulse) => lease,
+            never = pulse.beat() => match never {},
         }
     }
 
@@ -185,7 +200,7 @@ impl DistributedLock for EtcdLock {
         let held = held_of(lease)?;
         // Neither is our own delete a loss, nor does the lease live on for it.
         held.stop_watching();
-        held.entry.carrier.leave(lease.id());
+        held.entry.seat.leave();
         held.entry.remove().await?;
         self.held().remove(&lease.id());
         Ok(())

@@ -9,8 +9,8 @@ use dlock_core::{Batch, Landing};
 use etcd_client::{Txn, TxnOp};
 
 use crate::{
-    entry::{first, keys_only, ranges},
     errors,
+    queries::{first, keys_only, ranges},
     session::Session,
 };
 

@@ -9,6 +9,7 @@ use crate::{
     EtcdLock,
     entry::{Entry, Stand},
     errors,
+    pulse::Pulse,
     session::{Pause, may_pass},
     take,
     watch::{Told, Watched},
@@ -26,23 +27,29 @@ enum End {
     Cancelled,
     /// The place is gone, or the lease that carried it: a new one is needed.
     Gone,
+    /// Nobody polled this acquire, and the place was taken away.
+    Unpolled,
     /// The store refuses.
     Refused(Error),
 }
 
 /// Waits until the lock is granted or the attempt is cancelled; then the place is given up within
 /// 2 s, or in the background until its lease ends.
-pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Arc<Entry>, i64)> {
+pub(crate) async fn wait(
+    lock: &EtcdLock,
+    request: &AcquireRequest,
+    pulse: &Arc<Pulse>,
+) -> Result<(Arc<Entry>, i64)> {
     let mut pause = Pause::new();
     loop {
-        let carrier = match lock.carriers.carrier_for(request).await {
-            Ok(carrier) => carrier,
+        let seat = match lock.carriers.seat_for(request).await {
+            Ok(seat) => seat,
             Err(error) => {
                 after_failure(lock, request, &mut pause, error).await?;
                 continue;
             }
         };
-        let entry = Arc::new(Entry::new(lock, carrier, request));
+        let entry = Entry::new(lock, seat, request, pulse);
         let mut place = Place::new(lock, request, &entry);
         let end = tokio::select! {
             biased;
@@ -58,6 +65,9 @@ pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(A
             }
             End::Refused(error) => {
                 return Err(take::undo(entry, request, is_there, error).await);
+            }
+            End::Unpolled => {
+                tracing::debug!(name = %request.name, "polled again; a new place in the queue");
             }
             End::Gone => {
                 tracing::debug!(name = %request.name, "its place in the queue is gone; a new one");
@@ -131,6 +141,9 @@ impl<'a> Place<'a> {
         loop {
             if self.request.attempt.is_cancelled() {
                 return End::Cancelled;
+            }
+            if self.entry.is_settled() {
+                return End::Unpolled;
             }
             // Before it is asked for: the answer may be lost.
             self.is_there = true;

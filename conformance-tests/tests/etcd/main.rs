@@ -14,6 +14,7 @@ mod kit;
 mod lost_replies;
 mod space;
 mod tls;
+mod unpolled;
 mod users;
 mod waiting;
 mod writing;
@@ -60,6 +61,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         lost_replies::trials,
         space::trials,
         tls::trials,
+        unpolled::trials,
         users::trials,
         waiting::trials,
         writing::trials,
