@@ -12,6 +12,7 @@ mod foreign;
 mod keeping;
 mod kit;
 mod lost_replies;
+mod partitions;
 mod space;
 mod tls;
 mod unpolled;
@@ -59,6 +60,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         foreign::trials,
         keeping::trials,
         lost_replies::trials,
+        partitions::trials,
         space::trials,
         tls::trials,
         unpolled::trials,
