@@ -5,6 +5,7 @@ mod carriers;
 mod config;
 mod entry;
 mod errors;
+mod held;
 mod ids;
 mod keeping;
 mod layout;

@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use dlock_core::{
     AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Guard, Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result,
-    Token, Wait, Waiting,
+    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result, Token,
+    Wait, Waiting,
 };
 
 use crate::{
@@ -19,16 +19,15 @@ use crate::{
     config::EtcdConfig,
     entry::Entry,
     errors,
+    held::Held,
     ids::Ids,
     layout, looks,
     pulse::Pulse,
     queries::{first, first_of_queue},
     server,
     session::{Session, may_pass},
-    take,
-    txn_guard::TxnGuard,
-    wait,
-    watch::{Told, Watched, Watches},
+    take, wait,
+    watch::{Told, Watches},
 };
 
 /// Locks in etcd: see the crate's documentation for what it guarantees.
@@ -39,14 +38,6 @@ pub struct EtcdLock {
     looks: Batch<String, i64>,
     pub(crate) ids: Arc<Ids>,
     held: Mutex<HashMap<AttemptId, Arc<Held>>>,
-}
-
-/// What a lease is found by.
-struct Held {
-    entry: Arc<Entry>,
-    /// The revision in which its place was made.
-    made: i64,
-    watched: Mutex<Option<Watched>>,
 }
 
 impl EtcdLock {
@@ -91,26 +82,6 @@ impl EtcdLock {
         })
     }
 
-    /// What lets a transaction of etcd happen only while `guard` holds its lock.
-    ///
-    /// # Errors
-    ///
-    /// `Lost` if it is not held any more; `InvalidInput` if it is another backend's.
-    pub fn txn_guard(&self, guard: &Guard) -> Result<TxnGuard> {
-        if !guard.is_held() {
-            return Err(Error::lost(LostCause::Removed));
-        }
-        let held = self.held().get(&guard.id()).cloned();
-        let held = held.ok_or_else(|| {
-            let why = "this guard is not of this connection to etcd";
-            Error::new(ErrorKind::InvalidInput, why)
-        })?;
-        Ok(TxnGuard {
-            key: held.entry.keys.own.clone(),
-            create_revision: held.made,
-        })
-    }
-
     async fn grant(&self, request: &AcquireRequest, entry: Arc<Entry>, made: i64) -> Result<Lease> {
         // K2: a long wait is behind us, or the lease is nearly over: then it is kept alive first.
         let carrier = entry.carrier.clone();
@@ -128,11 +99,7 @@ impl EtcdLock {
         let told = Told::Holder(request.attempt.clone());
         let watched = self.watches.watch(&*entry.keys.own, made + 1, told);
         carrier.hold(&entry.seat, &request.attempt);
-        let held = Arc::new(Held {
-            entry,
-            made,
-            watched: Mutex::new(Some(watched)),
-        });
+        let held = Arc::new(Held::new(entry, made, watched));
         self.held().insert(request.attempt.id(), held.clone());
         Ok(request.granted(sent, carrier.granted, token, held))
     }
@@ -159,10 +126,8 @@ impl EtcdLock {
     }
 }
 
-/// What the backend gave with its grant.
-fn held_of(lease: &Lease) -> Result<&Arc<Held>> {
-    let foreign = || Error::new(ErrorKind::Internal, "a lease of another backend");
-    lease.handle().ok_or_else(foreign)
+fn foreign() -> Error {
+    Error::new(ErrorKind::Internal, "a lease of another backend")
 }
 
 #[async_trait]
@@ -181,7 +146,7 @@ impl DistributedLock for EtcdLock {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let Held { entry, made, .. } = &**held_of(lease)?;
+        let Held { entry, made, .. } = &**Held::of(lease).ok_or_else(foreign)?;
         let alive = match lease.renewal {
             Renewal::Auto => entry.carrier.fresh(lease.ttl).await,
             Renewal::None => entry.carrier.keep_alive().await?,
@@ -197,7 +162,7 @@ impl DistributedLock for EtcdLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        let held = held_of(lease)?;
+        let held = Held::of(lease).ok_or_else(foreign)?;
         // Neither is our own delete a loss, nor does the lease live on for it.
         held.stop_watching();
         held.entry.seat.leave();
@@ -243,13 +208,6 @@ impl DistributedLock for EtcdLock {
         }
         self.session.close();
         result
-    }
-}
-
-impl Held {
-    fn stop_watching(&self) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        *watched = None;
     }
 }
 
