@@ -15,6 +15,7 @@ mod lost_replies;
 mod partitions;
 mod space;
 mod tls;
+mod undoing;
 mod unpolled;
 mod users;
 mod waiting;
@@ -63,6 +64,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         partitions::trials,
         space::trials,
         tls::trials,
+        undoing::trials,
         unpolled::trials,
         users::trials,
         waiting::trials,
