@@ -7,8 +7,7 @@ use std::sync::{
 
 use dlock_core::{AcquireRequest, Holder, Renewal, Result, Token};
 use etcd_client::{
-    Client, Compare, CompareOp, Error as DriverError, KeyValue, PutOptions, Txn, TxnOp,
-    TxnOpResponse, TxnResponse,
+    Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp, TxnOpResponse,
 };
 
 use crate::{
@@ -18,14 +17,16 @@ use crate::{
     ids::{Id, Ids},
     layout::{self, Keys},
     pulse::Pulse,
-    queries::{first, first_of_queue, keys_only, last_of_queue, ranges, revision},
+    queries::{first, first_of_queue, keys_only, last_of, ranges, revision},
     seat::Seat,
     session::Session,
+    trips::{Ask, Found, Trips},
 };
 
 /// An attempt's place, made or not.
 pub(crate) struct Entry {
     pub(crate) session: Arc<Session>,
+    pub(crate) trips: Arc<Trips>,
     pub(crate) ids: Arc<Ids>,
     pub(crate) id: Id,
     pub(crate) keys: Keys,
@@ -74,6 +75,7 @@ impl Entry {
         let entry = Arc::new(Self {
             keys: Keys::new(&session.config.prefix, &request.name, &id.digits()),
             session: session.clone(),
+            trips: lock.trips.clone(),
             ids: lock.ids.clone(),
             id,
             carrier: seat.carrier.clone(),
@@ -112,11 +114,11 @@ impl Entry {
         let Some(answer) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
         };
-        if answer.succeeded() {
-            return Ok(Stand::First(revision(&answer)?));
+        if answer.succeeded {
+            return Ok(Stand::First(answer.revision));
         }
         // K9: the place that a lost answer told of is our own.
-        let holder = ranges(&answer).next().and_then(first);
+        let holder = ranges(answer.ops).next().and_then(first);
         match holder.filter(|holder| self.is_own(holder)) {
             Some(own) if self.carries(&own).await? => Ok(Stand::First(own.create_revision())),
             _ => Ok(Stand::Nowhere),
@@ -128,7 +130,7 @@ impl Entry {
         let (queue, own) = (&*self.keys.queue, &*self.keys.own);
         let no_place = Compare::create_revision(own, CompareOp::Equal, 0);
         // The last two: our own, which is new, and the one before it.
-        let last = TxnOp::get(queue, Some(last_of_queue(2)));
+        let last = TxnOp::get(queue, Some(last_of(keys_only(), 2)));
         let behind = Txn::new()
             .when([no_place, self.not_undone()])
             .and_then([self.put(), last])
@@ -142,17 +144,17 @@ impl Entry {
         let Some(answer) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
         };
-        let seen = revision(&answer)?;
-        if answer.succeeded() {
+        let seen = answer.revision;
+        if answer.succeeded {
             return Ok(Stand::First(seen));
         }
-        let nested = answer.op_responses().into_iter().find_map(|op| match op {
+        let nested = answer.ops.into_iter().find_map(|op| match op {
             TxnOpResponse::Txn(nested) => Some(nested),
             _ => None,
         });
         let answer = nested.ok_or_else(|| errors::nonsense("no inner transaction"))?;
         if answer.succeeded() {
-            let last = ranges(&answer).next();
+            let last = ranges(answer.op_responses()).next();
             let last = last.ok_or_else(|| errors::nonsense("no range"))?;
             let before = last.kvs().iter().find(|place| !self.is_own(place));
             return Ok(match before {
@@ -165,7 +167,7 @@ impl Entry {
             });
         }
         // An earlier try has made it.
-        match ranges(&answer).next().and_then(first) {
+        match ranges(answer.op_responses()).next().and_then(first) {
             Some(own) if self.carries(&own).await? => self.look(own.create_revision()).await,
             _ => Ok(Stand::Nowhere),
         }
@@ -181,15 +183,30 @@ impl Entry {
         let is_there = Compare::create_revision(&*self.keys.own, CompareOp::Equal, made);
         let moved = Txn::new().when([is_there]).and_then([self.put()]);
         let moved = self.make(moved).await?;
-        Ok(moved.is_some_and(|moved| moved.succeeded()))
+        Ok(moved.is_some_and(|moved| moved.succeeded))
     }
 
     /// Looks where it stands that was made in revision `own`, and that it is still there: the lease
     /// may have ended while it waited (T25).
     pub(crate) async fn look(&self, own: i64) -> Result<Stand> {
-        let earlier = last_of_queue(1).with_max_create_revision(own - 1);
+        self.read(own, keys_only()).await.map(|(stand, _)| stand)
+    }
+
+    /// As [`look`](Self::look), when somebody called: what the member knows by itself is enough, as of
+    /// a revision in which the place was made. What is not before it then never will be, and what has
+    /// gone has gone; while the place is there, it is until its lease ends by the clock.
+    pub(crate) async fn look_called(&self, own: i64) -> Result<Stand> {
+        match self.read(own, keys_only().with_serializable()).await {
+            Ok((stand @ (Stand::First(_) | Stand::Nowhere), seen)) if seen >= own => Ok(stand),
+            _ => self.look(own).await,
+        }
+    }
+
+    /// Where it stands, and in which revision.
+    async fn read(&self, own: i64, options: GetOptions) -> Result<(Stand, i64)> {
+        let earlier = last_of(options.clone(), 1).with_max_create_revision(own - 1);
         let txn = Txn::new().and_then([
-            TxnOp::get(&*self.keys.own, Some(keys_only())),
+            TxnOp::get(&*self.keys.own, Some(options)),
             TxnOp::get(&*self.keys.queue, Some(earlier)),
         ]);
         let answer = self.session.ask(|client| {
@@ -197,21 +214,23 @@ impl Entry {
             async move { client.kv_client().txn(txn).await }
         });
         let answer = answer.await?;
-        let mut ranges = ranges(&answer);
+        let seen = revision(&answer)?;
+        let mut ranges = ranges(answer.op_responses());
         let is_there = ranges
             .next()
             .and_then(first)
             .is_some_and(|place| place.create_revision() == own);
         let before = ranges.next().and_then(first);
-        Ok(match before {
+        let stand = match before {
             _ if !is_there => Stand::Nowhere,
             Some(before) => Stand::Behind {
                 own,
                 before: before.key().to_vec(),
-                seen: revision(&answer)?,
+                seen,
             },
             None => Stand::First(own),
-        })
+        };
+        Ok((stand, seen))
     }
 
     /// The compare that fails for a request which comes after the place was given up.
@@ -225,34 +244,23 @@ impl Entry {
     }
 
     /// Runs what makes the place. Dropped before its end, it leaves the place in doubt.
-    async fn make(&self, txn: Txn) -> Result<Option<TxnResponse>> {
+    ///
+    /// `None` if the carrier is gone.
+    async fn make(&self, txn: Txn) -> Result<Option<Found>> {
         let is_doubtful = AtomicBool::new(self.doubtful.swap(true, Ordering::AcqRel));
         // After that: whoever takes it away finds it in doubt, or is found here.
         if self.is_settled() {
             return Err(errors::unpolled());
         }
-        let answer = self.run(&is_doubtful, txn).await;
+        let queue = self.keys.queue.clone();
+        let answer = self.trips.join(Ask::Make { queue, txn }, &is_doubtful);
+        let answer = answer.await;
         self.doubtful
             .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
-        answer
-    }
-
-    /// `None` if the carrier is gone.
-    async fn run(&self, doubtful: &AtomicBool, txn: Txn) -> Result<Option<TxnResponse>> {
-        let asks = |client: Arc<Client>| {
-            let txn = txn.clone();
-            async move {
-                match client.kv_client().txn(txn).await {
-                    Err(error) if errors::is_lease_gone(&error) => Ok::<_, DriverError>(None),
-                    answer => answer.map(Some),
-                }
-            }
-        };
-        let answer = self.session.ask_noting(doubtful, asks).await?;
-        if answer.is_none() {
+        if matches!(answer, Ok(None)) {
             self.carrier.is_gone();
         }
-        Ok(answer)
+        answer
     }
 
     fn is_own(&self, place: &KeyValue) -> bool {

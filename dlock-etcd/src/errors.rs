@@ -90,6 +90,19 @@ pub(crate) fn is_full(error: &DriverError) -> bool {
         if status.message().contains("database space exceeded"))
 }
 
+/// Whether the store refuses one of many that were asked for together, and so all.
+pub(crate) fn is_refusal_of_one(error: &DriverError) -> bool {
+    let is_of_request = |status: &Status| {
+        matches!(
+            status.code(),
+            Code::PermissionDenied | Code::InvalidArgument
+        )
+    };
+    is_lease_gone(error)
+        || is_full(error)
+        || matches!(error, DriverError::GRpcStatus(status) if is_of_request(status))
+}
+
 fn row(error: &DriverError, config: &EtcdConfig) -> Row {
     use ErrorKind::{Internal, InvalidConfig, Unavailable};
     if let Some(found) = inside::<rustls::Error>(error)

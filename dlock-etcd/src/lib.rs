@@ -20,6 +20,7 @@ mod seat;
 mod server;
 mod session;
 mod take;
+mod trips;
 mod txn_guard;
 mod wait;
 mod watch;

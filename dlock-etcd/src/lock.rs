@@ -26,7 +26,9 @@ use crate::{
     queries::{first, first_of_queue},
     server,
     session::{Session, may_pass},
-    take, wait,
+    take,
+    trips::Trips,
+    wait,
     watch::{Told, Watches},
 };
 
@@ -35,6 +37,7 @@ pub struct EtcdLock {
     pub(crate) session: Arc<Session>,
     pub(crate) carriers: Carriers,
     pub(crate) watches: Watches,
+    pub(crate) trips: Arc<Trips>,
     looks: Batch<String, i64>,
     pub(crate) ids: Arc<Ids>,
     held: Mutex<HashMap<AttemptId, Arc<Held>>>,
@@ -75,6 +78,7 @@ impl EtcdLock {
         Ok(Self {
             carriers: Carriers::new(session.clone()),
             watches: Watches::new(session.clone()),
+            trips: Arc::new(Trips::new(session.clone())),
             looks: looks::batch(session.clone()),
             ids: Arc::default(),
             held: Mutex::default(),

@@ -16,8 +16,8 @@ pub(crate) fn first_of_queue() -> GetOptions {
 }
 
 /// Reads the last places of a queue.
-pub(crate) fn last_of_queue(limit: i64) -> GetOptions {
-    keys_only()
+pub(crate) fn last_of(options: GetOptions, limit: i64) -> GetOptions {
+    options
         .with_prefix()
         .with_sort(SortTarget::Create, SortOrder::Descend)
         .with_limit(limit)
@@ -28,8 +28,8 @@ pub(crate) fn keys_only() -> GetOptions {
 }
 
 /// What a transaction has read.
-pub(crate) fn ranges(answer: &TxnResponse) -> impl Iterator<Item = GetResponse> + use<> {
-    answer.op_responses().into_iter().filter_map(|op| match op {
+pub(crate) fn ranges(ops: Vec<TxnOpResponse>) -> impl Iterator<Item = GetResponse> {
+    ops.into_iter().filter_map(|op| match op {
         TxnOpResponse::Get(range) => Some(range),
         _ => None,
     })

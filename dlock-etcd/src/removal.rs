@@ -8,7 +8,7 @@ use std::sync::{
 use dlock_core::Result;
 use etcd_client::{Client, PutOptions, Txn, TxnOp};
 
-use crate::{carrier::until_done, entry::Entry, errors};
+use crate::{carrier::until_done, entry::Entry, errors, trips::Ask};
 
 impl Entry {
     /// Gives the place up; success also if it is gone. A request for it that is still on its way
@@ -82,9 +82,8 @@ impl Entry {
     async fn delete(&self, was_doubtful: bool, is_doubtful: &AtomicBool) -> Result<()> {
         let own = &*self.keys.own;
         if !was_doubtful {
-            let delete =
-                |client: Arc<Client>| async move { client.kv_client().delete(own, None).await };
-            return self.session.ask_noting(is_doubtful, delete).await.map(drop);
+            let delete = Ask::Delete(own.to_owned());
+            return self.trips.join(delete, is_doubtful).await.map(drop);
         }
         // It ends with the only lease that the place could be made on; which then soon does (K12).
         self.carrier.retire();

@@ -32,7 +32,7 @@ use crate::held::Held;
 pub struct TxnGuard {
     /// The key of the lock's holder.
     pub key: String,
-    /// The revision in which it was made, which no other one has: the token of the grant, without a
+    /// The revision in which it was made, another one each time: the token of the grant, without a
     /// `token_base`.
     pub create_revision: i64,
 }

@@ -138,6 +138,7 @@ impl<'a> Place<'a> {
     /// Waits for its turn. Requests are run to their end; only the sleeps between them are cut short.
     async fn stand_in(&mut self) -> End {
         let mut pause = Pause::new();
+        let mut called = false;
         loop {
             if self.request.attempt.is_cancelled() {
                 return End::Cancelled;
@@ -149,6 +150,7 @@ impl<'a> Place<'a> {
             self.is_there = true;
             let stand = match self.made {
                 None => self.entry.queue().await,
+                Some(made) if called => self.entry.look_called(made).await,
                 Some(made) => self.entry.look(made).await,
             };
             match stand {
@@ -157,13 +159,13 @@ impl<'a> Place<'a> {
                     self.request.attempt.taken();
                     pause = Pause::new();
                     self.watch(own, before, seen);
-                    self.sleep(LOOK_EVERY).await;
+                    called = self.sleep(LOOK_EVERY).await;
                 }
                 Ok(Stand::Nowhere | Stand::NoCarrier) => return End::Gone,
                 Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
                     self.request.attempt.unreachable();
-                    self.sleep(pause.next()).await;
+                    called = self.sleep(pause.next()).await;
                 }
                 Err(error) => return End::Refused(error),
             }
@@ -181,11 +183,12 @@ impl<'a> Place<'a> {
         self.before = Some(watches.watch(before, seen + 1, told()));
     }
 
-    async fn sleep(&self, max: Duration) {
+    /// Sleeps until somebody calls, or for `max`; whether somebody did.
+    async fn sleep(&self, max: Duration) -> bool {
         tokio::select! {
-            () = self.woken.notified() => {}
-            () = tokio::time::sleep(max) => {}
-            () = self.request.attempt.cancelled() => {}
+            () = self.woken.notified() => true,
+            () = tokio::time::sleep(max) => false,
+            () = self.request.attempt.cancelled() => false,
         }
     }
 }

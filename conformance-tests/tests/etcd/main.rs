@@ -3,6 +3,7 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod batches;
 mod clusters;
 mod connecting;
 mod counting;
@@ -53,6 +54,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         let _ = writeln!(io::stderr(), "{} is not tested: {why}", flavour.name());
     }
     let groups = [
+        batches::trials,
         clusters::trials,
         connecting::trials,
         counting::trials,

@@ -14,12 +14,12 @@ cases![
     t30_a_follower_that_is_cut_off_from_the_others,
 ];
 
-/// Several elections fit in.
-const KEYS: &str = "ttl=6s&timeout=1s";
-const TTL: Duration = Duration::from_secs(6);
+/// Several elections fit in, also of busy members.
+const KEYS: &str = "ttl=10s&timeout=1s";
+const TTL: Duration = Duration::from_secs(10);
 
 /// A new leader starts all leases anew; and its election.
-const FREE: Duration = Duration::from_secs(15);
+const FREE: Duration = Duration::from_secs(25);
 
 async fn t30_a_leader_that_is_cut_off_from_the_others(flavour: Flavour) -> Outcome {
     let cluster = start(flavour).await?;
@@ -47,7 +47,7 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let lost = Arc::new(take(&there, "lost").await?);
     let kept = take(&both, "kept").await?;
     let released = take(&here, "released").await?;
-    let (held, acquire) = (lost.clone(), here.acquire("lost"));
+    let (held, acquire) = (lost.clone(), here.acquire("lost").wait(2 * TTL + FREE));
     let next = tokio::spawn(async move { (acquire.await, held.is_held()) });
     let moved = tokio::spawn(both.acquire("released").into_future());
     let stuck = tokio::spawn(there.acquire("released").into_future());
