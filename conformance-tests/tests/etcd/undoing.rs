@@ -14,18 +14,17 @@ cases![k04_an_undoing_that_is_late_leaves_the_next_place_alone];
 /// So late what the server says arrives that the test can hold what the client says to it.
 const LATE: Duration = Duration::from_secs(1);
 
-/// The client gives up a connection after its `timeout`, and an undoing goes on in the background after
-/// some of them: this is what both take.
-const CONNECTIONS: usize = 6;
-
 /// A look has more; what the two sides of a connection say besides has much less.
 const LOOK_BYTES: u64 = 100;
+
+/// Making a place has more, and deleting one has less.
+const PLACE_BYTES: u64 = 400;
 
 async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     let other = connect(node.address(), "").await?;
-    let waiter = connect(proxy.address(), "timeout=1500ms").await?;
+    let waiter = connect(proxy.address(), "timeout=10s").await?;
     let guard = take(&other, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
     until_places(&node, "a", 2).await?;
@@ -46,9 +45,14 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::Hold);
+    let held = connection.seen(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::None);
-    let accepted = proxy.accepted();
-    soon("it goes on", proxy.connection(accepted + CONNECTIONS)).await?;
+    // The undoing goes on in the background, and the waiter queues anew.
+    soon(
+        "the next place",
+        connection.until_seen(Direction::ToServer, held + PLACE_BYTES),
+    )
+    .await?;
     proxy.set(Direction::ToServer, Fault::None);
     until_places(&node, "a", 2).await?;
     let next = places(&node, "a").await?[1].clone();
