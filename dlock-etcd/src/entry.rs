@@ -6,9 +6,7 @@ use std::sync::{
 };
 
 use dlock_core::{AcquireRequest, Holder, Renewal, Result, Token};
-use etcd_client::{
-    Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp, TxnOpResponse,
-};
+use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp};
 
 use crate::{
     EtcdLock,
@@ -104,11 +102,9 @@ impl Entry {
 
     /// Takes the first place or none: writes nothing if the lock is taken. One round trip.
     pub(crate) async fn try_first(&self) -> Result<Stand> {
-        let queue = &*self.keys.queue;
-        let nobody = Compare::create_revision(queue, CompareOp::Equal, 0).with_prefix();
-        let holder = TxnOp::get(queue, Some(first_of_queue()));
+        let holder = TxnOp::get(&*self.keys.queue, Some(first_of_queue()));
         let txn = Txn::new()
-            .when([nobody, self.not_undone()])
+            .when([self.nobody(), self.not_undone()])
             .and_then([self.put()])
             .or_else([holder]);
         let Some(answer) = self.make(txn).await? else {
@@ -125,38 +121,36 @@ impl Entry {
         }
     }
 
-    /// Takes the last place of the queue, unless it has one. One round trip.
+    /// Takes the last place of the queue, unless it has one. One round trip if it is the first, or two.
     pub(crate) async fn queue(&self) -> Result<Stand> {
-        let (queue, own) = (&*self.keys.queue, &*self.keys.own);
+        // Both in one transaction would cost more than the second one does: most find nobody.
+        let free = Txn::new()
+            .when([self.nobody(), self.not_undone()])
+            .and_then([self.put()]);
+        match self.make(free).await? {
+            None => Ok(Stand::NoCarrier),
+            Some(found) if found.succeeded => Ok(Stand::First(found.revision)),
+            Some(_) => self.queue_behind().await,
+        }
+    }
+
+    async fn queue_behind(&self) -> Result<Stand> {
+        let own = &*self.keys.own;
         let no_place = Compare::create_revision(own, CompareOp::Equal, 0);
         // The last two: our own, which is new, and the one before it.
-        let last = TxnOp::get(queue, Some(last_of(keys_only(), 2)));
-        let behind = Txn::new()
+        let last = TxnOp::get(&*self.keys.queue, Some(last_of(keys_only(), 2)));
+        let txn = Txn::new()
             .when([no_place, self.not_undone()])
             .and_then([self.put(), last])
             .or_else([TxnOp::get(own, Some(keys_only()))]);
-        // A queue that is empty is not read: that is what most find, and reading costs.
-        let nobody = Compare::create_revision(queue, CompareOp::Equal, 0).with_prefix();
-        let txn = Txn::new()
-            .when([nobody, self.not_undone()])
-            .and_then([self.put()])
-            .or_else([TxnOp::txn(behind)]);
-        let Some(answer) = self.make(txn).await? else {
+        let Some(found) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
         };
-        let seen = answer.revision;
-        if answer.succeeded {
-            return Ok(Stand::First(seen));
-        }
-        let nested = answer.ops.into_iter().find_map(|op| match op {
-            TxnOpResponse::Txn(nested) => Some(nested),
-            _ => None,
-        });
-        let answer = nested.ok_or_else(|| errors::nonsense("no inner transaction"))?;
-        if answer.succeeded() {
-            let last = ranges(answer.op_responses()).next();
-            let last = last.ok_or_else(|| errors::nonsense("no range"))?;
-            let before = last.kvs().iter().find(|place| !self.is_own(place));
+        let (made, seen) = (found.succeeded, found.revision);
+        let range = ranges(found.ops).next();
+        let range = range.ok_or_else(|| errors::nonsense("no range"))?;
+        if made {
+            let before = range.kvs().iter().find(|place| !self.is_own(place));
             return Ok(match before {
                 Some(before) => Stand::Behind {
                     own: seen,
@@ -167,7 +161,7 @@ impl Entry {
             });
         }
         // An earlier try has made it.
-        match ranges(answer.op_responses()).next().and_then(first) {
+        match first(range) {
             Some(own) if self.carries(&own).await? => self.look(own.create_revision()).await,
             _ => Ok(Stand::Nowhere),
         }
@@ -231,6 +225,11 @@ impl Entry {
             None => Stand::First(own),
         };
         Ok((stand, seen))
+    }
+
+    /// The compare that holds while the queue is empty.
+    fn nobody(&self) -> Compare {
+        Compare::create_revision(&*self.keys.queue, CompareOp::Equal, 0).with_prefix()
     }
 
     /// The compare that fails for a request which comes after the place was given up.
