@@ -5,7 +5,7 @@ use std::time::Duration;
 use dlock_core::{AttemptId, LockName, Locker, Result, async_trait};
 
 use crate::{
-    Row,
+    Baseline, Row,
     floors::Floor,
     rounds::{self, Side},
 };
@@ -35,10 +35,18 @@ pub(crate) async fn measure(
     };
     // As long as dlock's own names.
     let raw = (0..tasks).map(|task| floor.task(&format!("dlock-floor/{run}/{task}")));
-    let mut raw = Side::new(raw.collect());
-    let [low, ratio, high] = rounds::in_turns(&mut dlock, &mut raw, server, run_for).await?;
-    let row = Row::new("cycle", tasks, dlock.sum_up()?);
-    Ok(row.beside("floor", raw.sum_up()?, ratio, Some([low, high])))
+    let mut others = vec![Side::new(raw.collect())];
+    if let Some(lock) = floor.own_lock() {
+        let own = (0..tasks).map(|task| lock.task(&format!("dlock-own/{run}/{task}")));
+        others.push(Side::new(own.collect()));
+    }
+    let ratios = rounds::in_turns(&mut dlock, &mut others, server, run_for).await?;
+    let mut row = Row::new("cycle", tasks, dlock.sum_up()?);
+    let names = [Baseline::FLOOR, Baseline::OWN_LOCK];
+    for ((side, [low, ratio, high]), what) in others.iter().zip(ratios).zip(names) {
+        row = row.beside(what, side.sum_up()?, ratio, Some([low, high]));
+    }
+    Ok(row)
 }
 
 /// dlock's own cycle.

@@ -1,7 +1,8 @@
 //! Measures stores of locks through dlock's own API, as their users see them.
 //!
 //! * cycle: an uncontended acquire and release, by one task and by many on names of their own. Beside
-//!   it, in turns, the floor: the store's driver alone, with no safety at all.
+//!   it, in turns, the floor: the store's driver alone, with no safety at all; and the server's own
+//!   lock, if it has one.
 //! * [`hand_over`]: from the release in one process to the grant in another, on a contended name.
 //!   Beside it the round trip to the server.
 //!
@@ -21,7 +22,7 @@ use std::time::Duration;
 use dlock::config::Config;
 use dlock_core::Result;
 
-use crate::floors::{Floor, Found, Server};
+use crate::floors::{Floor, Found, OwnLock, Server};
 
 pub use crate::{
     measure::Summary,
@@ -84,6 +85,8 @@ pub async fn run(
     let Found { floor, note } = floors::open(config).await?;
     let mut report = Report::new(config.to_string(), locks.capabilities().backend);
     report.floor = floor.as_ref().map(|floor| floor.what());
+    let own_lock = floor.as_ref().and_then(|floor| floor.own_lock());
+    report.own_lock = own_lock.map(OwnLock::what);
     report.notes.extend(note.map(str::to_owned));
     for &tasks in &plan.tasks {
         step(format!("cycle, {tasks} at a time"));
@@ -111,7 +114,7 @@ async fn beside_round_trip(row: Row, server: Option<&dyn Server>, plan: &Plan) -
     // Between two hand-overs a holder leaves the server alone for as long.
     let trip = round_trip::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
     let ratio = row.summary.median() / trip.median();
-    Ok(row.beside("round trip", trip, ratio, None))
+    Ok(row.beside(Baseline::ROUND_TRIP, trip, ratio, None))
 }
 
 /// How long the locker may take to end after a measurement.

@@ -19,6 +19,9 @@ pub struct Report {
     /// What one cycle of the floor is; `None` for a store without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<&'static str>,
+    /// What one cycle of the server's own lock is; `None` for a store without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_lock: Option<&'static str>,
     /// What could not be measured, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -38,21 +41,24 @@ pub struct Row {
     /// What to compare it with, if the store has that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
+    /// The server's own lock, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_lock: Option<Baseline>,
 }
 
 /// What a workload is compared with.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Baseline {
-    /// `floor`, the store's driver alone, or `round trip` to the server.
+    /// `floor`, the store's driver alone, `own lock` of the server, or `round trip` to it.
     pub what: &'static str,
     /// What came out of it.
     #[serde(flatten)]
     pub summary: Summary,
-    /// Beside a floor: the workload's rate as a part of the floor's, the median of all rounds. Beside
-    /// a round trip: how many of them the workload takes at the median.
+    /// Beside a floor or an own lock: the workload's rate as a part of its, the median of all rounds.
+    /// Beside a round trip: how many of them the workload takes at the median.
     pub ratio: f64,
-    /// Half of the rounds had a ratio between these two, beside a floor. Where they are far apart, the
+    /// Half of the rounds had a ratio between these two, where there were rounds. Where they are far apart, the
     /// machine was too busy, or slept too deeply between two requests, to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quartiles: Option<[f64; 2]>,
@@ -65,12 +71,17 @@ impl Report {
             backend,
             rows: Vec::new(),
             floor: None,
+            own_lock: None,
             notes: Vec::new(),
         }
     }
 }
 
 impl Baseline {
+    pub(crate) const FLOOR: &str = "floor";
+    pub(crate) const OWN_LOCK: &str = "own lock";
+    pub(crate) const ROUND_TRIP: &str = "round trip";
+
     /// As it is printed.
     fn ratio(&self) -> String {
         let range = self
@@ -87,6 +98,7 @@ impl Row {
             at_a_time,
             summary,
             baseline: None,
+            own_lock: None,
         }
     }
 
@@ -98,13 +110,22 @@ impl Row {
         ratio: f64,
         quartiles: Option<[f64; 2]>,
     ) -> Self {
-        let baseline = Some(Baseline {
+        let beside = Some(Baseline {
             what,
             summary,
             ratio,
             quartiles,
         });
-        Self { baseline, ..self }
+        if what == Baseline::OWN_LOCK {
+            return Self {
+                own_lock: beside,
+                ..self
+            };
+        }
+        Self {
+            baseline: beside,
+            ..self
+        }
     }
 }
 
@@ -121,12 +142,20 @@ impl fmt::Display for Report {
             line(f, row.workload, row.at_a_time, row.summary, &ratio)?;
             if let Some(Baseline { what, summary, .. }) = beside {
                 // Pings are sent one by one.
-                let at_a_time = if *what == "floor" { row.at_a_time } else { 1 };
+                let is_floor = *what == Baseline::FLOOR;
+                let at_a_time = if is_floor { row.at_a_time } else { 1 };
                 line(f, &format!("  {what}"), at_a_time, *summary, "")?;
+            }
+            if let Some(own) = &row.own_lock {
+                let what = format!("  {}", own.what);
+                line(f, &what, row.at_a_time, own.summary, &own.ratio())?;
             }
         }
         if let Some(floor) = self.floor {
             writeln!(f, "  floor: {floor}")?;
+        }
+        if let Some(own_lock) = self.own_lock {
+            writeln!(f, "  own lock, and dlock's rate beside it: {own_lock}")?;
         }
         self.notes
             .iter()
@@ -184,6 +213,8 @@ mod tests {
     fn a_baseline_is_a_line_below_its_workload() {
         let mut report = Report::new("redis://db-1".to_owned(), "redis");
         let cycle = Row::new("cycle", 64, summary(90_000, Some(20_000)));
+        let own = summary(200_000, None);
+        let cycle = cycle.beside("own lock", own, 2.2, Some([2.0, 2.4]));
         let hand_over = Row::new("hand-over", 2, summary(150_000, None));
         report.rows = vec![
             cycle.beside(
@@ -195,15 +226,18 @@ mod tests {
             hand_over.beside("round trip", summary(60_000, None), 2.5, None),
         ];
         report.floor = Some("the driver alone");
+        report.own_lock = Some("what the server has");
         report.notes = vec!["what else".to_owned()];
         let expected = "\
 redis://db-1
   workload       at a time      median         p99    per second  server CPU  ratio
   cycle                 64     90.0 µs      180 µs         10000     20.0 µs  0.67 (0.60 to 0.70)
     floor               64     60.0 µs      120 µs         10000     9.00 µs
+    own lock            64      200 µs      400 µs         10000              2.20 (2.00 to 2.40)
   hand-over              2      150 µs      300 µs         10000              2.50
     round trip           1     60.0 µs      120 µs         10000
   floor: the driver alone
+  own lock, and dlock's rate beside it: what the server has
   what else
 ";
         assert_eq!(report.to_string(), expected);

@@ -1,4 +1,4 @@
-//! dlock and the raw driver, in turns.
+//! dlock and what it is compared with, in turns.
 //!
 //! A machine is never as quiet as one wishes, and not for long. So each runs for a short slice, then
 //! the other, and the ratio is the median of all rounds: a disturbance of some of them does not count.
@@ -85,22 +85,26 @@ pub(crate) async fn alone(side: &mut Side, run_for: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Both sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as
-/// a part of the other's: first quartile, median and third quartile of the rounds.
+/// All sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as a
+/// part of each other's: first quartile, median and third quartile of the rounds.
 pub(crate) async fn in_turns(
     one: &mut Side,
-    other: &mut Side,
+    others: &mut [Side],
     server: Option<&dyn Server>,
     run_for: Duration,
-) -> Result<[f64; 3]> {
+) -> Result<Vec<[f64; 3]>> {
     slice::run(&mut one.tasks, run_for / 10).await?;
-    slice::run(&mut other.tasks, run_for / 10).await?;
-    let mut ratios = Vec::new();
-    while one.took < run_for || other.took < run_for {
-        let rate = one.slice(server, slice_of(run_for)).await?;
-        ratios.push(rate / other.slice(server, slice_of(run_for)).await?);
+    for other in &mut *others {
+        slice::run(&mut other.tasks, run_for / 10).await?;
     }
-    Ok(quartiles(ratios))
+    let mut ratios = vec![Vec::new(); others.len()];
+    while one.took < run_for || others.iter().any(|other| other.took < run_for) {
+        let rate = one.slice(server, slice_of(run_for)).await?;
+        for (other, ratios) in others.iter_mut().zip(&mut ratios) {
+            ratios.push(rate / other.slice(server, slice_of(run_for)).await?);
+        }
+    }
+    Ok(ratios.into_iter().map(quartiles).collect())
 }
 
 fn slice_of(run_for: Duration) -> Duration {
@@ -156,13 +160,16 @@ mod tests {
 
     #[tokio::test]
     async fn the_slower_side_has_a_ratio_below_one() {
-        let (mut slow, mut fast) = (waits(2_000), waits(1_000));
+        let (mut slow, mut others) = (waits(2_000), [waits(1_000), waits(5_000)]);
         let server = Busy::default();
         let run_for = Duration::from_millis(100);
-        let [low, ratio, high] = in_turns(&mut slow, &mut fast, Some(&server), run_for)
+        let ratios = in_turns(&mut slow, &mut others, Some(&server), run_for)
             .await
             .expect("measured");
+        let [low, ratio, high] = ratios[0];
         assert!(ratio < 1.0 && low <= ratio && ratio <= high, "{ratio}");
+        assert!(ratios[1][1] > 1.0, "{ratios:?}");
+        let [fast, _] = others;
         let (slow, fast) = (slow.sum_up().expect("some"), fast.sum_up().expect("some"));
         assert!(slow.count < fast.count && slow.median_ns > fast.median_ns);
         assert!(slow.server_cpu_ns > fast.server_cpu_ns, "{slow:?} {fast:?}");

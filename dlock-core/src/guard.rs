@@ -8,6 +8,7 @@ use crate::{
     core::User,
     error::{Error, Result},
     hold::Hold,
+    lease::Lease,
     lost::{ExpiresWithin, Lost},
     name::LockName,
     token::Token,
@@ -55,6 +56,13 @@ impl Guard {
     #[must_use]
     pub fn id(&self) -> AttemptId {
         self.hold.lease.id()
+    }
+
+    /// The grant as the backend gave it, for what only that backend offers: it finds its own value there
+    /// by [`Lease::handle`].
+    #[must_use]
+    pub fn lease(&self) -> &Lease {
+        &self.hold.lease
     }
 
     /// Whether the lock is held at this moment, by the clock. Once false, for ever false.

@@ -9,9 +9,7 @@ use std::{
 use dlock_core::{AcquireRequest, Error, Renewal, Result, Turn, Turns};
 
 use crate::{
-    carrier::{Carrier, Kept, whole_seconds},
-    errors,
-    session::Session,
+    carrier::Carrier, errors, keeping::Kept, leases::whole_seconds, seat::Seat, session::Session,
 };
 
 #[derive(Default)]
@@ -47,8 +45,8 @@ impl Carriers {
         }))
     }
 
-    /// The carrier that is there already for such an attempt, and now has it on it.
-    pub(crate) fn present(&self, request: &AcquireRequest) -> Option<Arc<Carrier>> {
+    /// A seat on the carrier that is there already for such an attempt.
+    pub(crate) fn present(&self, request: &AcquireRequest) -> Option<Seat> {
         if request.renewal == Renewal::None {
             return None;
         }
@@ -58,17 +56,15 @@ impl Carriers {
             return None;
         }
         shared.came = true;
-        shared.carrier.enter(request.attempt.id());
-        Some(shared.carrier.clone())
+        Some(Seat::take(&shared.carrier))
     }
 
-    /// A carrier with the attempt on it: the shared one of its ttl, or one of its own if nobody will
+    /// A seat for an attempt: on the shared carrier of its ttl, or on one of its own if nobody will
     /// renew it.
-    pub(crate) async fn carrier_for(&self, request: &AcquireRequest) -> Result<Arc<Carrier>> {
+    pub(crate) async fn seat_for(&self, request: &AcquireRequest) -> Result<Seat> {
         if request.renewal == Renewal::None {
             let own = Carrier::grant(&self.0.session, request.ttl).await?;
-            own.enter(request.attempt.id());
-            return Ok(Arc::new(own));
+            return Ok(Seat::take(&Arc::new(own)));
         }
         if let Some(present) = self.present(request) {
             return Ok(present);
@@ -149,12 +145,12 @@ impl Inner {
     fn needs(&self, seconds: u64, carrier: &Arc<Carrier>) -> bool {
         let mut table = self.table();
         let Some(shared) = table.open.get_mut(&seconds) else {
-            return carrier.is_used();
+            return carrier.seats.are_taken();
         };
         if !Arc::ptr_eq(&shared.carrier, carrier) {
-            return carrier.is_used();
+            return carrier.seats.are_taken();
         }
-        if carrier.is_used() || std::mem::take(&mut shared.came) {
+        if carrier.seats.are_taken() || std::mem::take(&mut shared.came) {
             return true;
         }
         table.open.remove(&seconds);

@@ -6,10 +6,7 @@ use std::sync::{
 };
 
 use dlock_core::{AcquireRequest, Holder, Renewal, Result, Token};
-use etcd_client::{
-    Client, Compare, CompareOp, Error as DriverError, GetOptions, GetResponse, KeyValue,
-    PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, TxnResponse,
-};
+use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp};
 
 use crate::{
     EtcdLock,
@@ -17,23 +14,32 @@ use crate::{
     errors,
     ids::{Id, Ids},
     layout::{self, Keys},
+    pulse::Pulse,
+    queries::{first, first_of_queue, keys_only, last_of, ranges, revision},
+    seat::Seat,
     session::Session,
+    trips::{Ask, Found, Trips},
 };
 
 /// An attempt's place, made or not.
 pub(crate) struct Entry {
-    session: Arc<Session>,
-    ids: Arc<Ids>,
-    id: Id,
+    pub(crate) session: Arc<Session>,
+    pub(crate) trips: Arc<Trips>,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) id: Id,
     pub(crate) keys: Keys,
+    pub(crate) seat: Seat,
     pub(crate) carrier: Arc<Carrier>,
     /// Whether the carrier is nobody else's.
-    is_own_carrier: bool,
+    pub(crate) is_own_carrier: bool,
     value: String,
+    pub(crate) pulse: Arc<Pulse>,
     /// Whether a request that makes the place may still be on its way.
-    doubtful: AtomicBool,
+    pub(crate) doubtful: AtomicBool,
+    /// Whether it was granted, or somebody undoes it: of both, only one can be.
+    settled: AtomicBool,
     /// Whether it was given up, and the store has confirmed so: its key may be somebody else's now.
-    is_over: AtomicBool,
+    pub(crate) is_over: AtomicBool,
 }
 
 /// What the store says of an attempt's place.
@@ -54,79 +60,97 @@ pub(crate) enum Stand {
 }
 
 impl Entry {
-    pub(crate) fn new(lock: &EtcdLock, carrier: Arc<Carrier>, request: &AcquireRequest) -> Self {
+    pub(crate) fn new(
+        lock: &EtcdLock,
+        seat: Seat,
+        request: &AcquireRequest,
+        pulse: &Arc<Pulse>,
+    ) -> Arc<Self> {
         let (session, attempt) = (&lock.session, request.attempt.id());
         let queue = layout::queue(&session.config.prefix, &request.name);
         let id = lock.ids.take(&queue, attempt);
         let one = Token::from(std::num::NonZeroU64::MIN);
-        Self {
+        let entry = Arc::new(Self {
             keys: Keys::new(&session.config.prefix, &request.name, &id.digits()),
             session: session.clone(),
+            trips: lock.trips.clone(),
             ids: lock.ids.clone(),
             id,
-            carrier,
+            carrier: seat.carrier.clone(),
+            seat,
             is_own_carrier: request.renewal == Renewal::None,
             value: layout::value(&Holder::of_request(request, one)),
+            pulse: pulse.clone(),
             doubtful: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-        }
+        });
+        entry.seat.wait(&entry);
+        entry
+    }
+
+    /// Decides what becomes of the place; whether nobody has before. Whoever grants or undoes it asks
+    /// this first.
+    pub(crate) fn settle(&self) -> bool {
+        !self.settled.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether it is decided what becomes of the place.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire)
     }
 
     /// Takes the first place or none: writes nothing if the lock is taken. One round trip.
     pub(crate) async fn try_first(&self) -> Result<Stand> {
-        let queue = &*self.keys.queue;
-        let nobody = Compare::create_revision(queue, CompareOp::Equal, 0).with_prefix();
-        let holder = TxnOp::get(queue, Some(first_of_queue()));
+        let holder = TxnOp::get(&*self.keys.queue, Some(first_of_queue()));
         let txn = Txn::new()
-            .when([nobody, self.not_undone()])
+            .when([self.nobody(), self.not_undone()])
             .and_then([self.put()])
             .or_else([holder]);
         let Some(answer) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
         };
-        if answer.succeeded() {
-            return Ok(Stand::First(revision(&answer)?));
+        if answer.succeeded {
+            return Ok(Stand::First(answer.revision));
         }
         // K9: the place that a lost answer told of is our own.
-        let holder = ranges(&answer).next().and_then(first);
+        let holder = ranges(answer.ops).next().and_then(first);
         match holder.filter(|holder| self.is_own(holder)) {
             Some(own) if self.carries(&own).await? => Ok(Stand::First(own.create_revision())),
             _ => Ok(Stand::Nowhere),
         }
     }
 
-    /// Takes the last place of the queue, unless it has one. One round trip.
+    /// Takes the last place of the queue, unless it has one. One round trip if it is the first, or two.
     pub(crate) async fn queue(&self) -> Result<Stand> {
-        let (queue, own) = (&*self.keys.queue, &*self.keys.own);
+        // Both in one transaction would cost more than the second one does: most find nobody.
+        let free = Txn::new()
+            .when([self.nobody(), self.not_undone()])
+            .and_then([self.put()]);
+        match self.make(free).await? {
+            None => Ok(Stand::NoCarrier),
+            Some(found) if found.succeeded => Ok(Stand::First(found.revision)),
+            Some(_) => self.queue_behind().await,
+        }
+    }
+
+    async fn queue_behind(&self) -> Result<Stand> {
+        let own = &*self.keys.own;
         let no_place = Compare::create_revision(own, CompareOp::Equal, 0);
         // The last two: our own, which is new, and the one before it.
-        let last = TxnOp::get(queue, Some(last_of_queue(2)));
-        let behind = Txn::new()
+        let last = TxnOp::get(&*self.keys.queue, Some(last_of(keys_only(), 2)));
+        let txn = Txn::new()
             .when([no_place, self.not_undone()])
             .and_then([self.put(), last])
             .or_else([TxnOp::get(own, Some(keys_only()))]);
-        // A queue that is empty is not read: that is what most find, and reading costs.
-        let nobody = Compare::create_revision(queue, CompareOp::Equal, 0).with_prefix();
-        let txn = Txn::new()
-            .when([nobody, self.not_undone()])
-            .and_then([self.put()])
-            .or_else([TxnOp::txn(behind)]);
-        let Some(answer) = self.make(txn).await? else {
+        let Some(found) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
         };
-        let seen = revision(&answer)?;
-        if answer.succeeded() {
-            return Ok(Stand::First(seen));
-        }
-        let nested = answer.op_responses().into_iter().find_map(|op| match op {
-            TxnOpResponse::Txn(nested) => Some(nested),
-            _ => None,
-        });
-        let answer = nested.ok_or_else(|| errors::nonsense("no inner transaction"))?;
-        if answer.succeeded() {
-            let last = ranges(&answer).next();
-            let last = last.ok_or_else(|| errors::nonsense("no range"))?;
-            let before = last.kvs().iter().find(|place| !self.is_own(place));
+        let (made, seen) = (found.succeeded, found.revision);
+        let range = ranges(found.ops).next();
+        let range = range.ok_or_else(|| errors::nonsense("no range"))?;
+        if made {
+            let before = range.kvs().iter().find(|place| !self.is_own(place));
             return Ok(match before {
                 Some(before) => Stand::Behind {
                     own: seen,
@@ -137,7 +161,7 @@ impl Entry {
             });
         }
         // An earlier try has made it.
-        match ranges(&answer).next().and_then(first) {
+        match first(range) {
             Some(own) if self.carries(&own).await? => self.look(own.create_revision()).await,
             _ => Ok(Stand::Nowhere),
         }
@@ -153,15 +177,30 @@ impl Entry {
         let is_there = Compare::create_revision(&*self.keys.own, CompareOp::Equal, made);
         let moved = Txn::new().when([is_there]).and_then([self.put()]);
         let moved = self.make(moved).await?;
-        Ok(moved.is_some_and(|moved| moved.succeeded()))
+        Ok(moved.is_some_and(|moved| moved.succeeded))
     }
 
     /// Looks where it stands that was made in revision `own`, and that it is still there: the lease
     /// may have ended while it waited (T25).
     pub(crate) async fn look(&self, own: i64) -> Result<Stand> {
-        let earlier = last_of_queue(1).with_max_create_revision(own - 1);
+        self.read(own, keys_only()).await.map(|(stand, _)| stand)
+    }
+
+    /// As [`look`](Self::look), when somebody called: what the member knows by itself is enough, as of
+    /// a revision in which the place was made. What is not before it then never will be, and what has
+    /// gone has gone; while the place is there, it is until its lease ends by the clock.
+    pub(crate) async fn look_called(&self, own: i64) -> Result<Stand> {
+        match self.read(own, keys_only().with_serializable()).await {
+            Ok((stand @ (Stand::First(_) | Stand::Nowhere), seen)) if seen >= own => Ok(stand),
+            _ => self.look(own).await,
+        }
+    }
+
+    /// Where it stands, and in which revision.
+    async fn read(&self, own: i64, options: GetOptions) -> Result<(Stand, i64)> {
+        let earlier = last_of(options.clone(), 1).with_max_create_revision(own - 1);
         let txn = Txn::new().and_then([
-            TxnOp::get(&*self.keys.own, Some(keys_only())),
+            TxnOp::get(&*self.keys.own, Some(options)),
             TxnOp::get(&*self.keys.queue, Some(earlier)),
         ]);
         let answer = self.session.ask(|client| {
@@ -169,100 +208,28 @@ impl Entry {
             async move { client.kv_client().txn(txn).await }
         });
         let answer = answer.await?;
-        let mut ranges = ranges(&answer);
+        let seen = revision(&answer)?;
+        let mut ranges = ranges(answer.op_responses());
         let is_there = ranges
             .next()
             .and_then(first)
             .is_some_and(|place| place.create_revision() == own);
         let before = ranges.next().and_then(first);
-        Ok(match before {
+        let stand = match before {
             _ if !is_there => Stand::Nowhere,
             Some(before) => Stand::Behind {
                 own,
                 before: before.key().to_vec(),
-                seen: revision(&answer)?,
+                seen,
             },
             None => Stand::First(own),
-        })
-    }
-
-    /// Gives the place up; success also if it is gone. A request for it that is still on its way
-    /// makes none (K4, K9).
-    ///
-    /// Dropped before its end, it leaves the key in doubt.
-    pub(crate) async fn remove(&self) -> Result<()> {
-        if self.is_over.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let was_doubtful = self.doubtful.swap(true, Ordering::AcqRel);
-        let is_doubtful = AtomicBool::new(was_doubtful);
-        if self.is_own_carrier {
-            // Nothing can be put on it after that.
-            self.carrier.revoke_noting(&is_doubtful).await?;
-        } else if self.carrier.has_ended() {
-            // By our own clock, perhaps: a new leader may have kept the lease, and the key, for longer.
-            is_doubtful.store(true, Ordering::Release);
-        } else {
-            self.delete(was_doubtful, &is_doubtful).await?;
-        }
-        self.doubtful
-            .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
-        self.end();
-        Ok(())
-    }
-
-    /// Whether a request that makes the place may still be on its way.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        self.doubtful.load(Ordering::Acquire)
-    }
-
-    /// It goes on without its attempt, which may stand somewhere else meanwhile: by another key, or
-    /// what becomes of this place would become of that one.
-    pub(crate) fn part(&self) {
-        self.ids.renew(self.id);
-    }
-
-    /// There is no place in the store, and none will be made.
-    pub(crate) fn end(&self) {
-        if self.is_over.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        if self.is_doubtful() {
-            self.ids.renew(self.id);
-        } else {
-            self.ids.give_back(&self.keys.queue, self.id);
-        }
-    }
-
-    async fn delete(&self, was_doubtful: bool, is_doubtful: &AtomicBool) -> Result<()> {
-        let own = &*self.keys.own;
-        if !was_doubtful {
-            let delete =
-                |client: Arc<Client>| async move { client.kv_client().delete(own, None).await };
-            return self.session.ask_noting(is_doubtful, delete).await.map(drop);
-        }
-        // It ends with the only lease that the place could be made on; which then soon does (K12).
-        self.carrier.retire();
-        let lease = PutOptions::new().with_lease(self.carrier.id());
-        let marked = Txn::new().and_then([
-            TxnOp::put(&*self.keys.never, "", Some(lease)),
-            TxnOp::delete(own, None),
-        ]);
-        let delete = |client: Arc<Client>| {
-            let marked = marked.clone();
-            async move {
-                let mut client = client.kv_client();
-                match client.txn(marked).await {
-                    Err(error) if errors::is_lease_gone(&error) => Ok(()),
-                    // It makes no place either, and must not keep this one (T34).
-                    Err(error) if errors::is_full(&error) => {
-                        client.delete(own, None).await.map(drop)
-                    }
-                    answer => answer.map(drop),
-                }
-            }
         };
-        self.session.ask_noting(is_doubtful, delete).await
+        Ok((stand, seen))
+    }
+
+    /// The compare that holds while the queue is empty.
+    fn nobody(&self) -> Compare {
+        Compare::create_revision(&*self.keys.queue, CompareOp::Equal, 0).with_prefix()
     }
 
     /// The compare that fails for a request which comes after the place was given up.
@@ -276,73 +243,26 @@ impl Entry {
     }
 
     /// Runs what makes the place. Dropped before its end, it leaves the place in doubt.
-    async fn make(&self, txn: Txn) -> Result<Option<TxnResponse>> {
+    ///
+    /// `None` if the carrier is gone.
+    async fn make(&self, txn: Txn) -> Result<Option<Found>> {
         let is_doubtful = AtomicBool::new(self.doubtful.swap(true, Ordering::AcqRel));
-        let answer = self.run(&is_doubtful, txn).await;
+        // After that: whoever takes it away finds it in doubt, or is found here.
+        if self.is_settled() {
+            return Err(errors::unpolled());
+        }
+        let queue = self.keys.queue.clone();
+        let answer = self.trips.join(Ask::Make { queue, txn }, &is_doubtful);
+        let answer = answer.await;
         self.doubtful
             .store(is_doubtful.load(Ordering::Acquire), Ordering::Release);
-        answer
-    }
-
-    /// `None` if the carrier is gone.
-    async fn run(&self, doubtful: &AtomicBool, txn: Txn) -> Result<Option<TxnResponse>> {
-        let asks = |client: Arc<Client>| {
-            let txn = txn.clone();
-            async move {
-                match client.kv_client().txn(txn).await {
-                    Err(error) if errors::is_lease_gone(&error) => Ok::<_, DriverError>(None),
-                    answer => answer.map(Some),
-                }
-            }
-        };
-        let answer = self.session.ask_noting(doubtful, asks).await?;
-        if answer.is_none() {
+        if matches!(answer, Ok(None)) {
             self.carrier.is_gone();
         }
-        Ok(answer)
+        answer
     }
 
     fn is_own(&self, place: &KeyValue) -> bool {
         place.key() == self.keys.own.as_bytes()
     }
-}
-
-/// Reads who is first in a queue.
-pub(crate) fn first_of_queue() -> GetOptions {
-    GetOptions::new()
-        .with_prefix()
-        .with_sort(SortTarget::Create, SortOrder::Ascend)
-        .with_limit(1)
-}
-
-fn last_of_queue(limit: i64) -> GetOptions {
-    keys_only()
-        .with_prefix()
-        .with_sort(SortTarget::Create, SortOrder::Descend)
-        .with_limit(limit)
-}
-
-pub(crate) fn keys_only() -> GetOptions {
-    GetOptions::new().with_keys_only()
-}
-
-/// What a transaction has read.
-pub(crate) fn ranges(answer: &TxnResponse) -> impl Iterator<Item = GetResponse> + use<> {
-    answer.op_responses().into_iter().filter_map(|op| match op {
-        TxnOpResponse::Get(range) => Some(range),
-        _ => None,
-    })
-}
-
-/// The first of what was read.
-pub(crate) fn first(mut range: GetResponse) -> Option<KeyValue> {
-    let mut places = range.take_kvs();
-    (!places.is_empty()).then(|| places.swap_remove(0))
-}
-
-fn revision(answer: &TxnResponse) -> Result<i64> {
-    let header = answer
-        .header()
-        .ok_or_else(|| errors::nonsense("no header"))?;
-    Ok(header.revision())
 }

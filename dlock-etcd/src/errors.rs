@@ -2,9 +2,8 @@
 
 use std::{error::Error as StdError, io, time::Duration};
 
-use dlock_core::{Effect, Error, ErrorKind};
+use dlock_core::{Effect, Error, ErrorKind, config::TlsFiles};
 use etcd_client::Error as DriverError;
-use rustls::AlertDescription as Alert;
 use tonic::{Code, Status};
 
 use crate::config::EtcdConfig;
@@ -50,6 +49,12 @@ pub(crate) fn lease_ended() -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
+/// Nobody polled the acquire, and its place was taken away.
+pub(crate) fn unpolled() -> Error {
+    let why = "it was not polled for longer than its ttl, and its place was given up";
+    Error::new(ErrorKind::Unavailable, why)
+}
+
 /// The store ended a stream of watches.
 pub(crate) fn watch_ended() -> Error {
     Error::new(ErrorKind::Unavailable, "the stream of watches has ended")
@@ -83,6 +88,19 @@ pub(crate) fn is_lease_taken(error: &DriverError) -> bool {
 pub(crate) fn is_full(error: &DriverError) -> bool {
     matches!(error, DriverError::GRpcStatus(status)
         if status.message().contains("database space exceeded"))
+}
+
+/// Whether the store refuses one of many that were asked for together, and so all.
+pub(crate) fn is_refusal_of_one(error: &DriverError) -> bool {
+    let is_of_request = |status: &Status| {
+        matches!(
+            status.code(),
+            Code::PermissionDenied | Code::InvalidArgument
+        )
+    };
+    is_lease_gone(error)
+        || is_full(error)
+        || matches!(error, DriverError::GRpcStatus(status) if is_of_request(status))
 }
 
 fn row(error: &DriverError, config: &EtcdConfig) -> Row {
@@ -230,26 +248,8 @@ fn no_connection(config: &EtcdConfig) -> &'static str {
 /// What the two sides did not agree on, if it is about a certificate.
 fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
     match error {
-        rustls::Error::InvalidCertificate(_) => Some((
-            ErrorKind::InvalidConfig,
-            "the server's certificate is not trusted; give its authority by tls_ca=",
-        )),
-        rustls::Error::AlertReceived(
-            Alert::CertificateRequired
-            | Alert::BadCertificate
-            | Alert::UnsupportedCertificate
-            | Alert::CertificateRevoked
-            | Alert::CertificateExpired
-            | Alert::CertificateUnknown
-            | Alert::UnknownCA
-            | Alert::AccessDenied
-            | Alert::DecryptError
-            | Alert::HandshakeFailure,
-        ) => Some((
-            ErrorKind::Denied,
-            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
-             tls_key=",
-        )),
+        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
+        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
         _ => None,
     }
 }
@@ -291,140 +291,4 @@ fn one_line(error: &DriverError) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use dlock_core::config::{Config, Registry};
-
-    use super::*;
-
-    /// What a server says, and what becomes of it: kind, effect, and whether to ask elsewhere.
-    const ANSWERS: &[(Code, &str, ErrorKind, Effect, bool)] = &[
-        (
-            Code::InvalidArgument,
-            "etcdserver: authentication failed, invalid user ID or password",
-            ErrorKind::Denied,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::InvalidArgument,
-            "etcdserver: user name is empty",
-            ErrorKind::Denied,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::PermissionDenied,
-            "etcdserver: permission denied",
-            ErrorKind::Denied,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::FailedPrecondition,
-            "etcdserver: authentication is not enabled",
-            ErrorKind::InvalidConfig,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::Unauthenticated,
-            "etcdserver: invalid auth token",
-            ErrorKind::Unavailable,
-            Effect::None,
-            true,
-        ),
-        (
-            Code::ResourceExhausted,
-            "etcdserver: mvcc: database space exceeded",
-            ErrorKind::Unavailable,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::ResourceExhausted,
-            "etcdserver: too many requests",
-            ErrorKind::Unavailable,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::Unavailable,
-            "etcdserver: no leader",
-            ErrorKind::Unavailable,
-            Effect::Unknown,
-            true,
-        ),
-        (
-            Code::Unavailable,
-            "etcdserver: request timed out",
-            ErrorKind::Unavailable,
-            Effect::Unknown,
-            true,
-        ),
-        (
-            Code::Unavailable,
-            "transport error",
-            ErrorKind::Unavailable,
-            Effect::Unknown,
-            true,
-        ),
-        (
-            Code::Internal,
-            "h2 protocol error: http2 error",
-            ErrorKind::Unavailable,
-            Effect::Unknown,
-            true,
-        ),
-        (
-            Code::Unimplemented,
-            "unknown service",
-            ErrorKind::Unsupported,
-            Effect::None,
-            false,
-        ),
-        (
-            Code::InvalidArgument,
-            "etcdserver: too many operations in txn request",
-            ErrorKind::Internal,
-            Effect::Unknown,
-            false,
-        ),
-    ];
-
-    async fn config(url: &str) -> EtcdConfig {
-        let found = std::sync::Arc::new(std::sync::Mutex::new(None));
-        let slot = found.clone();
-        let registry = Registry::new().register("etcd", move |settings| {
-            *slot.lock().expect("slot") = Some(EtcdConfig::from_settings(settings, false)?);
-            Err(settings.refuse("read"))
-        });
-        let _ = registry.open(&Config::from_url(url).expect("a URL")).await;
-        found.lock().expect("slot").take().expect("settings")
-    }
-
-    #[tokio::test]
-    async fn each_answer_of_the_server_has_its_kind_and_effect() {
-        let config = config("etcd://h").await;
-        for (code, words, kind, effect, ends_link) in ANSWERS.iter().copied() {
-            let failure = of_request(DriverError::GRpcStatus(Status::new(code, words)), &config);
-            let found = (
-                failure.error.kind(),
-                failure.error.effect(),
-                failure.ends_link,
-            );
-            assert_eq!(found, (kind, effect, ends_link), "{words}");
-            assert!(!failure.error.to_string().contains('\n'), "{words}");
-        }
-    }
-
-    #[test]
-    fn leases_that_are_gone_or_taken_are_known() {
-        let status = |code, words| DriverError::GRpcStatus(Status::new(code, words));
-        let gone = status(Code::NotFound, "etcdserver: requested lease not found");
-        assert!(is_lease_gone(&gone) && !is_lease_taken(&gone));
-        let expired = DriverError::LeaseKeepAliveError("lease not found".to_owned());
-        assert!(is_lease_gone(&expired));
-        let taken = status(Code::FailedPrecondition, "etcdserver: lease already exists");
-        assert!(is_lease_taken(&taken) && !is_lease_gone(&taken));
-    }
-}
+mod tests;

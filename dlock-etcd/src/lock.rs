@@ -10,22 +10,26 @@ use std::{
 use async_trait::async_trait;
 use dlock_core::{
     AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Guard, Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result,
-    Token, Wait, Waiting,
+    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result, Token,
+    Wait, Waiting,
 };
 
 use crate::{
     carriers::Carriers,
     config::EtcdConfig,
-    entry::{Entry, first, first_of_queue},
+    entry::Entry,
     errors,
+    held::Held,
     ids::Ids,
-    layout, looks, server,
+    layout, looks,
+    pulse::Pulse,
+    queries::{first, first_of_queue},
+    server,
     session::{Session, may_pass},
     take,
-    txn_guard::TxnGuard,
+    trips::Trips,
     wait,
-    watch::{Told, Watched, Watches},
+    watch::{Told, Watches},
 };
 
 /// Locks in etcd: see the crate's documentation for what it guarantees.
@@ -33,17 +37,10 @@ pub struct EtcdLock {
     pub(crate) session: Arc<Session>,
     pub(crate) carriers: Carriers,
     pub(crate) watches: Watches,
+    pub(crate) trips: Arc<Trips>,
     looks: Batch<String, i64>,
     pub(crate) ids: Arc<Ids>,
     held: Mutex<HashMap<AttemptId, Arc<Held>>>,
-}
-
-/// What a lease is found by.
-struct Held {
-    entry: Arc<Entry>,
-    /// The revision in which its place was made.
-    made: i64,
-    watched: Mutex<Option<Watched>>,
 }
 
 impl EtcdLock {
@@ -81,30 +78,11 @@ impl EtcdLock {
         Ok(Self {
             carriers: Carriers::new(session.clone()),
             watches: Watches::new(session.clone()),
+            trips: Arc::new(Trips::new(session.clone())),
             looks: looks::batch(session.clone()),
             ids: Arc::default(),
             held: Mutex::default(),
             session,
-        })
-    }
-
-    /// What lets a transaction of etcd happen only while `guard` holds its lock.
-    ///
-    /// # Errors
-    ///
-    /// `Lost` if it is not held any more; `InvalidInput` if it is another backend's.
-    pub fn txn_guard(&self, guard: &Guard) -> Result<TxnGuard> {
-        if !guard.is_held() {
-            return Err(Error::lost(LostCause::Removed));
-        }
-        let held = self.held().get(&guard.id()).cloned();
-        let held = held.ok_or_else(|| {
-            let why = "this guard is not of this connection to etcd";
-            Error::new(ErrorKind::InvalidInput, why)
-        })?;
-        Ok(TxnGuard {
-            key: held.entry.keys.own.clone(),
-            create_revision: held.made,
         })
     }
 
@@ -119,42 +97,24 @@ impl EtcdLock {
         let (Some(sent), Some(token)) = (acked, token) else {
             return Err(take::undo(entry, request, true, errors::lease_ended()).await);
         };
+        if !entry.settle() {
+            return Err(errors::unpolled());
+        }
         let told = Told::Holder(request.attempt.clone());
         let watched = self.watches.watch(&*entry.keys.own, made + 1, told);
-        let held = Arc::new(Held {
-            entry,
-            made,
-            watched: Mutex::new(Some(watched)),
-        });
-        carrier.hold(&request.attempt);
+        carrier.hold(&entry.seat, &request.attempt);
+        let held = Arc::new(Held::new(entry, made, watched));
         self.held().insert(request.attempt.id(), held.clone());
         Ok(request.granted(sent, carrier.granted, token, held))
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Held>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What the backend gave with its grant.
-fn held_of(lease: &Lease) -> Result<&Arc<Held>> {
-    let foreign = || Error::new(ErrorKind::Internal, "a lease of another backend");
-    lease.handle().ok_or_else(foreign)
-}
-
-#[async_trait]
-impl DistributedLock for EtcdLock {
-    fn capabilities(&self) -> Capabilities {
-        Self::CAPABILITIES
-    }
-
-    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+    async fn acquire_polled(&self, request: &AcquireRequest, pulse: &Arc<Pulse>) -> Result<Lease> {
         if request.wait == Wait::Never {
-            let (entry, made) = take::now(self, request).await?;
+            let (entry, made) = take::now(self, request, pulse).await?;
             return self.grant(request, entry, made).await;
         }
         loop {
-            let (entry, made) = wait::wait(self, request).await?;
+            let (entry, made) = wait::wait(self, request, pulse).await?;
             match self.grant(request, entry, made).await {
                 // Its turn came, and its lease had ended: it waits for another one (K6).
                 Err(error) if may_pass(&error) && !self.session.is_closed() => {
@@ -165,8 +125,32 @@ impl DistributedLock for EtcdLock {
         }
     }
 
+    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Held>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn foreign() -> Error {
+    Error::new(ErrorKind::Internal, "a lease of another backend")
+}
+
+#[async_trait]
+impl DistributedLock for EtcdLock {
+    fn capabilities(&self) -> Capabilities {
+        Self::CAPABILITIES
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let pulse = Arc::default();
+        tokio::select! {
+            biased;
+            lease = self.acquire_polled(request, &pulse) => lease,
+            never = pulse.beat() => match never {},
+        }
+    }
+
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let Held { entry, made, .. } = &**held_of(lease)?;
+        let Held { entry, made, .. } = &**Held::of(lease).ok_or_else(foreign)?;
         let alive = match lease.renewal {
             Renewal::Auto => entry.carrier.fresh(lease.ttl).await,
             Renewal::None => entry.carrier.keep_alive().await?,
@@ -182,10 +166,10 @@ impl DistributedLock for EtcdLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        let held = held_of(lease)?;
+        let held = Held::of(lease).ok_or_else(foreign)?;
         // Neither is our own delete a loss, nor does the lease live on for it.
         held.stop_watching();
-        held.entry.carrier.leave(lease.id());
+        held.entry.seat.leave();
         held.entry.remove().await?;
         self.held().remove(&lease.id());
         Ok(())
@@ -228,13 +212,6 @@ impl DistributedLock for EtcdLock {
         }
         self.session.close();
         result
-    }
-}
-
-impl Held {
-    fn stop_watching(&self) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        *watched = None;
     }
 }
 

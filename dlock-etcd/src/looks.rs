@@ -9,8 +9,8 @@ use dlock_core::{Batch, Landing};
 use etcd_client::{Txn, TxnOp};
 
 use crate::{
-    entry::{first, keys_only, ranges},
     errors,
+    queries::{first, keys_only, ranges},
     session::Session,
 };
 
@@ -31,7 +31,8 @@ async fn look(session: Arc<Session>, keys: Vec<String>) -> Landing<i64> {
         async move { client.kv_client().txn(txn).await }
     });
     let answer = answer.await?;
-    let made = ranges(&answer).map(|range| first(range).map_or(0, |place| place.create_revision()));
+    let made = ranges(answer.op_responses())
+        .map(|range| first(range).map_or(0, |place| place.create_revision()));
     let made: Vec<_> = made.collect();
     if made.len() != keys.len() {
         return Err(errors::nonsense("another number of ranges"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dlock_core::Result;
 
-use crate::{entry::keys_only, session::Session};
+use crate::{queries::keys_only, session::Session};
 
 /// Of these lines the versions below lose leases or deletions once in a while: a renewal that races a
 /// revoke is confirmed though the keys are gone (etcd-io/etcd#14758), an old leader revokes leases

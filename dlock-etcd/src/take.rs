@@ -7,9 +7,10 @@ use tokio::time::timeout;
 
 use crate::{
     EtcdLock,
-    carrier::until_done,
-    entry::{Entry, Stand, first_of_queue},
+    entry::{Entry, Stand},
     errors, layout,
+    pulse::Pulse,
+    queries::first_of_queue,
 };
 
 /// An attempt that has failed is undone in this time, or in the background.
@@ -20,22 +21,27 @@ const CARRIERS_MAX: u32 = 2;
 
 /// Takes the lock if it is free, and writes nothing if it is not. The revision of the grant, with the
 /// place that was granted.
-pub(crate) async fn now(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Arc<Entry>, i64)> {
-    let mut carrier = lock.carriers.present(request);
-    if carrier.is_none() && is_taken(lock, request).await? {
+pub(crate) async fn now(
+    lock: &EtcdLock,
+    request: &AcquireRequest,
+    pulse: &Arc<Pulse>,
+) -> Result<(Arc<Entry>, i64)> {
+    let mut seat = lock.carriers.present(request);
+    if seat.is_none() && is_taken(lock, request).await? {
         // A lease would be a write.
         return Err(Error::contended());
     }
     for _ in 0..CARRIERS_MAX {
-        let carrier = match carrier.take() {
+        let seat = match seat.take() {
             Some(present) => present,
-            None => lock.carriers.carrier_for(request).await?,
+            None => lock.carriers.seat_for(request).await?,
         };
-        let entry = Arc::new(Entry::new(lock, carrier, request));
+        let entry = Entry::new(lock, seat, request, pulse);
         match entry.try_first().await {
             Ok(Stand::First(revision)) => return Ok((entry, revision)),
             // It had ended before we knew, and nothing was done.
-            Ok(Stand::NoCarrier) => entry.end(),
+            Ok(Stand::NoCarrier) if entry.settle() => entry.end(),
+            Ok(Stand::NoCarrier) => return Err(errors::unpolled()),
             Ok(Stand::Behind { .. } | Stand::Nowhere) => {
                 // A try whose answer is lost may yet find the lock free (K9).
                 let is_there = entry.is_doubtful();
@@ -70,19 +76,18 @@ pub(crate) async fn undo(
     is_there: bool,
     error: Error,
 ) -> Error {
+    if !entry.settle() {
+        // Nobody polled it, and it is undone in the background already.
+        return error.with_effect(Effect::Unknown);
+    }
     let is_own = request.renewal == dlock_core::Renewal::None;
     if !is_there && !is_own {
         entry.end();
-        entry.carrier.leave(request.attempt.id());
+        entry.seat.leave();
         return error;
     }
-    let (done, id) = (entry.clone(), request.attempt.id());
-    let undoing = async move {
-        until_done(&done.carrier, || done.remove()).await;
-        done.end();
-        done.carrier.leave(id);
-    };
-    let mut undoing = Box::pin(undoing);
+    let done = entry.clone();
+    let mut undoing = Box::pin(async move { done.clear().await });
     match timeout(UNDO_MAX, &mut undoing).await {
         Ok(()) => error.with_effect(Effect::None),
         Err(_) => {

@@ -9,6 +9,7 @@ use crate::{
     EtcdLock,
     entry::{Entry, Stand},
     errors,
+    pulse::Pulse,
     session::{Pause, may_pass},
     take,
     watch::{Told, Watched},
@@ -26,23 +27,29 @@ enum End {
     Cancelled,
     /// The place is gone, or the lease that carried it: a new one is needed.
     Gone,
+    /// Nobody polled this acquire, and the place was taken away.
+    Unpolled,
     /// The store refuses.
     Refused(Error),
 }
 
 /// Waits until the lock is granted or the attempt is cancelled; then the place is given up within
 /// 2 s, or in the background until its lease ends.
-pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(Arc<Entry>, i64)> {
+pub(crate) async fn wait(
+    lock: &EtcdLock,
+    request: &AcquireRequest,
+    pulse: &Arc<Pulse>,
+) -> Result<(Arc<Entry>, i64)> {
     let mut pause = Pause::new();
     loop {
-        let carrier = match lock.carriers.carrier_for(request).await {
-            Ok(carrier) => carrier,
+        let seat = match lock.carriers.seat_for(request).await {
+            Ok(seat) => seat,
             Err(error) => {
                 after_failure(lock, request, &mut pause, error).await?;
                 continue;
             }
         };
-        let entry = Arc::new(Entry::new(lock, carrier, request));
+        let entry = Entry::new(lock, seat, request, pulse);
         let mut place = Place::new(lock, request, &entry);
         let end = tokio::select! {
             biased;
@@ -58,6 +65,9 @@ pub(crate) async fn wait(lock: &EtcdLock, request: &AcquireRequest) -> Result<(A
             }
             End::Refused(error) => {
                 return Err(take::undo(entry, request, is_there, error).await);
+            }
+            End::Unpolled => {
+                tracing::debug!(name = %request.name, "polled again; a new place in the queue");
             }
             End::Gone => {
                 tracing::debug!(name = %request.name, "its place in the queue is gone; a new one");
@@ -128,14 +138,19 @@ impl<'a> Place<'a> {
     /// Waits for its turn. Requests are run to their end; only the sleeps between them are cut short.
     async fn stand_in(&mut self) -> End {
         let mut pause = Pause::new();
+        let mut called = false;
         loop {
             if self.request.attempt.is_cancelled() {
                 return End::Cancelled;
+            }
+            if self.entry.is_settled() {
+                return End::Unpolled;
             }
             // Before it is asked for: the answer may be lost.
             self.is_there = true;
             let stand = match self.made {
                 None => self.entry.queue().await,
+                Some(made) if called => self.entry.look_called(made).await,
                 Some(made) => self.entry.look(made).await,
             };
             match stand {
@@ -144,13 +159,13 @@ impl<'a> Place<'a> {
                     self.request.attempt.taken();
                     pause = Pause::new();
                     self.watch(own, before, seen);
-                    self.sleep(LOOK_EVERY).await;
+                    called = self.sleep(LOOK_EVERY).await;
                 }
                 Ok(Stand::Nowhere | Stand::NoCarrier) => return End::Gone,
                 Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
                     self.request.attempt.unreachable();
-                    self.sleep(pause.next()).await;
+                    called = self.sleep(pause.next()).await;
                 }
                 Err(error) => return End::Refused(error),
             }
@@ -168,11 +183,12 @@ impl<'a> Place<'a> {
         self.before = Some(watches.watch(before, seen + 1, told()));
     }
 
-    async fn sleep(&self, max: Duration) {
+    /// Sleeps until somebody calls, or for `max`; whether somebody did.
+    async fn sleep(&self, max: Duration) -> bool {
         tokio::select! {
-            () = self.woken.notified() => {}
-            () = tokio::time::sleep(max) => {}
-            () = self.request.attempt.cancelled() => {}
+            () = self.woken.notified() => true,
+            () = tokio::time::sleep(max) => false,
+            () = self.request.attempt.cancelled() => false,
         }
     }
 }

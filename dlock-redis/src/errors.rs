@@ -2,9 +2,8 @@
 
 use std::{error::Error as StdError, io, sync::Arc, time::Duration};
 
-use dlock_core::{Effect, Error, ErrorKind};
+use dlock_core::{Effect, Error, ErrorKind, config::TlsFiles};
 use redis::RedisError;
-use rustls::AlertDescription;
 
 use crate::dial::Address;
 
@@ -213,28 +212,9 @@ fn of_driver(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
 
 /// What the two sides did not agree on, if it is about a certificate.
 fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
-    use AlertDescription as Alert;
     match error {
-        rustls::Error::InvalidCertificate(_) => Some((
-            ErrorKind::InvalidConfig,
-            "the server's certificate is not trusted; give its authority by tls_ca=",
-        )),
-        rustls::Error::AlertReceived(
-            Alert::CertificateRequired
-            | Alert::BadCertificate
-            | Alert::UnsupportedCertificate
-            | Alert::CertificateRevoked
-            | Alert::CertificateExpired
-            | Alert::CertificateUnknown
-            | Alert::UnknownCA
-            | Alert::AccessDenied
-            | Alert::DecryptError
-            | Alert::HandshakeFailure,
-        ) => Some((
-            ErrorKind::Denied,
-            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
-             tls_key=",
-        )),
+        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
+        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
         _ => None,
     }
 }

@@ -26,7 +26,7 @@ mod fault;
 mod pipe;
 
 use std::{
-    io,
+    fmt, io,
     net::{Ipv4Addr, SocketAddr, TcpListener as StdListener},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -58,14 +58,16 @@ pub struct Proxy {
     runtime: Option<Runtime>,
 }
 
-#[derive(Debug)]
 struct Shared {
-    server: SocketAddr,
+    route: Route,
     /// What new connections start with.
     plan: Mutex<Plan>,
     /// All connections so far.
     connections: watch::Sender<Vec<Connection>>,
 }
+
+/// Which server a client gets, told by its own address; none, and its connection is reset.
+type Route = Box<dyn Fn(SocketAddr) -> Option<SocketAddr> + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Plan {
@@ -82,11 +84,23 @@ impl Proxy {
     ///
     /// When there is no free port or no thread.
     pub fn start(server: SocketAddr) -> io::Result<Self> {
+        Self::switch(move |_| Some(server))
+    }
+
+    /// A proxy on a free loopback port that asks `route` for the server of each client, told by the
+    /// client's address. Without one, and while it is not there, the connection is reset.
+    ///
+    /// # Errors
+    ///
+    /// When there is no free port or no thread.
+    pub fn switch(
+        route: impl Fn(SocketAddr) -> Option<SocketAddr> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            server,
+            route: Box::new(route),
             plan: Mutex::default(),
             connections: watch::Sender::default(),
         });
@@ -202,12 +216,26 @@ impl Shared {
     }
 }
 
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("plan", &self.plan)
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
+}
+
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         match listener.accept().await {
-            Ok((client, _)) => {
-                tokio::spawn(shared.begin().carry(client, shared.server));
-            }
+            Ok((client, from)) => match (shared.route)(from) {
+                Some(server) => {
+                    tokio::spawn(shared.begin().carry(client, server));
+                }
+                None => {
+                    let _ = client.set_zero_linger();
+                }
+            },
             // Of one that was reset before, or too many files are open.
             Err(_) => sleep(ACCEPT_AGAIN).await,
         }

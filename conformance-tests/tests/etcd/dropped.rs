@@ -1,9 +1,9 @@
 //! Acquires that are dropped, at each point (T33).
 
-use std::{pin::pin, time::Duration};
+use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Direction, End, Fault, Proxy},
+    proxy::{Direction, Fault, Proxy},
     servers::etcd::Flavour,
 };
 
@@ -16,13 +16,9 @@ cases![
     t33_a_dropped_acquire_that_waits_leaves_no_lease,
     t33_a_lease_whose_grant_is_not_answered_is_revoked,
     k12_a_lease_with_a_long_ttl_ends_soon_after_its_last_lock,
-    k13_an_acquire_that_nobody_polls_blocks_nobody,
 ];
 
 const POLLS_MAX: u32 = 40;
-
-/// An acquire of a free lock takes fewer, connecting and all.
-const POLLS_TO_A_GRANT: u32 = 10;
 
 /// Long enough to stand in the queue.
 const QUEUED: Duration = Duration::from_millis(300);
@@ -85,27 +81,4 @@ async fn k12_a_lease_with_a_long_ttl_ends_soon_after_its_last_lock(flavour: Flav
     take(&locker, "a").await?.release().await?;
     until_clean(&node).await?;
     Ok(take(&locker, "a").await?.release().await?)
-}
-
-/// At whatever it waits for: a connection, a lease, an answer, its turn.
-async fn k13_an_acquire_that_nobody_polls_blocks_nobody(flavour: Flavour) -> Outcome {
-    let node = start(flavour).await?;
-    let proxy = Proxy::start(node.address())?;
-    for polls in 1..POLLS_TO_A_GRANT {
-        let locker = connect(proxy.address(), "").await?;
-        // The next request needs a new connection.
-        proxy.end(End::Reset);
-        let mut left = pin!(locker.acquire("left").into_future());
-        let granted = drop_after_polls(left.as_mut(), polls).await;
-        soon("another lock", take(&locker, "b"))
-            .await??
-            .release()
-            .await?;
-        let guard = match granted {
-            Some(guard) => guard?,
-            None => soon("it goes on", left).await??,
-        };
-        guard.release().await?;
-    }
-    Ok(())
 }

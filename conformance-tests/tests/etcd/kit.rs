@@ -10,7 +10,7 @@ use conformance_tests::{
 use dlock::Locker;
 
 pub(crate) use conformance_tests::kit::{
-    Outcome, drop_after_polls, refused, soon, take, until, within,
+    Outcome, drop_after_polls, poll_times, refused, soon, take, until, within,
 };
 
 /// No case takes longer: one that hangs is named by its failure.

@@ -3,6 +3,7 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod batches;
 mod clusters;
 mod connecting;
 mod counting;
@@ -12,8 +13,11 @@ mod foreign;
 mod keeping;
 mod kit;
 mod lost_replies;
+mod partitions;
 mod space;
 mod tls;
+mod undoing;
+mod unpolled;
 mod users;
 mod waiting;
 mod writing;
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
+        batches::trials,
         clusters::trials,
         connecting::trials,
         counting::trials,
@@ -40,8 +45,11 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         foreign::trials,
         keeping::trials,
         lost_replies::trials,
+        partitions::trials,
         space::trials,
         tls::trials,
+        undoing::trials,
+        unpolled::trials,
         users::trials,
         waiting::trials,
         writing::trials,

@@ -6,13 +6,17 @@ use conformance_tests::{
     proxy::{Direction, End, Fault, Proxy},
     servers::etcd::{Flavour, Login, Node},
 };
-use dlock::ErrorKind;
+use dlock::{Effect, ErrorKind};
 
-use crate::kit::{Outcome, cases, connect, refused, soon, start_with, take, until_places};
+use crate::{
+    batches::{names, release_all, take_all, try_all},
+    kit::{Outcome, cases, connect, refused, soon, start_with, take, until_places},
+};
 
 cases![
     t34_a_full_server_says_so_and_holders_go_on,
     t34_a_full_server_frees_a_place_that_was_in_doubt,
+    t34_a_full_server_frees_what_many_release_while_others_try,
 ];
 
 /// As little as a server takes.
@@ -56,4 +60,26 @@ async fn t34_a_full_server_frees_a_place_that_was_in_doubt(flavour: Flavour) -> 
     fill(&node).await;
     guard.release().await?;
     until_places(&node, "a", 0).await
+}
+
+async fn t34_a_full_server_frees_what_many_release_while_others_try(flavour: Flavour) -> Outcome {
+    let node = start_with(flavour, Login::Open, &QUOTA).await?;
+    let locker = connect(node.address(), "").await?;
+    let guards = take_all(&locker, &names("many")).await?;
+    fill(&node).await;
+    let tries = try_all(&locker, names("more"));
+    let (released, tried) = tokio::join!(release_all(guards), tries.join_all());
+    released?;
+    // What is asked for together it does not weigh: it may give some, and refuses the others.
+    for tried in tried {
+        match tried {
+            Ok(guard) => guard.ok_or("nobody has it")?.release().await?,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+                assert_eq!(error.effect(), Effect::None, "{error}");
+            }
+        }
+    }
+    assert_eq!(node.keys("dlock/").await?, []);
+    Ok(())
 }

@@ -9,11 +9,11 @@ use etcd_client::{
 };
 use tokio::{task::JoinHandle, time::sleep};
 
-use super::{Floor, Server};
+use super::{Floor, OwnLock, Server, etcd_lock::EtcdLock};
 use crate::cycle::Cycle;
 
 /// The ttl of the one lease: what a killed benchmark leaves is gone after it.
-const TTL_S: i64 = 30;
+pub(super) const TTL_S: i64 = 30;
 
 /// How often the lease is kept alive.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
@@ -34,6 +34,7 @@ pub(crate) struct EtcdFloor {
     lease: i64,
     /// Whether the put is in a transaction, and the delete, too.
     in_txn: bool,
+    own_lock: EtcdLock,
     keeping: JoinHandle<()>,
 }
 
@@ -52,9 +53,14 @@ impl EtcdFloor {
             .map_err(failed)?;
         let version = client.status().await.map_err(failed)?;
         let lease = client.lease_grant(TTL_S, None).await.map_err(failed)?.id();
+        let prefix = url.param("prefix").unwrap_or(PREFIX).to_owned();
         Ok(Self {
             in_txn: version.version().starts_with(TRANSACTIONS),
-            prefix: url.param("prefix").unwrap_or(PREFIX).to_owned(),
+            own_lock: EtcdLock {
+                client: client.clone(),
+                prefix: prefix.clone(),
+            },
+            prefix,
             keeping: tokio::spawn(keep(client.clone(), lease)),
             client,
             lease,
@@ -95,6 +101,10 @@ impl Floor for EtcdFloor {
 
     fn server(&self) -> Option<&dyn Server> {
         Some(self)
+    }
+
+    fn own_lock(&self) -> Option<&dyn OwnLock> {
+        Some(&self.own_lock)
     }
 }
 
@@ -147,6 +157,6 @@ impl Server for EtcdFloor {
     }
 }
 
-fn failed(error: DriverError) -> Error {
+pub(super) fn failed(error: DriverError) -> Error {
     Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
 }

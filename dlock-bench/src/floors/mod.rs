@@ -5,6 +5,8 @@
 
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(feature = "etcd")]
+mod etcd_lock;
 mod file;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -30,6 +32,20 @@ pub(crate) trait Floor: Send + Sync {
 
     /// The server, if the store has one.
     fn server(&self) -> Option<&dyn Server>;
+
+    /// The server's own lock, if it has one.
+    fn own_lock(&self) -> Option<&dyn OwnLock> {
+        None
+    }
+}
+
+/// A lock that the server offers by itself: what users have without dlock.
+pub(crate) trait OwnLock: Send + Sync {
+    /// What one cycle is, in words.
+    fn what(&self) -> &'static str;
+
+    /// A task that takes and frees `name`, which is nobody else's.
+    fn task(&self, name: &str) -> Box<dyn Cycle>;
 }
 
 /// The process at the other end.

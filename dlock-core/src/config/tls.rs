@@ -24,7 +24,39 @@ pub struct TlsFiles {
     client: Option<(String, String)>,
 }
 
+/// The alerts by which a server says that it does not trust the client's certificate, or misses one
+/// (RFC 8446, section 6.2).
+const ALERTS_OF_CLIENT: [u8; 10] = [
+    40,  // handshake_failure
+    42,  // bad_certificate
+    43,  // unsupported_certificate
+    44,  // certificate_revoked
+    45,  // certificate_expired
+    46,  // certificate_unknown
+    48,  // unknown_ca
+    49,  // access_denied
+    51,  // decrypt_error
+    116, // certificate_required
+];
+
 impl TlsFiles {
+    /// What it means that the client does not trust the server's certificate, and what to do.
+    pub const UNTRUSTED: (ErrorKind, &'static str) = (
+        ErrorKind::InvalidConfig,
+        "the server's certificate is not trusted; give its authority by tls_ca=",
+    );
+
+    /// What it means that the server sent an alert of this number, and what to do; `None` if it is not
+    /// about the client's certificate.
+    #[must_use]
+    pub fn of_alert(number: u8) -> Option<(ErrorKind, &'static str)> {
+        ALERTS_OF_CLIENT.contains(&number).then_some((
+            ErrorKind::Denied,
+            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
+             tls_key=",
+        ))
+    }
+
     /// Reads the three keys.
     ///
     /// # Errors
@@ -99,4 +131,22 @@ fn system_ca() -> Result<&'static str> {
         let why = "this machine has no list of trusted authorities; give one by tls_ca=";
         Error::new(ErrorKind::InvalidConfig, why)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_about_the_clients_certificate_says_what_to_do() {
+        // handshake_failure as by older servers, unknown_ca, certificate_required
+        for number in [40, 48, 116] {
+            let (kind, hint) = TlsFiles::of_alert(number).expect("known");
+            assert_eq!(kind, ErrorKind::Denied, "{number}");
+            assert!(hint.contains("tls_cert="), "{number}");
+        }
+        // close_notify, internal_error
+        assert_eq!(TlsFiles::of_alert(0), None);
+        assert_eq!(TlsFiles::of_alert(80), None);
+    }
 }

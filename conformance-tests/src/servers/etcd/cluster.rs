@@ -1,20 +1,28 @@
 //! Members of one cluster.
 
-use std::{io, net::SocketAddr};
+use std::{
+    io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
-use super::{Login, Node, Options, node::Place};
+use super::{Login, Node, Options, callers::caller, node::Place};
 use crate::{
-    proxy::Proxy,
+    proxy::{Direction, Fault, Proxy},
     servers::{Port, Program, until::until},
 };
 
 /// Three members; they end when this is dropped.
 ///
-/// What the others send to a member passes a proxy.
+/// What one member sends to another one passes a proxy of the two: see [`link`](Self::link).
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
-    peers: Vec<Proxy>,
+    /// From whom, to whom.
+    links: Vec<Vec<Proxy>>,
+    /// What each member is dialled at: leads to the link of whoever dials.
+    _doors: Vec<Proxy>,
 }
 
 impl Cluster {
@@ -33,22 +41,28 @@ impl Cluster {
     pub async fn start(program: &Program, options: &Options) -> io::Result<Self> {
         let ports = (0..Self::SIZE).map(|_| Port::reserve());
         let ports = ports.collect::<io::Result<Vec<_>>>()?;
-        let peers = ports.iter().map(|port| Proxy::start(port.address()));
-        let peers = peers.collect::<io::Result<Vec<_>>>()?;
-        let members = peers.iter().enumerate();
-        let members = members.map(|(at, peer)| format!("m{at}=http://{}", peer.address()));
+        let link = |port: &Port| Proxy::start(port.address());
+        let links = (0..Self::SIZE).map(|_| ports.iter().map(link).collect());
+        let links: Vec<Vec<Proxy>> = links.collect::<io::Result<_>>()?;
+        let directories = Arc::new(OnceLock::new());
+        let doors = (0..Self::SIZE).map(|to| door(&links, to, &directories));
+        let doors = doors.collect::<io::Result<Vec<_>>>()?;
+        let members = doors.iter().enumerate();
+        let members = members.map(|(at, door)| format!("m{at}=http://{}", door.address()));
         let members = members.collect::<Vec<_>>().join(",");
-        let places = ports.into_iter().zip(&peers).enumerate();
-        let nodes = places.map(|(at, (peer_port, peer))| {
+        let places = ports.into_iter().zip(&doors).enumerate();
+        let nodes = places.map(|(at, (peer_port, door))| {
             let place = Place {
                 name: format!("m{at}"),
                 peer_port,
-                advertised: peer.address(),
+                advertised: door.address(),
                 members: members.clone(),
             };
             Node::new(program, options, place, Login::Open)
         });
         let mut nodes = nodes.collect::<io::Result<Vec<_>>>()?;
+        let of_nodes = nodes.iter().map(|node| node.process().directory().into());
+        directories.get_or_init(|| of_nodes.collect::<Vec<PathBuf>>());
         let [a, b, c] = nodes.as_mut_slice() else {
             return Err(io::Error::other("a cluster has three members"));
         };
@@ -58,7 +72,11 @@ impl Cluster {
         for node in [b, c] {
             node.now_logs_in(options);
         }
-        Ok(Self { nodes, peers })
+        Ok(Self {
+            nodes,
+            links,
+            _doors: doors,
+        })
     }
 
     /// The members.
@@ -79,10 +97,21 @@ impl Cluster {
         self.nodes.iter().map(Node::address).collect()
     }
 
-    /// What stands before the port of each member that the others connect to.
+    /// What carries the connections that one member makes to another one.
     #[must_use]
-    pub fn peers(&self) -> &[Proxy] {
-        &self.peers
+    pub fn link(&self, from: usize, to: usize) -> &Proxy {
+        &self.links[from][to]
+    }
+
+    /// Cuts a member off from the others, both ways, or sets another fault for all that goes between
+    /// them. Its clients still reach it.
+    pub fn set(&self, node: usize, fault: Fault) {
+        for other in (0..Self::SIZE).filter(|other| *other != node) {
+            for link in [self.link(node, other), self.link(other, node)] {
+                link.set(Direction::ToServer, fault);
+                link.set(Direction::ToClient, fault);
+            }
+        }
     }
 
     /// The member that leads, once there is one that those others agree on which answer.
@@ -105,4 +134,21 @@ impl Cluster {
         })
         .await
     }
+}
+
+/// Where the members dial the member `to`, once it is known who runs where.
+fn door(
+    links: &[Vec<Proxy>],
+    to: usize,
+    directories: &Arc<OnceLock<Vec<PathBuf>>>,
+) -> io::Result<Proxy> {
+    let ways: Vec<SocketAddr> = links.iter().map(|from| from[to].address()).collect();
+    let (address, directories) = (Arc::new(OnceLock::new()), directories.clone());
+    let own = address.clone();
+    let door = Proxy::switch(move |client| {
+        let from = caller(directories.get()?, client, *own.get()?)?;
+        ways.get(from).copied()
+    })?;
+    address.get_or_init(|| door.address());
+    Ok(door)
 }

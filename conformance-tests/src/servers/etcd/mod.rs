@@ -5,6 +5,7 @@
 
 mod admin;
 mod base64;
+mod callers;
 mod cluster;
 mod flavour;
 mod keys;

@@ -1,0 +1,36 @@
+//! What a lease is found by.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dlock_core::Lease;
+
+use crate::{entry::Entry, watch::Watched};
+
+/// A place that holds a lock.
+pub(crate) struct Held {
+    pub(crate) entry: Arc<Entry>,
+    /// The revision in which it was made.
+    pub(crate) made: i64,
+    watched: Mutex<Option<Watched>>,
+}
+
+impl Held {
+    pub(crate) fn new(entry: Arc<Entry>, made: i64, watched: Watched) -> Self {
+        Self {
+            entry,
+            made,
+            watched: Mutex::new(Some(watched)),
+        }
+    }
+
+    /// That of a lease; `None` if it is another backend's.
+    pub(crate) fn of(lease: &Lease) -> Option<&Arc<Self>> {
+        lease.handle()
+    }
+
+    /// Our own delete is no loss.
+    pub(crate) fn stop_watching(&self) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        *watched = None;
+    }
+}
