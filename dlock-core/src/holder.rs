@@ -72,6 +72,28 @@ impl Holder {
         words.to_string()
     }
 
+    /// What a store keeps that has the token besides, such as a revision: `ATTEMPT SINCE PID@HOST NOTE`.
+    #[must_use]
+    pub fn line_without_token(request: &AcquireRequest) -> String {
+        let words = Self::words_of_request(request);
+        format!("{} {words}", request.attempt.id())
+    }
+
+    /// Reads what [`line_without_token`](Self::line_without_token) wrote; anything else is of a
+    /// [foreign](Self::foreign) holder.
+    #[must_use]
+    pub fn with_token(line: &[u8], token: Token) -> Self {
+        let line = String::from_utf8_lossy(line);
+        let whole = line
+            .split_once(' ')
+            .map(|(attempt, words)| format!("{attempt} {token} {words}"));
+        let holder = whole.and_then(|whole| Self::parse(&whole));
+        Self {
+            token: Some(token),
+            ..holder.unwrap_or_else(Self::foreign)
+        }
+    }
+
     /// This process, holding nothing.
     pub(crate) fn this_process() -> Self {
         Self {
@@ -192,6 +214,9 @@ mod tests {
             let holder = Holder::parse(&line).expect("a holder");
             assert_eq!(holder.to_string(), line);
             assert_eq!(holder.note.as_deref(), note);
+            let token = Token::new(7).expect("token");
+            let bare = Holder::line_without_token(&request);
+            assert_eq!(Holder::with_token(bare.as_bytes(), token).to_string(), line);
             let (pid, host) = (std::process::id(), host_name());
             assert!(words.contains(&format!(" {pid}@{host}")), "{words}");
         }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{AcquireRequest, Holder, Renewal, Result, Token};
+use dlock_core::{AcquireRequest, Holder, Renewal, Result};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp};
 
 use crate::{
@@ -69,7 +69,6 @@ impl Entry {
         let (session, attempt) = (&lock.session, request.attempt.id());
         let queue = layout::queue(&session.config.prefix, &request.name);
         let id = lock.ids.take(&queue, attempt);
-        let one = Token::from(std::num::NonZeroU64::MIN);
         let entry = Arc::new(Self {
             keys: Keys::new(&session.config.prefix, &request.name, &id.digits()),
             session: session.clone(),
@@ -79,7 +78,7 @@ impl Entry {
             carrier: seat.carrier.clone(),
             seat,
             is_own_carrier: request.renewal == Renewal::None,
-            value: layout::value(&Holder::of_request(request, one)),
+            value: Holder::line_without_token(request),
             pulse: pulse.clone(),
             doubtful: AtomicBool::new(false),
             settled: AtomicBool::new(false),

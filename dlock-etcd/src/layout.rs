@@ -43,25 +43,13 @@ fn place(prefix: &str, name: &LockName) -> String {
     format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED))
 }
 
-/// What our place holds: who it is, without the token, which is the place's revision.
-pub(crate) fn value(holder: &Holder) -> String {
-    let line = holder.to_string();
-    let mut words = line.splitn(3, ' ');
-    let (id, _, rest) = (words.next(), words.next(), words.next());
-    format!("{} {}", id.unwrap_or_default(), rest.unwrap_or_default())
-}
-
 /// Who has the first place of the queue.
 pub(crate) fn holder(place: &KeyValue) -> Holder {
-    let token = u64::try_from(place.create_revision()).unwrap_or(0);
-    let ours = place
-        .value_str()
-        .ok()
-        .and_then(|value| value.split_once(' '));
-    let ours = ours.and_then(|(id, rest)| Holder::parse(&format!("{id} {token} {rest}")));
-    let mut holder = ours.unwrap_or_else(Holder::foreign);
-    holder.token = Token::new(token);
-    holder
+    let token = u64::try_from(place.create_revision()).ok();
+    let token = token.and_then(Token::new);
+    token.map_or_else(Holder::foreign, |token| {
+        Holder::with_token(place.value(), token)
+    })
 }
 
 #[cfg(test)]

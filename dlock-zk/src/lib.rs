@@ -10,13 +10,13 @@ mod held;
 mod layout;
 mod lock;
 mod looks;
-mod note;
 mod proof;
 mod queue;
 mod session;
 mod sessions;
 mod take;
 mod tls;
+mod token;
 mod told;
 mod wait;
 

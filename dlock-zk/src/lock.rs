@@ -10,8 +10,8 @@ use dlock_core::{
 use zookeeper_client::Error as ZkError;
 
 use crate::{
-    config::ZkConfig, entry::Entry, errors, layout, note, queue, session::Session,
-    sessions::Sessions, wait,
+    config::ZkConfig, entry::Entry, errors, layout, queue, session::Session, sessions::Sessions,
+    token::token, wait,
 };
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
@@ -75,7 +75,7 @@ impl ZkLock {
                 Err(ZkError::NoNode) => {}
                 Err(error) => return Err(error.into()),
                 Ok((data, stat)) => {
-                    return Ok(Some(note::described(&data, note::token(stat.czxid)?)));
+                    return Ok(Some(Holder::with_token(&data, token(stat.czxid)?)));
                 }
             }
         }

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use dlock_core::{AcquireRequest, Result, Wait};
+use dlock_core::{AcquireRequest, Holder, Result, Wait};
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
     config::ZkConfig,
     errors,
     layout::{self, Place},
-    note,
     session::{self, Session},
 };
 
@@ -39,7 +38,7 @@ pub(crate) async fn enter(
     place: &Place,
     request: &AcquireRequest,
 ) -> Result<Queued> {
-    let data = note::describe(request);
+    let data = Holder::line_without_token(request);
     let waits = request.wait == Wait::UntilCancelled;
     loop {
         let error = match make(session, acls(config), place, data.as_bytes()).await {

@@ -10,12 +10,12 @@ use crate::{
     entry::Entry,
     errors,
     layout::Place,
-    note,
     proof::Proof,
     queue::{self, Position},
     session::{self, Session},
     sessions::Sessions,
     take::{self, Queued},
+    token::token,
 };
 
 /// Servers that cannot be asked are tried again after this.
@@ -179,7 +179,7 @@ async fn reconnected(session: &Session) {
 /// from the last heartbeat.
 async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
     let proof = proof(session, request).await?;
-    let token = note::token(entry.czxid)?;
+    let token = token(entry.czxid)?;
     let lease = request.granted(proof.sent, proof.ttl, token, entry.clone());
     entry.tell(proof.sent.moment(), lease.deadline.moment());
     if session.hold(&entry) {
