@@ -8,11 +8,8 @@ use tokio::time::timeout;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError, StateWatcher};
 
 use crate::{
-    config::ZkConfig,
-    entry, errors, layout,
-    proof::Verdict,
-    session::Session,
-    take::{acls, make_directory},
+    config::ZkConfig, entry, errors, layout, make::make_directory, proof::Verdict,
+    session::Session, take::acls, witness::has_changed,
 };
 
 /// Writes come at least this often in a session's time-out.
@@ -105,7 +102,7 @@ impl Node {
     /// Over each new connection the node is made anew: only that tells in whose session we are, which
     /// may not be the one that we had (T44).
     async fn write(&mut self, client: &Client) -> Result<i64, ZkError> {
-        if self.is_other_connection() {
+        if has_changed(&mut self.states) {
             self.is_there = false;
         }
         let owner = if self.is_there {
@@ -117,7 +114,7 @@ impl Node {
             self.make(client).await?
         };
         // What was acknowledged over a connection that we have not looked at proves nothing.
-        self.is_there = !self.is_other_connection();
+        self.is_there = !has_changed(&mut self.states);
         if self.is_there {
             Ok(owner)
         } else {
@@ -145,12 +142,5 @@ impl Node {
             // If it fails, the node ends with the session.
             let _ = client.delete(&self.path, None).await;
         }
-    }
-
-    /// Whether the connection has changed since this was asked last.
-    fn is_other_connection(&mut self) -> bool {
-        let changed = std::pin::pin!(self.states.changed());
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        changed.poll(&mut context).is_ready()
     }
 }

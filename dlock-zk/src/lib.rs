@@ -3,6 +3,7 @@
 mod config;
 mod diagnose;
 mod dial;
+mod directories;
 mod entry;
 mod errors;
 mod heartbeat;
@@ -10,6 +11,7 @@ mod held;
 mod layout;
 mod lock;
 mod looks;
+mod make;
 mod proof;
 mod queue;
 mod session;
@@ -19,5 +21,6 @@ mod tls;
 mod token;
 mod told;
 mod wait;
+mod witness;
 
 pub use crate::{config::ZkConfig, lock::ZkLock};

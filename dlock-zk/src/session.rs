@@ -18,12 +18,14 @@ use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
 use crate::{
     config::ZkConfig,
+    directories::Directories,
     entry::Entry,
     errors, heartbeat,
     held::Held,
     looks::Looks,
     proof::{Proof, Times, Verdict, Writing},
     told::Told,
+    witness::Witness,
 };
 
 /// How long the driver may take to end a session.
@@ -44,6 +46,8 @@ pub(crate) struct Session {
     busy: AtomicUsize,
     /// The queues that are to be looked at.
     pub(crate) looks: Looks,
+    pub(crate) directories: Directories,
+    pub(crate) witness: Witness,
     /// Somebody needs a proof now.
     pub(crate) demand: Notify,
 }
@@ -85,6 +89,8 @@ impl Session {
             held: Held::default(),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
+            directories: Directories::default(),
+            witness: Witness::default(),
             demand: Notify::new(),
             client: Mutex::new(Some(client)),
         });
