@@ -79,7 +79,11 @@ impl Certificates {
         let issuer = Issuer::new(authority, key);
 
         let mut server = named("dlock test server", &SERVER_NAMES)?;
-        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        // A member of etcd asks itself by it, too, for whoever uses its gateway.
+        server.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
         sign(server, &issuer, &self.server(), &self.server_key())?;
         let mut client = named("dlock test client", &[])?;
         client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];

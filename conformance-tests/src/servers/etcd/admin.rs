@@ -70,7 +70,9 @@ impl Admin {
             .exchange("POST", path, token, &question.to_string())
             .await?;
         let answer: Value = serde_json::from_str(&body).map_err(io::Error::other)?;
-        match answer.get("error").or_else(|| answer.get("Error")) {
+        // Older gateways name the reason differently.
+        let mut fields = ["error", "Error", "message"].into_iter();
+        match fields.find_map(|field| answer.get(field)) {
             Some(why) => Err(io::Error::other(format!("{path}: {why}"))),
             None => Ok(answer),
         }
