@@ -40,6 +40,9 @@ pub(crate) struct Session {
     answer_max: Duration,
     pub(crate) clock: Clock,
     state: watch::Sender<State>,
+    /// The one that lasts longest. Beside the state, as each acquire makes one, and would wake all who
+    /// wait for the session's end.
+    proof: watch::Sender<Option<Proof>>,
     told: Mutex<Told>,
     pub(crate) held: Held,
     /// Attempts under way.
@@ -58,8 +61,6 @@ pub(crate) struct State {
     /// Counts the connections.
     pub(crate) connection: u64,
     pub(crate) is_connected: bool,
-    /// The one that lasts longest.
-    pub(crate) proof: Option<Proof>,
     pub(crate) is_over: bool,
 }
 
@@ -82,9 +83,9 @@ impl Session {
             state: watch::Sender::new(State {
                 connection: 1,
                 is_connected: true,
-                proof: None,
                 is_over: false,
             }),
+            proof: watch::Sender::new(None),
             told: Mutex::new(Told::since(began.moment())),
             held: Held::default(),
             busy: AtomicUsize::new(0),
@@ -150,10 +151,10 @@ impl Session {
         self.answered(writing);
         if let Verdict::Lives(ttl) = verdict {
             let proof = Proof { sent, ttl };
-            self.state.send_if_modified(|state| {
-                let lasts = state.proof.is_none_or(|known| known.end() < proof.end());
+            self.proof.send_if_modified(|known| {
+                let lasts = known.is_none_or(|known| known.end() < proof.end());
                 if lasts {
-                    state.proof = Some(proof);
+                    *known = Some(proof);
                 }
                 lasts
             });
@@ -167,16 +168,25 @@ impl Session {
     ///
     /// `Unavailable` when the session is over, or none came in time.
     pub(crate) async fn proof_after(&self, than: Moment) -> Result<Proof> {
-        let newer = |state: &State| state.proof.filter(|proof| proof.sent.moment() > than);
-        if let Some(proof) = newer(&self.state()) {
+        let newer = |proof: &Option<Proof>| proof.filter(|proof| proof.sent.moment() > than);
+        if self.is_over() {
+            return Err(over());
+        }
+        if let Some(proof) = newer(&self.proof.borrow()) {
             return Ok(proof);
         }
-        let mut states = self.state.subscribe();
+        let mut proofs = self.proof.subscribe();
         self.demand.notify_one();
-        let proved = states.wait_for(|state| state.is_over || newer(state).is_some());
+        let proved = async {
+            tokio::select! {
+                // The sender is in `self`: there is no other error.
+                proof = proofs.wait_for(|proof| newer(proof).is_some()) => proof.ok().and_then(|proof| *proof),
+                () = self.over() => None,
+            }
+        };
         match timeout(self.answer_max, proved).await {
-            Ok(Ok(state)) => newer(&state).ok_or_else(over),
-            _ => Err(
+            Ok(proof) => proof.ok_or_else(over),
+            Err(_) => Err(
                 Error::new(ErrorKind::Unavailable, "no write was confirmed in time")
                     .with_effect(Effect::Unknown),
             ),
