@@ -8,8 +8,11 @@ use tokio::time::timeout;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError, StateWatcher};
 
 use crate::{
-    config::ZkConfig, entry, errors, layout, make::make_directory, proof::Verdict,
-    session::Session, take::acls, witness::has_changed,
+    config::ZkConfig,
+    entry, errors, layout,
+    proof::Verdict,
+    session::Session,
+    take::{acls, make_directory},
 };
 
 /// Writes come at least this often in a session's time-out.
@@ -102,7 +105,7 @@ impl Node {
     /// Over each new connection the node is made anew: only that tells in whose session we are, which
     /// may not be the one that we had (T44).
     async fn write(&mut self, client: &Client) -> Result<i64, ZkError> {
-        if has_changed(&mut self.states) {
+        if self.is_other_connection() {
             self.is_there = false;
         }
         let owner = if self.is_there {
@@ -114,7 +117,7 @@ impl Node {
             self.make(client).await?
         };
         // What was acknowledged over a connection that we have not looked at proves nothing.
-        self.is_there = !has_changed(&mut self.states);
+        self.is_there = !self.is_other_connection();
         if self.is_there {
             Ok(owner)
         } else {
@@ -142,5 +145,12 @@ impl Node {
             // If it fails, the node ends with the session.
             let _ = client.delete(&self.path, None).await;
         }
+    }
+
+    /// Whether the connection has changed since this was asked last.
+    fn is_other_connection(&mut self) -> bool {
+        let changed = std::pin::pin!(self.states.changed());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        changed.poll(&mut context).is_ready()
     }
 }

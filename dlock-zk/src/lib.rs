@@ -3,7 +3,6 @@
 mod config;
 mod diagnose;
 mod dial;
-mod directories;
 mod entry;
 mod errors;
 mod heartbeat;
@@ -11,7 +10,6 @@ mod held;
 mod layout;
 mod lock;
 mod looks;
-mod make;
 mod proof;
 mod queue;
 mod session;
@@ -21,6 +19,5 @@ mod tls;
 mod token;
 mod told;
 mod wait;
-mod witness;
 
 pub use crate::{config::ZkConfig, lock::ZkLock};

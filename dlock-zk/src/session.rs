@@ -18,14 +18,12 @@ use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
 use crate::{
     config::ZkConfig,
-    directories::Directories,
     entry::Entry,
     errors, heartbeat,
     held::Held,
     looks::Looks,
     proof::{Proof, Times, Verdict, Writing},
     told::Told,
-    witness::Witness,
 };
 
 /// How long the driver may take to end a session.
@@ -49,8 +47,6 @@ pub(crate) struct Session {
     busy: AtomicUsize,
     /// The queues that are to be looked at.
     pub(crate) looks: Looks,
-    pub(crate) directories: Directories,
-    pub(crate) witness: Witness,
     /// Somebody needs a proof now.
     pub(crate) demand: Notify,
 }
@@ -90,8 +86,6 @@ impl Session {
             held: Held::default(),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
-            directories: Directories::default(),
-            witness: Witness::default(),
             demand: Notify::new(),
             client: Mutex::new(Some(client)),
         });
@@ -152,7 +146,9 @@ impl Session {
         if let Verdict::Lives(ttl) = verdict {
             let proof = Proof { sent, ttl };
             self.proof.send_if_modified(|known| {
-                let lasts = known.is_none_or(|known| known.end() < proof.end());
+                // Of two that end together the later one counts for those who ask for a fresh one.
+                let rank = |proof: Proof| (proof.end(), proof.sent.moment());
+                let lasts = known.is_none_or(|known| rank(known) < rank(proof));
                 if lasts {
                     *known = Some(proof);
                 }

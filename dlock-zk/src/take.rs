@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use dlock_core::{AcquireRequest, Holder, Result, Wait};
-use zookeeper_client::{Acls, Error as ZkError};
+use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
     config::ZkConfig,
     errors,
-    layout::Place,
-    make::make,
+    layout::{self, Place},
     session::{self, Session},
 };
+
+/// How often the lock's directory is made when it vanishes in between: the servers remove containers
+/// that are empty (T49).
+const DIRECTORY_TRIES_MAX: u32 = 5;
 
 /// Between two tries to find or delete a node.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -60,6 +63,50 @@ pub(crate) async fn enter(
         tokio::select! {
             () = pause(session) => {}
             () = request.attempt.cancelled() => {}
+        }
+    }
+}
+
+/// Makes the node, in one round trip: the list is asked for together with it. The directory is made when it
+/// is missing.
+async fn make(
+    session: &Session,
+    acls: Acls<'static>,
+    place: &Place,
+    data: &[u8],
+) -> Result<Queued, ZkError> {
+    let options = CreateMode::EphemeralSequential.with_acls(acls);
+    let stem = place.prefix();
+    let client = session.client()?;
+    let mut tries = 0;
+    loop {
+        let writing = session.writing();
+        let create = client.create(&stem, data, &options);
+        let list = session.looks.children(&client, &place.dir);
+        let both = session.ask(async {
+            let (created, listed) = tokio::join!(create, list);
+            created.map(|(stat, sequence)| (stat, sequence, listed.ok()))
+        });
+        match both.await {
+            Ok((stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
+                session.end();
+                return Err(ZkError::SessionExpired);
+            }
+            Ok((stat, sequence, children)) => {
+                session.acknowledged(writing);
+                return Ok(Queued {
+                    name: format!("{}{sequence}", place.stem),
+                    czxid: stat.czxid,
+                    children,
+                });
+            }
+            Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
+                tries += 1;
+                session
+                    .ask(make_directory(&client, &place.dir, &acls))
+                    .await?;
+            }
+            Err(error) => return Err(error),
         }
     }
 }
@@ -124,6 +171,29 @@ pub(crate) async fn delete_surely(session: &Session, path: &str) {
 async fn pause(session: &Session) {
     tokio::time::sleep(PAUSE).await;
     session.reachable().await;
+}
+
+/// Makes a directory and those above it, which the servers remove when they have been empty for a while.
+pub(crate) async fn make_directory(
+    client: &Client,
+    path: &str,
+    acls: &Acls<'_>,
+) -> Result<(), ZkError> {
+    let containers = CreateMode::Container.with_acls(*acls);
+    let plain = CreateMode::Persistent.with_acls(*acls);
+    for directory in layout::ancestors(path) {
+        let made = match client.create(directory, &[], &containers).await {
+            Err(ZkError::Unimplemented) => client.create(directory, &[], &plain).await,
+            made => made,
+        };
+        match made {
+            Ok(_) | Err(ZkError::NodeExists) => {}
+            // Whoever made it for us gave us a part of the tree only.
+            Err(ZkError::NoAuth) if directory != path => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// To whom our nodes belong.

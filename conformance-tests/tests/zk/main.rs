@@ -5,7 +5,6 @@
 
 mod connecting;
 mod contact;
-mod directories;
 mod interop;
 mod kit;
 mod lost_replies;
@@ -31,7 +30,6 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
         connecting::trials,
         contact::trials,
-        directories::trials,
         interop::trials,
         lost_replies::trials,
         partitions::trials,
