@@ -89,9 +89,7 @@ impl Core {
         let why = "the locker was shut down, or the runtime that it was made in has ended";
         Error::new(ErrorKind::Unavailable, why)
     }
-}
 
-impl Core {
     /// Asks the backend in the runtime that the locker lives in, wherever the user calls from: what
     /// the backend shares among all locks, such as a connection or a request that many leave with,
     /// would stand still with a runtime that is not driven, and end with one that ends (K13).

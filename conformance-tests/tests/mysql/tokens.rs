@@ -22,6 +22,10 @@ cases![
 /// How long a connection uses what it has read of the epoch.
 const READ_MAX: Duration = Duration::from_millis(500);
 
+/// An epoch that was lost is made anew from the server's clock, which counts seconds. Longer than
+/// [`READ_MAX`], too.
+const NEXT_SECOND: Duration = Duration::from_millis(1_100);
+
 /// How often the server crashes. Each costs the two seconds in which it grants nothing.
 const CRASHES: usize = 4;
 
@@ -70,7 +74,7 @@ async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
             .await?;
         let elsewhere = Token::new(((epoch(&node).await?) << 31) + 1_000_000);
         grows(&mut last, elsewhere.ok_or("no token")?);
-        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        tokio::time::sleep(NEXT_SECOND).await;
     }
     let guard = take(&locker, "a").await?;
     grows(&mut last, guard.token());
@@ -101,7 +105,7 @@ async fn t69_a_row_that_was_lost_counts_on(flavour: Flavour) -> Outcome {
         guard.release().await?;
         node.ask("UPDATE locks.dlock_epoch SET epoch = 0, boot = 0, base = 0")
             .await?;
-        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        tokio::time::sleep(NEXT_SECOND).await;
     }
     Ok(())
 }
