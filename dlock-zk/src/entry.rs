@@ -6,15 +6,23 @@ use std::sync::{
 };
 
 use dlock_core::{Attempt, Lease, LostCause, Moment, Renewed, Result};
-use zookeeper_client::{Error as ZkError, OneshotWatcher};
+use zookeeper_client::{Error as ZkError, EventType};
 
-use crate::{errors, session::Session, take};
+use crate::{
+    errors,
+    layout::Place,
+    queue,
+    session::Session,
+    take::{self, Queued},
+    watch::Watch,
+};
 
 /// A node that holds a lock.
 pub(crate) struct Entry {
     pub(crate) session: Arc<Session>,
     pub(crate) attempt: Attempt,
     pub(crate) path: String,
+    directory: String,
     /// The transaction that made the node: no other node has it.
     pub(crate) czxid: i64,
     /// When the write was sent that core was told of, and until when that holds.
@@ -26,12 +34,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn new(session: Arc<Session>, attempt: Attempt, path: String, czxid: i64) -> Self {
+    pub(crate) fn new(
+        session: Arc<Session>,
+        attempt: Attempt,
+        place: &Place,
+        queued: &Queued,
+    ) -> Self {
         Self {
             session,
             attempt,
-            path,
-            czxid,
+            path: place.path(&queued.name),
+            directory: place.dir.clone(),
+            czxid: queued.czxid,
             told: Mutex::new((Moment::from_nanos(0), Moment::FOREVER)),
             watched_over: AtomicU64::new(0),
             is_swept: AtomicBool::new(false),
@@ -92,19 +106,22 @@ impl Entry {
         let (stat, watcher) = session.ask(client.check_and_watch_stat(&self.path)).await?;
         let is_ours =
             stat.is_some_and(|stat| stat.czxid == self.czxid && session.owns(stat.ephemeral_owner));
-        if is_ours && self.watched_over.swap(connection, Ordering::AcqRel) == 0 {
-            tokio::spawn(watch(Arc::downgrade(self), watcher));
+        if is_ours {
+            self.watched(connection, Watch::new(watcher));
         }
         Ok(is_ours)
     }
 
+    /// The node was looked at over this connection, and is watched.
+    pub(crate) fn watched(self: &Arc<Self>, connection: u64, own: Watch) {
+        if self.watched_over.swap(connection, Ordering::AcqRel) == 0 {
+            tokio::spawn(watch(Arc::downgrade(self), own));
+        }
+    }
+
     /// Deletes the node.
     pub(crate) async fn release(&self) -> Result<()> {
-        let deleted = match self.session.client() {
-            Ok(client) => self.session.ask(client.delete(&self.path, None)).await,
-            Err(error) => Err(error),
-        };
-        match deleted {
+        match self.delete().await {
             Ok(()) | Err(ZkError::NoNode) => {}
             // Its nodes went with it.
             Err(_) if self.session.is_over() => {}
@@ -113,21 +130,48 @@ impl Entry {
         self.session.held.remove(self);
         Ok(())
     }
+
+    /// Deletes the node, and notes that the queue was ours until then.
+    async fn delete(&self) -> Result<(), ZkError> {
+        let session = &self.session;
+        let client = session.client()?;
+        let sequence = queue::sequence(&self.path);
+        let watching = sequence
+            .filter(|sequence| session.known.is_worth_a_watch(&self.directory, *sequence))
+            .map(|_| client.check_and_watch_stat(&self.directory));
+        let delete = client.delete(&self.path, None);
+        let both = async {
+            let watched = async {
+                let (stat, watcher) = watching?.await.ok()?;
+                stat.map(|_| Watch::new(watcher))
+            };
+            let (watch, deleted) = tokio::join!(watched, delete);
+            deleted.map(|()| watch)
+        };
+        let watch = session.ask(both).await?;
+        if let Some(sequence) = sequence {
+            session.known.left(&self.directory, sequence, watch);
+        }
+        Ok(())
+    }
 }
 
 /// Tells of the node's deletion. Ends with the node: it is deleted by the release, or by the session's
 /// end.
-async fn watch(entry: Weak<Entry>, mut watcher: OneshotWatcher) {
+async fn watch(entry: Weak<Entry>, mut own: Watch) {
     loop {
-        watcher.changed().await;
+        let event = own.event().await;
         let Some(entry) = entry.upgrade() else { return };
+        if event == EventType::NodeDeleted {
+            // After a release nobody hears this.
+            return entry.attempt.lost(LostCause::Removed);
+        }
         let Ok(client) = entry.session.client() else {
             return;
         };
         match client.check_and_watch_stat(&entry.path).await {
             // Somebody wrote into it.
-            Ok((Some(stat), again)) if stat.czxid == entry.czxid => watcher = again,
-            // After a release nobody hears this.
+            Ok((Some(stat), again)) if stat.czxid == entry.czxid => own = Watch::new(again),
             Ok(_) => return entry.attempt.lost(LostCause::Removed),
             Err(_) => return entry.watched_over.store(0, Ordering::Release),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dlock_core::Moment;
 use tokio::time::timeout;
-use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError, StateWatcher};
+use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
     config::ZkConfig,
@@ -13,6 +13,7 @@ use crate::{
     proof::Verdict,
     session::Session,
     take::{acls, make_directory},
+    watch::Line,
 };
 
 /// Writes come at least this often in a session's time-out.
@@ -28,7 +29,7 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
         path: format!("{}/{}", layout::alive(&config.prefix), client.session_id()),
         dir: layout::alive(&config.prefix),
         acls: acls(&config),
-        states: client.state_watcher(),
+        line: Line::new(client.state_watcher()),
         is_there: false,
     };
     // The last client that is dropped ends the session.
@@ -94,7 +95,7 @@ struct Node {
     path: String,
     dir: String,
     acls: Acls<'static>,
-    states: StateWatcher,
+    line: Line,
     /// Made over the connection that there is, and ours.
     is_there: bool,
 }
@@ -105,7 +106,7 @@ impl Node {
     /// Over each new connection the node is made anew: only that tells in whose session we are, which
     /// may not be the one that we had (T44).
     async fn write(&mut self, client: &Client) -> Result<i64, ZkError> {
-        if self.is_other_connection() {
+        if self.line.has_changed() {
             self.is_there = false;
         }
         let owner = if self.is_there {
@@ -117,7 +118,7 @@ impl Node {
             self.make(client).await?
         };
         // What was acknowledged over a connection that we have not looked at proves nothing.
-        self.is_there = !self.is_other_connection();
+        self.is_there = !self.line.has_changed();
         if self.is_there {
             Ok(owner)
         } else {
@@ -145,12 +146,5 @@ impl Node {
             // If it fails, the node ends with the session.
             let _ = client.delete(&self.path, None).await;
         }
-    }
-
-    /// Whether the connection has changed since this was asked last.
-    fn is_other_connection(&mut self) -> bool {
-        let changed = std::pin::pin!(self.states.changed());
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        changed.poll(&mut context).is_ready()
     }
 }

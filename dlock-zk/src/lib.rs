@@ -7,6 +7,7 @@ mod entry;
 mod errors;
 mod heartbeat;
 mod held;
+mod known;
 mod layout;
 mod lock;
 mod looks;
@@ -18,6 +19,8 @@ mod take;
 mod tls;
 mod token;
 mod told;
+mod turn;
 mod wait;
+mod watch;
 
 pub use crate::{config::ZkConfig, lock::ZkLock};

@@ -13,8 +13,8 @@ const DIGITS_MIN: usize = 10;
 pub(crate) enum Position {
     /// It holds the lock.
     First,
-    /// Next after this one.
-    After(String),
+    /// Next after this one, which may be the first.
+    After { before: String, is_first: bool },
     /// It is not there.
     Gone,
 }
@@ -29,10 +29,11 @@ pub(crate) fn position(children: &[String], ours: &str) -> Result<Position> {
     let Some((_, own)) = queue.iter().find(|(name, _)| *name == ours) else {
         return Ok(Position::Gone);
     };
-    let before = queue.iter().filter(|(_, other)| is_before(*other, *own));
-    let last = before.min_by_key(|(_, other)| own.wrapping_sub(*other));
-    Ok(last.map_or(Position::First, |(name, _)| {
-        Position::After((*name).to_owned())
+    let before = || queue.iter().filter(|(_, other)| is_before(*other, *own));
+    let last = before().min_by_key(|(_, other)| own.wrapping_sub(*other));
+    Ok(last.map_or(Position::First, |(name, _)| Position::After {
+        before: (*name).to_owned(),
+        is_first: before().count() == 1,
     }))
 }
 
@@ -61,7 +62,8 @@ fn read(children: &[String]) -> Result<Vec<(&str, i32)>> {
     read.collect()
 }
 
-fn sequence(child: &str) -> Option<i32> {
+/// The number of a node, by its name or its path.
+pub(crate) fn sequence(child: &str) -> Option<i32> {
     let (_, digits) = child.rsplit_once(MARK)?;
     (digits.len() >= DIGITS_MIN)
         .then(|| digits.parse().ok())
@@ -97,6 +99,13 @@ mod tests {
         format!("_c_{:032x}-lock-{sequence:010}", sequence.unsigned_abs())
     }
 
+    fn after(before: i32, is_first: bool) -> Position {
+        Position::After {
+            before: child(before),
+            is_first,
+        }
+    }
+
     #[test]
     fn the_next_lower_one_is_waited_for() {
         let children = [3, 1, 7, 5].map(child);
@@ -106,7 +115,11 @@ mod tests {
         );
         assert_eq!(
             position(&children, &child(7)).expect("ours"),
-            Position::After(child(5))
+            after(5, false)
+        );
+        assert_eq!(
+            position(&children, &child(3)).expect("ours"),
+            after(1, true)
         );
         assert_eq!(
             position(&children, &child(2)).expect("ours"),
@@ -120,9 +133,10 @@ mod tests {
     fn t48_sequence_numbers_go_on_below_zero() {
         let children = [i32::MIN, i32::MAX, i32::MIN + 1, i32::MAX - 1].map(child);
         assert_eq!(first(&children).expect("ours"), Some(&*child(i32::MAX - 1)));
-        let after = |own| position(&children, &child(own)).expect("ours");
-        assert_eq!(after(i32::MIN), Position::After(child(i32::MAX)));
-        assert_eq!(after(i32::MIN + 1), Position::After(child(i32::MIN)));
+        let place = |own| position(&children, &child(own)).expect("ours");
+        assert_eq!(place(i32::MAX), after(i32::MAX - 1, true));
+        assert_eq!(place(i32::MIN), after(i32::MAX, false));
+        assert_eq!(place(i32::MIN + 1), after(i32::MIN, false));
         let around_zero = [-1, 0].map(child);
         assert!(around_zero[0].ends_with("-lock--000000001"));
         assert_eq!(first(&around_zero).expect("ours"), Some(&*child(-1)));
@@ -155,7 +169,7 @@ mod tests {
             for (at, name) in queue.iter().enumerate() {
                 let expected = match at {
                     0 => Position::First,
-                    _ => Position::After(queue[at - 1].clone()),
+                    _ => Position::After { before: queue[at - 1].clone(), is_first: at == 1 },
                 };
                 prop_assert_eq!(position(&mixed, name).expect("ours"), expected);
             }

@@ -21,6 +21,7 @@ use crate::{
     entry::Entry,
     errors, heartbeat,
     held::Held,
+    known::Known,
     looks::Looks,
     proof::{Proof, Times, Verdict, Writing},
     told::Told,
@@ -47,6 +48,8 @@ pub(crate) struct Session {
     busy: AtomicUsize,
     /// The queues that are to be looked at.
     pub(crate) looks: Looks,
+    /// The queues that need not be.
+    pub(crate) known: Known,
     /// Somebody needs a proof now.
     pub(crate) demand: Notify,
 }
@@ -86,6 +89,7 @@ impl Session {
             held: Held::default(),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
+            known: Known::default(),
             demand: Notify::new(),
             client: Mutex::new(Some(client)),
         });

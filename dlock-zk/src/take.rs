@@ -10,6 +10,7 @@ use crate::{
     errors,
     layout::{self, Place},
     session::{self, Session},
+    watch::Watch,
 };
 
 /// How often the lock's directory is made when it vanishes in between: the servers remove containers
@@ -23,8 +24,22 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Queued {
     pub(crate) name: String,
     pub(crate) czxid: i64,
-    /// The queue as it was just after; taken by the first look.
-    pub(crate) children: Option<Vec<String>>,
+    /// What is known of the queue; taken by the first look.
+    pub(crate) seen: Seen,
+    /// The node's own watch, if it has one, and over which connection it was set.
+    pub(crate) own: Option<(u64, Watch)>,
+}
+
+/// What is known of a queue in which our node is.
+#[derive(Default)]
+pub(crate) enum Seen {
+    /// It must be looked at.
+    #[default]
+    Nothing,
+    /// Our node is the first.
+    First,
+    /// The queue as it was just after our node was made.
+    Queue(Vec<String>),
 }
 
 /// Enters the queue. Whoever waits goes on until it is in, also while the store cannot be asked (K6).
@@ -67,8 +82,8 @@ pub(crate) async fn enter(
     }
 }
 
-/// Makes the node, in one round trip: the list is asked for together with it. The directory is made when it
-/// is missing.
+/// Makes the node, in one round trip: the list is asked for together with it, unless the node's number may
+/// say that it is alone. The directory is made when it is missing.
 async fn make(
     session: &Session,
     acls: Acls<'static>,
@@ -82,22 +97,32 @@ async fn make(
     loop {
         let writing = session.writing();
         let create = client.create(&stem, data, &options);
-        let list = session.looks.children(&client, &place.dir);
-        let both = session.ask(async {
+        let is_watched = session.known.is_watched(&place.dir);
+        let made = session.ask(async {
+            if is_watched {
+                return create.await.map(|(stat, sequence)| (stat, sequence, None));
+            }
+            let list = session.looks.children(&client, &place.dir);
             let (created, listed) = tokio::join!(create, list);
             created.map(|(stat, sequence)| (stat, sequence, listed.ok()))
         });
-        match both.await {
+        match made.await {
             Ok((stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
                 session.end();
                 return Err(ZkError::SessionExpired);
             }
             Ok((stat, sequence, children)) => {
                 session.acknowledged(writing);
+                let seen = match children {
+                    Some(children) => Seen::Queue(children),
+                    None if session.known.is_first(&place.dir, sequence.into_i64()) => Seen::First,
+                    None => Seen::Nothing,
+                };
                 return Ok(Queued {
                     name: format!("{}{sequence}", place.stem),
                     czxid: stat.czxid,
-                    children,
+                    seen,
+                    own: None,
                 });
             }
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
@@ -147,7 +172,8 @@ async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkErro
             return Ok(Some(Queued {
                 name: child.clone(),
                 czxid: stat.czxid,
-                children: Some(children),
+                seen: Seen::Queue(children),
+                own: None,
             }));
         }
     }

@@ -14,8 +14,10 @@ use crate::{
     queue::{self, Position},
     session::{self, Session},
     sessions::Sessions,
-    take::{self, Queued},
+    take::{self, Queued, Seen},
     token::token,
+    turn::Turn,
+    watch::Watch,
 };
 
 /// Servers that cannot be asked are tried again after this.
@@ -68,16 +70,15 @@ async fn once(
     let place = Place::new(&config.prefix, &request.name, request.attempt.id());
     let _busy = session.busy();
     if let Some(entry) = session.held.find(request.attempt.id()) {
-        return grant(session, request, entry).await;
+        return grant(session, request, entry, None).await;
     }
     let mut queued = take::enter(session, config, &place, request).await?;
     loop {
         let granted = match until_first(session, &place, request, &mut queued).await {
             Ok(true) => {
-                let path = place.path(&queued.name);
-                let entry =
-                    Entry::new(session.clone(), request.attempt.clone(), path, queued.czxid);
-                grant(session, request, Arc::new(entry)).await
+                let attempt = request.attempt.clone();
+                let entry = Entry::new(session.clone(), attempt, &place, &queued);
+                grant(session, request, Arc::new(entry), queued.own.take()).await
             }
             // Somebody removed our node: a new place at the end.
             Ok(false) => {
@@ -106,25 +107,32 @@ async fn until_first(
         if request.attempt.is_cancelled() {
             return Err(Error::contended());
         }
-        let looked = match queued.children.take() {
-            Some(children) => Ok(children),
-            None => list(session, place).await,
+        let looked = match std::mem::take(&mut queued.seen) {
+            Seen::First => return Ok(true),
+            Seen::Queue(children) => Ok(children),
+            Seen::Nothing => list(session, place).await,
         };
-        let connection = session.state().connection;
-        let watched = match looked {
+        let ended = match looked {
             Ok(children) => match queue::position(&children, &queued.name)? {
                 Position::First => return Ok(true),
                 Position::Gone => return Ok(false),
-                Position::After(_) if !waits => return Err(Error::contended()),
-                Position::After(before) => {
+                Position::After { .. } if !waits => return Err(Error::contended()),
+                Position::After { before, is_first } => {
                     request.attempt.taken();
-                    watch(session, &place.path(&before), connection, request).await
+                    let turn = Turn {
+                        session,
+                        place,
+                        queued,
+                        request,
+                    };
+                    turn.wait(&before, is_first).await
                 }
             },
             Err(error) => Err(error),
         };
-        match watched {
-            Ok(()) => {}
+        match ended {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
             Err(_) if session.is_over() => return Err(session::over()),
             Err(error) if waits && errors::is_transient(&error) => {
                 tracing::debug!(%error, "waiting goes on");
@@ -150,26 +158,6 @@ async fn list(session: &Session, place: &Place) -> Result<Vec<String>, ZkError> 
     }
 }
 
-/// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
-async fn watch(
-    session: &Session,
-    path: &str,
-    connection: u64,
-    request: &AcquireRequest,
-) -> Result<(), ZkError> {
-    let client = session.client()?;
-    let watcher = match session.ask(client.get_and_watch_data(path)).await {
-        Err(ZkError::NoNode) => return Ok(()),
-        watched => watched?.2,
-    };
-    tokio::select! {
-        _ = watcher.changed() => Ok(()),
-        () = request.attempt.cancelled() => Ok(()),
-        // The driver watches on over the next connection, but says nothing of this one's end.
-        () = session.disturbed(connection) => Err(ZkError::ConnectionLoss),
-    }
-}
-
 async fn reconnected(session: &Session) {
     tokio::time::sleep(RETRY).await;
     session.reachable().await;
@@ -177,16 +165,23 @@ async fn reconnected(session: &Session) {
 
 /// Our node is the first: from when is that proved? From its own creation if that was just now, else
 /// from the last heartbeat.
-async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
+async fn grant(
+    session: &Session,
+    request: &AcquireRequest,
+    entry: Arc<Entry>,
+    own: Option<(u64, Watch)>,
+) -> Result<Lease> {
     let proof = proof(session, request).await?;
     let token = token(entry.czxid)?;
     let lease = request.granted(proof.sent, proof.ttl, token, entry.clone());
     entry.tell(proof.sent.moment(), lease.deadline.moment());
-    if session.hold(&entry) {
-        Ok(lease)
-    } else {
-        Err(session::over())
+    if !session.hold(&entry) {
+        return Err(session::over());
     }
+    if let Some((connection, own)) = own {
+        entry.watched(connection, own);
+    }
+    Ok(lease)
 }
 
 /// A proof that is fresh; whoever waits, waits for it too (K6).

@@ -84,6 +84,16 @@ pub(crate) async fn driver(addresses: impl Display) -> Outcome<Client> {
     Ok(Client::connect(&addresses.to_string()).await?)
 }
 
+/// How many requests the server has been sent.
+pub(crate) async fn packets(node: &Node) -> Outcome<u64> {
+    Ok(node.monitored("zk_packets_received").await?.parse()?)
+}
+
+/// How many watches the server has been asked for that have not fired.
+pub(crate) async fn watches(node: &Node) -> Outcome<u64> {
+    Ok(node.monitored("zk_watch_count").await?.parse()?)
+}
+
 /// The nodes in the directory of a lock.
 pub(crate) async fn queue(client: &Client, name: &str) -> Outcome<Vec<String>> {
     match client.list_children(&format!("/dlock/{name}")).await {

@@ -3,6 +3,7 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod again;
 mod connecting;
 mod contact;
 mod interop;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
+        again::trials,
         connecting::trials,
         contact::trials,
         interop::trials,

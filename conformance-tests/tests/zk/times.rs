@@ -7,13 +7,13 @@ use conformance_tests::{
         Direction::{ToClient, ToServer},
         Fault, Proxy,
     },
-    servers::zk::{Ensemble, Java, Node},
+    servers::zk::{Ensemble, Java},
 };
 use dlock::LostCause;
 use dlock_core::Clock;
 
 use crate::kit::{
-    Outcome, SHORT, SOON, cases, connect, driver, quick, start, start_tidy, take, until,
+    Outcome, SHORT, SOON, cases, connect, driver, packets, quick, start, start_tidy, take, until,
     until_queue, within,
 };
 
@@ -101,10 +101,6 @@ async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Out
     // Heartbeats, pings, and the questions of this test.
     assert!(costs.iter().all(|packets| *packets <= 40), "{costs:?}");
     Ok(())
-}
-
-async fn packets(node: &Node) -> Outcome<u64> {
-    Ok(node.monitored("zk_packets_received").await?.parse()?)
 }
 
 async fn k12_nothing_is_left_when_nothing_is_held(java: Java) -> Outcome {

@@ -1,0 +1,205 @@
+//! What is taken or handed over without a look at the queue (`known.rs`, `turn.rs`): it is the same lock.
+
+use conformance_tests::{
+    proxy::{Direction, End, Fault, Proxy},
+    servers::zk::{Java, Node},
+};
+use dlock::{Locker, LostCause};
+use zookeeper_client::Client;
+
+use crate::kit::{
+    LONG, Outcome, cases, connect, driver, packets, queue, soon, start, take, until, until_queue,
+    watches,
+};
+
+cases![
+    k01_a_name_taken_again_costs_two_requests,
+    k01_somebody_came_in_between,
+    k01_somebody_waits_in_between,
+    t49_a_directory_made_anew_counts_as_far,
+    t49_a_directory_made_anew_behind_a_lost_connection,
+    t44_who_is_removed_with_the_one_before_queues_again,
+    t44_who_was_handed_the_lock_hears_of_its_removal,
+];
+
+/// After so many takes in a row the numbers speak for themselves.
+const ROWS: u32 = 3;
+
+async fn in_a_row(locker: &Locker, times: u32) -> Outcome {
+    for _ in 0..times {
+        take(locker, "a").await?.release().await?;
+    }
+    Ok(())
+}
+
+async fn k01_a_name_taken_again_costs_two_requests(java: Java) -> Outcome {
+    const TIMES: u32 = 200;
+    let node = start(&java).await?;
+    let locker = connect(node.address(), LONG).await?;
+    in_a_row(&locker, ROWS).await?;
+    let before = packets(&node).await?;
+    in_a_row(&locker, TIMES).await?;
+    let spent = packets(&node).await? - before;
+    // And a heartbeat, a ping, and the questions of this test.
+    let most = u64::from(2 * TIMES + 20);
+    assert!(spent <= most, "{spent} packets");
+    Ok(())
+}
+
+async fn k01_somebody_came_in_between(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (locker, other) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    let mut last = None;
+    for _ in 0..ROWS {
+        in_a_row(&locker, ROWS).await?;
+        let held = take(&other, "a").await?;
+        let token = held.token();
+        assert!(last < Some(token));
+        assert!(locker.try_acquire("a").await?.is_none(), "two hold it");
+        held.release().await?;
+        let next = take(&locker, "a").await?;
+        assert!(next.token() > token);
+        assert!(other.try_acquire("a").await?.is_none(), "two hold it");
+        last = Some(next.token());
+        next.release().await?;
+    }
+    Ok(())
+}
+
+/// One who tries while we hold makes the next number, and it is gone again.
+async fn k01_somebody_waits_in_between(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (locker, other) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    let driver = driver(node.address()).await?;
+    in_a_row(&locker, ROWS).await?;
+    let held = take(&locker, "a").await?;
+    let waiting = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until_queue(&driver, "a", 2).await?;
+    held.release().await?;
+    let next = soon("its turn", waiting).await???;
+    assert!(locker.try_acquire("a").await?.is_none(), "two hold it");
+    Ok(next.release().await?)
+}
+
+/// Somebody removes the directory, and holds the lock in the next one, whose counter has come as far as ours.
+async fn made_anew(driver: &Client, other: &Locker) -> Outcome<dlock::Guard> {
+    driver.delete("/dlock/a", None).await?;
+    in_a_row(other, ROWS - 1).await?;
+    let held = take(other, "a").await?;
+    let last = format!("-lock-{:010}", ROWS - 1);
+    assert!(queue(driver, "a").await?[0].ends_with(&last));
+    Ok(held)
+}
+
+async fn t49_a_directory_made_anew_counts_as_far(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (locker, other) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    in_a_row(&locker, ROWS).await?;
+    let held = made_anew(&driver(node.address()).await?, &other).await?;
+    assert!(locker.try_acquire("a").await?.is_none(), "two hold it");
+    held.release().await?;
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
+
+async fn t49_a_directory_made_anew_behind_a_lost_connection(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let (locker, other) = (
+        connect(proxy.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    in_a_row(&locker, ROWS).await?;
+    for direction in [Direction::ToClient, Direction::ToServer] {
+        proxy.set(direction, Fault::Hold);
+    }
+    let held = made_anew(&driver(node.address()).await?, &other).await?;
+    for direction in [Direction::ToClient, Direction::ToServer] {
+        proxy.set(direction, Fault::None);
+    }
+    proxy.end(End::Reset);
+    let tried = until_answered(&locker).await?;
+    assert!(tried.is_none(), "two hold it");
+    held.release().await?;
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
+
+/// A try over the next connection.
+async fn until_answered(locker: &Locker) -> Outcome<Option<dlock::Guard>> {
+    let mut tried = None;
+    until("a connection", async || {
+        tried = locker.try_acquire("a").await.ok();
+        Ok(tried.is_some())
+    })
+    .await?;
+    tried.ok_or_else(|| "no answer".into())
+}
+
+/// Both nodes go in one transaction, ours first.
+async fn t44_who_is_removed_with_the_one_before_queues_again(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (holder, waiter, third) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    let driver = driver(node.address()).await?;
+    let held = take(&holder, "a").await?;
+    let nodes_of_holder = queue(&driver, "a").await?;
+    let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
+    until_queue(&driver, "a", 2).await?;
+    let mut nodes = queue(&driver, "a").await?;
+    nodes.sort_by_key(|node| nodes_of_holder.contains(node));
+    let last = tokio::spawn(third.acquire("a").wait_forever().into_future());
+    until_queue(&driver, "a", 3).await?;
+    until_watched(&node, 3).await?;
+    let mut removal = driver.new_multi_writer();
+    for node in nodes {
+        removal.add_delete(&format!("/dlock/a/{node}"), None)?;
+    }
+    removal.commit().await?;
+    // The third is the first now, and the waiter after it.
+    let first = soon("its turn", last).await???;
+    let token = first.token();
+    until_queue(&driver, "a", 2).await?;
+    assert!(!waiting.is_finished(), "two hold it");
+    first.release().await?;
+    let waited = soon("its turn", waiting).await???;
+    assert!(waited.token() > token);
+    drop(held);
+    Ok(waited.release().await?)
+}
+
+async fn t44_who_was_handed_the_lock_hears_of_its_removal(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (holder, waiter) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    let driver = driver(node.address()).await?;
+    let held = take(&holder, "a").await?;
+    let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
+    until_watched(&node, 2).await?;
+    held.release().await?;
+    let handed = soon("its turn", waiting).await???;
+    let nodes = queue(&driver, "a").await?;
+    driver
+        .delete(&format!("/dlock/a/{}", nodes[0]), None)
+        .await?;
+    assert_eq!(soon("the loss", handed.lost()).await?, LostCause::Removed);
+    Ok(())
+}
+
+async fn until_watched(node: &Node, count: u64) -> Outcome {
+    until("watches", async || Ok(watches(node).await? == count)).await
+}

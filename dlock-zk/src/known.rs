@@ -1,0 +1,153 @@
+//! Queues in which nobody else was lately, and which need not be looked at.
+//!
+//! Sequence numbers count the nodes that were ever made in a directory. Whoever was the first of a queue, has
+//! deleted that node, and gets the next number for another one, is alone: nobody has come in between, and those
+//! before were gone. But a directory that was removed and made anew counts from zero: a watch tells of that, and
+//! being [silent](crate::watch) says that it is the same one.
+//!
+//! So a name that is taken again and again needs no look at its queue. The watch is set when a number follows our
+//! own last one for the first time: names that are taken once cost nothing.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::watch::Watch;
+
+/// So many directories are remembered.
+const KNOWN_MAX: usize = 1_024;
+
+/// The directories that this session knows.
+#[derive(Default)]
+pub(crate) struct Known(Mutex<HashMap<String, Past>>);
+
+struct Past {
+    /// The number of our last node, which was the first of its queue when it was deleted.
+    last: i32,
+    /// Of the directory, since a node of ours was in it.
+    watch: Option<Watch>,
+}
+
+impl Known {
+    /// Whether the number of a node that is about to be made may say that it is alone.
+    pub(crate) fn is_watched(&self, directory: &str) -> bool {
+        let mut known = self.lock();
+        known.get_mut(directory).is_some_and(Past::is_watched)
+    }
+
+    /// Whether a node that was just made is the first, by its number; it will be, as long as it is there.
+    pub(crate) fn is_first(&self, directory: &str, sequence: i64) -> bool {
+        let mut known = self.lock();
+        let Some(past) = known.get_mut(directory) else {
+            return false;
+        };
+        i64::from(past.next()) == sequence && past.is_watched()
+    }
+
+    /// Whether the directory is to be watched before the first of its queue is deleted.
+    pub(crate) fn is_worth_a_watch(&self, directory: &str, sequence: i32) -> bool {
+        let mut known = self.lock();
+        let past = known.get_mut(directory);
+        past.is_some_and(|past| past.next() == sequence && !past.is_watched())
+    }
+
+    /// The first of the queue is deleted; it was there until then, and a new watch was set before.
+    pub(crate) fn left(&self, directory: &str, sequence: i32, watch: Option<Watch>) {
+        let mut known = self.lock();
+        if let Some(past) = known.get_mut(directory) {
+            past.last = sequence;
+            past.watch = watch.or_else(|| past.watch.take());
+            return;
+        }
+        // Any will do: who takes more names than are remembered looks at their queues.
+        if known.len() >= KNOWN_MAX
+            && let Some(other) = known.keys().next().cloned()
+        {
+            known.remove(&other);
+        }
+        let last = sequence;
+        known.insert(directory.to_owned(), Past { last, watch });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Past>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Past {
+    /// The server's counter goes on below zero, too (T48).
+    fn next(&self) -> i32 {
+        self.last.wrapping_add(1)
+    }
+
+    fn is_watched(&mut self) -> bool {
+        self.watch = self.watch.take().and_then(Watch::silent);
+        self.watch.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future;
+
+    use tokio::sync::oneshot;
+    use zookeeper_client::EventType;
+
+    use super::*;
+
+    fn silent() -> Watch {
+        Watch::of(future::pending())
+    }
+
+    #[test]
+    fn the_second_number_in_a_row_is_worth_a_watch() {
+        let known = Known::default();
+        assert!(!known.is_worth_a_watch("/a", 3));
+        known.left("/a", 3, None);
+        assert!(!known.is_watched("/a"));
+        assert!(!known.is_worth_a_watch("/a", 5), "somebody was in between");
+        assert!(known.is_worth_a_watch("/a", 4));
+        known.left("/a", 4, Some(silent()));
+        assert!(known.is_watched("/a"));
+        assert!(!known.is_watched("/b"));
+        assert!(!known.is_worth_a_watch("/a", 5), "it has one");
+        known.left("/a", 5, None);
+        assert!(known.is_watched("/a"), "which it keeps");
+    }
+
+    #[test]
+    fn only_the_next_number_is_first() {
+        let known = Known::default();
+        known.left("/a", 4, Some(silent()));
+        for (sequence, is_first) in [(4, false), (5, true), (6, false), (5 + (1 << 32), false)] {
+            assert_eq!(known.is_first("/a", sequence), is_first, "{sequence}");
+        }
+        known.left("/a", i32::MAX, None);
+        assert!(known.is_first("/a", i32::MIN.into()));
+    }
+
+    #[test]
+    fn without_a_silent_watch_none_is_first() {
+        let known = Known::default();
+        known.left("/a", 4, None);
+        assert!(!known.is_first("/a", 5));
+        let (removed, heard) = oneshot::channel();
+        let watch = Watch::of(async move { heard.await.unwrap_or(EventType::Session) });
+        known.left("/a", 4, Some(watch));
+        assert!(known.is_first("/a", 5));
+        removed.send(EventType::NodeDeleted).expect("it is watched");
+        assert!(!known.is_first("/a", 5));
+        assert!(!known.is_watched("/a"));
+        assert!(known.is_worth_a_watch("/a", 5));
+    }
+
+    #[test]
+    fn as_many_are_remembered_as_it_says() {
+        let known = Known::default();
+        for n in 0..2 * KNOWN_MAX {
+            known.left(&format!("/{n}"), 0, None);
+        }
+        assert_eq!(known.lock().len(), KNOWN_MAX);
+    }
+}
