@@ -4,16 +4,16 @@
 //!   it, in turns, the floor: the store's driver alone, with no safety at all; and the server's own
 //!   lock, if it has one.
 //! * [`hand_over`]: from the release in one process to the grant in another, on a contended name.
-//!   Beside it the round trip to the server.
+//!   Beside it an exchange with the server: a round trip, or a durable write.
 //!
 //! Times on a busy machine wander; compare figures of one run only.
 
 mod cycle;
+mod exchange;
 mod floors;
 pub mod hand_over;
 mod measure;
 mod report;
-mod round_trip;
 mod rounds;
 mod slice;
 
@@ -97,7 +97,7 @@ pub async fn run(
     match hand_over::measure(&locks, worker, plan.run_for).await? {
         Some(summary) => {
             let server = floor.as_deref().and_then(Floor::server);
-            let row = beside_round_trip(Row::new("hand-over", 2, summary), server, plan).await?;
+            let row = beside_exchange(Row::new("hand-over", 2, summary), server, plan).await?;
             report.rows.push(row);
         }
         None => report.notes.push(hand_over::NONE.to_owned()),
@@ -106,15 +106,15 @@ pub async fn run(
     Ok(report)
 }
 
-/// The same row, with the round trip to the server beside it if there is one.
-async fn beside_round_trip(row: Row, server: Option<&dyn Server>, plan: &Plan) -> Result<Row> {
+/// The same row, with an exchange with the server beside it if there is one.
+async fn beside_exchange(row: Row, server: Option<&dyn Server>, plan: &Plan) -> Result<Row> {
     let Some(server) = server else {
         return Ok(row);
     };
     // Between two hand-overs a holder leaves the server alone for as long.
-    let trip = round_trip::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
-    let ratio = row.summary.median() / trip.median();
-    Ok(row.beside(Baseline::ROUND_TRIP, trip, ratio, None))
+    let exchange = exchange::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
+    let ratio = row.summary.median() / exchange.median();
+    Ok(row.beside(server.unit(), exchange, ratio, None))
 }
 
 /// How long the locker may take to end after a measurement.

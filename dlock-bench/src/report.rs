@@ -50,13 +50,13 @@ pub struct Row {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Baseline {
-    /// `floor`, the store's driver alone, `own lock` of the server, or `round trip` to it.
+    /// `floor`, the store's driver alone, `own lock` of the server, `round trip` to it, or a durable `write`.
     pub what: &'static str,
     /// What came out of it.
     #[serde(flatten)]
     pub summary: Summary,
     /// Beside a floor or an own lock: the workload's rate as a part of its, the median of all rounds.
-    /// Beside a round trip: how many of them the workload takes at the median.
+    /// Beside a round trip or a write: how many of them the workload takes at the median.
     pub ratio: f64,
     /// Half of the rounds had a ratio between these two, where there were rounds. Where they are far apart, the
     /// machine was too busy, or slept too deeply between two requests, to tell.
@@ -81,6 +81,7 @@ impl Baseline {
     pub(crate) const FLOOR: &str = "floor";
     pub(crate) const OWN_LOCK: &str = "own lock";
     pub(crate) const ROUND_TRIP: &str = "round trip";
+    pub(crate) const WRITE: &str = "write";
 
     /// As it is printed.
     fn ratio(&self) -> String {

@@ -144,7 +144,7 @@ mod tests {
 
     #[async_trait]
     impl Server for Busy {
-        async fn ping(&self) -> Result<()> {
+        async fn exchange(&self) -> Result<()> {
             Ok(())
         }
 

@@ -72,8 +72,9 @@ Below each stands what it is compared with, where the store has that:
               dlock's rate as a part of the floor's, the median of all rounds, and in parentheses
               what half of the rounds had: where that is wide, the machine was not quiet, or slept
               between two requests, and the ratio says little
-  round trip  to the server and back, with a pause before each; the ratio is how many of them a
-              hand-over takes
+  own lock    the lock that the server offers by itself
+  round trip  to the server and back, or a durable write where each change of a lock is one, with a
+              pause before each; the ratio is how many of them a hand-over takes
 Server CPU is what the server's processor spends on one cycle.
 
 Compare the figures of one run only: a busy machine makes all of them worse. The names that it

@@ -10,7 +10,7 @@ use etcd_client::{
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::{Floor, OwnLock, Server, etcd_lock::EtcdLock};
-use crate::cycle::Cycle;
+use crate::{cycle::Cycle, report::Baseline};
 
 /// The ttl of the one lease: what a killed benchmark leaves is gone after it.
 pub(super) const TTL_S: i64 = 30;
@@ -146,10 +146,16 @@ impl Cycle for EtcdTask {
 
 #[async_trait]
 impl Server for EtcdFloor {
-    async fn ping(&self) -> Result<()> {
+    fn unit(&self) -> &'static str {
+        Baseline::WRITE
+    }
+
+    async fn exchange(&self) -> Result<()> {
         let mut client = self.client.clone();
-        let key = format!("{}ping", self.prefix);
-        client.get(key, None).await.map(drop).map_err(failed)
+        let key = format!("{}write", self.prefix);
+        let options = PutOptions::new().with_lease(self.lease);
+        let put = client.put(key, VALUE, Some(options)).await;
+        put.map(drop).map_err(failed)
     }
 
     async fn cpu_time(&self) -> Result<Option<Duration>> {

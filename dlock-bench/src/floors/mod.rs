@@ -20,7 +20,7 @@ use std::time::Duration;
 use dlock::config::Config;
 use dlock_core::{Result, async_trait};
 
-use crate::cycle::Cycle;
+use crate::{cycle::Cycle, report::Baseline};
 
 /// The driver of one store, connected with the URL that dlock has.
 pub(crate) trait Floor: Send + Sync {
@@ -51,8 +51,14 @@ pub(crate) trait OwnLock: Send + Sync {
 /// The process at the other end.
 #[async_trait]
 pub(crate) trait Server: Send + Sync {
-    /// Asks for nothing and waits for the answer: one round trip.
-    async fn ping(&self) -> Result<()>;
+    /// What a hand-over is counted in: a round trip, or a durable write where a store makes one for each
+    /// change of a lock.
+    fn unit(&self) -> &'static str {
+        Baseline::ROUND_TRIP
+    }
+
+    /// Makes one of it.
+    async fn exchange(&self) -> Result<()>;
 
     /// What it has spent of its processor since its start; `None` when it does not say.
     async fn cpu_time(&self) -> Result<Option<Duration>>;

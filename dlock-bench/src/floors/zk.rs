@@ -5,7 +5,7 @@ use dlock_core::{Error, ErrorKind, Result, async_trait};
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as ZkError};
 
 use super::{Floor, Server};
-use crate::cycle::Cycle;
+use crate::{cycle::Cycle, report::Baseline};
 
 /// dlock-zk's own default prefix: a login may be limited to it.
 const PREFIX: &str = "dlock";
@@ -97,8 +97,21 @@ impl Cycle for ZkTask {
 
 #[async_trait]
 impl Server for ZkFloor {
-    async fn ping(&self) -> Result<()> {
-        self.client.check_stat("/").await.map(drop).map_err(failed)
+    fn unit(&self) -> &'static str {
+        Baseline::WRITE
+    }
+
+    async fn exchange(&self) -> Result<()> {
+        // No lock's directory has such a name.
+        let node = format!("{}/%bench", self.prefix);
+        match self.client.set_data(&node, DATA, None).await {
+            Err(ZkError::NoNode) => {
+                let options = CreateMode::Ephemeral.with_acls(self.acls);
+                let made = self.client.create(&node, DATA, &options).await;
+                made.map(drop).map_err(failed)
+            }
+            set => set.map(drop).map_err(failed),
+        }
     }
 
     async fn cpu_time(&self) -> Result<Option<std::time::Duration>> {

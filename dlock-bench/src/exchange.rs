@@ -1,4 +1,4 @@
-//! How long the way to the server and back is.
+//! How long an exchange with the server takes.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use dlock_core::{Clock, Error, ErrorKind, Result};
 
 use crate::{Summary, floors::Server, measure::Durations};
 
-/// Measures round trips for `run_for`, at least one, with a `pause` before each.
+/// Measures exchanges for `run_for`, at least one, with a `pause` before each.
 ///
 /// The pause is as long as the server is left alone between two requests of the workload that they
-/// are compared to: after a pause everything has to be woken first, and a round trip takes longer.
+/// are compared to: after a pause everything has to be woken first, and an exchange takes longer.
 pub(crate) async fn measure(
     server: &dyn Server,
     pause: Duration,
@@ -21,11 +21,11 @@ pub(crate) async fn measure(
     loop {
         tokio::time::sleep(pause).await;
         let before = clock.now();
-        server.ping().await?;
+        server.exchange().await?;
         let after = clock.now();
         durations.record(after.since(before));
         if after.since(start) >= run_for {
-            let nothing = || Error::new(ErrorKind::Internal, "no round trip was counted");
+            let nothing = || Error::new(ErrorKind::Internal, "no exchange was counted");
             return durations.sum_up(after.since(start)).ok_or_else(nothing);
         }
     }
