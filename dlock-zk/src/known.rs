@@ -25,15 +25,19 @@ pub(crate) struct Known(Mutex<HashMap<String, Past>>);
 struct Past {
     /// The number of our last node, which was the first of its queue when it was deleted.
     last: i32,
+    /// Nobody else is known to have come since the one before it.
+    is_row: bool,
     /// Of the directory, since a node of ours was in it.
     watch: Option<Watch>,
 }
 
 impl Known {
-    /// Whether the number of a node that is about to be made may say that it is alone.
-    pub(crate) fn is_watched(&self, directory: &str) -> bool {
+    /// Whether the number of a node that is about to be made will say that it is alone, unless somebody else
+    /// comes again: then its queue is looked at one round trip later.
+    pub(crate) fn is_regular(&self, directory: &str) -> bool {
         let mut known = self.lock();
-        known.get_mut(directory).is_some_and(Past::is_watched)
+        let past = known.get_mut(directory);
+        past.is_some_and(|past| past.is_row && past.is_watched())
     }
 
     /// Whether a node that was just made is the first, by its number; it will be, as long as it is there.
@@ -42,7 +46,8 @@ impl Known {
         let Some(past) = known.get_mut(directory) else {
             return false;
         };
-        i64::from(past.next()) == sequence && past.is_watched()
+        past.is_row = i64::from(past.next()) == sequence;
+        past.is_row && past.is_watched()
     }
 
     /// Whether the directory is to be watched before the first of its queue is deleted.
@@ -56,6 +61,7 @@ impl Known {
     pub(crate) fn left(&self, directory: &str, sequence: i32, watch: Option<Watch>) {
         let mut known = self.lock();
         if let Some(past) = known.get_mut(directory) {
+            past.is_row = past.next() == sequence;
             past.last = sequence;
             past.watch = watch.or_else(|| past.watch.take());
             return;
@@ -66,8 +72,12 @@ impl Known {
         {
             known.remove(&other);
         }
-        let last = sequence;
-        known.insert(directory.to_owned(), Past { last, watch });
+        let past = Past {
+            last: sequence,
+            is_row: false,
+            watch,
+        };
+        known.insert(directory.to_owned(), past);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Past>> {
@@ -105,15 +115,31 @@ mod tests {
         let known = Known::default();
         assert!(!known.is_worth_a_watch("/a", 3));
         known.left("/a", 3, None);
-        assert!(!known.is_watched("/a"));
+        assert!(!known.is_regular("/a"));
         assert!(!known.is_worth_a_watch("/a", 5), "somebody was in between");
         assert!(known.is_worth_a_watch("/a", 4));
         known.left("/a", 4, Some(silent()));
-        assert!(known.is_watched("/a"));
-        assert!(!known.is_watched("/b"));
+        assert!(known.is_regular("/a"));
+        assert!(!known.is_regular("/b"));
         assert!(!known.is_worth_a_watch("/a", 5), "it has one");
         known.left("/a", 5, None);
-        assert!(known.is_watched("/a"), "which it keeps");
+        assert!(known.is_regular("/a"), "which it keeps");
+    }
+
+    #[test]
+    fn where_others_come_the_queue_is_looked_at_at_once() {
+        let known = Known::default();
+        known.left("/a", 3, None);
+        known.left("/a", 4, Some(silent()));
+        assert!(!known.is_first("/a", 6));
+        assert!(!known.is_regular("/a"));
+        known.left("/a", 6, None);
+        assert!(!known.is_regular("/a"));
+        known.left("/a", 8, None);
+        assert!(!known.is_regular("/a"));
+        assert!(known.is_first("/a", 9));
+        known.left("/a", 9, None);
+        assert!(known.is_regular("/a"));
     }
 
     #[test]
@@ -138,7 +164,7 @@ mod tests {
         assert!(known.is_first("/a", 5));
         removed.send(EventType::NodeDeleted).expect("it is watched");
         assert!(!known.is_first("/a", 5));
-        assert!(!known.is_watched("/a"));
+        assert!(!known.is_regular("/a"));
         assert!(known.is_worth_a_watch("/a", 5));
     }
 

@@ -82,7 +82,7 @@ pub(crate) async fn enter(
     }
 }
 
-/// Makes the node, in one round trip: the list is asked for together with it, unless the node's number may
+/// Makes the node, in one round trip: the list is asked for together with it, unless the node's number will
 /// say that it is alone. The directory is made when it is missing.
 async fn make(
     session: &Session,
@@ -97,9 +97,9 @@ async fn make(
     loop {
         let writing = session.writing();
         let create = client.create(&stem, data, &options);
-        let is_watched = session.known.is_watched(&place.dir);
+        let is_regular = session.known.is_regular(&place.dir);
         let made = session.ask(async {
-            if is_watched {
+            if is_regular {
                 return create.await.map(|(stat, sequence)| (stat, sequence, None));
             }
             let list = session.looks.children(&client, &place.dir);
