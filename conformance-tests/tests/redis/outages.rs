@@ -84,9 +84,9 @@ async fn k06_a_wait_ends_unavailable_when_the_server_is_down(program: Program) -
 }
 
 async fn k06_a_wait_ends_unavailable_when_the_server_is_silent(program: Program) -> Outcome {
-    let wait = Duration::from_secs(1);
+    let wait = Duration::from_secs(3);
     let node = start(&program, &[]).await?;
-    let [_holder, waiter] = waiting(&node, "timeout=300ms&connect_timeout=300ms", wait).await?;
+    let [_holder, waiter] = waiting(&node, "timeout=1s&connect_timeout=1s", wait).await?;
     node.stop()?;
     let acquire = waiter.acquire("a").wait(wait);
     let error = refused(within(2 * wait, "the wait ends", acquire).await?)?;
