@@ -70,7 +70,12 @@ async fn first(watches: &Inner) -> Option<(Vec<u8>, WatchOptions)> {
                     () = watches.session.clock.sleep_until(until) => {}
                 }
             }
-            Next::Idle(_) => return None,
+            Next::Idle(until) => {
+                tokio::select! {
+                    () = watches.changed.notified() => {}
+                    () = watches.session.clock.sleep_until(until) => return None,
+                }
+            }
         }
     }
 }
@@ -111,6 +116,11 @@ async fn hear(
         }
         if !response.events().is_empty() {
             watches.gone(response.watch_id());
+        }
+        if let Some(header) = response.header()
+            && response.created()
+        {
+            watches.begun(response.watch_id(), header.revision());
         }
         // A watch that is refused at once has no number in the answer.
         let is_refused = response.created() || watches.is_watched(response.watch_id());

@@ -117,8 +117,8 @@ struct Place<'a> {
     made: Option<i64>,
     /// Of the place itself: it may go (T25).
     own: Option<Watched>,
-    /// Of the place before it.
-    before: Option<Watched>,
+    /// Of the place before it, which is this.
+    before: Option<(Vec<u8>, Watched)>,
 }
 
 impl<'a> Place<'a> {
@@ -172,7 +172,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// From the first revision that was not seen: neither an event is missed, nor one that is old.
+    /// Nothing is missed that was not seen. What is watched already is not watched anew: on a server
+    /// that is busy, each new watch asks for another look.
     fn watch(&mut self, own: i64, before: Vec<u8>, seen: i64) {
         self.made = Some(own);
         let watches = &self.lock.watches;
@@ -180,7 +181,10 @@ impl<'a> Place<'a> {
         if self.own.is_none() {
             self.own = Some(watches.watch(&*self.entry.keys.own, own + 1, told()));
         }
-        self.before = Some(watches.watch(before, seen + 1, told()));
+        if self.before.as_ref().is_none_or(|(key, _)| *key != before) {
+            let watched = watches.watch(&*before, seen + 1, told());
+            self.before = Some((before, watched));
+        }
     }
 
     /// Sleeps until somebody calls, or for `max`; whether somebody did.

@@ -3,6 +3,9 @@
 //! History is kept by the store, so a watch may begin late, and after a break begin again where it
 //! was: nothing is missed but what the store has compacted. So a held lock is watched only when it
 //! has been held for a while, and a short one costs nothing.
+//!
+//! But a server that is to look into its history does so every 100 ms. So who waits is told of what
+//! comes from now on, and to look once more if anything was written between its last look and then.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -49,7 +52,7 @@ struct Table {
 
 struct Watch {
     key: Vec<u8>,
-    /// The first revision in which it may be deleted.
+    /// The first revision that was not seen.
     from: i64,
     told: Told,
     /// Whether the store was told of it.
@@ -154,6 +157,7 @@ impl Inner {
     pub(crate) fn next(&self) -> Next {
         let now = self.session.clock.now();
         let mut table = self.table();
+        let mut is_busy = false;
         loop {
             match table.todo.pop_front() {
                 Some(Say::End(id)) => return Next::End(id),
@@ -169,6 +173,7 @@ impl Inner {
                 // Of a short hold: nothing wakes for it.
                 Some((_, id)) if !table.watches.contains_key(&id) => {
                     table.later.pop_front();
+                    is_busy = true;
                 }
                 Some((due, _)) if due > now => {
                     table.next_look = due;
@@ -177,6 +182,11 @@ impl Inner {
                 Some((_, id)) => {
                     table.later.pop_front();
                     table.todo.push_back(Say::Begin(id));
+                }
+                // Between two short holds: the next one need not wake the task.
+                None if is_busy => {
+                    table.next_look = now.after(WATCH_AFTER);
+                    return Next::Wait(table.next_look);
                 }
                 None if table.watches.is_empty() => {
                     table.next_look = now.after(IDLE_MAX);
@@ -214,6 +224,19 @@ impl Inner {
             Some(Told::Waiter(woken)) => woken.notify_one(),
             // One that has ended meanwhile.
             None => {}
+        }
+    }
+
+    /// The store sends what comes after `revision`.
+    pub(crate) fn begun(&self, id: i64, revision: i64) {
+        let table = self.table();
+        let Some(watch) = table.watches.get(&id) else {
+            return;
+        };
+        if let Told::Waiter(woken) = &watch.told
+            && watch.from <= revision
+        {
+            woken.notify_one();
         }
     }
 
@@ -271,8 +294,11 @@ impl Table {
         watch.begun = true;
         let options = WatchOptions::new()
             .with_watch_id(id)
-            .with_start_revision(watch.from)
             .with_filters([WatchFilterType::NoPut]);
+        let options = match watch.told {
+            Told::Holder(_) => options.with_start_revision(watch.from),
+            Told::Waiter(_) => options,
+        };
         Some(Next::Begin(watch.key.clone(), options))
     }
 }

@@ -17,6 +17,7 @@ cases![
     t25_a_waiter_whose_place_is_deleted_queues_anew,
     t29_a_waiter_is_woken_though_history_is_compacted,
     t29_a_waiter_is_woken_over_a_stream_that_breaks,
+    t29_a_waiter_is_woken_by_a_release_before_its_watch,
     t29_a_holder_is_told_over_a_stream_that_breaks,
     t30_a_waiter_outlives_a_way_that_falls_silent,
     k06_a_wait_ends_with_its_place,
@@ -104,6 +105,29 @@ async fn t29_a_waiter_is_woken_over_a_stream_that_breaks(flavour: Flavour) -> Ou
         within(TOLD, "its turn", waiting).await???.release().await?;
     }
     Ok(())
+}
+
+/// Who queues just before the release has no watch yet when it comes. One that is missed costs a look
+/// that waiters make by themselves.
+async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -> Outcome {
+    const TURNS: u32 = 100;
+    let node = start(flavour).await?;
+    let lockers = [
+        connect(node.address(), "").await?,
+        connect(node.address(), "").await?,
+    ];
+    let turns = lockers.map(|locker| {
+        tokio::spawn(async move {
+            for _ in 0..TURNS {
+                locker.acquire("a").await?.release().await?;
+            }
+            Ok::<_, dlock::Error>(locker)
+        })
+    });
+    for turns in turns {
+        within(TOLD, "all turns", turns).await???;
+    }
+    until_clean(&node).await
 }
 
 async fn t29_a_holder_is_told_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
