@@ -14,7 +14,7 @@ use crate::{
     queue,
     session::Session,
     take::{self, Queued},
-    watch::Watch,
+    watch::{Purpose, Watch},
 };
 
 /// A node that holds a lock.
@@ -27,8 +27,9 @@ pub(crate) struct Entry {
     pub(crate) czxid: i64,
     /// When the write was sent that core was told of, and until when that holds.
     told: Mutex<(Moment, Moment)>,
-    /// The connection over which the node was looked at last, and is watched.
-    watched_over: AtomicU64,
+    /// The connection over which the node was looked at last.
+    looked_over: AtomicU64,
+    is_watched: AtomicBool,
     /// The node is being deleted.
     is_swept: AtomicBool,
 }
@@ -47,7 +48,8 @@ impl Entry {
             directory: place.dir.clone(),
             czxid: queued.czxid,
             told: Mutex::new((Moment::from_nanos(0), Moment::FOREVER)),
-            watched_over: AtomicU64::new(0),
+            looked_over: AtomicU64::new(0),
+            is_watched: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
         }
     }
@@ -64,6 +66,11 @@ impl Entry {
     /// Whether its time is over.
     pub(crate) fn is_expired(&self, now: Moment) -> bool {
         self.told().1 <= now && !self.is_swept()
+    }
+
+    /// Whether we hear at once what others do to the node.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.is_watched.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_swept(&self) -> bool {
@@ -86,7 +93,7 @@ impl Entry {
         }
         let proof = session.proof_after(self.told().0).await?;
         let connection = session.state().connection;
-        if self.watched_over.load(Ordering::Acquire) != connection
+        if self.looked_over.load(Ordering::Acquire) != connection
             && !self.look(connection).await.map_err(errors::of_request)?
         {
             return Ok(Renewed::Lost(LostCause::Removed));
@@ -98,24 +105,38 @@ impl Entry {
         Ok(renewed)
     }
 
-    /// Whether the node is still there and ours; it is watched from then on. No server gives us what is
-    /// older than the write that proves the session, which we have heard of.
+    /// Whether the node is still there and ours; it is watched from then on, if there is room for that. No server
+    /// gives us what is older than the write that proves the session, which we have heard of.
     async fn look(self: &Arc<Self>, connection: u64) -> Result<bool, ZkError> {
         let session = &self.session;
         let client = session.client()?;
-        let (stat, watcher) = session.ask(client.check_and_watch_stat(&self.path)).await?;
+        let allowed = match self.is_watched() {
+            true => None,
+            false => session.watches.allow(&client, &self.path, Purpose::Hold),
+        };
+        let (stat, own) = match allowed {
+            None => (session.ask(client.check_stat(&self.path)).await?, None),
+            Some(allowed) => {
+                let watched = client.check_and_watch_stat(&self.path);
+                let (stat, watcher) = session.ask(watched).await?;
+                (stat, Some(allowed.watch(watcher)))
+            }
+        };
         let is_ours =
             stat.is_some_and(|stat| stat.czxid == self.czxid && session.owns(stat.ephemeral_owner));
         if is_ours {
-            self.watched(connection, Watch::new(watcher));
+            self.looked_over.store(connection, Ordering::Release);
+            if let Some(own) = own {
+                self.keep(own);
+            }
         }
         Ok(is_ours)
     }
 
-    /// The node was looked at over this connection, and is watched.
-    pub(crate) fn watched(self: &Arc<Self>, connection: u64, own: Watch) {
-        if self.watched_over.swap(connection, Ordering::AcqRel) == 0 {
-            tokio::spawn(watch(Arc::downgrade(self), own));
+    /// Hears from now on what becomes of the node.
+    pub(crate) fn keep(self: &Arc<Self>, own: Watch) {
+        if !self.is_watched.swap(true, Ordering::AcqRel) {
+            tokio::spawn(hear(Arc::downgrade(self), own));
         }
     }
 
@@ -136,14 +157,20 @@ impl Entry {
         let session = &self.session;
         let client = session.client()?;
         let sequence = queue::sequence(&self.path);
-        let watching = sequence
+        let allowed = sequence
             .filter(|sequence| session.known.is_worth_a_watch(&self.directory, *sequence))
-            .map(|_| client.check_and_watch_stat(&self.directory));
+            .and_then(|_| {
+                let watches = &session.watches;
+                watches.allow(&client, &self.directory, Purpose::Save)
+            });
+        let watching =
+            allowed.map(|allowed| (allowed, client.check_and_watch_stat(&self.directory)));
         let delete = client.delete(&self.path, None);
         let both = async {
             let watched = async {
-                let (stat, watcher) = watching?.await.ok()?;
-                stat.map(|_| Watch::new(watcher))
+                let (allowed, watching) = watching?;
+                let (stat, watcher) = watching.await.ok()?;
+                stat.map(|_| allowed.watch(watcher))
             };
             let (watch, deleted) = tokio::join!(watched, delete);
             deleted.map(|()| watch)
@@ -158,9 +185,9 @@ impl Entry {
 
 /// Tells of the node's deletion. Ends with the node: it is deleted by the release, or by the session's
 /// end.
-async fn watch(entry: Weak<Entry>, mut own: Watch) {
+async fn hear(entry: Weak<Entry>, mut own: Watch) {
     loop {
-        let event = own.event().await;
+        let (event, allowed) = own.event().await;
         let Some(entry) = entry.upgrade() else { return };
         if event == EventType::NodeDeleted {
             // After a release nobody hears this.
@@ -171,9 +198,12 @@ async fn watch(entry: Weak<Entry>, mut own: Watch) {
         };
         match client.check_and_watch_stat(&entry.path).await {
             // Somebody wrote into it.
-            Ok((Some(stat), again)) if stat.czxid == entry.czxid => own = Watch::new(again),
+            Ok((Some(stat), watcher)) if stat.czxid == entry.czxid => own = allowed.watch(watcher),
             Ok(_) => return entry.attempt.lost(LostCause::Removed),
-            Err(_) => return entry.watched_over.store(0, Ordering::Release),
+            Err(_) => {
+                entry.is_watched.store(false, Ordering::Release);
+                return entry.looked_over.store(0, Ordering::Release);
+            }
         }
     }
 }

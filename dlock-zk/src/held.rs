@@ -39,6 +39,13 @@ impl Held {
         expired.cloned().collect()
     }
 
+    /// What nobody would tell us of.
+    pub(crate) fn unwatched(&self) -> Vec<Arc<Entry>> {
+        let entries = self.entries();
+        let unwatched = entries.values().filter(|entry| !entry.is_watched());
+        unwatched.cloned().collect()
+    }
+
     /// All, and nothing is held any more.
     pub(crate) fn take(&self) -> impl Iterator<Item = Arc<Entry>> + use<> {
         std::mem::take(&mut *self.entries()).into_values()

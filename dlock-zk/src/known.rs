@@ -3,7 +3,8 @@
 //! Sequence numbers count the nodes that were ever made in a directory. Whoever was the first of a queue, has
 //! deleted that node, and gets the next number for another one, is alone: nobody has come in between, and those
 //! before were gone. But a directory that was removed and made anew counts from zero: a watch tells of that, and
-//! being [silent](crate::watch) says that it is the same one.
+//! being [silent](crate::watch) says that it is the same one. (Unless somebody has taken the right to read it from
+//! us before: see the exceptions in README.)
 //!
 //! So a name that is taken again and again needs no look at its queue. The watch is set when a number follows our
 //! own last one for the first time: names that are taken once cost nothing.
@@ -13,25 +14,24 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::watch::Watch;
+use crate::watch::{Silent, Watch};
 
 /// So many directories are remembered.
 const KNOWN_MAX: usize = 1_024;
 
 /// The directories that this session knows.
-#[derive(Default)]
-pub(crate) struct Known(Mutex<HashMap<String, Past>>);
+pub(crate) struct Known<W = Watch>(Mutex<HashMap<String, Past<W>>>);
 
-struct Past {
+struct Past<W> {
     /// The number of our last node, which was the first of its queue when it was deleted.
     last: i32,
     /// Nobody else is known to have come since the one before it.
     is_row: bool,
     /// Of the directory, since a node of ours was in it.
-    watch: Option<Watch>,
+    watch: Option<W>,
 }
 
-impl Known {
+impl<W: Silent> Known<W> {
     /// Whether the number of a node that is about to be made will say that it is alone, unless somebody else
     /// comes again: then its queue is looked at one round trip later.
     pub(crate) fn is_regular(&self, directory: &str) -> bool {
@@ -58,7 +58,7 @@ impl Known {
     }
 
     /// The first of the queue is deleted; it was there until then, and a new watch was set before.
-    pub(crate) fn left(&self, directory: &str, sequence: i32, watch: Option<Watch>) {
+    pub(crate) fn left(&self, directory: &str, sequence: i32, watch: Option<W>) {
         let mut known = self.lock();
         if let Some(past) = known.get_mut(directory) {
             past.is_row = past.next() == sequence;
@@ -80,45 +80,53 @@ impl Known {
         known.insert(directory.to_owned(), past);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Past>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Past<W>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Past {
-    /// The server's counter goes on below zero, too (T48).
+impl<W> Default for Known<W> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<W: Silent> Past<W> {
+    /// The one after the largest is nobody's (T48).
     fn next(&self) -> i32 {
-        self.last.wrapping_add(1)
+        self.last.saturating_add(1)
     }
 
     fn is_watched(&mut self) -> bool {
-        self.watch = self.watch.take().and_then(Watch::silent);
+        self.watch = self.watch.take().and_then(W::silent);
         self.watch.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::future;
-
-    use tokio::sync::oneshot;
-    use zookeeper_client::EventType;
+    use std::{cell::Cell, rc::Rc};
 
     use super::*;
 
-    fn silent() -> Watch {
-        Watch::of(future::pending())
+    #[derive(Clone, Default)]
+    struct Fake(Rc<Cell<bool>>);
+
+    impl Silent for Fake {
+        fn silent(self) -> Option<Self> {
+            (!self.0.get()).then_some(self)
+        }
     }
 
     #[test]
     fn the_second_number_in_a_row_is_worth_a_watch() {
-        let known = Known::default();
+        let known = Known::<Fake>::default();
         assert!(!known.is_worth_a_watch("/a", 3));
         known.left("/a", 3, None);
         assert!(!known.is_regular("/a"));
         assert!(!known.is_worth_a_watch("/a", 5), "somebody was in between");
         assert!(known.is_worth_a_watch("/a", 4));
-        known.left("/a", 4, Some(silent()));
+        known.left("/a", 4, Some(Fake::default()));
         assert!(known.is_regular("/a"));
         assert!(!known.is_regular("/b"));
         assert!(!known.is_worth_a_watch("/a", 5), "it has one");
@@ -128,9 +136,9 @@ mod tests {
 
     #[test]
     fn where_others_come_the_queue_is_looked_at_at_once() {
-        let known = Known::default();
+        let known = Known::<Fake>::default();
         known.left("/a", 3, None);
-        known.left("/a", 4, Some(silent()));
+        known.left("/a", 4, Some(Fake::default()));
         assert!(!known.is_first("/a", 6));
         assert!(!known.is_regular("/a"));
         known.left("/a", 6, None);
@@ -144,25 +152,22 @@ mod tests {
 
     #[test]
     fn only_the_next_number_is_first() {
-        let known = Known::default();
-        known.left("/a", 4, Some(silent()));
+        let known = Known::<Fake>::default();
+        known.left("/a", 4, Some(Fake::default()));
         for (sequence, is_first) in [(4, false), (5, true), (6, false), (5 + (1 << 32), false)] {
             assert_eq!(known.is_first("/a", sequence), is_first, "{sequence}");
         }
-        known.left("/a", i32::MAX, None);
-        assert!(known.is_first("/a", i32::MIN.into()));
     }
 
     #[test]
     fn without_a_silent_watch_none_is_first() {
-        let known = Known::default();
+        let known = Known::<Fake>::default();
         known.left("/a", 4, None);
         assert!(!known.is_first("/a", 5));
-        let (removed, heard) = oneshot::channel();
-        let watch = Watch::of(async move { heard.await.unwrap_or(EventType::Session) });
-        known.left("/a", 4, Some(watch));
+        let removed = Fake::default();
+        known.left("/a", 4, Some(removed.clone()));
         assert!(known.is_first("/a", 5));
-        removed.send(EventType::NodeDeleted).expect("it is watched");
+        removed.0.set(true);
         assert!(!known.is_first("/a", 5));
         assert!(!known.is_regular("/a"));
         assert!(known.is_worth_a_watch("/a", 5));
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn as_many_are_remembered_as_it_says() {
-        let known = Known::default();
+        let known = Known::<Fake>::default();
         for n in 0..2 * KNOWN_MAX {
             known.left(&format!("/{n}"), 0, None);
         }

@@ -13,6 +13,7 @@ mod lock;
 mod looks;
 mod proof;
 mod queue;
+mod rounds;
 mod session;
 mod sessions;
 mod take;

@@ -70,8 +70,24 @@ pub(crate) fn sequence(child: &str) -> Option<i32> {
         .flatten()
 }
 
-/// Sequence numbers are of 32 bits and go on below zero after the largest (T48); no queue is as long as
-/// half of them.
+/// Whether the number of a node of ours says where it stands (T48). The counter of a directory stays at its
+/// largest value, and gives it to all who come later one by one, or the next ones, below zero, to those who come
+/// at once.
+pub(crate) fn is_counted(child: &str) -> bool {
+    sequence(child).is_some_and(|number| (0..i32::MAX).contains(&number))
+}
+
+/// The counter of `directory` has come to its end.
+pub(crate) fn used_up(directory: &str) -> Error {
+    let why = format!(
+        "the counter of the directory {directory} has come to its end; remove the directory when nobody uses the \
+         lock: zkCli.sh delete {directory}"
+    );
+    Error::new(ErrorKind::Unsupported, why)
+}
+
+/// Sequence numbers are of 32 bits; those of others may go on below zero after the largest (T48). No queue is as
+/// long as half of them.
 fn is_before(a: i32, b: i32) -> bool {
     b.wrapping_sub(a) > 0
 }
@@ -140,6 +156,22 @@ mod tests {
         let around_zero = [-1, 0].map(child);
         assert!(around_zero[0].ends_with("-lock--000000001"));
         assert_eq!(first(&around_zero).expect("ours"), Some(&*child(-1)));
+    }
+
+    #[test]
+    fn t48_a_counter_at_its_end_counts_nothing() {
+        for (number, counts) in [
+            (0, true),
+            (i32::MAX - 1, true),
+            (i32::MAX, false),
+            (i32::MIN, false),
+            (-1, false),
+        ] {
+            assert_eq!(is_counted(&child(number)), counts, "{number}");
+        }
+        assert!(!is_counted("lock-2147483648"));
+        let error = used_up("/dlock/a");
+        assert!(error.to_string().contains("delete /dlock/a"), "{error}");
     }
 
     #[test]

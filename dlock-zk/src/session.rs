@@ -24,7 +24,9 @@ use crate::{
     known::Known,
     looks::Looks,
     proof::{Proof, Times, Verdict, Writing},
+    rounds,
     told::Told,
+    watch::Watches,
 };
 
 /// How long the driver may take to end a session.
@@ -44,6 +46,7 @@ pub(crate) struct Session {
     proof: watch::Sender<Option<Proof>>,
     told: Mutex<Told>,
     pub(crate) held: Held,
+    pub(crate) watches: Arc<Watches>,
     /// Attempts under way.
     busy: AtomicUsize,
     /// The queues that are to be looked at.
@@ -87,6 +90,7 @@ impl Session {
             proof: watch::Sender::new(None),
             told: Mutex::new(Told::since(began.moment())),
             held: Held::default(),
+            watches: Watches::new(&config.chroot),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
             known: Known::default(),
@@ -95,6 +99,7 @@ impl Session {
         });
         tokio::spawn(follow(session.clone(), states));
         tokio::spawn(heartbeat::run(session.clone(), config.clone()));
+        tokio::spawn(rounds::run(session.clone()));
         session
     }
 

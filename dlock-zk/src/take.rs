@@ -9,6 +9,7 @@ use crate::{
     config::ZkConfig,
     errors,
     layout::{self, Place},
+    queue,
     session::{self, Session},
     watch::Watch,
 };
@@ -26,8 +27,8 @@ pub(crate) struct Queued {
     pub(crate) czxid: i64,
     /// What is known of the queue; taken by the first look.
     pub(crate) seen: Seen,
-    /// The node's own watch, if it has one, and over which connection it was set.
-    pub(crate) own: Option<(u64, Watch)>,
+    /// The node's own watch, if it has one.
+    pub(crate) own: Option<Watch>,
 }
 
 /// What is known of a queue in which our node is.
@@ -48,6 +49,20 @@ pub(crate) enum Seen {
 ///
 /// No node is left, or it ends with the session.
 pub(crate) async fn enter(
+    session: &Session,
+    config: &ZkConfig,
+    place: &Place,
+    request: &AcquireRequest,
+) -> Result<Queued> {
+    let queued = enter_anyhow(session, config, place, request).await?;
+    if queue::is_counted(&queued.name) {
+        return Ok(queued);
+    }
+    delete_surely(session, &place.path(&queued.name)).await;
+    Err(queue::used_up(&place.dir))
+}
+
+async fn enter_anyhow(
     session: &Session,
     config: &ZkConfig,
     place: &Place,

@@ -1,14 +1,19 @@
 //! The wait for the node before ours.
 
+use std::time::Duration;
+
 use dlock_core::AcquireRequest;
-use zookeeper_client::{Error as ZkError, EventType};
+use zookeeper_client::{Client, Error as ZkError, EventType};
 
 use crate::{
     layout::Place,
     session::Session,
     take::Queued,
-    watch::{Line, Watch},
+    watch::{Purpose, Silent as _, Watch},
 };
+
+/// Where there is no room for another watch, the queue is looked at as often.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// One wait in a queue.
 pub(crate) struct Turn<'a> {
@@ -19,10 +24,11 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
+    /// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47). Whether ours
+    /// is the first now; else the queue must be looked at.
     ///
-    /// Who waits for the first of the queue is told that it is the next one, and that its own node is still
-    /// there, without another look: it is true then. Else the queue must be looked at.
+    /// Only who waits for the first of the queue knows: nobody else can be before it, and its own node is still
+    /// there. (If one transaction removes both, in this order, the lock is granted and lost at once.)
     pub(crate) async fn wait(self, before: &str, is_first: bool) -> Result<bool, ZkError> {
         let Self {
             session,
@@ -31,41 +37,59 @@ impl Turn<'_> {
             request,
         } = self;
         let client = session.client()?;
-        let mut line = Line::new(client.state_watcher());
         let connection = session.state().connection;
         let (path, own_path) = (place.path(before), place.path(&queued.name));
-        let own = is_first.then(|| client.check_and_watch_stat(&own_path));
+        let Some(allowed) = session.watches.allow(&client, &path, Purpose::Wait) else {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = request.attempt.cancelled() => {}
+            }
+            return Ok(false);
+        };
+        let own = async {
+            match is_first {
+                true => own(session, &client, &own_path, queued.czxid).await,
+                false => Ok(None),
+            }
+        };
         let other = client.get_and_watch_data(&path);
-        let both = async {
-            let own = async {
-                match own {
-                    Some(own) => own.await.map(Some),
-                    None => Ok(None),
-                }
-            };
-            Ok(tokio::join!(own, other))
-        };
+        let both = async { Ok(tokio::join!(own, other)) };
         let (own, other) = session.ask(both).await?;
-        let own = match own? {
-            Some((Some(stat), watcher)) if stat.czxid == queued.czxid => Some(Watch::new(watcher)),
-            Some(_) => return Ok(false),
-            None => None,
+        let own = match own {
+            Err(ZkError::NoNode) => return Ok(false),
+            own => own?,
         };
-        let gone = match other {
+        let is_gone = match other {
             Err(ZkError::NoNode) => true,
             other => tokio::select! {
-                event = Watch::new(other?.2).event() => event == EventType::NodeDeleted,
+                (event, _) = allowed.watch(other?.2).event() => event == EventType::NodeDeleted,
                 () = request.attempt.cancelled() => false,
                 // The driver watches on over the next connection, but says nothing of this one's end.
                 () = session.disturbed(connection) => return Err(ZkError::ConnectionLoss),
             },
         };
-        // Over another connection what became of several nodes comes in any order.
-        let is_next = gone && !line.has_changed();
-        queued.own = own
-            .filter(|_| is_next)
-            .and_then(Watch::silent)
-            .map(|own| (connection, own));
+        queued.own = own.filter(|_| is_gone).and_then(Watch::silent);
         Ok(queued.own.is_some())
+    }
+}
+
+/// Our own node, watched; `None` if there is no room for that.
+///
+/// # Errors
+///
+/// `NoNode` if it is gone.
+async fn own(
+    session: &Session,
+    client: &Client,
+    path: &str,
+    czxid: i64,
+) -> Result<Option<Watch>, ZkError> {
+    let Some(allowed) = session.watches.allow(client, path, Purpose::Hold) else {
+        return Ok(None);
+    };
+    let (stat, watcher) = client.check_and_watch_stat(path).await?;
+    match stat {
+        Some(stat) if stat.czxid == czxid => Ok(Some(allowed.watch(watcher))),
+        _ => Err(ZkError::NoNode),
     }
 }

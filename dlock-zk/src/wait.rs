@@ -169,7 +169,7 @@ async fn grant(
     session: &Session,
     request: &AcquireRequest,
     entry: Arc<Entry>,
-    own: Option<(u64, Watch)>,
+    own: Option<Watch>,
 ) -> Result<Lease> {
     let proof = proof(session, request).await?;
     let token = token(entry.czxid)?;
@@ -178,8 +178,8 @@ async fn grant(
     if !session.hold(&entry) {
         return Err(session::over());
     }
-    if let Some((connection, own)) = own {
-        entry.watched(connection, own);
+    if let Some(own) = own {
+        entry.keep(own);
     }
     Ok(lease)
 }

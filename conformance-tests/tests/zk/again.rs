@@ -18,6 +18,7 @@ cases![
     k01_somebody_waits_in_between,
     t49_a_directory_made_anew_counts_as_far,
     t49_a_directory_made_anew_behind_a_lost_connection,
+    k13_many_names_that_are_known_outlive_a_lost_connection,
     t44_who_is_removed_with_the_one_before_queues_again,
     t44_who_was_handed_the_lock_hears_of_its_removal,
 ];
@@ -131,6 +132,29 @@ async fn t49_a_directory_made_anew_behind_a_lost_connection(java: Java) -> Outco
     assert!(tried.is_none(), "two hold it");
     held.release().await?;
     take(&locker, "a").await?.release().await?;
+    Ok(())
+}
+
+/// The driver does not come back when its watches need two requests.
+async fn k13_many_names_that_are_known_outlive_a_lost_connection(java: Java) -> Outcome {
+    const NAMES: usize = 800;
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), LONG).await?;
+    for number in 0..NAMES {
+        for _ in 0..ROWS {
+            take(&locker, &format!("{number:0>200}"))
+                .await?
+                .release()
+                .await?;
+        }
+    }
+    proxy.end(End::Reset);
+    until_answered(&locker)
+        .await?
+        .ok_or("it is taken")?
+        .release()
+        .await?;
     Ok(())
 }
 

@@ -27,6 +27,7 @@ cases![
     t44_a_session_that_is_silently_replaced_is_over,
     t44_a_removed_node_is_told_at_once,
     t44_a_removed_waiter_queues_again,
+    k13_many_locks_outlive_a_lost_connection,
 ];
 
 /// A client's first request: length, version, last transaction, time-out, session, password, read-only.
@@ -169,4 +170,36 @@ async fn t44_a_removed_waiter_queues_again(java: Java) -> Outcome {
     let waited = soon("the waiter's turn", waiting).await???;
     waited.renew().await?;
     Ok(waited.release().await?)
+}
+
+/// More than a session can have watches for: the driver does not come back when they need two requests. What is not
+/// watched is looked at in rounds.
+async fn k13_many_locks_outlive_a_lost_connection(java: Java) -> Outcome {
+    const LOCKS: usize = 3_000;
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), SHORT).await?;
+    let mut guards = Vec::new();
+    for number in 0..LOCKS {
+        guards.push(locker.acquire(format!("lock-{number}")).await?);
+    }
+    // Each was renewed: it is watched if there is room.
+    for guard in &guards {
+        guard.renew().await?;
+    }
+    proxy.end(End::Reset);
+    soon("the next connection", proxy.connection(1)).await?;
+    for guard in &guards {
+        guard.renew().await?;
+    }
+    let driver = driver(node.address()).await?;
+    for number in [0, LOCKS - 1] {
+        let nodes = queue(&driver, &format!("lock-{number}")).await?;
+        let node = format!("/dlock/lock-{number}/{}", nodes[0]);
+        driver.delete(&node, None).await?;
+        let lost = within(SESSION + SOON, "the loss", guards[number].lost());
+        assert_eq!(lost.await?, LostCause::Removed);
+    }
+    locker.shutdown(2 * SOON).await?;
+    Ok(())
 }
