@@ -20,7 +20,6 @@ mod take;
 mod tls;
 mod token;
 mod told;
-mod turn;
 mod wait;
 mod watch;
 

@@ -13,8 +13,8 @@ const DIGITS_MIN: usize = 10;
 pub(crate) enum Position {
     /// It holds the lock.
     First,
-    /// Next after this one, which may be the first.
-    After { before: String, is_first: bool },
+    /// Next after this one.
+    After(String),
     /// It is not there.
     Gone,
 }
@@ -29,11 +29,10 @@ pub(crate) fn position(children: &[String], ours: &str) -> Result<Position> {
     let Some((_, own)) = queue.iter().find(|(name, _)| *name == ours) else {
         return Ok(Position::Gone);
     };
-    let before = || queue.iter().filter(|(_, other)| is_before(*other, *own));
-    let last = before().min_by_key(|(_, other)| own.wrapping_sub(*other));
-    Ok(last.map_or(Position::First, |(name, _)| Position::After {
-        before: (*name).to_owned(),
-        is_first: before().count() == 1,
+    let before = queue.iter().filter(|(_, other)| is_before(*other, *own));
+    let last = before.min_by_key(|(_, other)| own.wrapping_sub(*other));
+    Ok(last.map_or(Position::First, |(name, _)| {
+        Position::After((*name).to_owned())
     }))
 }
 
@@ -115,13 +114,6 @@ mod tests {
         format!("_c_{:032x}-lock-{sequence:010}", sequence.unsigned_abs())
     }
 
-    fn after(before: i32, is_first: bool) -> Position {
-        Position::After {
-            before: child(before),
-            is_first,
-        }
-    }
-
     #[test]
     fn the_next_lower_one_is_waited_for() {
         let children = [3, 1, 7, 5].map(child);
@@ -131,11 +123,11 @@ mod tests {
         );
         assert_eq!(
             position(&children, &child(7)).expect("ours"),
-            after(5, false)
+            Position::After(child(5))
         );
         assert_eq!(
             position(&children, &child(3)).expect("ours"),
-            after(1, true)
+            Position::After(child(1))
         );
         assert_eq!(
             position(&children, &child(2)).expect("ours"),
@@ -149,10 +141,10 @@ mod tests {
     fn t48_sequence_numbers_go_on_below_zero() {
         let children = [i32::MIN, i32::MAX, i32::MIN + 1, i32::MAX - 1].map(child);
         assert_eq!(first(&children).expect("ours"), Some(&*child(i32::MAX - 1)));
-        let place = |own| position(&children, &child(own)).expect("ours");
-        assert_eq!(place(i32::MAX), after(i32::MAX - 1, true));
-        assert_eq!(place(i32::MIN), after(i32::MAX, false));
-        assert_eq!(place(i32::MIN + 1), after(i32::MIN, false));
+        let after = |own| position(&children, &child(own)).expect("ours");
+        assert_eq!(after(i32::MAX), Position::After(child(i32::MAX - 1)));
+        assert_eq!(after(i32::MIN), Position::After(child(i32::MAX)));
+        assert_eq!(after(i32::MIN + 1), Position::After(child(i32::MIN)));
         let around_zero = [-1, 0].map(child);
         assert!(around_zero[0].ends_with("-lock--000000001"));
         assert_eq!(first(&around_zero).expect("ours"), Some(&*child(-1)));
@@ -201,7 +193,7 @@ mod tests {
             for (at, name) in queue.iter().enumerate() {
                 let expected = match at {
                     0 => Position::First,
-                    _ => Position::After { before: queue[at - 1].clone(), is_first: at == 1 },
+                    _ => Position::After(queue[at - 1].clone()),
                 };
                 prop_assert_eq!(position(&mixed, name).expect("ours"), expected);
             }

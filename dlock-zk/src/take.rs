@@ -11,7 +11,6 @@ use crate::{
     layout::{self, Place},
     queue,
     session::{self, Session},
-    watch::Watch,
 };
 
 /// How often the lock's directory is made when it vanishes in between: the servers remove containers
@@ -27,8 +26,6 @@ pub(crate) struct Queued {
     pub(crate) czxid: i64,
     /// What is known of the queue; taken by the first look.
     pub(crate) seen: Seen,
-    /// The node's own watch, if it has one.
-    pub(crate) own: Option<Watch>,
 }
 
 /// What is known of a queue in which our node is.
@@ -137,7 +134,6 @@ async fn make(
                     name: format!("{}{sequence}", place.stem),
                     czxid: stat.czxid,
                     seen,
-                    own: None,
                 });
             }
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
@@ -188,7 +184,6 @@ async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkErro
                 name: child.clone(),
                 czxid: stat.czxid,
                 seen: Seen::Queue(children),
-                own: None,
             }));
         }
     }

@@ -16,12 +16,14 @@ use crate::{
     sessions::Sessions,
     take::{self, Queued, Seen},
     token::token,
-    turn::Turn,
-    watch::Watch,
+    watch::Purpose,
 };
 
 /// Servers that cannot be asked are tried again after this.
 const RETRY: Duration = Duration::from_millis(200);
+
+/// Where there is no room for another watch, the queue is looked at as often.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A try without waiting is begun anew this often when a session turns out to be over.
 const SESSIONS_MAX: u32 = 3;
@@ -70,7 +72,7 @@ async fn once(
     let place = Place::new(&config.prefix, &request.name, request.attempt.id());
     let _busy = session.busy();
     if let Some(entry) = session.held.find(request.attempt.id()) {
-        return grant(session, request, entry, None).await;
+        return grant(session, request, entry).await;
     }
     let mut queued = take::enter(session, config, &place, request).await?;
     loop {
@@ -78,7 +80,7 @@ async fn once(
             Ok(true) => {
                 let attempt = request.attempt.clone();
                 let entry = Entry::new(session.clone(), attempt, &place, &queued);
-                grant(session, request, Arc::new(entry), queued.own.take()).await
+                grant(session, request, Arc::new(entry)).await
             }
             // Somebody removed our node: a new place at the end.
             Ok(false) => {
@@ -112,27 +114,21 @@ async fn until_first(
             Seen::Queue(children) => Ok(children),
             Seen::Nothing => list(session, place).await,
         };
-        let ended = match looked {
+        let connection = session.state().connection;
+        let watched = match looked {
             Ok(children) => match queue::position(&children, &queued.name)? {
                 Position::First => return Ok(true),
                 Position::Gone => return Ok(false),
-                Position::After { .. } if !waits => return Err(Error::contended()),
-                Position::After { before, is_first } => {
+                Position::After(_) if !waits => return Err(Error::contended()),
+                Position::After(before) => {
                     request.attempt.taken();
-                    let turn = Turn {
-                        session,
-                        place,
-                        queued,
-                        request,
-                    };
-                    turn.wait(&before, is_first).await
+                    watch(session, &place.path(&before), connection, request).await
                 }
             },
             Err(error) => Err(error),
         };
-        match ended {
-            Ok(true) => return Ok(true),
-            Ok(false) => {}
+        match watched {
+            Ok(()) => {}
             Err(_) if session.is_over() => return Err(session::over()),
             Err(error) if waits && errors::is_transient(&error) => {
                 tracing::debug!(%error, "waiting goes on");
@@ -158,6 +154,33 @@ async fn list(session: &Session, place: &Place) -> Result<Vec<String>, ZkError> 
     }
 }
 
+/// Waits until the node before ours is gone or was written to: nobody else is woken by that (T47).
+async fn watch(
+    session: &Session,
+    path: &str,
+    connection: u64,
+    request: &AcquireRequest,
+) -> Result<(), ZkError> {
+    let client = session.client()?;
+    let Some(allowed) = session.watches.allow(&client, path, Purpose::Wait) else {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = request.attempt.cancelled() => {}
+        }
+        return Ok(());
+    };
+    let watcher = match session.ask(client.get_and_watch_data(path)).await {
+        Err(ZkError::NoNode) => return Ok(()),
+        watched => watched?.2,
+    };
+    tokio::select! {
+        _ = allowed.watch(watcher).event() => Ok(()),
+        () = request.attempt.cancelled() => Ok(()),
+        // The driver watches on over the next connection, but says nothing of this one's end.
+        () = session.disturbed(connection) => Err(ZkError::ConnectionLoss),
+    }
+}
+
 async fn reconnected(session: &Session) {
     tokio::time::sleep(RETRY).await;
     session.reachable().await;
@@ -165,23 +188,16 @@ async fn reconnected(session: &Session) {
 
 /// Our node is the first: from when is that proved? From its own creation if that was just now, else
 /// from the last heartbeat.
-async fn grant(
-    session: &Session,
-    request: &AcquireRequest,
-    entry: Arc<Entry>,
-    own: Option<Watch>,
-) -> Result<Lease> {
+async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -> Result<Lease> {
     let proof = proof(session, request).await?;
     let token = token(entry.czxid)?;
     let lease = request.granted(proof.sent, proof.ttl, token, entry.clone());
     entry.tell(proof.sent.moment(), lease.deadline.moment());
-    if !session.hold(&entry) {
-        return Err(session::over());
+    if session.hold(&entry) {
+        Ok(lease)
+    } else {
+        Err(session::over())
     }
-    if let Some(own) = own {
-        entry.keep(own);
-    }
-    Ok(lease)
 }
 
 /// A proof that is fresh; whoever waits, waits for it too (K6).

@@ -1,15 +1,14 @@
-//! What is taken or handed over without a look at the queue (`known.rs`, `turn.rs`): it is the same lock.
+//! What is taken again without a look at the queue (`known.rs`): it is the same lock.
 
 use conformance_tests::{
     proxy::{Direction, End, Fault, Proxy},
-    servers::zk::{Java, Node},
+    servers::zk::Java,
 };
-use dlock::{Locker, LostCause};
+use dlock::Locker;
 use zookeeper_client::Client;
 
 use crate::kit::{
     LONG, Outcome, cases, connect, driver, packets, queue, soon, start, take, until, until_queue,
-    watches,
 };
 
 cases![
@@ -19,8 +18,6 @@ cases![
     t49_a_directory_made_anew_counts_as_far,
     t49_a_directory_made_anew_behind_a_lost_connection,
     k13_many_names_that_are_known_outlive_a_lost_connection,
-    t44_who_is_removed_with_the_one_before_queues_again,
-    t44_who_was_handed_the_lock_hears_of_its_removal,
 ];
 
 /// After so many takes in a row the numbers speak for themselves.
@@ -167,63 +164,4 @@ async fn until_answered(locker: &Locker) -> Outcome<Option<dlock::Guard>> {
     })
     .await?;
     tried.ok_or_else(|| "no answer".into())
-}
-
-/// Both nodes go in one transaction, ours first.
-async fn t44_who_is_removed_with_the_one_before_queues_again(java: Java) -> Outcome {
-    let node = start(&java).await?;
-    let (holder, waiter, third) = (
-        connect(node.address(), LONG).await?,
-        connect(node.address(), LONG).await?,
-        connect(node.address(), LONG).await?,
-    );
-    let driver = driver(node.address()).await?;
-    let held = take(&holder, "a").await?;
-    let nodes_of_holder = queue(&driver, "a").await?;
-    let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
-    until_queue(&driver, "a", 2).await?;
-    let mut nodes = queue(&driver, "a").await?;
-    nodes.sort_by_key(|node| nodes_of_holder.contains(node));
-    let last = tokio::spawn(third.acquire("a").wait_forever().into_future());
-    until_queue(&driver, "a", 3).await?;
-    until_watched(&node, 3).await?;
-    let mut removal = driver.new_multi_writer();
-    for node in nodes {
-        removal.add_delete(&format!("/dlock/a/{node}"), None)?;
-    }
-    removal.commit().await?;
-    // The third is the first now, and the waiter after it.
-    let first = soon("its turn", last).await???;
-    let token = first.token();
-    until_queue(&driver, "a", 2).await?;
-    assert!(!waiting.is_finished(), "two hold it");
-    first.release().await?;
-    let waited = soon("its turn", waiting).await???;
-    assert!(waited.token() > token);
-    drop(held);
-    Ok(waited.release().await?)
-}
-
-async fn t44_who_was_handed_the_lock_hears_of_its_removal(java: Java) -> Outcome {
-    let node = start(&java).await?;
-    let (holder, waiter) = (
-        connect(node.address(), LONG).await?,
-        connect(node.address(), LONG).await?,
-    );
-    let driver = driver(node.address()).await?;
-    let held = take(&holder, "a").await?;
-    let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
-    until_watched(&node, 2).await?;
-    held.release().await?;
-    let handed = soon("its turn", waiting).await???;
-    let nodes = queue(&driver, "a").await?;
-    driver
-        .delete(&format!("/dlock/a/{}", nodes[0]), None)
-        .await?;
-    assert_eq!(soon("the loss", handed.lost()).await?, LostCause::Removed);
-    Ok(())
-}
-
-async fn until_watched(node: &Node, count: u64) -> Outcome {
-    until("watches", async || Ok(watches(node).await? == count)).await
 }
