@@ -1,5 +1,7 @@
 //! Connections that are used often have their statements prepared.
 
+use std::future::IntoFuture as _;
+
 use conformance_tests::servers::mysql::{Flavour, Node};
 use dlock::Locker;
 use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
@@ -87,8 +89,12 @@ async fn a_prepared_select_finds_a_lock_and_no_row(flavour: Flavour) -> Outcome 
     node.ask("DELETE FROM locks.dlock_locks WHERE name = 'b'")
         .await?;
     use_often(&locker, "b").await?;
+    // The connection that does not wait waits as well.
+    let waiter = tokio::spawn(locker.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
     held.release().await?;
-    Ok(take(&locker, "a").await?.release().await?)
+    let guard = soon("it is granted", waiter).await???;
+    Ok(guard.release().await?)
 }
 
 async fn use_often(locker: &Locker, name: &str) -> Outcome {
