@@ -37,7 +37,7 @@ impl Dialer {
             .timezone(None)
             .pipes_as_concat(false)
             .no_engine_substitution(false)
-            .statement_cache_capacity(0)
+            .statement_cache_capacity(Link::PREPARED_MAX)
             .disable_statement_logging();
         let options = match &config.password {
             Some(password) => options.password(password.expose()),
@@ -81,7 +81,8 @@ impl Dialer {
             // A socket is of this machine: the driver would ask for TLS even there.
             Place::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
         };
-        let connecting = timeout(self.config.connect_max, options.connect());
+        // Boxed: it is large, rare, and a part of every acquire.
+        let connecting = timeout(self.config.connect_max, Box::pin(options.connect()));
         match connecting.await {
             Ok(Ok(connection)) => Ok(Link::new(connection, self.clock.now())),
             Ok(Err(error)) => Err(errors::of_connect(error)),

@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, fmt, io, time::Duration};
 
-use dlock_core::{Effect, Error, ErrorKind, Result};
+use dlock_core::{Effect, Error, ErrorKind, Result, config::TlsFiles};
 use sqlx::mysql::MySqlDatabaseError;
 use tokio::task::JoinError;
 
@@ -17,6 +17,13 @@ const NO_TABLE: u16 = 1146;
 
 /// `KILL` of a session that is over.
 const NO_SESSION: u16 = 1094;
+
+/// There is no such prepared statement: a proxy has moved the session to another connection.
+const NO_STATEMENT: u16 = 1243;
+
+/// The server prepares no statement, or none any more: it has too many, is no server but a proxy, or
+/// has too little memory for tables.
+const UNPREPARED: [u16; 3] = [1295, 1461, 1615];
 
 /// The session is over: a shutdown, `KILL` as MariaDB says it, gone, lost, silent for too long.
 const SESSION_OVER: [u16; 5] = [1053, 1927, 2006, 2013, 4031];
@@ -80,9 +87,15 @@ pub(crate) fn moved() -> Error {
     Error::new(ErrorKind::Unavailable, "a new connection is needed").with_source(Moved)
 }
 
-/// Whether it says [`moved`].
+/// Whether it says [`moved`], or a proxy has moved the session.
 pub(crate) fn is_moved(error: &Error) -> bool {
-    error.source().is_some_and(|source| source.is::<Moved>())
+    let is_moved = error.source().is_some_and(|source| source.is::<Moved>());
+    is_moved || number(error) == Some(NO_STATEMENT)
+}
+
+/// Whether the same statement may succeed as text.
+pub(crate) fn is_unprepared(error: &Error) -> bool {
+    number(error).is_some_and(|number| UNPREPARED.contains(&number))
 }
 
 /// The server follows another one.
@@ -193,6 +206,7 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
             "the server cannot log what dlock writes; an administrator runs SET GLOBAL \
              binlog_format = MIXED, or ROW",
         ),
+        NO_STATEMENT => none(Unavailable, "a proxy has moved the session"),
         1213 => none(Unavailable, "the server saw a deadlock and gave up"),
         1317 => none(Unavailable, "somebody ended the statement (KILL QUERY)"),
         1969 | 3024 => none(
@@ -262,20 +276,12 @@ fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
 
 /// What the two sides did not agree on, if it is about a certificate.
 fn of_tls(error: &io::Error) -> Option<(ErrorKind, Effect, &'static str)> {
-    match error.get_ref()?.downcast_ref()? {
-        rustls::Error::InvalidCertificate(_) => Some((
-            ErrorKind::InvalidConfig,
-            Effect::None,
-            "the server's certificate is not trusted; give its authority by tls_ca=",
-        )),
-        rustls::Error::AlertReceived(_) => Some((
-            ErrorKind::Denied,
-            Effect::None,
-            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
-             tls_key=",
-        )),
-        _ => None,
-    }
+    let (kind, hint) = match error.get_ref()?.downcast_ref()? {
+        rustls::Error::InvalidCertificate(_) => TlsFiles::UNTRUSTED,
+        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert))?,
+        _ => return None,
+    };
+    Some((kind, Effect::None, hint))
 }
 
 #[cfg(test)]

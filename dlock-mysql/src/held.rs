@@ -28,8 +28,8 @@ pub(crate) struct Held {
     pub(crate) server: Server,
     /// After so long a silence the server ends the session.
     silence_max: Duration,
-    /// The row, as a literal.
-    pub(crate) row: String,
+    /// The row.
+    pub(crate) row: Vec<u8>,
     /// Who holds it, for those who ask.
     pub(crate) holder: Holder,
     /// Gone with the release, or with the session.
@@ -50,7 +50,7 @@ pub(crate) enum Beat {
 }
 
 impl Held {
-    pub(crate) fn new(attempt: Attempt, row: String, holder: Holder, carrier: Carrier) -> Self {
+    pub(crate) fn new(attempt: Attempt, row: Vec<u8>, holder: Holder, carrier: Carrier) -> Self {
         Self {
             attempt,
             server: carrier.link.server,
@@ -110,7 +110,7 @@ impl Held {
         {
             let config = session.config();
             let clock = &session.dialer.clock;
-            if link.ask(clock, "COMMIT", config.answer_max).await.is_ok() {
+            if link.commit(clock, config.answer_max).await.is_ok() {
                 self.over.store(true, Ordering::Release);
                 session.keep(link);
                 // Not before: who comes next finds the connection.

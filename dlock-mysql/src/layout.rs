@@ -8,6 +8,10 @@ use dlock_core::LockName;
 /// One row for each name; what is locked. It never changes, so old rows can be deleted at any time.
 pub(crate) const LOCKS: &str = "dlock_locks";
 
+/// Locks the row of a name if it is free, and says the server's next number.
+pub(crate) const LOCK: &str =
+    "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE NOWAIT";
+
 /// Row 1: which start of which server counts tokens at present, and from where. Row 2: the counter of
 /// `token=committed`.
 pub(crate) const EPOCH: &str = "dlock_epoch";
@@ -28,9 +32,9 @@ pub(crate) const CREATE: [&str; 4] = [
     "INSERT IGNORE INTO dlock_epoch VALUES (1, 0, 0, 0), (2, 0, 0, 0)",
 ];
 
-/// The row of `name`, as a literal.
-pub(crate) fn row(prefix: &str, name: &LockName) -> String {
-    literal(&[prefix.as_bytes(), name.as_str().as_bytes()].concat())
+/// The row of `name`.
+pub(crate) fn row(prefix: &str, name: &LockName) -> Vec<u8> {
+    [prefix.as_bytes(), name.as_str().as_bytes()].concat()
 }
 
 /// `bytes` as a literal.
@@ -55,7 +59,7 @@ mod tests {
     #[test]
     fn nothing_in_a_name_is_sql() {
         let name = LockName::new("a' OR 1=1 -- \\").expect("a name");
-        let row = row("p%", &name);
+        let row = literal(&row("p%", &name));
         let inner = row
             .strip_prefix("x'")
             .and_then(|row| row.strip_suffix('\''));

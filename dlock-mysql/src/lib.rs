@@ -7,6 +7,7 @@ mod dial;
 mod epoch;
 mod errors;
 mod held;
+mod latest;
 mod layout;
 mod link;
 mod lock;

@@ -23,7 +23,7 @@ const ANSWER_MAX: Duration = Duration::from_millis(700);
 
 /// Says who holds `name`.
 pub(crate) async fn inspect(session: &Session, name: &LockName) -> Result<Option<Holder>> {
-    let row = layout::row(&session.config().prefix, name);
+    let row = layout::literal(&layout::row(&session.config().prefix, name));
     if is_free(session, &row).await? {
         return Ok(None);
     }

@@ -16,6 +16,7 @@ use crate::{
     control::{self, Asking, Control},
     dial::Dialer,
     epoch, errors,
+    latest::Latest,
     link::Link,
     server::{Product, Start},
 };
@@ -28,6 +29,8 @@ pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(50);
 pub(crate) struct Session {
     pub(crate) dialer: Arc<Dialer>,
     control: Control,
+    /// What they count tokens by.
+    pub(crate) latest: Latest,
     /// In the order in which they were used.
     idle: Mutex<VecDeque<Link>>,
     seats: Arc<Semaphore>,
@@ -43,6 +46,7 @@ impl Session {
         Self {
             control: Control::new(dialer.clone()),
             dialer,
+            latest: Latest::default(),
             idle: Mutex::default(),
             seats,
         }
@@ -111,6 +115,7 @@ impl Session {
         link.silence_max = silence_max;
         if self.config().tokens == Tokens::Epoch {
             link.epoch = epoch::of_server(&mut link, clock, &start, answer_max).await?;
+            self.latest.learn(link.epoch);
         }
         Ok(link)
     }

@@ -30,8 +30,8 @@ const LATE_DIVISOR: u32 = 10;
 pub(crate) struct Errand<'a> {
     pub(crate) lock: &'a MySqlLock,
     pub(crate) request: &'a AcquireRequest,
-    /// The row, as a literal.
-    pub(crate) row: String,
+    /// The row of its name.
+    row: Vec<u8>,
     /// Seconds of silence after which the server ends the hold.
     pub(crate) silence_max: u64,
 }
@@ -120,19 +120,20 @@ impl<'a> Errand<'a> {
         let mut tries = 0;
         loop {
             let sent = self.request.start();
-            let sql = self.statement(link, sent, "NOWAIT");
-            match link.ask(clock, &sql, answer_max).await {
-                Ok(rows) => {
+            match self.ask_row(link, sent).await {
+                Ok(Some(answer)) => {
                     link.silence_max = self.silence_max;
-                    if let Some(grant) = self.grant(link, &rows, sent).await? {
-                        return Ok(Some(grant));
-                    }
+                    return self.grant(link, answer, sent).await.map(Some);
+                }
+                Ok(None) => {
+                    link.silence_max = self.silence_max;
                     tries += 1;
                     if tries > ROW_TRIES_MAX {
                         let why = "the row of this name is deleted again and again";
                         return Err(Error::new(ErrorKind::Unavailable, why));
                     }
-                    self.session().control()?.make_row(&self.row).await?;
+                    let row = layout::literal(&self.row);
+                    self.session().control()?.make_row(&row).await?;
                 }
                 Err(error) if errors::is_taken(&error) => {
                     link.silence_max = self.silence_max;
@@ -144,15 +145,36 @@ impl<'a> Errand<'a> {
                     // Somebody who inspects a free row locks it for an instant.
                     looked_again = true;
                 }
+                Err(error) if link.goes_on_as_text(&error) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// What locks the row. Behind it the epoch is read, so that it is from after the grant, unless it
-    /// was read a moment ago.
-    pub(crate) fn statement(&self, link: &Link, sent: Sent, how: &str) -> String {
-        let row = &self.row;
+    /// Sends what locks the row if it is free. `None` if there is no such row.
+    async fn ask_row(&self, link: &mut Link, sent: Sent) -> Result<Option<Answer>> {
+        let (clock, answer_max) = (self.request.clock(), self.session().config().answer_max);
+        let (latest, boot) = (&self.session().latest, link.server.boot);
+        let is_known = !latest.is_old(&mut link.epoch, boot, sent.moment());
+        let is_row_enough = is_known && self.tokens() == Tokens::Epoch;
+        if is_row_enough && link.is_prepared() && link.silence_max == self.silence_max {
+            let serial = link.lock(clock, &self.row, answer_max).await?;
+            return Ok(serial.map(|serial| Answer {
+                serial,
+                epoch: None,
+            }));
+        }
+        let mut sql = self.statement(link, "NOWAIT");
+        if !is_known {
+            self.add_epoch(&mut sql);
+        }
+        let rows = link.ask(clock, &sql, answer_max).await?;
+        Answer::read(&rows, sent)
+    }
+
+    /// What locks the row.
+    pub(crate) fn statement(&self, link: &Link, how: &str) -> String {
+        let row = layout::literal(&self.row);
         let mut sql = String::new();
         if link.silence_max != self.silence_max {
             sql = format!("SET SESSION {}; ", session::silence(self.silence_max));
@@ -162,61 +184,55 @@ impl<'a> Errand<'a> {
             Tokens::Committed => "0",
         };
         sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {how}");
-        let soon = sent.moment().after(epoch::FRESH / 2);
-        let is_needed = how.is_empty() || !link.epoch.is_fresh(soon);
-        if is_needed && self.tokens() == Tokens::Epoch {
-            sql = format!("{sql}; {}", epoch::ask());
-        }
         sql
     }
 
-    /// What the answer to [`statement`](Self::statement) proves; `None` if there is no such row.
-    pub(crate) async fn grant(
-        &self,
-        link: &mut Link,
-        rows: &[Row],
-        sent: Sent,
-    ) -> Result<Option<Grant>> {
+    /// Reads the epoch behind what locks the row, so that it is from after the grant.
+    pub(crate) fn add_epoch(&self, sql: &mut String) {
+        if self.tokens() == Tokens::Epoch {
+            *sql += &format!("; {}", epoch::ask());
+        }
+    }
+
+    /// What the answer to the question of `sent` proves.
+    pub(crate) async fn grant(&self, link: &mut Link, answer: Answer, sent: Sent) -> Result<Grant> {
         let clock = self.request.clock();
-        let locked = rows.iter().find(|row| row.len() == 1);
-        let epoch = rows.iter().find(|row| row.len() == 3);
-        let Some(locked) = locked else {
-            return Ok(None);
-        };
-        let serial = number(locked, 0)?;
         let token = match self.tokens() {
-            Tokens::Epoch => self.counted(link, epoch, serial, sent).await?,
+            Tokens::Epoch => self.counted(link, answer).await?,
             Tokens::Committed => committed::next(self.session()).await?,
         };
         let is_late = clock.now().since(sent.moment()) > self.request.ttl / LATE_DIVISOR;
         if !is_late && self.tokens() == Tokens::Epoch {
-            return Ok(Some(Grant { token, sent }));
+            return Ok(Grant { token, sent });
         }
         let sent = self.request.start();
         match beat(self.session(), link).await? {
-            Beat::Alive => Ok(Some(Grant { token, sent })),
+            Beat::Alive => Ok(Grant { token, sent }),
             Beat::Lost(LostCause::Demoted) => Err(errors::read_only()),
             Beat::Lost(_) => Err(errors::gone()),
         }
     }
 
-    /// The token of a grant that came with `serial`, and with the epoch if that was asked for.
-    async fn counted(
-        &self,
-        link: &mut Link,
-        epoch: Option<&Row>,
-        serial: u64,
-        sent: Sent,
-    ) -> Result<Token> {
-        if let Some(epoch) = epoch {
-            link.epoch = Epoch::of(epoch, sent.moment())?;
-        } else if !link.epoch.is_fresh(self.request.clock().now()) {
-            self.read_epoch(link).await?;
-        }
+    /// The token of a grant that came with `answer`.
+    async fn counted(&self, link: &mut Link, answer: Answer) -> Result<Token> {
+        let is_read = match answer.epoch {
+            Some(epoch) => {
+                link.epoch = epoch;
+                true
+            }
+            None if link.epoch.is_fresh(self.request.clock().now()) => false,
+            None => {
+                self.read_epoch(link).await?;
+                true
+            }
+        };
         if link.epoch.boot != link.server.boot {
             return Err(errors::moved());
         }
-        link.epoch.token(serial)
+        if is_read {
+            self.session().latest.learn(link.epoch);
+        }
+        link.epoch.token(answer.serial)
     }
 
     fn tokens(&self) -> Tokens {
@@ -241,6 +257,29 @@ impl<'a> Errand<'a> {
         self.lock.watcher.watch(&self.lock.session, &held);
         let silence_max = Duration::from_secs(self.silence_max);
         request.granted(grant.sent, silence_max, token, held)
+    }
+}
+
+/// What a row that was locked said.
+pub(crate) struct Answer {
+    /// The server's next number.
+    serial: u64,
+    /// The epoch, if that was asked for.
+    epoch: Option<Epoch>,
+}
+
+impl Answer {
+    /// The answer to [`Errand::statement`], asked at `sent`; `None` if there is no such row.
+    pub(crate) fn read(rows: &[Row], sent: Sent) -> Result<Option<Self>> {
+        let Some(locked) = rows.iter().find(|row| row.len() == 1) else {
+            return Ok(None);
+        };
+        let epoch = rows.iter().find(|row| row.len() == 3);
+        let epoch = epoch.map(|row| Epoch::of(row, sent.moment())).transpose()?;
+        Ok(Some(Self {
+            serial: number(locked, 0)?,
+            epoch,
+        }))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     errors,
     held::Carrier,
     session::{QUEUE_MAX, Seat},
-    take::{Errand, Taken},
+    take::{Answer, Errand, Taken},
 };
 
 /// A server that cannot be asked is tried again after this,
@@ -61,7 +61,8 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> 
         let request = errand.request;
         let link = &mut carrier.link;
         let sent = request.start();
-        let sql = errand.statement(link, sent, "");
+        let mut sql = errand.statement(link, "");
+        errand.add_epoch(&mut sql);
         let answer_max = errand.session().config().answer_max;
         tokio::select! {
             rows = link.ask_long(request.clock(), &sql) => rows.map_err(errors::of_request),
@@ -74,16 +75,16 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> 
         .map(|rows| (rows, sent))
     };
     let granted = match granted {
-        Ok((rows, sent)) => errand.grant(&mut carrier.link, &rows, sent).await,
+        Ok((rows, sent)) => match Answer::read(&rows, sent) {
+            Ok(Some(answer)) => errand.grant(&mut carrier.link, answer, sent).await,
+            // Somebody cleared old rows: it is made anew.
+            Ok(None) => Err(Error::contended()),
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     };
     match granted {
-        Ok(Some(grant)) => Ok(errand.lease(carrier, grant)),
-        // Somebody cleared old rows: it is made anew.
-        Ok(None) => {
-            leave(errand, carrier).await;
-            Err(Error::contended())
-        }
+        Ok(grant) => Ok(errand.lease(carrier, grant)),
         Err(error) => {
             leave(errand, carrier).await;
             Err(error)

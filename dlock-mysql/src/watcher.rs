@@ -133,7 +133,7 @@ async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
             continue;
         };
         let name = format!("x'{name}'");
-        if let Some(held) = held.iter().find(|held| held.row == name) {
+        if let Some(held) = held.iter().find(|held| layout::literal(&held.row) == name) {
             let holder = held.holder.to_string();
             let (id, holder) = (number(row, 0)?, layout::literal(holder.as_bytes()));
             let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");

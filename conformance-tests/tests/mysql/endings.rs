@@ -20,6 +20,7 @@ cases![
     t62_a_deadlock_ends_the_session_and_the_wait_goes_on,
     t63_a_cancelled_waiter_leaves_the_queue,
     t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
+    t64_a_grant_whose_reply_comes_after_the_ttl_is_none,
     t65_a_killed_session_is_known_at_once,
     t67_a_server_made_read_only_loses_its_locks,
     a_limit_for_silent_transactions_ends_no_hold,
@@ -144,6 +145,26 @@ async fn t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it(
     assert!(took < ttl + SLACK, "the next one waited {took:?}");
     assert!(guard?.token() > held.token());
     Ok(())
+}
+
+/// Its session had ended by then, and somebody else was granted.
+async fn t64_a_grant_whose_reply_comes_after_the_ttl_is_none(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let cut_off = open(&node.url_at(proxy.address()), Duration::from_secs(2)).await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    let held = take(&other, "a").await?;
+    let waiter = tokio::spawn(cut_off.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    proxy.set(Direction::ToClient, Fault::Hold);
+    held.release().await?;
+    let next = take(&other, "a").await?;
+    proxy.set(Direction::ToClient, Fault::None);
+    let token = next.token();
+    next.release().await?;
+    let guard = soon("it is granted", waiter).await???;
+    assert!(guard.token() > token, "{} after {token}", guard.token());
+    Ok(guard.release().await?)
 }
 
 async fn t65_a_killed_session_is_known_at_once(flavour: Flavour) -> Outcome {

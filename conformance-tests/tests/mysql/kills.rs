@@ -21,6 +21,10 @@ use crate::{
 /// How many kills of each kind; without it, one at each point.
 const ROUNDS_ENV: &str = "DLOCK_TEST_ROUNDS";
 
+/// How often the holder takes and releases before, in turns: by then its statements are prepared, or are
+/// text yet.
+const CYCLES: [usize; 2] = [5, 1];
+
 /// No round takes longer, nor does a server to start.
 const ROUND_MAX: Duration = Duration::from_secs(100);
 
@@ -73,10 +77,12 @@ pub(crate) fn trials(flavour: Flavour) -> Vec<Trial> {
 async fn kill(flavour: Flavour, victim: Victim, rounds: usize) -> Outcome {
     let mut node = start(flavour).await?;
     let mut seen = Seen::default();
-    for (round, point) in (0..rounds).zip(Point::ALL.into_iter().cycle()) {
-        seen.at = format!("round {round}, {victim:?} killed at {point:?}");
+    let points = CYCLES.map(|cycles| Point::ALL.map(|point| (point, cycles)));
+    let points = points.into_iter().flatten().cycle();
+    for (round, (point, cycles)) in (0..rounds).zip(points) {
+        seen.at = format!("round {round}, {victim:?} killed at {point:?} after {cycles} cycles");
         let mut holder = Holder::start(&node)?;
-        let brought = holder.bring(&node, point, &mut seen).await;
+        let brought = holder.bring(&node, point, cycles, &mut seen).await;
         brought.map_err(|error| format!("{}: {}", seen.at, error.message().unwrap_or("?")))?;
         match victim {
             Victim::Server => {
@@ -111,23 +117,29 @@ impl Seen {
 }
 
 impl Holder {
-    async fn bring(&mut self, node: &Node, point: Point, seen: &mut Seen) -> Outcome {
+    async fn bring(
+        &mut self,
+        node: &Node,
+        point: Point,
+        cycles: usize,
+        seen: &mut Seen,
+    ) -> Outcome {
         use Direction::{ToClient, ToServer};
         if matches!(point, Point::BeforeTheEpoch | Point::AfterTheEpoch) {
             return self.bring_to_the_epoch(node, point).await;
         }
         // So that its connection is ready, and the next that it sends is what is waited for.
-        seen.grows(self.take().await?);
-        if point == Point::Held {
-            return Ok(());
+        for _ in 0..cycles {
+            seen.grows(self.take().await?);
+            self.release().await?;
         }
-        self.release().await?;
         match point {
             Point::BeforeTheSelect => return self.held_up("take", ToServer).await,
             Point::AfterTheSelect => return self.held_up("take", ToClient).await,
             _ => seen.grows(self.take().await?),
         }
         match point {
+            Point::Held => Ok(()),
             Point::BeforeTheRelease => self.held_up("release", ToServer).await,
             _ => self.held_up("release", ToClient).await,
         }

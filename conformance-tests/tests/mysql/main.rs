@@ -9,6 +9,7 @@ mod failover;
 mod holder;
 mod kills;
 mod kit;
+mod prepared;
 mod sharing;
 mod tokens;
 
@@ -39,6 +40,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials(flavour),
         failover::trials(flavour),
         kills::trials(flavour),
+        prepared::trials(flavour),
         sharing::trials(flavour),
         tokens::trials(flavour),
         tested(CLOCK, SetClock::library(), clocks::trials(flavour)),

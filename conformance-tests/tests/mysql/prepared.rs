@@ -1,0 +1,116 @@
+//! Connections that are used often have their statements prepared.
+
+use std::future::IntoFuture as _;
+
+use conformance_tests::servers::mysql::{Flavour, Node};
+use dlock::Locker;
+use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
+
+use crate::{
+    kit::{Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting},
+    tokens::grows,
+};
+
+cases![
+    a_connection_that_is_used_often_prepares_its_statements,
+    where_nothing_is_prepared_it_goes_on_as_text,
+    a_prepared_select_counts_after_the_grant,
+    a_prepared_select_finds_a_lock_and_no_row,
+];
+
+/// How often a connection is used until its statements are prepared for sure.
+const OFTEN: usize = 10;
+
+async fn a_connection_that_is_used_often_prepares_its_statements(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let before = said(&node, "Com_stmt_prepare").await?;
+    use_often(&locker, "a").await?;
+    use_often(&locker, "b").await?;
+    // What locks and what frees, whatever the name.
+    assert_eq!(said(&node, "Com_stmt_prepare").await?, before + 2);
+    assert!(said(&node, "Com_stmt_execute").await? > before + 2);
+    Ok(())
+}
+
+async fn where_nothing_is_prepared_it_goes_on_as_text(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    for max in ["0", "1"] {
+        let set = format!("SET GLOBAL max_prepared_stmt_count = {max}");
+        node.ask(&set).await?;
+        let locker = open(&node.url(), TTL_LONG).await?;
+        take(&locker, "a").await?.release().await?;
+        let before = sessions(&node).await?;
+        use_often(&locker, "a").await?;
+        assert_eq!(sessions(&node).await?, before, "with {max}");
+        locker.shutdown(TTL_LONG).await?;
+    }
+    Ok(())
+}
+
+/// The order of tokens is that of grants because of this.
+async fn a_prepared_select_counts_after_the_grant(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let begin =
+        "SET SESSION autocommit = 0; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+    let lock = "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE";
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let mut session = MySqlConnection::connect(&node.url()).await?;
+        let insert = "INSERT IGNORE INTO dlock_locks VALUES ('a')";
+        raw_sql(insert).execute(&mut session).await?;
+        raw_sql(begin).execute(&mut session).await?;
+        sessions.push(session);
+    }
+    let (mut waiter, mut holder) = sessions.pop().zip(sessions.pop()).ok_or("no session")?;
+    query(lock).bind("a").fetch_one(&mut holder).await?;
+    let granted = tokio::spawn(async move {
+        let row = query(lock).bind("a").fetch_one(&mut waiter).await?;
+        row.try_get_unchecked::<u64, _>(0)
+    });
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let last = query("SELECT UUID_SHORT()").fetch_one(&mut holder).await?;
+    let last: u64 = last.try_get_unchecked(0)?;
+    raw_sql("COMMIT").execute(&mut holder).await?;
+    let granted = soon("it is granted", granted).await???;
+    assert!(granted > last, "{granted} is from before {last}");
+    Ok(())
+}
+
+async fn a_prepared_select_finds_a_lock_and_no_row(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let (locker, other) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&other, "a").await?;
+    use_often(&locker, "b").await?;
+    assert!(locker.try_acquire("a").await?.is_none());
+    node.ask("DELETE FROM locks.dlock_locks WHERE name = 'b'")
+        .await?;
+    use_often(&locker, "b").await?;
+    // The connection that does not wait waits as well.
+    let waiter = tokio::spawn(locker.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    held.release().await?;
+    let guard = soon("it is granted", waiter).await???;
+    Ok(guard.release().await?)
+}
+
+async fn use_often(locker: &Locker, name: &str) -> Outcome {
+    let mut last = None;
+    for _ in 0..OFTEN {
+        let guard = take(locker, name).await?;
+        grows(&mut last, guard.token());
+        guard.release().await?;
+    }
+    Ok(())
+}
+
+/// What the server says of all its sessions.
+async fn said(node: &Node, what: &str) -> Outcome<u64> {
+    let rows = node
+        .ask(&format!("SHOW GLOBAL STATUS LIKE '{what}'"))
+        .await?;
+    Ok(rows[0][1].parse()?)
+}
