@@ -134,7 +134,7 @@ impl Entry {
     }
 
     /// Hears from now on what becomes of the node.
-    pub(crate) fn keep(self: &Arc<Self>, own: Watch) {
+    fn keep(self: &Arc<Self>, own: Watch) {
         if !self.is_watched.swap(true, Ordering::AcqRel) {
             tokio::spawn(hear(Arc::downgrade(self), own));
         }
