@@ -81,6 +81,7 @@ impl Baseline {
     pub(crate) const FLOOR: &str = "floor";
     pub(crate) const OWN_LOCK: &str = "own lock";
     pub(crate) const ROUND_TRIP: &str = "round trip";
+    #[cfg(any(feature = "etcd", feature = "zk"))]
     pub(crate) const WRITE: &str = "write";
 
     /// As it is printed.
