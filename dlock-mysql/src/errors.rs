@@ -98,6 +98,12 @@ pub(crate) fn is_unprepared(error: &Error) -> bool {
     number(error).is_some_and(|number| UNPREPARED.contains(&number))
 }
 
+/// Whether the server has said something about the statement, and the session goes on. Proxies that prepare
+/// nothing have many ways to say so.
+pub(crate) fn is_refusal(error: &Error) -> bool {
+    number(error).is_some() && !is_taken(error) && !is_moved(error) && !ends_session(error)
+}
+
 /// The server follows another one.
 pub(crate) fn read_only() -> Error {
     let why = "the server is read-only, which a replica is; give the primary's address";

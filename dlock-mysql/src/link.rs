@@ -20,8 +20,20 @@ pub(crate) type Row = Vec<Option<String>>;
 /// used once or twice.
 const CYCLES_AS_TEXT: u32 = 2;
 
+/// The exchange that prepares a statement takes two round trips.
+const PREPARING_TRIPS: u32 = 2;
+
 /// Frees what is locked.
 const COMMIT: &str = "COMMIT";
+
+/// What a connection has prepared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Statement {
+    /// Locks a row.
+    Lock,
+    /// Frees it.
+    Commit,
+}
 
 /// A connection to the server, and what is known of its session.
 pub(crate) struct Link {
@@ -38,6 +50,8 @@ pub(crate) struct Link {
     in_doubt: bool,
     /// How often it has locked and freed as text; `None` if its server prepares nothing.
     cycles: Option<u32>,
+    /// Which statements its server has prepared.
+    prepared: [bool; Self::PREPARED_MAX],
 }
 
 impl Link {
@@ -53,6 +67,7 @@ impl Link {
             used: now,
             in_doubt: false,
             cycles: Some(0),
+            prepared: [false; Self::PREPARED_MAX],
         }
     }
 
@@ -96,21 +111,20 @@ impl Link {
         row: &[u8],
         answer_max: Duration,
     ) -> Result<Option<u64>> {
-        let lock = query(LOCK).bind(row);
-        let locking = timeout(answer_max, self.exchange(clock, lock));
-        let rows = locking.await.map_err(|_| errors::no_answer(answer_max))?;
+        let rows = self
+            .ask_prepared(clock, Statement::Lock, query(LOCK).bind(row), answer_max)
+            .await?;
         let serial = |row: &MySqlRow| row.try_get_unchecked(0);
-        let serial = rows.and_then(|rows| rows.first().map(serial).transpose());
+        let serial = rows.first().map(serial).transpose();
         serial.map_err(errors::of_request)
     }
 
     /// Frees what is locked.
     pub(crate) async fn commit(&mut self, clock: &Clock, answer_max: Duration) -> Result<()> {
         if self.is_prepared() {
-            let freeing = timeout(answer_max, self.exchange(clock, query(COMMIT)));
-            let freed = freeing.await.map_err(|_| errors::no_answer(answer_max))?;
-            match freed.map_err(errors::of_request) {
-                Err(error) if self.goes_on_as_text(&error) => {}
+            let freed = self.ask_prepared(clock, Statement::Commit, query(COMMIT), answer_max);
+            match freed.await {
+                Err(error) if self.goes_on_as_text(Statement::Commit, &error) => {}
                 freed => return freed.map(drop),
             }
         }
@@ -118,13 +132,38 @@ impl Link {
         self.ask(clock, COMMIT, answer_max).await.map(drop)
     }
 
-    /// Whether `error` means that the server prepares nothing; from now on this connection does without.
-    pub(crate) fn goes_on_as_text(&mut self, error: &Error) -> bool {
-        let is_refused = self.is_prepared() && errors::is_unprepared(error);
-        if is_refused {
+    /// Whether the server does not prepare `statement`, or may not, as far as `error` tells; from now on this
+    /// connection does without.
+    pub(crate) fn goes_on_as_text(&mut self, statement: Statement, error: &Error) -> bool {
+        let is_new = !self.prepared[statement as usize];
+        let is_refused = errors::is_unprepared(error) || (is_new && errors::is_refusal(error));
+        let goes_on = self.is_prepared() && is_refused;
+        if goes_on {
             self.cycles = None;
         }
-        is_refused
+        goes_on
+    }
+
+    /// As [`ask`](Self::ask), by a statement that is prepared, or will be now.
+    async fn ask_prepared<'q>(
+        &mut self,
+        clock: &Clock,
+        statement: Statement,
+        bound: impl Execute<'q, MySql> + 'q,
+        answer_max: Duration,
+    ) -> Result<Vec<MySqlRow>> {
+        let is_new = !self.prepared[statement as usize];
+        let max = match is_new {
+            true => answer_max * PREPARING_TRIPS,
+            false => answer_max,
+        };
+        let rows = timeout(max, self.exchange(clock, bound));
+        let rows = rows.await.map_err(|_| errors::no_answer(max))?;
+        let rows = rows.map_err(errors::of_request)?;
+        if is_new {
+            self.prepared[statement as usize] = true;
+        }
+        Ok(rows)
     }
 
     async fn exchange<'q>(

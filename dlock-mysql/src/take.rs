@@ -13,7 +13,7 @@ use crate::{
     errors,
     held::{Beat, Carrier, Held, beat},
     layout::{self, LOCKS},
-    link::{Link, Row},
+    link::{Link, Row, Statement},
     lock::MySqlLock,
     server::{Server, number},
     session::{self, Seat, Session},
@@ -145,7 +145,7 @@ impl<'a> Errand<'a> {
                     // Somebody who inspects a free row locks it for an instant.
                     looked_again = true;
                 }
-                Err(error) if link.goes_on_as_text(&error) => {}
+                Err(error) if link.goes_on_as_text(Statement::Lock, &error) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -1,8 +1,11 @@
 //! Connections that are used often have their statements prepared.
 
-use std::future::IntoFuture as _;
+use std::{future::IntoFuture as _, time::Duration};
 
-use conformance_tests::servers::mysql::{Flavour, Node};
+use conformance_tests::{
+    proxy::{Direction, Fault, Proxy},
+    servers::mysql::{Flavour, Node},
+};
 use dlock::Locker;
 use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
 
@@ -16,6 +19,9 @@ cases![
     where_nothing_is_prepared_it_goes_on_as_text,
     a_prepared_select_counts_after_the_grant,
     a_prepared_select_finds_a_lock_and_no_row,
+    a_line_that_is_slow_is_no_failure_when_it_prepares,
+    a_prepared_connection_has_the_silence_of_each_ttl,
+    t69_a_request_that_arrives_late_counts_by_no_old_epoch,
 ];
 
 /// How often a connection is used until its statements are prepared for sure.
@@ -94,6 +100,68 @@ async fn a_prepared_select_finds_a_lock_and_no_row(flavour: Flavour) -> Outcome 
     until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
     held.release().await?;
     let guard = soon("it is granted", waiter).await???;
+    Ok(guard.release().await?)
+}
+
+/// `timeout=` is how long an answer may take. To prepare costs a second one, which has its own.
+async fn a_line_that_is_slow_is_no_failure_when_it_prepares(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let url = format!("{}?timeout=500ms", node.url_at(proxy.address()));
+    let locker = open(&url, TTL_LONG).await?;
+    take(&locker, "a").await?.release().await?;
+    let before = sessions(&node).await?;
+    // An answer takes three fifths of what it may.
+    proxy.set(
+        Direction::ToClient,
+        Fault::Delay(Duration::from_millis(300)),
+    );
+    use_often(&locker, "a").await?;
+    assert_eq!(sessions(&node).await?, before, "a session was ended");
+    Ok(())
+}
+
+/// What is prepared sets no silence: it is for holds of the ttl before.
+async fn a_prepared_connection_has_the_silence_of_each_ttl(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    use_often(&locker, "a").await?;
+    let held = locker.acquire("a").ttl(Duration::from_secs(2)).await?;
+    proxy.set(Direction::ToServer, Fault::Hold);
+    proxy.set(Direction::ToClient, Fault::Hold);
+    let next = take(&other, "a").await?;
+    assert!(next.token() > held.token());
+    Ok(next.release().await?)
+}
+
+/// What was read was new when it was sent, and is old when it is granted.
+async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    use_often(&locker, "a").await?;
+    let connections = proxy.connections();
+    let carrier = connections.last().ok_or("no connection")?;
+    let seen = carrier.seen(Direction::ToServer);
+    carrier.set(Direction::ToServer, Fault::Hold);
+    let late = tokio::spawn(locker.acquire("a").into_future());
+    soon(
+        "it is sent",
+        carrier.until_seen(Direction::ToServer, seen + 1),
+    )
+    .await?;
+    // Another server takes over, and this one from it.
+    node.ask("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7 WHERE id = 1")
+        .await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    let before = take(&other, "a").await?;
+    let token = before.token();
+    before.release().await?;
+    carrier.set(Direction::ToServer, Fault::None);
+    let guard = soon("it is granted", late).await???;
+    assert!(guard.token() > token, "{} after {token}", guard.token());
     Ok(guard.release().await?)
 }
 
