@@ -8,7 +8,7 @@ use tokio::{select, time::timeout};
 
 use crate::{
     args::{Global, Run},
-    child::{Process as _, Running},
+    child::Running,
     connect::Target,
     contended, duration,
     exit::{Exit, Failure},
@@ -125,12 +125,9 @@ impl Session<'_> {
             return Ok(Outcome::Signalled(signal));
         }
         let mut command = Running::start(&self.args.command, guard, self.terminal)?;
-        // The terminal sends Ctrl-C to whoever is there: the command may have come too late for it.
-        if self.terminal == Terminal::Present
-            && let Some(signal) = self.signals.arrived_ending().await
-        {
-            command.send(signal);
-        }
+        // One that comes from now on, the terminal sends to the command, too. (One that came just before it
+        // was there is lost, and is pressed again: to send it after all would be twice for one that came
+        // just after.)
         let ended = supervise(guard, &mut command, &mut self.signals, self.limits).await;
         ended.map(Outcome::Ended).map_err(|error| {
             let why = describe(&error);
