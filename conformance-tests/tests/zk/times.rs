@@ -19,6 +19,7 @@ use crate::kit::{
 
 cases![
     k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives,
+    k02_a_renewal_counts_from_before_its_write,
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
@@ -43,6 +44,24 @@ async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
     until_queue(&driver, "a", 0).await?;
     assert!(kept.is_held(), "the session lives on");
     Ok(kept.release().await?)
+}
+
+/// An acknowledgement that is late, but not too late to prove anything.
+async fn k02_a_renewal_counts_from_before_its_write(java: Java) -> Outcome {
+    const SESSION: Duration = Duration::from_secs(12);
+    const LATE: Duration = Duration::from_millis(600);
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), "tick=200ms&session=12s&ttl=30s").await?;
+    let guard = take(&locker, "a").await?;
+    // The first heartbeat makes its node, and the first renewal looks at the lock's.
+    guard.renew().await?;
+    proxy.set(ToClient, Fault::Delay(LATE));
+    guard.renew().await?;
+    let left = guard.remaining();
+    assert!(left <= SESSION / 2 - LATE, "{left:?} are left");
+    assert!(guard.is_held());
+    Ok(())
 }
 
 async fn k06_a_killed_clients_lock_is_free_in_time(java: Java) -> Outcome {
