@@ -44,6 +44,20 @@ impl Limits {
             kill: sixth.min(Self::KILL_MAX),
         })
     }
+
+    /// The limits of a lock that `lasts` that long: a store may prove it for less than the ttl, such as ZooKeeper
+    /// for half of its session. A grace of a half or more would end the command at once, or before a renewal.
+    pub(crate) fn within(self, lasts: Duration) -> Self {
+        let sixth = lasts / Self::DEFAULT_PARTS;
+        Self {
+            grace: if self.grace < lasts / 2 {
+                self.grace
+            } else {
+                sixth
+            },
+            kill: self.kill.min(sixth),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +95,16 @@ mod tests {
                 kill: sixth
             }
         );
+    }
+
+    #[test]
+    fn a_lock_that_lasts_less_than_its_ttl_has_shorter_limits() {
+        let limits = Limits::new(secs(30), None).expect("limits");
+        assert_eq!(limits.within(secs(30)), limits);
+        assert_eq!(limits.within(secs(11)), limits);
+        let short = limits.within(secs(3));
+        assert_eq!(short.grace, Duration::from_millis(500));
+        assert_eq!(short.kill, limits.kill);
     }
 
     #[test]

@@ -128,7 +128,8 @@ impl Session<'_> {
         // One that comes from now on, the terminal sends to the command, too. (One that came just before it
         // was there is lost, and is pressed again: to send it after all would be twice for one that came
         // just after.)
-        let ended = supervise(guard, &mut command, &mut self.signals, self.limits).await;
+        let limits = self.limits.within(guard.remaining());
+        let ended = supervise(guard, &mut command, &mut self.signals, limits).await;
         ended.map(Outcome::Ended).map_err(|error| {
             let why = describe(&error);
             Failure::new(
