@@ -3,12 +3,15 @@
 use std::{
     env,
     ffi::OsStr,
-    io,
+    io::{self, BufRead as _, BufReader},
     os::unix::process::CommandExt as _,
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
 };
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    step::say,
+};
 
 /// A program with its arguments, not yet started.
 #[derive(Debug)]
@@ -54,13 +57,33 @@ impl Tool {
             .command
             .status()
             .map_err(|error| self.cannot_start(&error))?;
-        if status.success() {
-            return Ok(());
+        self.judge(status)
+    }
+
+    /// As [`run`](Self::run), and `each` sees every line that it prints.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub(crate) fn run_seen(mut self, mut each: impl FnMut(&str)) -> Result<()> {
+        self.command.stdout(Stdio::piped());
+        let mut child = self
+            .command
+            .spawn()
+            .map_err(|error| self.cannot_start(&error))?;
+        if let Some(output) = child.stdout.take() {
+            // The output of a program under test need not be text.
+            for line in BufReader::new(output)
+                .split(b'\n')
+                .map_while(io::Result::ok)
+            {
+                let line = String::from_utf8_lossy(&line);
+                say(&line);
+                each(&line);
+            }
         }
-        Err(Failure::new(format!(
-            "failed ({status}); run it by hand: {}",
-            self.by_hand()
-        )))
+        let status = child.wait().map_err(|error| self.cannot_start(&error))?;
+        self.judge(status)
     }
 
     /// Runs it to its end and gives what it printed.
@@ -74,14 +97,8 @@ impl Tool {
             .command
             .output()
             .map_err(|error| self.cannot_start(&error))?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        Err(Failure::new(format!(
-            "failed ({}); run it by hand: {}",
-            output.status,
-            self.by_hand()
-        )))
+        self.judge(output.status)?;
+        Ok(output.stdout)
     }
 
     /// Whether it is there and succeeds; it prints nothing.
@@ -112,6 +129,16 @@ impl Tool {
             .chain(arguments)
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    fn judge(&self, status: ExitStatus) -> Result<()> {
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "failed ({status}); run it by hand: {}",
+            self.by_hand()
+        )))
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {

@@ -4,6 +4,7 @@
 mod ci;
 mod command;
 mod deny;
+mod failed;
 mod failure;
 mod features;
 mod metadata;

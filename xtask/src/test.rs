@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::{
     command::Tool,
+    failed::Failed,
     failure::Result,
     setup,
     step::{complain, say, step},
@@ -24,7 +25,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
 
 /// Runs unit tests, integration tests and doctests, and builds the examples.
 ///
-/// `arguments` go to `cargo test`. A server that is missing makes its tests fail, by name.
+/// `arguments` go to `cargo test`. A server that is missing makes its tests fail, by name. What
+/// failed is said once more at the end.
 ///
 /// # Errors
 ///
@@ -36,7 +38,13 @@ pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
     } else {
         tests.args(["--workspace"])
     };
-    step("test", || tests.args(arguments).run())?;
+    let mut failed = Failed::default();
+    let result = step("test", || {
+        tests.args(arguments).run_seen(|line| failed.read(line))
+    });
+    // Dozens of programs ran since; nobody should have to look for it.
+    failed.reports().iter().for_each(|line| complain(line));
+    result?;
     say(if arguments.is_empty() {
         "All tests passed."
     } else {
