@@ -39,6 +39,22 @@ pub fn main(threads: usize, trials: impl IntoIterator<Item = Trial>) -> ExitCode
     libtest_mimic::run(&arguments, trials.into_iter().collect()).exit_code()
 }
 
+/// The function `trials`: these cases of a module on one flavour of a server, each named after it.
+///
+/// The test program's own module `kit` has the type `Flavour`, and `run`, which runs a case on one.
+#[macro_export]
+#[expect(clippy::crate_in_macro_def, reason = "the kit of the test program")]
+macro_rules! cases {
+    ($($case:ident),* $(,)?) => {
+        pub(crate) fn trials(flavour: crate::kit::Flavour) -> Vec<libtest_mimic::Trial> {
+            vec![$(libtest_mimic::Trial::test(
+                format!("{}::{}", flavour.name(), stringify!($case)),
+                move || crate::kit::run(flavour, $case),
+            )),*]
+        }
+    };
+}
+
 /// Runs a case in a runtime of its own, at most `max` long: one that hangs is named by its failure.
 ///
 /// # Errors

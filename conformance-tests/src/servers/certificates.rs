@@ -66,6 +66,19 @@ impl Certificates {
         self.file("client.key")
     }
 
+    /// The key of a URL that makes a client trust the authority: `tls_ca=…`.
+    #[must_use]
+    pub fn ca_in_url(&self) -> String {
+        format!("tls_ca={}", self.ca().display())
+    }
+
+    /// The keys of a URL that give the client's certificate: `tls_cert=…&tls_key=…`.
+    #[must_use]
+    pub fn client_in_url(&self) -> String {
+        let (cert, key) = (self.client(), self.client_key());
+        format!("tls_cert={}&tls_key={}", cert.display(), key.display())
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

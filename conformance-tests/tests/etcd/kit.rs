@@ -5,34 +5,24 @@ use std::{future::Future, net::SocketAddr, time::Duration};
 use conformance_tests::{
     kit,
     proxy::Proxy,
-    servers::etcd::{Entry, Flavour, Login, Node, Options},
+    servers::etcd::{Entry, Login, Node, Options},
 };
 use dlock::Locker;
 
-pub(crate) use conformance_tests::kit::{
-    Outcome, drop_after_polls, poll_times, refused, soon, take, until, within,
+pub(crate) use conformance_tests::{
+    cases,
+    kit::{Outcome, drop_after_polls, poll_times, refused, soon, take, until, within},
+    servers::etcd::Flavour,
 };
 
 /// No case takes longer: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(180);
 
-/// The trials of these cases on one server.
-macro_rules! cases {
-    ($($case:ident),* $(,)?) => {
-        pub(crate) fn trials(
-            flavour: conformance_tests::servers::etcd::Flavour,
-        ) -> Vec<libtest_mimic::Trial> {
-            vec![$(libtest_mimic::Trial::test(
-                format!("{}::{}", flavour.name(), stringify!($case)),
-                move || crate::kit::run($case(flavour)),
-            )),*]
-        }
-    };
-}
-pub(crate) use cases;
-
-pub(crate) fn run(case: impl Future<Output = Outcome>) -> Outcome {
-    kit::run(CASE_MAX, case)
+pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Flavour) -> F) -> Outcome
+where
+    F: Future<Output = Outcome>,
+{
+    kit::run(CASE_MAX, case(flavour))
 }
 
 pub(crate) async fn start(flavour: Flavour) -> Outcome<Node> {

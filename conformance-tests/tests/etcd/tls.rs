@@ -1,6 +1,6 @@
 //! TLS: with an authority of one's own, with a client's certificate, and the ways to get it wrong.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use conformance_tests::servers::{
     Certificates,
@@ -30,10 +30,6 @@ async fn start_tls(flavour: Flavour, tls: Tls) -> Outcome<(Node, Certificates)> 
     Ok((node, certificates))
 }
 
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap_or_default()
-}
-
 async fn connect(scheme: &str, node: &Node, keys: &str) -> Outcome<dlock::Result<Locker>> {
     let url = format!("{scheme}://{}?ttl=120s&timeout=1s{keys}", node.address());
     let bound = Duration::from_secs(5);
@@ -48,13 +44,15 @@ async fn fails(scheme: &str, node: &Node, keys: &str, kind: ErrorKind, says: &st
 }
 
 fn with_ca(certificates: &Certificates) -> String {
-    format!("&tls_ca={}", path(&certificates.ca()))
+    format!("&{}", certificates.ca_in_url())
 }
 
 fn with_client(certificates: &Certificates) -> String {
-    let (cert, key) = (certificates.client(), certificates.client_key());
-    let ca = with_ca(certificates);
-    format!("{ca}&tls_cert={}&tls_key={}", path(&cert), path(&key))
+    format!(
+        "&{}&{}",
+        certificates.ca_in_url(),
+        certificates.client_in_url()
+    )
 }
 
 async fn works(node: &Node, keys: &str) -> Outcome {
@@ -124,7 +122,7 @@ async fn certificates_that_cannot_be_read_say_so(flavour: Flavour) -> Outcome {
         "cannot read /no/such",
     )
     .await?;
-    let key = format!("&tls_ca={}", path(&certificates.client_key()));
+    let key = format!("&tls_ca={}", certificates.client_key().display());
     fails(
         "etcds",
         &node,

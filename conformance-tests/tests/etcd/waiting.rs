@@ -23,6 +23,9 @@ cases![
     k06_a_wait_ends_with_its_place,
 ];
 
+/// Long enough to stand in the queue, on a slow disk too.
+const QUEUED: Duration = Duration::from_secs(1);
+
 /// Less than a waiter takes to look by itself.
 const TOLD: Duration = Duration::from_secs(8);
 
@@ -179,7 +182,7 @@ async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
     );
     let guard = take(&holder, "a").await?;
     for renews in [true, false] {
-        let acquire = waiter.acquire("a").wait(Duration::from_millis(300));
+        let acquire = waiter.acquire("a").wait(QUEUED);
         let acquire = if renews {
             acquire
         } else {

@@ -4,12 +4,16 @@ use std::{future::Future, time::Duration};
 
 use conformance_tests::{
     kit,
-    servers::mysql::{Flavour, Node, Options},
+    servers::mysql::{Node, Options},
 };
 use dlock::{Guard, Locker};
 use libtest_mimic::Failed;
 
-pub(crate) use conformance_tests::kit::{Outcome, SOON, soon, until, within};
+pub(crate) use conformance_tests::{
+    cases,
+    kit::{Outcome, SOON, soon, until, within},
+    servers::mysql::Flavour,
+};
 
 /// A ttl that no case lives to see the end of: what is free before it was not freed by time.
 pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
@@ -17,23 +21,11 @@ pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 /// No case takes longer: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(100);
 
-/// The trials of these cases on one server.
-macro_rules! cases {
-    ($($case:ident),* $(,)?) => {
-        pub(crate) fn trials(
-            flavour: conformance_tests::servers::mysql::Flavour,
-        ) -> Vec<libtest_mimic::Trial> {
-            vec![$(libtest_mimic::Trial::test(
-                format!("{}::{}", flavour.name(), stringify!($case)),
-                move || crate::kit::run($case(flavour)),
-            )),*]
-        }
-    };
-}
-pub(crate) use cases;
-
-pub(crate) fn run(case: impl Future<Output = Outcome>) -> Outcome {
-    kit::run(CASE_MAX, case)
+pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Flavour) -> F) -> Outcome
+where
+    F: Future<Output = Outcome>,
+{
+    kit::run(CASE_MAX, case(flavour))
 }
 
 /// A server that grants: it does not in its first two seconds.

@@ -159,11 +159,10 @@ async fn a_cluster_wants_a_login_and_tls(program: Program) -> Outcome {
     let certificates = cluster.nodes()[0].certificates().ok_or("no certificates")?;
     let url = |password: &str| {
         format!(
-            "rediss-cluster://dlock:{password}@{}?restart_guard=0s&tls_ca={}&tls_cert={}&tls_key={}",
+            "rediss-cluster://dlock:{password}@{}?restart_guard=0s&{}&{}",
             listed(&cluster.addresses()),
-            certificates.ca().display(),
-            certificates.client().display(),
-            certificates.client_key().display(),
+            certificates.ca_in_url(),
+            certificates.client_in_url(),
         )
     };
     let locker = dlock::connect(url("secret").as_str()).await?;

@@ -12,13 +12,15 @@ use conformance_tests::{
     kit,
     servers::{
         Program,
-        redis::{Flavour, Node, Options, Persistence, Reply},
+        redis::{Node, Options, Persistence, Reply},
     },
 };
 use dlock::Locker;
 
-pub(crate) use conformance_tests::kit::{
-    Outcome, SOON, drop_after_polls, poll_times, refused, soon, take, until, within,
+pub(crate) use conformance_tests::{
+    cases,
+    kit::{Outcome, SOON, drop_after_polls, poll_times, refused, soon, take, until, within},
+    servers::redis::Flavour,
 };
 
 /// A ttl that no case lives to see the end of: what is free before was not freed by time.
@@ -32,21 +34,6 @@ pub(crate) const WOKEN: Duration = Duration::from_secs(5);
 
 /// No case takes longer: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(60);
-
-/// The trials of these cases on one server.
-macro_rules! cases {
-    ($($case:ident),* $(,)?) => {
-        pub(crate) fn trials(
-            flavour: conformance_tests::servers::redis::Flavour,
-        ) -> Vec<libtest_mimic::Trial> {
-            vec![$(libtest_mimic::Trial::test(
-                format!("{}::{}", flavour.name(), stringify!($case)),
-                move || crate::kit::run(flavour, $case),
-            )),*]
-        }
-    };
-}
-pub(crate) use cases;
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Program) -> F) -> Outcome
 where

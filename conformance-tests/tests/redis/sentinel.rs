@@ -208,10 +208,9 @@ async fn sentinels_want_a_login_and_tls(program: Program) -> Outcome {
     let certificates = servers.nodes()[0].certificates().ok_or("no certificates")?;
     let (sentinels, name) = (listed(&servers.addresses()), servers.name());
     let keys = format!(
-        "restart_guard=0s&tls_ca={}&tls_cert={}&tls_key={}",
-        certificates.ca().display(),
-        certificates.client().display(),
-        certificates.client_key().display(),
+        "restart_guard=0s&{}&{}",
+        certificates.ca_in_url(),
+        certificates.client_in_url(),
     );
     let login = "sentinel_user=dlock&sentinel_password=secret";
     let url =

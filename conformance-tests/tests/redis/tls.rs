@@ -1,6 +1,6 @@
 //! TLS: with an authority of one's own, with a client's certificate, and the ways to get it wrong.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use conformance_tests::servers::{
     Certificates, Program,
@@ -32,10 +32,6 @@ async fn start_tls(program: &Program, tls: Tls) -> Outcome<(Node, Certificates)>
     Ok((node, certificates))
 }
 
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap_or_default()
-}
-
 async fn connect(scheme: &str, node: &Node, keys: &str) -> Outcome<dlock::Result<Locker>> {
     let address = node.address();
     let url = format!("{scheme}://{address}?restart_guard=0s&connect_timeout=1s{keys}");
@@ -57,13 +53,15 @@ async fn fails(
 }
 
 fn with_ca(certificates: &Certificates) -> String {
-    format!("&tls_ca={}", path(&certificates.ca()))
+    format!("&{}", certificates.ca_in_url())
 }
 
 fn with_client(certificates: &Certificates) -> String {
-    let (cert, key) = (certificates.client(), certificates.client_key());
-    let ca = with_ca(certificates);
-    format!("{ca}&tls_cert={}&tls_key={}", path(&cert), path(&key))
+    format!(
+        "&{}&{}",
+        certificates.ca_in_url(),
+        certificates.client_in_url()
+    )
 }
 
 /// Everything that goes over a connection: requests, and wake-ups on the other one.
@@ -128,8 +126,7 @@ async fn a_missing_clients_certificate_says_so(program: Program) -> Outcome {
     fails("rediss", &node, &ca, ErrorKind::Denied, "tls_cert=").await?;
     // One of another authority is none.
     let foreign = Certificates::make()?;
-    let (cert, key) = (foreign.client(), foreign.client_key());
-    let keys = format!("{ca}&tls_cert={}&tls_key={}", path(&cert), path(&key));
+    let keys = format!("{ca}&{}", foreign.client_in_url());
     fails("rediss", &node, &keys, ErrorKind::Denied, "tls_cert=").await?;
     Ok(())
 }
@@ -146,7 +143,7 @@ async fn certificates_that_cannot_be_read_say_so(program: Program) -> Outcome {
     )
     .await?;
     // A key is no certificate.
-    let key = format!("&tls_ca={}", path(&certificates.server_key()));
+    let key = format!("&tls_ca={}", certificates.server_key().display());
     fails(
         "rediss",
         &node,

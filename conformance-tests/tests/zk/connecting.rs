@@ -144,17 +144,8 @@ async fn t51_encrypted_connections(java: Java) -> Outcome {
     };
     let node = Node::start(&java, &options).await?;
     let (address, certificates) = node.secure().ok_or("no TLS")?;
-    let (ca, cert, key) = (
-        certificates.ca(),
-        certificates.client(),
-        certificates.client_key(),
-    );
-    let trusted = format!("{LONG}&tls_ca={}", ca.display());
-    let known = format!(
-        "{trusted}&tls_cert={}&tls_key={}",
-        cert.display(),
-        key.display()
-    );
+    let trusted = format!("{LONG}&{}", certificates.ca_in_url());
+    let known = format!("{trusted}&{}", certificates.client_in_url());
     let url = format!("zks://{address}?{known}");
     let locker = soon("a session over TLS", dlock::connect(&*url)).await??;
     let guard = take(&locker, "a").await?;

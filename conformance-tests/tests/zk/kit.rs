@@ -4,13 +4,15 @@ use std::{fmt::Display, future::Future, time::Duration};
 
 use conformance_tests::{
     kit,
-    servers::zk::{Flavour, Java, Node, Options},
+    servers::zk::{Java, Node, Options},
 };
 use dlock::Locker;
 use zookeeper_client::{Client, Error as ZkError};
 
-pub(crate) use conformance_tests::kit::{
-    Outcome, SOON, drop_after_polls, refused, soon, take, until, within,
+pub(crate) use conformance_tests::{
+    cases,
+    kit::{Outcome, SOON, drop_after_polls, refused, soon, take, until, within},
+    servers::zk::Flavour,
 };
 
 /// No case takes longer: one that hangs is named by its failure. Some cut an ensemble fifty times.
@@ -30,21 +32,6 @@ pub(crate) const SHORT: &str = "tick=200ms&session=3s&ttl=10s";
 
 /// As [`SHORT`] says.
 pub(crate) const SESSION: Duration = Duration::from_secs(3);
-
-/// The trials of these cases on one version.
-macro_rules! cases {
-    ($($case:ident),* $(,)?) => {
-        pub(crate) fn trials(
-            flavour: conformance_tests::servers::zk::Flavour,
-        ) -> Vec<libtest_mimic::Trial> {
-            vec![$(libtest_mimic::Trial::test(
-                format!("{}::{}", flavour.name(), stringify!($case)),
-                move || crate::kit::run(flavour, $case),
-            )),*]
-        }
-    };
-}
-pub(crate) use cases;
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Java) -> F) -> Outcome
 where
