@@ -17,9 +17,9 @@ use crate::{
 /// How often it looks for the answer.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
-/// How long it waits for one. A holder looks every tenth of a second; one that says nothing is busy,
-/// cut off, or no client of dlock.
-const ANSWER_MAX: Duration = Duration::from_millis(700);
+/// How long it waits for one. A holder looks every tenth of a second, and what it answers is written
+/// to a disk that may be busy; one that says nothing is busy itself, cut off, or no client of dlock.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// Says who holds `name`.
 pub(crate) async fn inspect(session: &Session, name: &LockName) -> Result<Option<Holder>> {
