@@ -30,7 +30,7 @@ Signals are passed on to the command. Without a terminal (cron, CI, a service) t
 process group of its own: they go to all of it, and so does the KILL when the lock is lost. With a
 terminal the command shares it with dlock as usual: Ctrl-Z stops both (a lock with a ttl is then
 lost), and the KILL reaches the command itself but not what it has started; where that matters, run
-`setsid dlock run …`.
+`setsid --wait dlock run …`.
 
 The lock is released when the command itself ends, not what it left in the background. If dlock is
 killed (SIGKILL), the system kills the command, unless it is set-user-ID such as sudo; its own
