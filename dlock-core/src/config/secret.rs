@@ -44,8 +44,10 @@ impl fmt::Debug for Secret {
 }
 
 /// Whether the value of the URL key `key` is a secret: decided by the name, so that it is known
-/// before any backend has looked at the URL.
+/// before any backend has looked at the URL. Case does not count: a key in capitals is refused, but
+/// quoted for that.
 pub(super) fn is_secret_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
     ["password", "passphrase", "secret"]
         .iter()
         .any(|word| key.contains(word))
@@ -62,6 +64,7 @@ mod tests {
             "sentinel-password",
             "tls-key-passphrase",
             "client_secret",
+            "Password",
         ] {
             assert!(is_secret_key(key), "{key}");
         }
