@@ -9,8 +9,8 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Error, ErrorKind, Expiry, Holder, Lease,
-    LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
+    AcquireRequest, Capabilities, Clock, DistributedLock, Effect, Error, ErrorKind, Expiry, Holder,
+    Lease, LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
 };
 
 use crate::common::{NAME, locker, millis, secs, until_unused};
@@ -141,6 +141,17 @@ async fn a_loss_while_waiting_ends_the_attempt() {
     assert_eq!(error.lost_cause(), Some(LostCause::SessionOver));
     locks.shutdown(secs(1)).await.expect("nothing hangs");
     assert_eq!(backend.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_may_have_had_an_effect() {
+    let (backend, locks) = flawed(Flaw::AnswersLate);
+    let asked = locks.acquire(NAME).wait(millis(75));
+    let error = asked.await.expect_err("no answer in time");
+    assert_eq!(backend.store.names().len(), 1, "granted");
+    let told = (error.kind(), error.effect());
+    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown));
+    until_unused(&backend.store).await;
 }
 
 #[tokio::test(start_paused = true)]
