@@ -17,7 +17,7 @@ Environment of the command:
                the largest one and refuse smaller ones
 
 Exit codes: the command's own, 128 + n if signal n ended it, and dlock's:
-  64   wrong usage or configuration
+  64   wrong usage or configuration, or the store refuses this user
   69   the store could not be asked
   70   a defect, or the system refused something
   75   the lock was not acquired in time
@@ -41,8 +41,9 @@ pub(crate) const INSPECT: &str = "\
 Exit codes:
   0   it is held
   1   it is free
-  64  wrong usage or configuration
+  64  wrong usage or configuration, or the store refuses this user
   69  the store could not be asked
+  70  a defect, or the system refused something
 
 The answer is old when it arrives: decide nothing by it, use `dlock run --try` instead.
 
