@@ -17,7 +17,7 @@ Environment of the command:
                the largest one and refuse smaller ones
 
 Exit codes: the command's own, 128 + n if signal n ended it, and dlock's:
-  64   wrong usage or configuration
+  64   wrong usage or configuration, or the store refuses this user
   69   the store could not be asked
   70   a defect, or the system refused something
   75   the lock was not acquired in time
@@ -30,7 +30,7 @@ Signals are passed on to the command. Without a terminal (cron, CI, a service) t
 process group of its own: they go to all of it, and so does the KILL when the lock is lost. With a
 terminal the command shares it with dlock as usual: Ctrl-Z stops both (a lock with a ttl is then
 lost), and the KILL reaches the command itself but not what it has started; where that matters, run
-`setsid dlock run …`.
+`setsid --wait dlock run …`.
 
 The lock is released when the command itself ends, not what it left in the background. If dlock is
 killed (SIGKILL), the system kills the command, unless it is set-user-ID such as sudo; its own
@@ -41,8 +41,9 @@ pub(crate) const INSPECT: &str = "\
 Exit codes:
   0   it is held
   1   it is free
-  64  wrong usage or configuration
+  64  wrong usage or configuration, or the store refuses this user
   69  the store could not be asked
+  70  a defect, or the system refused something
 
 The answer is old when it arrives: decide nothing by it, use `dlock run --try` instead.
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use dlock::{Clock, Holder, LockName, Mode};
 use serde::Serialize;
 
-use crate::duration;
+use crate::{duration, output::one_line};
 
 /// In a few words: `pid 4711 on web-3 (checkout 77)`.
 pub(crate) fn who(holder: &Holder) -> String {
@@ -31,7 +31,9 @@ pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> Strin
         _ => "held",
     };
     let mut text = format!("{name} is {mode}\n");
-    let mut line = |label: &str, value: String| text += &format!("  {label:<6} {value}\n");
+    // A store that others write to may hold anything.
+    let mut line =
+        |label: &str, value: String| text += &format!("  {label:<6} {}\n", one_line(&value));
     line("by", process(holder));
     if let Some(note) = &holder.note {
         line("note", note.clone());
@@ -153,6 +155,18 @@ mod tests {
             lines[4]
         );
         assert_eq!(lines[5], "  ends   in 22s unless it is renewed");
+    }
+
+    #[test]
+    fn what_a_store_holds_cannot_steer_the_terminal() {
+        let name = LockName::new("a").expect("name");
+        let mut holder = holder();
+        holder.host = Some("web\u{9b}3".to_owned());
+        holder.note = Some("a\n  token  78\u{1b}[2J".to_owned());
+        let text = describe(&name, &holder, &Clock::boottime());
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[1], r"  by     pid 4711 on web\u{9b}3");
+        assert_eq!(lines[2], r"  note   a\n  token  78\u{1b}[2J");
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub(crate) fn describe(error: &io::Error) -> String {
         .to_owned()
 }
 
-/// `text` with its control characters escaped, so that what a user typed cannot break the line or
-/// steer the terminal.
-fn one_line(text: &str) -> String {
+/// `text` with its control characters escaped, so that what a user typed or a store holds cannot break
+/// the line or steer the terminal.
+pub(crate) fn one_line(text: &str) -> String {
     let escape = |c: char| match c.is_control() {
         true => c.escape_default().to_string(),
         false => c.to_string(),

@@ -5,7 +5,9 @@ use std::{
     io::{self, IsTerminal as _},
 };
 
-/// Whether stdin is a terminal, which decides about process groups and signals.
+use rustix::{io::Errno, process::getpgrp, termios::tcgetpgrp};
+
+/// Whether stdin is our terminal, which decides about process groups and signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
     /// The command stays in dlock's process group, so that reading the terminal, Ctrl-C and Ctrl-Z
@@ -17,12 +19,19 @@ pub(crate) enum Terminal {
 
 impl Terminal {
     pub(crate) fn of_process() -> Self {
-        if io::stdin().is_terminal() || is_in_foreground() {
+        if is_stdin() || is_in_foreground() {
             Self::Present
         } else {
             Self::Absent
         }
     }
+}
+
+/// Whether stdin is the terminal of our session. After `setsid` it is still a terminal, but
+/// none that sends us its keys.
+fn is_stdin() -> bool {
+    let stdin = io::stdin();
+    stdin.is_terminal() && !matches!(tcgetpgrp(stdin), Err(Errno::NOTTY))
 }
 
 /// Whether our process group is the one that may read the terminal. With `… | dlock run …` stdin is a
@@ -31,6 +40,6 @@ impl Terminal {
 fn is_in_foreground() -> bool {
     File::open("/dev/tty")
         .ok()
-        .and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok())
-        == Some(rustix::process::getpgrp())
+        .and_then(|terminal| tcgetpgrp(terminal).ok())
+        == Some(getpgrp())
 }

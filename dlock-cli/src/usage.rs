@@ -64,14 +64,23 @@ fn hint(error: &Error) -> &'static str {
     }
 }
 
-/// `word` without what stands between `://` and the last `@`.
+/// `word` without what stands between `://` and the last `@`, and without the values of a query.
 fn masked(word: &str) -> Cow<'_, str> {
-    match (word.split_once("://"), word.rsplit_once('@')) {
-        (Some((scheme, rest)), Some((_, host))) if rest.contains('@') => {
-            format!("{scheme}://***@{host}").into()
+    let Some((scheme, rest)) = word.split_once("://") else {
+        return word.into();
+    };
+    let rest = match rest.rsplit_once('@') {
+        Some((_, hosts)) => format!("***@{hosts}"),
+        None => rest.to_owned(),
+    };
+    let rest = match rest.split_once('?') {
+        Some((before, query)) => {
+            let quote = &query[query.trim_end_matches('\'').len()..];
+            format!("{before}?***{quote}")
         }
-        _ => word.into(),
-    }
+        None => rest,
+    };
+    format!("{scheme}://{rest}").into()
 }
 
 #[cfg(test)]
@@ -98,6 +107,8 @@ mod tests {
     fn a_url_in_a_wrong_place_does_not_show_its_password() {
         let line = one_line("error: unrecognized subcommand 'redis://me:p@ss@db-1/0'\n");
         assert_eq!(line, "unrecognized subcommand 'redis://***@db-1/0'");
+        let line = one_line("error: unexpected argument 'redis://db-1?sentinel-password=p' found");
+        assert_eq!(line, "unexpected argument 'redis://db-1?***' found");
         assert_eq!(masked("me@host"), "me@host");
         assert_eq!(masked("a@b://c"), "a@b://c");
     }

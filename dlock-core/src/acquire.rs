@@ -11,7 +11,7 @@ use crate::{
     attempt::Attempt,
     clock::Moment,
     core::Core,
-    error::{Error, ErrorKind, Result},
+    error::{Effect, Error, ErrorKind, Result},
     gate::{Entry, Pass},
     guard::Guard,
     hold::{Hold, contained},
@@ -48,7 +48,11 @@ pub(crate) async fn acquire(
         biased;
         result = &mut flight => result,
         // Nothing but a grant beats the end, and that was looked for just now.
-        error = end.reached(|| asked_to_wait && attempt.is_contended()) => Err(error),
+        error = end.reached(|| asked_to_wait && attempt.is_contended()) => Err(match error.kind() {
+            ErrorKind::Contended => error,
+            // Its answer is missing: it may be granted at this moment, and is undone then (K9).
+            _ => error.with_effect(Effect::Unknown),
+        }),
     };
     if let Some(pass) = pass {
         pass.leave(result.is_ok() || attempt.is_contended());

@@ -11,6 +11,7 @@ use crate::{
     lease::Lease,
     lost::{ExpiresWithin, Lost},
     name::LockName,
+    reaper::Airborne,
     token::Token,
 };
 
@@ -158,6 +159,7 @@ impl Guard {
     ///
     /// The release goes on in the background.
     pub async fn release(self) -> Result<()> {
+        let _airborne = self.launch_release();
         self.begin_release()?;
         self.finish_release().await
     }
@@ -165,6 +167,12 @@ impl Guard {
     #[cfg(test)]
     pub(crate) fn hold(&self) -> &Arc<Hold> {
         &self.hold
+    }
+
+    /// What a shutdown waits for, from before the hold ends: then nobody else knows of it any more. To
+    /// be dropped after the guard, who tells the reaper if it is not confirmed.
+    pub(crate) fn launch_release(&self) -> Airborne {
+        self.hold.core.flights.launch()
     }
 
     /// Ends the hold; `Lost` if it has ended before.
@@ -187,6 +195,7 @@ impl Drop for Guard {
         if self.confirmed {
             return;
         }
+        let _airborne = self.launch_release();
         // A release that began is not confirmed: the reaper goes on with it. After a loss it was
         // told so already.
         if self.hold.begin_release().is_ok() || self.hold.is_released() {

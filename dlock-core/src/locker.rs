@@ -186,7 +186,7 @@ impl Locker {
     /// # Errors
     ///
     /// `Unavailable` when that took longer than `timeout`: what the store was not told of ends by its
-    /// ttl or with its session. An acquire that is kept but not polled takes that long.
+    /// ttl or with its session. An acquire or release that is kept but not polled takes that long.
     ///
     /// # Cancel safety
     ///
@@ -200,7 +200,8 @@ impl Locker {
             hold.lease.attempt.lost(LostCause::Closed);
         }
         let drained = timeout(timeout_after, async {
-            // What they were granted too late is told to the reaper before they land.
+            // What they were granted too late, or did not release, is told to the reaper before they
+            // land.
             core.flights.all_landed().await;
             core.reaper.drain().await;
         })

@@ -133,6 +133,7 @@ impl GuardSet {
     ///
     /// The releases go on in the background.
     pub async fn release(mut self) -> Result<()> {
+        let _airborne = self.guards.first().map(Guard::launch_release);
         // None is renewed while others are released.
         let begun: Vec<_> = self.guards.iter().map(Guard::begin_release).collect();
         for guard in self.guards.drain(..).zip(begun) {

@@ -35,7 +35,7 @@ const LEASE_SLACK: Duration = Duration::from_secs(1);
 /// how long the backend then has to close.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
-/// Counts the attempts that are on their way, so that a shutdown can wait for them.
+/// Counts the attempts and the releases that are on their way, so that a shutdown can wait for them.
 #[derive(Default)]
 pub(crate) struct Flights {
     count: AtomicUsize,

@@ -229,10 +229,11 @@ fn first_renewal(now: Moment, deadline: Moment) -> Moment {
 }
 
 fn next_renewal(now: Moment, deadline: Moment) -> Moment {
-    let period = deadline.since(now) / RENEW_PART;
-    // Not at once, also if a store renews without moving the deadline.
-    let period = period.mul_f64(rand::random_range(0.75..=1.0));
-    now.after(period.max(RETRY_MIN)).min(deadline)
+    let left = deadline.since(now);
+    let period = (left / RENEW_PART).mul_f64(rand::random_range(0.75..=1.0));
+    // Not at once, also if a store renews without moving the deadline; but in time, also if the ttl is
+    // as short as that.
+    now.after(period.max(RETRY_MIN.min(left / 2)))
 }
 
 fn next_try(now: Moment, deadline: Moment) -> Moment {

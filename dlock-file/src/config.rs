@@ -80,7 +80,7 @@ impl FileConfig {
         })
     }
 
-    /// Puts `prefix` before every name: locks of different prefixes are different ones.
+    /// Puts `prefix` before every name: with `app/`, `a` is the lock that others call `app/a`.
     /// Default: empty.
     ///
     /// # Errors

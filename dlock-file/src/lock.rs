@@ -113,6 +113,8 @@ impl DistributedLock for FileLock {
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let file_name = FileName::of(self.session.config().prefix(), name);
+        // In a directory that was replaced, everything looks free.
+        self.session.refresh_directory()?;
         let directory = self.session.directory()?;
         let Some(file) = LockFile::open_existing(&directory, &file_name)? else {
             return Ok(None);

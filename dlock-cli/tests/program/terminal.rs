@@ -138,3 +138,14 @@ fn signals_that_no_key_sends_are_passed_on() {
         assert!(store.is_free("a"));
     }
 }
+
+#[test]
+fn in_a_session_of_its_own_the_command_has_a_group_of_its_own() {
+    let store = Store::new();
+    // Its stdin is the terminal, but that belongs to the session before.
+    let script = "exec setsid --wait $dlock run a -- \
+                  sh -c 'read a b c d group rest </proc/$$/stat; echo leads $((group == $$))'";
+    let session = Session::start(&store, script);
+    session.shows("leads 1");
+    assert_eq!(session.program.end().0, 0);
+}

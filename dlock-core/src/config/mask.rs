@@ -53,9 +53,15 @@ fn mask_ports(hosts: &str) -> String {
 }
 
 fn mask_query(query: &str) -> String {
-    let masked = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((key, _)) if is_secret_key(key) => format!("{key}={MASK}"),
-        _ => pair.to_owned(),
+    let mut after_secret = false;
+    let masked = query.split('&').map(|pair| {
+        let shown = match pair.split_once('=') {
+            Some((key, _)) if is_secret_key(key) => format!("{key}={MASK}"),
+            None if after_secret || is_secret_key(pair) => MASK.to_owned(),
+            _ => pair.to_owned(),
+        };
+        after_secret = shown.ends_with(MASK);
+        shown
     });
     format!("?{}", masked.collect::<Vec<_>>().join("&"))
 }
@@ -80,6 +86,16 @@ mod tests {
                 "redis://h?sentinel-password=p&ttl=1s",
                 "redis://h?sentinel-password=***&ttl=1s",
             ),
+            (
+                "redis://h?Sentinel-Password=p&ttl=1s",
+                "redis://h?Sentinel-Password=***&ttl=1s",
+            ),
+            // An "&" that nobody escaped.
+            (
+                "redis://h?password=p&p&p&ttl",
+                "redis://h?password=***&***&***&***",
+            ),
+            ("redis://h?password:p&ttl=1s", "redis://h?***&ttl=1s"),
             ("file:/a:b", "file:/a:b"),
             ("", ""),
         ] {

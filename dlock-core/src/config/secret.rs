@@ -44,9 +44,11 @@ impl fmt::Debug for Secret {
 }
 
 /// Whether the value of the URL key `key` is a secret: decided by the name, so that it is known
-/// before any backend has looked at the URL.
+/// before any backend has looked at the URL. A key that no backend has counts, too, as in `passwd` or in
+/// capitals: it is refused, but quoted or traced for that.
 pub(super) fn is_secret_key(key: &str) -> bool {
-    ["password", "passphrase", "secret"]
+    let key = key.to_ascii_lowercase();
+    ["pass", "pwd", "secret"]
         .iter()
         .any(|word| key.contains(word))
 }
@@ -62,6 +64,9 @@ mod tests {
             "sentinel-password",
             "tls-key-passphrase",
             "client_secret",
+            "Password",
+            "passwd",
+            "auth_pwd",
         ] {
             assert!(is_secret_key(key), "{key}");
         }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Error, ErrorKind, Expiry, Holder, Lease,
-    LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
+    AcquireRequest, Capabilities, Clock, DistributedLock, Effect, Error, ErrorKind, Expiry, Holder,
+    Lease, LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
 };
 
 use crate::common::{NAME, locker, millis, secs, until_unused};
@@ -26,6 +26,9 @@ enum Flaw {
     PanicsInTheFirstRenewal,
     PanicsInTheFirstRelease,
     NeverReleases,
+    /// Releases 50 ms after it was asked, unless it is closed by then.
+    ReleasesLate,
+    Nothing,
 }
 
 #[derive(Debug)]
@@ -102,6 +105,12 @@ impl DistributedLock for Flawed {
         if self.flaw == Flaw::NeverReleases {
             return Err(Error::new(ErrorKind::Denied, "no"));
         }
+        if self.flaw == Flaw::ReleasesLate {
+            tokio::time::sleep(millis(50)).await;
+        }
+        if self.closed.load(Ordering::SeqCst) > 0 {
+            return Err(Error::new(ErrorKind::Unavailable, "closed"));
+        }
         self.store.release(lease).await
     }
 
@@ -135,6 +144,17 @@ async fn a_loss_while_waiting_ends_the_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_may_have_had_an_effect() {
+    let (backend, locks) = flawed(Flaw::AnswersLate);
+    let asked = locks.acquire(NAME).wait(millis(75));
+    let error = asked.await.expect_err("no answer in time");
+    assert_eq!(backend.store.names().len(), 1, "granted");
+    let told = (error.kind(), error.effect());
+    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown));
+    until_unused(&backend.store).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_grants_that_are_on_their_way() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
     let waiter = tokio::spawn({
@@ -150,6 +170,42 @@ async fn a_shutdown_waits_for_grants_that_are_on_their_way() {
     locks.shutdown(secs(5)).await.expect("in time");
     assert!(backend.store.names().is_empty());
     waiter.await.expect("no panic").expect_err("shut down");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_releases_that_are_on_their_way() {
+    for is_dropped in [false, true] {
+        let (backend, locks) = flawed(Flaw::ReleasesLate);
+        let one = locks.acquire(NAME).await.expect("free");
+        let all = locks.acquire_all(["a", "b"]).await.expect("free");
+        let releases = [
+            tokio::spawn(one.release()),
+            tokio::spawn(async { all.release().await }),
+        ];
+        tokio::time::sleep(millis(25)).await;
+        if is_dropped {
+            releases.iter().for_each(tokio::task::JoinHandle::abort);
+        }
+        locks.shutdown(secs(5)).await.expect("in time");
+        assert!(backend.store.names().is_empty(), "dropped: {is_dropped}");
+        for release in releases.into_iter().filter(|_| !is_dropped) {
+            release.await.expect("no panic").expect("confirmed");
+        }
+    }
+}
+
+/// A guard that is dropped has ended before its release is told to the background.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_waits_for_guards_that_are_just_dropped() {
+    for round in 0..3_000 {
+        let backend = Flawed::new(Flaw::Nothing, Memory::new());
+        let locks = Locker::builder(backend.clone()).build().expect("locker");
+        let guards = locks.acquire_all(["a", "b", "c"]).await.expect("free");
+        let dropping = tokio::task::spawn_blocking(move || drop(guards));
+        locks.shutdown(secs(5)).await.expect("in time");
+        dropping.await.expect("no panic");
+        assert!(backend.store.names().is_empty(), "in round {round}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -23,6 +23,16 @@ async fn a_held_lock_is_renewed_for_as_long_as_it_is_held() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_shortest_ttl_is_renewed_in_time() {
+    let (_, _store, locks) = paused();
+    let ttl = locks.capabilities().ttl_min;
+    let guard = locks.acquire(NAME).ttl(ttl).await.expect("free");
+    tokio::time::sleep(secs(1)).await;
+    assert!(guard.is_held());
+    guard.release().await.expect("held");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hung_renewal_is_lost_within_a_millisecond_of_the_deadline() {
     let (clock, store, locks) = paused();
     let start = clock.now();

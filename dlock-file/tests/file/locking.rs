@@ -182,6 +182,23 @@ async fn inspect_tells_the_holder_and_only_a_living_one() {
     );
 }
 
+#[tokio::test]
+async fn inspect_looks_at_the_directory_that_is_there() {
+    let outer = directory();
+    let inner = outer.path().join("locks");
+    let inspector = locker(&inner);
+    let before = locker(&inner).acquire("a").await.expect("free");
+    let found = inspector.inspect("a").await.expect("asked").expect("held");
+    assert_eq!(found.attempt, Some(before.id()));
+    fs::rename(&inner, outer.path().join("elsewhere")).expect("moved");
+    let guard = locker(&inner)
+        .acquire("a")
+        .await
+        .expect("free in the new one");
+    let found = inspector.inspect("a").await.expect("asked").expect("held");
+    assert_eq!(found.attempt, Some(guard.id()));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inspecting_never_makes_a_free_lock_look_taken() {
     let directory = directory();
