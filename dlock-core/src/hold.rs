@@ -74,7 +74,8 @@ impl Hold {
             Ok(()) => {}
             Err(Phase::Lost(LostCause::Expired)) => {
                 let late = "the store's answer came after the lease had ended";
-                return Err(Error::new(ErrorKind::Unavailable, late));
+                let error = Error::new(ErrorKind::Unavailable, late);
+                return Err(error.with_effect(Effect::Unknown));
             }
             Err(Phase::Lost(cause)) => return Err(Error::lost(cause)),
             Err(_) => return Err(Error::contended()),

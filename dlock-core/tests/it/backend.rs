@@ -155,6 +155,16 @@ async fn a_question_without_an_answer_may_have_had_an_effect() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_after_the_end_of_its_lease_is_no_grant() {
+    let (backend, locks) = flawed(Flaw::AnswersLate);
+    let asked = locks.acquire(NAME).ttl(millis(40));
+    let error = asked.await.expect_err("it has ended");
+    let told = (error.kind(), error.effect());
+    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
+    until_unused(&backend.store).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_grants_that_are_on_their_way() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
     let waiter = tokio::spawn({
