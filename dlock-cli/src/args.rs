@@ -20,12 +20,12 @@ pub(crate) struct Args {
 /// What every subcommand takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Global {
-    /// Where the locks are, such as file:/var/lock/app [default: DLOCK_URL, then dlock.toml, then
-    /// file: in your home]
+    /// Where the locks are, such as file:/var/lock/app [default: DLOCK_URL, then the file that
+    /// DLOCK_CONFIG names, then dlock.toml, then file: in your home]
     #[arg(long, global = true, display_order = 100, value_name = "URL")]
     pub(crate) url: Option<String>,
 
-    /// The configuration file, instead of dlock.toml in the current directory
+    /// The configuration file, instead of what DLOCK_URL, DLOCK_CONFIG or dlock.toml say
     #[arg(
         long,
         global = true,
@@ -78,15 +78,16 @@ pub(crate) struct Run {
     #[arg(value_name = "NAME")]
     pub(crate) name: OsString,
 
-    /// How long the lock outlives a dead machine; it is renewed while dlock lives [default: 30s]
+    /// How long the lock outlives a dead machine; it is renewed while dlock lives [default:
+    /// that of the URL, else 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse_positive)]
     pub(crate) ttl: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
 
-    /// How long before the lock ends the command gets TERM when renewals fail [default: a sixth of
-    /// the ttl, at most 10s]
+    /// How long before the lock ends the command gets TERM when renewals fail; less than a third of
+    /// the ttl [default: a sixth of it, at most 10s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) grace: Option<Duration>,
 
@@ -103,7 +104,7 @@ pub(crate) struct Run {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct WaitArgs {
-    /// How long to wait for the lock [default: 30s]
+    /// How long to wait for the lock once the store is connected [default: that of the URL, else 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) wait: Option<Duration>,
 

@@ -30,11 +30,11 @@ use crate::{
 /// Takes locks from one store. Cheap to clone; clones are one locker.
 ///
 /// It lives in the tokio runtime that it was made in: there it asks the store, also for those who call
-/// from another one, renews what is held and releases what is dropped. When that runtime ends, it grants nothing more (`Unavailable`), and what was held ends
-/// by its ttl.
+/// from another one, renews what is held and releases what is dropped. When that runtime ends, it grants
+/// nothing more (`Unavailable`), and what was held ends by its ttl.
 ///
-/// When the last locker, guard and attempt are gone, what is still to be released is, and the backend
-/// is closed, in the background; [`shutdown`](Self::shutdown) waits for that.
+/// When the last locker, guard and attempt are gone, what is still to be released is, for 5 s at the most,
+/// and the backend is closed, in the background; [`shutdown`](Self::shutdown) waits for that.
 #[derive(Clone)]
 pub struct Locker(User);
 
@@ -185,7 +185,7 @@ impl Locker {
     ///
     /// # Errors
     ///
-    /// `Unavailable` when that took longer than `timeout`: what the store was not told of ends by its
+    /// `Unavailable` when that took longer than `timeout_after`: what the store was not told of ends by its
     /// ttl or with its session. An acquire or release that is kept but not polled takes that long.
     ///
     /// # Cancel safety

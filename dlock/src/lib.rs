@@ -24,10 +24,10 @@
 //! |---|---|---|
 //! | `file:/dir` | `file` (on by default) | processes of one machine |
 //! | `file:` | `file` | processes of one user of one machine |
-//! | `etcd://host,host`, `etcds://…` | `etcd` | processes of many machines |
+//! | `etcd://host,host`, `etcds://…` by TLS | `etcd` | processes of many machines |
 //! | `mysql://user@host/database`, `mariadb://…` | `mysql` | processes of many machines |
-//! | `redis://host`, `rediss://host` | `redis` | processes of many machines |
-//! | `zk://host,host,host`, `zks://host` | `zk` | processes of many machines |
+//! | `redis://host`, `redis-sentinel://host,host/service`, `redis-cluster://host,host`, and `rediss…` by TLS | `redis` | processes of many machines |
+//! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
 //! # Settings
@@ -37,10 +37,27 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `ttl` | how long a lock lives without a renewal, where the store can end it | 30 s |
-//! | `wait` | how long an acquire waits that does not say | 30 s |
-//! | `token_base` | is added to every token: for a move from a store with larger ones | 0 |
-//! | `prefix` | comes before every name in the store; not for `memory:` | empty |
+//! | `ttl` | how long a lock lives without a renewal, where the store can end it; each store has bounds | 30 s |
+//! | `wait` | how long an acquire waits that does not say; 30 days at the most | 30 s |
+//! | `token_base` | is added to every token: for a move from a store with larger ones; 2^62 at the most | 0 |
+//! | `prefix` | comes before every name in the store; not for `memory:` | empty for `file:` and `mysql:`, `dlock:` for `redis:`, `dlock/` for `etcd:`, `dlock` for `zk:` |
+//!
+//! # What can be watched
+//!
+//! Losses are told by `tracing` as warnings, what goes on inside as `debug`. The crate `metrics` has these, each with
+//! the label `backend`, and none with a name:
+//!
+//! | metric | kind | what it counts |
+//! |---|---|---|
+//! | `dlock_waiting` | gauge | acquires under way |
+//! | `dlock_wait_seconds` | histogram | how long each took, whatever came of it |
+//! | `dlock_held` | gauge | locks that are held |
+//! | `dlock_hold_seconds` | histogram | how long each was held |
+//! | `dlock_grants_total` | counter | grants |
+//! | `dlock_contended_total` | counter | acquires that ended because the lock was taken |
+//! | `dlock_unavailable_total` | counter | acquires that ended because the store could not be asked |
+//! | `dlock_lost_total` | counter | locks that were lost |
+//! | `dlock_renew_lag_seconds` | histogram | how long after it was due a renewal began |
 //!
 //! # Where to go on
 //!
