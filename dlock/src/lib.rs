@@ -22,7 +22,7 @@
 //!
 //! | URL | cargo feature | holds between |
 //! |---|---|---|
-//! | `file:/dir` | `file` (on by default) | processes of one machine |
+//! | `file:/dir` | `file` (on by default) | processes of one machine, all of the user who owns the directory |
 //! | `file:` | `file` | processes of one user of one machine |
 //! | `etcd://host,host`, `etcds://…` by TLS | `etcd` | processes of many machines |
 //! | `mysql://user@host/database`, `mariadb://…` | `mysql` | processes of many machines |
