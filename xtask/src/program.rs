@@ -16,7 +16,11 @@ const STORES: [(&str, &str); 5] = [
 
 /// Where dlock looks for the URL if no argument has it.
 const URL_ENV: &str = "DLOCK_URL";
+const FILE_ENV: &str = "DLOCK_CONFIG";
 const URL_FILE: &str = "dlock.toml";
+
+/// The argument before the path of a file with the URL.
+const FILE_ARGUMENT: &str = "--config";
 
 /// Builds `dlock` and becomes it, in the caller's directory. Returns only when that fails.
 ///
@@ -29,10 +33,16 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
     } else {
         cargo
     };
-    let mentioned = arguments.iter().map(|word| word.to_string_lossy().into());
-    let mentioned: Vec<String> = mentioned
+    let words = arguments.iter().map(|word| word.to_string_lossy().into());
+    let words: Vec<String> = words.collect();
+    let files = file_of(&words)
+        .into_iter()
+        .chain(env::var(FILE_ENV).ok())
+        .chain([URL_FILE.to_owned()])
+        .filter_map(|path| fs::read_to_string(path).ok());
+    let mentioned: Vec<String> = files
         .chain(env::var(URL_ENV).ok())
-        .chain(fs::read_to_string(URL_FILE).ok())
+        .chain(words.clone())
         .collect();
     let stores: Vec<_> = stores_of(&mentioned).collect();
     if stores.contains(&"etcd")
@@ -43,6 +53,17 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
     let features = stores.iter().map(|store| format!("--features={store}"));
     let features: Vec<_> = features.collect();
     cargo.args(features).args(["--"]).args(arguments).replace()
+}
+
+/// The path that `--config` gives.
+fn file_of(words: &[String]) -> Option<String> {
+    let at = words
+        .iter()
+        .position(|word| word.starts_with(FILE_ARGUMENT))?;
+    match words[at].strip_prefix(FILE_ARGUMENT)?.strip_prefix('=') {
+        Some(path) => Some(path.to_owned()),
+        None => words.get(at + 1).cloned(),
+    }
 }
 
 /// The stores of which a URL is mentioned, such as `redis` for `rediss://host`.
@@ -79,6 +100,15 @@ mod tests {
         assert_eq!(stores("etcds://a zk://b"), ["etcd", "zk"]);
         assert_eq!(stores("mariadb://u@h/d"), ["mysql"]);
         assert_eq!(stores("ttl = \"5s\"\nurl = \"redis://h\"\n"), ["redis"]);
+    }
+
+    #[test]
+    fn a_file_is_named_in_each_spelling() {
+        let file = |line: &str| file_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(file("run --config a.toml b").as_deref(), Some("a.toml"));
+        assert_eq!(file("--config=a.toml run b").as_deref(), Some("a.toml"));
+        assert_eq!(file("run b --config"), None);
+        assert_eq!(file("run b"), None);
     }
 
     #[test]
