@@ -6,38 +6,60 @@ use dlock_core::{Error, ErrorKind, config::Host};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
+    task::JoinSet,
     time::timeout,
 };
 
 use crate::{config::ZkConfig, dial::PORT, errors};
 
-/// How long a server is asked.
+/// How long the servers are asked, beyond `connect_timeout`.
 const ASK_MAX: Duration = Duration::from_secs(1);
 
 /// More than the answer that is looked for.
 const ANSWER_MAX: u64 = 256;
 
-/// Asks the servers one after the other why; the first that says something tells most.
+/// Asks all servers at once why, and tells of the one that says most.
 pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
-    let mut last = String::new();
-    for host in &config.hosts {
-        let why = match timeout(ASK_MAX, ask(host, config.tls.is_some())).await {
-            Ok(Ok(answer)) => understood(&answer, config.tls.is_some()),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                "nothing listens there; is the server running, and the port right?".to_owned()
-            }
-            Ok(Err(error)) => error.to_string(),
-            Err(_) if config.tls.is_some() => "it does not answer".to_owned(),
-            Err(_) => "it does not answer; if that port speaks TLS, use zks://".to_owned(),
-        };
-        last = format!("{host}: {why}");
+    let has_tls = config.tls.is_some();
+    let mut asking = JoinSet::new();
+    for host in config.hosts.clone() {
+        asking.spawn(async move { reason(&host, has_tls).await });
     }
+    let reasons = asking.join_all().await;
+    let most = reasons.into_iter().max().unwrap_or_default().1;
     let why = if config.hosts.len() > 1 {
-        format!("none of {} servers takes us; {last}", config.hosts.len())
+        format!("none of {} servers takes us; {most}", config.hosts.len())
     } else {
-        last
+        most
     };
     Error::new(ErrorKind::Unavailable, why)
+}
+
+/// How much a server says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Says {
+    #[default]
+    Nothing,
+    NoConnection,
+    Something,
+}
+
+/// How much a server says, and what.
+async fn reason(host: &Host, has_tls: bool) -> (Says, String) {
+    let (says, why) = match timeout(ASK_MAX, ask(host, has_tls)).await {
+        Ok(Ok(answer)) => (Says::Something, understood(&answer, has_tls)),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => (
+            Says::NoConnection,
+            "nothing listens there; is the server running, and the port right?".to_owned(),
+        ),
+        Ok(Err(error)) => (Says::NoConnection, error.to_string()),
+        Err(_) if has_tls => (Says::Nothing, "it does not answer".to_owned()),
+        Err(_) => (
+            Says::Nothing,
+            "it does not answer; if that port speaks TLS, use zks://".to_owned(),
+        ),
+    };
+    (says, format!("{host}: {why}"))
 }
 
 /// One of the server's four-letter words, that all let through who have a read-only mode.

@@ -19,10 +19,12 @@ use crate::kit::{
 cases![
     t51_a_missing_chroot,
     t51_a_login_without_permission,
+    t51_a_chroot_without_permission,
     t51_a_read_only_server,
     t51_a_session_that_is_too_short,
     t51_a_server_that_is_not_there,
     t51_a_server_that_does_not_answer,
+    t51_of_several_servers_the_one_that_says_most_is_told,
     t51_locks_in_a_chroot,
     t51_locks_of_a_login,
     t51_encrypted_connections,
@@ -68,6 +70,19 @@ async fn t51_a_login_without_permission(java: Java) -> Outcome {
         assert!(!error.to_string().contains("wrong"), "{error}");
     }
     Ok(held.release().await?)
+}
+
+async fn t51_a_chroot_without_permission(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let options = CreateMode::Persistent.with_acls(Acls::anyone_read());
+    driver(node.address())
+        .await?
+        .mkdir("/team", &options)
+        .await?;
+    let locker = connect(format!("{}/team", node.address()), LONG).await?;
+    let error = refused(soon("an error", locker.acquire("a")).await?)?;
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    Ok(())
 }
 
 async fn t51_locks_of_a_login(java: Java) -> Outcome {
@@ -134,6 +149,20 @@ async fn t51_a_server_that_does_not_answer(java: Java) -> Outcome {
     let error = refused(soon("an error", connect(proxy.address(), &keys)).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.to_string().contains("does not answer"), "{error}");
+    Ok(())
+}
+
+async fn t51_of_several_servers_the_one_that_says_most_is_told(java: Java) -> Outcome {
+    let (node, port) = (start(&java).await?, Port::reserve()?);
+    let silent = Proxy::start(node.address())?;
+    silent.set(ToClient, Fault::Hold);
+    let keys = format!("{LONG}&connect_timeout=500ms");
+    let (silent, ended) = (silent.address(), port.address());
+    for servers in [format!("{silent},{ended}"), format!("{ended},{silent}")] {
+        let error = refused(soon("an error", connect(servers, &keys)).await?)?;
+        let says = format!("none of 2 servers takes us; {ended}: nothing listens there");
+        assert!(error.to_string().contains(&says), "{error}");
+    }
     Ok(())
 }
 
