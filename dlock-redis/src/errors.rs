@@ -23,6 +23,9 @@ pub(crate) const IS_CLUSTER: &str = "that server is a node of a Cluster; use red
 pub(crate) const IS_SENTINEL: &str =
     "that is a Sentinel; use redis-sentinel://…/NAME, with the name of what it watches";
 
+/// The ACL of the user is too narrow.
+const NOT_ALLOWED: &str = "the user may not run this; extend its ACL";
+
 /// What became of a request that failed with `error`.
 pub(crate) fn of_request(error: RedisError) -> Error {
     let (kind, effect, hint) = table(&error);
@@ -74,9 +77,9 @@ pub(crate) fn silent(max: Duration, has_tls: bool) -> Error {
 
 fn other_scheme(has_tls: bool) -> &'static str {
     if has_tls {
-        "if that port does not speak TLS, use redis://"
+        "if that port does not speak TLS, the URL begins with redis instead of rediss"
     } else {
-        "if that port speaks TLS, use rediss://"
+        "if that port speaks TLS, the URL begins with rediss instead of redis"
     }
 }
 
@@ -138,7 +141,7 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
     match error.code() {
         Some("WRONGPASS") => none(Denied, "wrong user or password"),
         Some("NOAUTH") => none(Denied, "the server asks for a password; give it in the URL"),
-        Some("NOPERM") => none(Denied, "the user may not run this; extend its ACL"),
+        Some("NOPERM") => none(Denied, NOT_ALLOWED),
         Some("WRONGTYPE") => none(
             Unsupported,
             "the key of this lock holds something else; choose another prefix= or name",
@@ -161,16 +164,14 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         Some(_) if error.to_string().contains("DB index is out of range") => {
             none(InvalidConfig, "the server has no database of that number")
         }
+        // The driver says nothing but this of a user who may not choose the database.
+        Some(_) if error.to_string().contains("has no permissions") => none(Denied, NOT_ALLOWED),
         Some("UNBLOCKED") => (Unavailable, Effect::Unknown, REPLICA),
         Some(_) if error.to_string().contains("max number of clients") => none(
             Unavailable,
             "the server has too many clients; raise maxclients",
         ),
-        Some(_) if is_acl_failure_in_script(error) => (
-            Denied,
-            Effect::Unknown,
-            "the user may not run this; extend its ACL",
-        ),
+        Some(_) if is_acl_failure_in_script(error) => (Denied, Effect::Unknown, NOT_ALLOWED),
         // A script that failed half-way may have done something.
         Some(_) => (Internal, Effect::Unknown, "the server refused the request"),
         None => of_driver(error),

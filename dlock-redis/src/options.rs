@@ -37,7 +37,7 @@ impl RedisOptions {
     /// The longest ttl: as long blocks a lock whose holder died.
     pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
 
-    /// How long a server that may have forgotten its locks grants none after its start.
+    /// How long a server that may have forgotten its locks grants none after its start: the default ttl.
     const RESTART_GUARD: Duration = Duration::from_secs(30);
 
     /// How long connecting may take: a login and a look at the server, on a slow network.
@@ -73,7 +73,7 @@ impl RedisOptions {
     }
 
     /// How long a server that may have forgotten its locks grants none after its start; zero turns it
-    /// off. At least the longest ttl in use (T14). Default 30 s.
+    /// off. At least the longest ttl in use (T14). Default 30 s; of a URL its `ttl`, if that is longer.
     #[must_use]
     pub fn with_restart_guard(self, restart_guard: Duration) -> Self {
         Self {
@@ -98,6 +98,7 @@ impl RedisOptions {
         let connect = settings.take_duration("connect_timeout", ten..=minute)?;
         let answer = settings.take_duration("timeout", ten..=minute)?;
         let guard = settings.take_duration("restart_guard", Duration::ZERO..=Self::TTL_MAX)?;
+        let ttl = settings.common().ttl.unwrap_or_default();
         let default = match prefix {
             None => default,
             Some(prefix) => default
@@ -107,7 +108,7 @@ impl RedisOptions {
         Ok(Self {
             connect_max: connect.unwrap_or(default.connect_max),
             answer_max: answer.unwrap_or(default.answer_max),
-            restart_guard: guard.unwrap_or(default.restart_guard),
+            restart_guard: guard.unwrap_or_else(|| default.restart_guard.max(ttl)),
             may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
             min_acks: acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX)),
             ..default

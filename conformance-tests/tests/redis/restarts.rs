@@ -16,6 +16,7 @@ use crate::kit::{
 
 cases![
     t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over,
+    t14_the_guard_is_as_long_as_the_ttl,
     t14_the_guard_outlasts_every_hold_of_before,
     t14_a_server_that_may_have_forgotten_is_guarded_too,
     t14_a_server_that_forgets_nothing_grants_at_once,
@@ -46,12 +47,30 @@ async fn t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over(
     assert_eq!(soon("it is lost", held.lost()).await?, LostCause::Removed);
     let error = refused(locker.acquire("a").wait(Duration::from_millis(200)).await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("restart_guard"), "{error}");
     // A wait outlasts the guard.
     soon("the guard is over", locker.acquire("a"))
         .await??
         .release()
         .await?;
     until_clean(&node).await
+}
+
+async fn t14_the_guard_is_as_long_as_the_ttl(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let error = refused(
+        open(node.address(), "ttl=120s")
+            .await?
+            .try_acquire("a")
+            .await,
+    )?;
+    let line = error.to_string();
+    let left = line
+        .split_once("none for ")
+        .and_then(|(_, rest)| rest.split_once(" s more"));
+    let (left, _) = left.ok_or_else(|| line.clone())?;
+    assert!(left.parse::<u32>()? > 60, "{line}");
+    Ok(())
 }
 
 /// The holder hears of nothing and goes on to its deadline; nobody else is granted before.

@@ -100,7 +100,14 @@ async fn tls_to_a_plain_port_says_so(program: Program) -> Outcome {
 async fn no_tls_to_a_tls_port_says_so(program: Program) -> Outcome {
     for tls in [Tls::On, Tls::Mutual] {
         let (node, _) = start_tls(&program, tls).await?;
-        fails("redis", &node, "", ErrorKind::Unavailable, "rediss://").await?;
+        fails(
+            "redis",
+            &node,
+            "",
+            ErrorKind::Unavailable,
+            "begins with rediss",
+        )
+        .await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Users whose ACL keeps channels from them: they lose wake-ups, not locks.
+//! Users whose ACL keeps something from them: without channels they lose wake-ups, not locks.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ cases![
     k04_a_user_who_may_not_publish_releases,
     k06_a_user_who_may_not_subscribe_is_told,
     k13_a_refused_subscription_harms_no_other,
+    a_user_who_may_not_choose_a_database_is_told,
 ];
 
 async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
@@ -85,4 +86,15 @@ async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome 
         guard.release().await?;
     }
     until_clean(&node).await
+}
+
+async fn a_user_who_may_not_choose_a_database_is_told(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    // It logs in to the first one.
+    drop(connect_as_user(&node, &["-select"]).await?);
+    let url = format!("redis://shop:secret@{}/1?restart_guard=0s", node.address());
+    let error = refused(dlock::connect(url.as_str()).await)?;
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("extend its ACL"), "{error}");
+    Ok(())
 }
