@@ -48,7 +48,7 @@ pub(crate) async fn acquire(
         biased;
         result = &mut flight => result,
         // Nothing but a grant beats the end, and that was looked for just now.
-        error = end.reached(|| asked_to_wait && attempt.is_contended()) => Err(match error.kind() {
+        error = end.reached(|| attempt.no_grant().filter(|_| asked_to_wait)) => Err(match error.kind() {
             ErrorKind::Contended => error,
             // Its answer is missing: it may be granted at this moment, and is undone then (K9).
             _ => error.with_effect(Effect::Unknown),
@@ -76,23 +76,20 @@ impl End {
             Entry::Queued(turn) => tokio::select! {
                 biased;
                 pass = turn => pass.map_err(|_| self.core.closed_error()),
-                error = self.reached(|| gate.is_contended(&request.name)) => Err(error),
+                error = self.reached(|| gate.no_grant(&request.name)) => Err(error),
             },
         }
     }
 
-    /// Waits for the end, and says why there was no grant: somebody holds the lock, if `contended`
-    /// knows so then, or the store could not be asked (K6).
-    async fn reached(&self, contended: impl Fn() -> bool) -> Error {
+    /// Waits for the end, and says why there was no grant: what `why` knows then, or the store did not
+    /// answer (K6).
+    async fn reached(&self, why: impl Fn() -> Option<Error>) -> Error {
         tokio::select! {
             biased;
             () = self.core.closed.cancelled() => self.core.closed_error(),
             () = self.core.clock.sleep_until(self.until) => {
-                if contended() {
-                    Error::contended()
-                } else {
-                    Error::new(ErrorKind::Unavailable, "the store did not answer in time")
-                }
+                let no_answer = "the store did not answer in time";
+                why().unwrap_or_else(|| Error::new(ErrorKind::Unavailable, no_answer))
             }
         }
     }

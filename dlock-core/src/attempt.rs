@@ -4,7 +4,7 @@ use std::{
     fmt,
     pin::pin,
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use crate::{
     cause::LostCause,
     clock::Moment,
+    error::{Error, ErrorKind},
     hold::Hold,
     state::{Phase, State},
 };
@@ -65,6 +66,8 @@ struct Inner {
     state: State,
     /// Whether the store's last word was that the lock is taken; false while it has not been asked.
     contended: AtomicBool,
+    /// Why the store could not be asked, the last time.
+    why: Mutex<Option<Error>>,
     owner: Owner,
     /// Wakes whoever waits for a change of `state`.
     changed: Notify,
@@ -101,6 +104,7 @@ impl Attempt {
             id,
             state: State::pending(),
             contended: AtomicBool::new(false),
+            why: Mutex::new(None),
             owner,
             changed: Notify::new(),
         }))
@@ -152,14 +156,29 @@ impl Attempt {
         self.0.contended.store(true, Ordering::Release);
     }
 
-    /// Says that the store cannot be asked at present, so that a wait which ends now ends as
-    /// `Unavailable` (K6).
-    pub fn unreachable(&self) {
+    /// Says that the store cannot be asked at present, and `why`, so that a wait which ends now ends as
+    /// `Unavailable` and with that reason (K6).
+    pub fn unreachable(&self, why: &Error) {
+        *self.why() = Some(why.again());
         self.0.contended.store(false, Ordering::Release);
     }
 
     pub(crate) fn is_contended(&self) -> bool {
         self.0.contended.load(Ordering::Acquire)
+    }
+
+    /// Why a wait that ends now got nothing, as far as the backend said so.
+    pub(crate) fn no_grant(&self) -> Option<Error> {
+        if self.is_contended() {
+            return Some(Error::contended());
+        }
+        let why = self.why();
+        let why = format!("no grant in time: {}", why.as_ref()?);
+        Some(Error::new(ErrorKind::Unavailable, why))
+    }
+
+    fn why(&self) -> MutexGuard<'_, Option<Error>> {
+        self.0.why.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn state(&self) -> &State {

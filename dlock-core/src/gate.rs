@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::{attempt::Attempt, name::LockName, request::Mode};
+use crate::{attempt::Attempt, error::Error, name::LockName, request::Mode};
 
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<Mutex<HashMap<LockName, Queue>>>);
@@ -72,11 +72,9 @@ impl Gate {
         Entry::Queued(turned)
     }
 
-    /// Whether the store's last word to the attempt on the wire was that the lock is taken.
-    pub(crate) fn is_contended(&self, name: &LockName) -> bool {
-        self.lock()
-            .get(name)
-            .is_some_and(|queue| queue.on_wire.is_contended())
+    /// Why the attempt on the wire has got nothing yet, as far as is known.
+    pub(crate) fn no_grant(&self, name: &LockName) -> Option<Error> {
+        self.lock().get(name)?.on_wire.no_grant()
     }
 
     fn pass(&self, name: &LockName) -> Pass {

@@ -118,7 +118,7 @@ impl EtcdLock {
             match self.grant(request, entry, made).await {
                 // Its turn came, and its lease had ended: it waits for another one (K6).
                 Err(error) if may_pass(&error) && !self.session.is_closed() => {
-                    request.attempt.unreachable();
+                    request.attempt.unreachable(&error);
                 }
                 granted => return granted,
             }

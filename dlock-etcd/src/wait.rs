@@ -98,7 +98,7 @@ async fn after_failure(
         return Err(error);
     }
     tracing::debug!(%error, "waiting goes on");
-    request.attempt.unreachable();
+    request.attempt.unreachable(&error);
     tokio::select! {
         () = tokio::time::sleep(pause.next()) => Ok(()),
         () = request.attempt.cancelled() => Err(Error::contended()),
@@ -164,7 +164,7 @@ impl<'a> Place<'a> {
                 Ok(Stand::Nowhere | Stand::NoCarrier) => return End::Gone,
                 Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
-                    self.request.attempt.unreachable();
+                    self.request.attempt.unreachable(&error);
                     called = self.sleep(pause.next()).await;
                 }
                 Err(error) => return End::Refused(error),

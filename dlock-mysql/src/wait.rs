@@ -43,7 +43,7 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
             ErrorKind::Contended => {}
             ErrorKind::Unavailable if !session.is_closed() => {
                 tracing::debug!(%error, "waiting goes on");
-                request.attempt.unreachable();
+                request.attempt.unreachable(&error);
                 sleep(request, pause).await;
                 pause = (pause * 2).min(RETRY_MAX);
             }

@@ -89,7 +89,7 @@ async fn until_granted(
                 return Err(error);
             }
             tracing::debug!(%error, "waiting goes on");
-            request.attempt.unreachable();
+            request.attempt.unreachable(&error);
             rest(request, &mut pause).await;
         }
         if request.attempt.is_cancelled() {

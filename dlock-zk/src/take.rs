@@ -78,13 +78,14 @@ async fn enter_anyhow(
         if !errors::is_transient(&error) {
             return Err(errors::of_request(error));
         }
-        request.attempt.unreachable();
         let is_ambiguous = errors::is_ambiguous(&error);
+        let error = errors::of_request(error);
+        request.attempt.unreachable(&error);
         if is_ambiguous && let Some(found) = find_surely(session, place).await? {
             return Ok(found);
         }
         if request.attempt.is_cancelled() || !(is_ambiguous || waits) {
-            return Err(errors::of_request(error));
+            return Err(error);
         }
         tracing::debug!(%error, "the lock's node is not made yet");
         tokio::select! {
@@ -217,17 +218,20 @@ pub(crate) async fn make_directory(
 ) -> Result<(), ZkError> {
     let containers = CreateMode::Container.with_acls(*acls);
     let plain = CreateMode::Persistent.with_acls(*acls);
+    let mut parent_is_refused = false;
     for directory in layout::ancestors(path) {
         let made = match client.create(directory, &[], &containers).await {
             Err(ZkError::Unimplemented) => client.create(directory, &[], &plain).await,
             made => made,
         };
-        match made {
-            Ok(_) | Err(ZkError::NodeExists) => {}
+        parent_is_refused = match made {
+            Ok(_) | Err(ZkError::NodeExists) => false,
             // Whoever made it for us gave us a part of the tree only.
-            Err(ZkError::NoAuth) if directory != path => {}
+            Err(ZkError::NoAuth) if directory != path => true,
+            // Or nobody made it.
+            Err(ZkError::NoNode) if parent_is_refused => return Err(ZkError::NoAuth),
             Err(error) => return Err(error),
-        }
+        };
     }
     Ok(())
 }

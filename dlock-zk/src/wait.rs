@@ -53,7 +53,7 @@ pub(crate) async fn acquire(sessions: &Arc<Sessions>, request: &AcquireRequest) 
             return Err(error);
         }
         tracing::debug!(%error, "the attempt begins anew");
-        request.attempt.unreachable();
+        request.attempt.unreachable(&error);
         if waits {
             tokio::select! {
                 () = tokio::time::sleep(RETRY) => {}
@@ -132,7 +132,7 @@ async fn until_first(
             Err(_) if session.is_over() => return Err(session::over()),
             Err(error) if waits && errors::is_transient(&error) => {
                 tracing::debug!(%error, "waiting goes on");
-                request.attempt.unreachable();
+                request.attempt.unreachable(&errors::of_request(error));
                 tokio::select! {
                     () = reconnected(session) => {}
                     () = request.attempt.cancelled() => {}
@@ -214,7 +214,7 @@ async fn proof(session: &Session, request: &AcquireRequest) -> Result<Proof> {
             () = request.attempt.cancelled() => return Err(Error::contended()),
         };
         match proof {
-            Err(_) if waits && !session.is_over() => request.attempt.unreachable(),
+            Err(error) if waits && !session.is_over() => request.attempt.unreachable(&error),
             proof => return proof,
         }
     }

@@ -117,7 +117,7 @@ struct Unreachable;
 #[async_trait]
 impl Interpose for Unreachable {
     async fn acquire(&self, _: &dyn DistributedLock, request: &AcquireRequest) -> Result<Lease> {
-        request.attempt.unreachable();
+        request.attempt.unreachable(&lost_reply());
         request.attempt.cancelled().await;
         Err(lost_reply())
     }
@@ -136,6 +136,11 @@ async fn a_wait_without_an_answer_ends_unavailable(rig: &Rig) -> Outcome {
         .ok_or("a guard from a store that is not there")?;
     ensure!(
         error.kind() == ErrorKind::Unavailable,
+        "a store that is not there: {error}"
+    );
+    // With the reason that the backend had, not as a store that is silent.
+    ensure!(
+        error.to_string().contains("no grant in time"),
         "a store that is not there: {error}"
     );
     Ok(())
