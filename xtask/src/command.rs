@@ -4,14 +4,21 @@ use std::{
     env,
     ffi::OsStr,
     io::{self, BufRead as _, BufReader},
+    iter,
     os::unix::process::CommandExt as _,
-    process::{Command, ExitStatus, Stdio},
+    process::{ChildStdout, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use crate::{
     failure::{Failure, Result},
     step::say,
 };
+
+/// How long after the end of a program its last lines may come.
+const LAST_LINE_MAX: Duration = Duration::from_secs(1);
 
 /// A program with its arguments, not yet started.
 #[derive(Debug)]
@@ -60,29 +67,24 @@ impl Tool {
         self.judge(status)
     }
 
-    /// As [`run`](Self::run), and `each` sees every line that it prints.
+    /// As [`run`](Self::run), and `each` sees every line that it printed, when it has ended: what it
+    /// left in the background may print for ever.
     ///
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub(crate) fn run_seen(mut self, mut each: impl FnMut(&str)) -> Result<()> {
+    pub(crate) fn run_seen(mut self, each: impl FnMut(String)) -> Result<()> {
         self.command.stdout(Stdio::piped());
         let mut child = self
             .command
             .spawn()
             .map_err(|error| self.cannot_start(&error))?;
+        let (seen, lines) = mpsc::channel();
         if let Some(output) = child.stdout.take() {
-            // The output of a program under test need not be text.
-            for line in BufReader::new(output)
-                .split(b'\n')
-                .map_while(io::Result::ok)
-            {
-                let line = String::from_utf8_lossy(&line);
-                say(&line);
-                each(&line);
-            }
+            thread::spawn(move || show(output, &seen));
         }
         let status = child.wait().map_err(|error| self.cannot_start(&error))?;
+        iter::from_fn(|| lines.recv_timeout(LAST_LINE_MAX).ok()).for_each(each);
         self.judge(status)
     }
 
@@ -123,7 +125,7 @@ impl Tool {
             Some(format!("{}={}", key.to_string_lossy(), quoted(value?)))
         });
         let arguments = self.command.get_args().map(quoted);
-        let name = std::iter::once(self.name.to_owned());
+        let name = iter::once(self.name.to_owned());
         settings
             .chain(name)
             .chain(arguments)
@@ -143,6 +145,19 @@ impl Tool {
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
         Failure::new(format!("cannot start {}: {error}", self.name))
+    }
+}
+
+/// Prints `output` while it comes, and hands on its lines.
+fn show(output: ChildStdout, seen: &mpsc::Sender<String>) {
+    // The output of a program under test need not be text.
+    let lines = BufReader::new(output).split(b'\n');
+    for line in lines.map_while(io::Result::ok) {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        say(&line);
+        if seen.send(line).is_err() {
+            return;
+        }
     }
 }
 
@@ -179,6 +194,17 @@ mod tests {
             failure.to_string(),
             "failed (exit status: 1); run it by hand: false 'x y'"
         );
+    }
+
+    #[test]
+    fn what_is_left_in_the_background_is_not_waited_for() {
+        let mut seen = Vec::new();
+        let line = "(sleep 3; echo late) & echo one; echo two; exit 3";
+        let result = Tool::new("sh")
+            .args(["-c", line])
+            .run_seen(|line| seen.push(line));
+        assert_eq!(seen, ["one", "two"]);
+        assert!(result.unwrap_err().to_string().contains("exit status: 3"));
     }
 
     #[test]

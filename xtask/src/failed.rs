@@ -7,8 +7,17 @@ const MAX_LINES: usize = 60;
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
     kept: Vec<String>,
-    /// Lines of the report that is being read.
-    report: Option<usize>,
+    reading: Reading,
+}
+
+/// Where in the output of a test program we are.
+#[derive(Debug, Default)]
+enum Reading {
+    #[default]
+    Verdicts,
+    /// So many lines of what its failures say.
+    Words(usize),
+    Names,
 }
 
 impl Failed {
@@ -17,20 +26,19 @@ impl Failed {
     /// libtest and libtest-mimic say `failures:`, the words of each test that failed, `failures:`
     /// once more, and their names.
     pub(crate) fn read(&mut self, line: &str) {
-        match self.report {
-            None if line == "failures:" => self.report = Some(0),
-            Some(_) if line.starts_with("test result:") => {
+        match self.reading {
+            Reading::Verdicts if line == "failures:" => self.reading = Reading::Words(0),
+            Reading::Words(_) if line == "failures:" => self.reading = Reading::Names,
+            Reading::Names if line.starts_with("test result:") => {
                 self.kept.push(line.to_owned());
-                self.report = None;
+                self.reading = Reading::Verdicts;
             }
-            // The list of names is short, and it comes last.
-            Some(MAX_LINES..) if !line.starts_with("    ") => {}
-            Some(_) if line.is_empty() || line == "failures:" => {}
-            Some(lines) => {
+            Reading::Words(lines) if lines < MAX_LINES && !line.is_empty() => {
                 self.kept.push(line.to_owned());
-                self.report = Some(lines + 1);
+                self.reading = Reading::Words(lines + 1);
             }
-            None => {}
+            Reading::Names if !line.is_empty() => self.kept.push(line.to_owned()),
+            Reading::Verdicts | Reading::Words(_) | Reading::Names => {}
         }
     }
 
@@ -69,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_long_report_is_cut_but_its_names_are_kept() {
-        let long = "words\n".repeat(MAX_LINES * 2);
+        let long = "    words\n".repeat(MAX_LINES * 2);
         let output =
             format!("failures:\n---- b ----\n{long}failures:\n    b\ntest result: FAILED\n");
         let reports = reports(&output);

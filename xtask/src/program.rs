@@ -1,6 +1,6 @@
 //! `cargo dlock …`: the program, built when it is needed.
 
-use std::{env, ffi::OsString, fs};
+use std::{env, ffi::OsString, fs, path::Path};
 
 use crate::{command::Tool, failure::Failure, setup};
 
@@ -39,6 +39,8 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
         .into_iter()
         .chain(env::var(FILE_ENV).ok())
         .chain([URL_FILE.to_owned()])
+        // What is read from a pipe, dlock would not find there any more.
+        .filter(|path| Path::new(path).is_file())
         .filter_map(|path| fs::read_to_string(path).ok());
     let mentioned: Vec<String> = files
         .chain(env::var(URL_ENV).ok())
@@ -57,13 +59,13 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
 
 /// The path that `--config` gives.
 fn file_of(words: &[String]) -> Option<String> {
-    let at = words
-        .iter()
-        .position(|word| word.starts_with(FILE_ARGUMENT))?;
-    match words[at].strip_prefix(FILE_ARGUMENT)?.strip_prefix('=') {
-        Some(path) => Some(path.to_owned()),
-        None => words.get(at + 1).cloned(),
-    }
+    // What comes behind it is the command's.
+    let mut own = words.iter().take_while(|word| *word != "--");
+    own.find_map(|word| match word.strip_prefix(FILE_ARGUMENT)? {
+        "" => Some(None),
+        rest => rest.strip_prefix('=').map(|path| Some(path.to_owned())),
+    })?
+    .or_else(|| own.next().cloned())
 }
 
 /// The stores of which a URL is mentioned, such as `redis` for `rediss://host`.
@@ -109,6 +111,8 @@ mod tests {
         assert_eq!(file("--config=a.toml run b").as_deref(), Some("a.toml"));
         assert_eq!(file("run b --config"), None);
         assert_eq!(file("run b"), None);
+        assert_eq!(file("run b -- app --config a.toml"), None);
+        assert_eq!(file("--configs a --config b").as_deref(), Some("b"));
     }
 
     #[test]

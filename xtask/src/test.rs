@@ -40,7 +40,7 @@ pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
     };
     let mut failed = Failed::default();
     let result = step("test", || {
-        tests.args(arguments).run_seen(|line| failed.read(line))
+        tests.args(arguments).run_seen(|line| failed.read(&line))
     });
     // Dozens of programs ran since; nobody should have to look for it.
     failed.reports().iter().for_each(|line| complain(line));
