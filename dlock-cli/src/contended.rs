@@ -12,8 +12,9 @@ use crate::{
     holder,
 };
 
-/// How long the message may wait for the holder's name.
-const ASK_MAX: Duration = Duration::from_secs(1);
+/// How long the message may wait for the holder's name. A store may have to ask the holder: MySQL gives
+/// it 2 s, and takes the question back then.
+const ASK_MAX: Duration = Duration::from_secs(3);
 
 /// The failure to get `name`, with its holder as far as the store tells in time.
 pub(crate) async fn failure(locker: &Locker, name: &LockName, wait: &WaitArgs) -> Failure {

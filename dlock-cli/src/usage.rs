@@ -64,12 +64,14 @@ fn hint(error: &Error) -> &'static str {
     }
 }
 
-/// `word` without what stands between `://` and the last `@`, and without the values of a query.
+/// `word` without what stands between `://` and the last `@`, and without its query.
 fn masked(word: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = word.split_once("://") else {
         return word.into();
     };
     let rest = match rest.rsplit_once('@') {
+        // A password may go on behind it.
+        Some((before, _)) if before.contains('?') => "***".to_owned(),
         Some((_, hosts)) => format!("***@{hosts}"),
         None => rest.to_owned(),
     };
@@ -109,6 +111,8 @@ mod tests {
         assert_eq!(line, "unrecognized subcommand 'redis://***@db-1/0'");
         let line = one_line("error: unexpected argument 'redis://db-1?sentinel-password=p' found");
         assert_eq!(line, "unexpected argument 'redis://db-1?***' found");
+        let line = one_line("error: unexpected argument 'redis://db-1?user=a@b&password=p'\n");
+        assert_eq!(line, "unexpected argument 'redis://***");
         assert_eq!(masked("me@host"), "me@host");
         assert_eq!(masked("a@b://c"), "a@b://c");
     }

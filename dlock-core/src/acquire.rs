@@ -48,7 +48,7 @@ pub(crate) async fn acquire(
         biased;
         result = &mut flight => result,
         // Nothing but a grant beats the end, and that was looked for just now.
-        error = end.reached(|| attempt.no_grant().filter(|_| asked_to_wait)) => Err(match error.kind() {
+        error = end.reached(|| attempt.no_grant().filter(|why| asked_to_wait || why.kind() != ErrorKind::Contended)) => Err(match error.kind() {
             ErrorKind::Contended => error,
             // Its answer is missing: it may be granted at this moment, and is undone then (K9).
             _ => error.with_effect(Effect::Unknown),

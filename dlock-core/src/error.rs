@@ -124,7 +124,7 @@ impl Error {
         let inner = &*self.0;
         let message = inner.source.as_ref().map_or_else(
             || inner.message.clone(),
-            |source| format!("{}: {source}", inner.message).into(),
+            |source| format!("{}: {}", inner.message, one_line(source)).into(),
         );
         let mut error = Self::new(inner.kind, message).with_effect(inner.effect);
         error.0.cause = inner.cause;
@@ -185,17 +185,17 @@ impl fmt::Display for Error {
             f.write_str(": ")?;
         }
         f.write_str(&inner.message)?;
-        // Drivers like to print several lines; this error is one.
         if let Some(source) = &inner.source {
-            let text = source.to_string();
-            write!(
-                f,
-                ": {}",
-                text.split_whitespace().collect::<Vec<_>>().join(" ")
-            )?;
+            write!(f, ": {}", one_line(source))?;
         }
         Ok(())
     }
+}
+
+/// Drivers like to print several lines; our errors are one.
+fn one_line(source: &impl fmt::Display) -> String {
+    let text = source.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Debug for Error {
@@ -231,6 +231,7 @@ mod tests {
             .in_context("acquire", "redis", Some(&name));
         let line = "cannot acquire \"seat/14C\" (redis): no answer: refused by peer";
         assert_eq!(error.to_string(), line);
+        assert_eq!(error.again().to_string(), "no answer: refused by peer");
     }
 
     #[test]

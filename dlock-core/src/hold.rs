@@ -57,7 +57,10 @@ impl Hold {
         if granted.is_err() {
             core.reaper.release(hold.clone());
         }
-        granted.map(|()| hold)
+        // The store has granted it, and is told of the release in the background.
+        granted
+            .map(|()| hold)
+            .map_err(|error| error.with_effect(Effect::Unknown))
     }
 
     fn try_grant(self: &Arc<Self>) -> Result<()> {
@@ -74,8 +77,7 @@ impl Hold {
             Ok(()) => {}
             Err(Phase::Lost(LostCause::Expired)) => {
                 let late = "the store's answer came after the lease had ended";
-                let error = Error::new(ErrorKind::Unavailable, late);
-                return Err(error.with_effect(Effect::Unknown));
+                return Err(Error::new(ErrorKind::Unavailable, late));
             }
             Err(Phase::Lost(cause)) => return Err(Error::lost(cause)),
             Err(_) => return Err(Error::contended()),

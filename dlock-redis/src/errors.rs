@@ -164,14 +164,14 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         Some(_) if error.to_string().contains("DB index is out of range") => {
             none(InvalidConfig, "the server has no database of that number")
         }
-        // The driver says nothing but this of a user who may not choose the database.
-        Some(_) if error.to_string().contains("has no permissions") => none(Denied, NOT_ALLOWED),
         Some("UNBLOCKED") => (Unavailable, Effect::Unknown, REPLICA),
         Some(_) if error.to_string().contains("max number of clients") => none(
             Unavailable,
             "the server has too many clients; raise maxclients",
         ),
         Some(_) if is_acl_failure_in_script(error) => (Denied, Effect::Unknown, NOT_ALLOWED),
+        // The driver says nothing but this of a user who may not choose the database.
+        Some(_) if error.to_string().contains("has no permissions") => none(Denied, NOT_ALLOWED),
         // A script that failed half-way may have done something.
         Some(_) => (Internal, Effect::Unknown, "the server refused the request"),
         None => of_driver(error),

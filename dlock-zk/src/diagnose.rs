@@ -25,7 +25,11 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
     for host in config.hosts.clone() {
         asking.spawn(async move { reason(&host, has_tls).await });
     }
-    let reasons = asking.join_all().await;
+    let mut reasons = Vec::new();
+    while let Some(asked) = asking.join_next().await {
+        // One fails only when the runtime ends.
+        reasons.extend(asked.ok());
+    }
     let most = reasons.into_iter().max().unwrap_or_default().1;
     let why = if config.hosts.len() > 1 {
         format!("none of {} servers takes us; {most}", config.hosts.len())

@@ -14,7 +14,9 @@ pub(super) fn mask(text: &str) -> String {
         None => ("", rest),
     };
     let (before_query, query) = match rest.rsplit_once('@') {
-        // All before the last "@": a password may hold "@", "/" and "?" that nobody escaped.
+        // A secret of the query may go on behind it.
+        Some((before, _)) if before.contains('?') => (MASK.to_owned(), None),
+        // All before the last "@": a password may hold "@" and "/" that nobody escaped.
         Some((_, rest)) => {
             let (hosts, query) = split_query(rest);
             (format!("{MASK}@{hosts}"), query)
@@ -75,7 +77,10 @@ mod tests {
         for (broken, shown) in [
             ("redis://u:p@h:6379/0", "redis://***@h:6379/0"),
             ("redis://u:p@ss@h", "redis://***@h"),
-            ("redis://u:p/a?b#c@h,h2", "redis://***@h,h2"),
+            ("redis://u:p/a#c@h,h2", "redis://***@h,h2"),
+            // Each may be a password with an "@", or a key before one.
+            ("redis://u:p/a?b#c@h,h2", "redis://***"),
+            ("redis://h?user=a@b&password=p", "redis://***"),
             ("redis:u:p@h", "redis:***@h"),
             ("redis:/u:p@h", "redis:***@h"),
             ("u:p@h", "u:***@h"),
