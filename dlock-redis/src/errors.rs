@@ -228,3 +228,49 @@ fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
         .get_ref()?
         .downcast_ref()
 }
+
+#[cfg(test)]
+mod tests {
+    use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable, Unsupported};
+
+    use super::*;
+
+    fn says(lines: &[(&str, ErrorKind)], effect: Effect) {
+        for (line, kind) in lines {
+            let error = of_script(line.as_bytes());
+            assert_eq!((error.kind(), error.effect()), (*kind, effect), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_refuses_has_a_kind_and_no_effect() {
+        let lines = [
+            ("WRONGPASS invalid username-password pair", Denied),
+            ("NOAUTH Authentication required.", Denied),
+            ("NOPERM this user has no permissions to run 'get'", Denied),
+            ("ERR User app has no permissions to run 'select'", Denied),
+            ("WRONGTYPE Operation against a key", Unsupported),
+            ("LOADING Redis is loading the dataset", Unavailable),
+            ("READONLY You can't write against a replica", Unavailable),
+            ("OOM command not allowed", Unavailable),
+            ("MISCONF Redis is configured to save", Unavailable),
+            ("BUSY Redis is busy running a script.", Unavailable),
+            ("MOVED 3999 127.0.0.1:6381", Unavailable),
+            ("CLUSTERDOWN The cluster is down", Unavailable),
+            ("ERR max number of clients reached", Unavailable),
+            ("ERR DB index is out of range", InvalidConfig),
+        ];
+        says(&lines, Effect::None);
+    }
+
+    #[test]
+    fn what_a_script_was_in_the_midst_of_may_have_happened() {
+        let lines = [
+            ("UNBLOCKED force unblock, instance changed", Unavailable),
+            ("ERR ACL failure in script: has no permissions", Denied),
+            ("ERR The user executing the script can't run it", Denied),
+            ("ERR something new", Internal),
+        ];
+        says(&lines, Effect::Unknown);
+    }
+}
