@@ -43,12 +43,17 @@ pub(crate) async fn acquire(
         Wait::UntilCancelled => Some(end.pass_gate(&request).await?),
     };
     let asked_to_wait = pass.is_some();
+    // Who did not ask to wait was refused nothing: the store owes an answer.
+    let why = || {
+        let why = attempt.no_grant();
+        why.filter(|why| asked_to_wait || why.kind() != ErrorKind::Contended)
+    };
     let mut flight = InFlight::launch(core.clone(), request);
     let result = tokio::select! {
         biased;
         result = &mut flight => result,
         // Nothing but a grant beats the end, and that was looked for just now.
-        error = end.reached(|| attempt.no_grant().filter(|why| asked_to_wait || why.kind() != ErrorKind::Contended)) => Err(match error.kind() {
+        error = end.reached(why) => Err(match error.kind() {
             ErrorKind::Contended => error,
             // Its answer is missing: it may be granted at this moment, and is undone then (K9).
             _ => error.with_effect(Effect::Unknown),

@@ -14,8 +14,8 @@ use dlock_core::Clock;
 use tokio::task::JoinSet;
 
 use crate::kit::{
-    Outcome, SESSION, SHORT, SOON, cases, connect, driver, quick, soon, start, take, until_queue,
-    within,
+    LINE_SESSION, Outcome, SESSION, SHORT, SOON, cases, connect, driver, quick, soon, start,
+    start_line, take, until_queue, within,
 };
 
 cases![
@@ -31,10 +31,7 @@ cases![
 /// by more than a twelfth of the session, but not so late that the driver looks for another server.
 async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(1_120);
-    const WHOLE: Duration = Duration::from_secs(12);
-    let node = start(&java).await?;
-    let proxy = Proxy::start(node.address())?;
-    let locker = connect(proxy.address(), "tick=200ms&session=12s&ttl=30s").await?;
+    let (_node, proxy, locker) = start_line(&java).await?;
     let guard = take(&locker, "a").await?;
     guard.renew().await?;
     proxy.set(ToClient, Fault::Delay(LATE));
@@ -50,7 +47,7 @@ async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
         }
     };
     let cause = tokio::select! {
-        cause = within(WHOLE, "the loss", guard.lost()) => cause?,
+        cause = within(LINE_SESSION, "the loss", guard.lost()) => cause?,
         () = talk => return Err("it ended".into()),
     };
     assert_eq!(cause, LostCause::Expired);

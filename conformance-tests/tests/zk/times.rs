@@ -13,8 +13,8 @@ use dlock::LostCause;
 use dlock_core::Clock;
 
 use crate::kit::{
-    Outcome, SHORT, SOON, cases, connect, driver, packets, quick, start, start_tidy, take, until,
-    until_queue, within,
+    LINE_SESSION, Outcome, SHORT, SOON, cases, connect, driver, packets, quick, start, start_line,
+    start_tidy, take, until, until_queue, within,
 };
 
 cases![
@@ -48,18 +48,15 @@ async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
 
 /// An acknowledgement that is late, but not too late to prove anything.
 async fn k02_a_renewal_counts_from_before_its_write(java: Java) -> Outcome {
-    const SESSION: Duration = Duration::from_secs(12);
     const LATE: Duration = Duration::from_millis(600);
-    let node = start(&java).await?;
-    let proxy = Proxy::start(node.address())?;
-    let locker = connect(proxy.address(), "tick=200ms&session=12s&ttl=30s").await?;
+    let (_node, proxy, locker) = start_line(&java).await?;
     let guard = take(&locker, "a").await?;
     // The first heartbeat makes its node, and the first renewal looks at the lock's.
     guard.renew().await?;
     proxy.set(ToClient, Fault::Delay(LATE));
     guard.renew().await?;
     let left = guard.remaining();
-    assert!(left <= SESSION / 2 - LATE, "{left:?} are left");
+    assert!(left <= LINE_SESSION / 2 - LATE, "{left:?} are left");
     assert!(guard.is_held());
     Ok(())
 }
