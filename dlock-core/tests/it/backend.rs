@@ -28,6 +28,8 @@ enum Flaw {
     NeverReleases,
     /// Releases 50 ms after it was asked, unless it is closed by then.
     ReleasesLate,
+    /// Never gets an answer, and says why.
+    IsCutOff,
     Nothing,
 }
 
@@ -82,6 +84,12 @@ impl DistributedLock for Flawed {
                 let lease = self.store.acquire(request).await;
                 tokio::time::sleep(millis(50)).await;
                 lease
+            }
+            Flaw::IsCutOff => {
+                let why = Error::new(ErrorKind::Unavailable, "no leader");
+                request.attempt.unreachable(&why);
+                request.attempt.cancelled().await;
+                Err(why)
             }
             Flaw::PanicsInAcquire => {
                 tokio::task::yield_now().await;
@@ -152,6 +160,19 @@ async fn a_question_without_an_answer_may_have_had_an_effect() {
     let told = (error.kind(), error.effect());
     assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown));
     until_unused(&backend.store).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_ends_with_the_reason() {
+    let (_, locks) = flawed(Flaw::IsCutOff);
+    let waited = locks.acquire(NAME).wait(millis(75)).await.map(drop);
+    let tried = locks.try_acquire(NAME).await.map(drop);
+    for ended in [waited, tried] {
+        let error = ended.expect_err("no answer");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        let line = error.to_string();
+        assert!(line.ends_with("no grant in time: no leader"), "{line}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
