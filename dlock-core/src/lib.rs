@@ -24,6 +24,7 @@ mod gate;
 mod guard;
 mod hold;
 mod holder;
+mod layout_version;
 mod lease;
 mod lock;
 mod locker;
@@ -53,6 +54,7 @@ pub use crate::{
     guard::Guard,
     hold::RELEASE_TRY_MAX,
     holder::Holder,
+    layout_version::LayoutVersion,
     lease::{Lease, Renewed},
     lock::DistributedLock,
     locker::{Locker, LockerBuilder},
