@@ -79,6 +79,7 @@ impl Ledger {
         ttl_max: Duration::from_secs(3600),
         held_max: Some(500),
         takeover_max: LOOK_EVERY,
+        restart_guard: Duration::ZERO,
     };
 
     /// Reads the table, lets `change` change it, and writes it back, while no other process does.

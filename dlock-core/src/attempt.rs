@@ -157,9 +157,12 @@ impl Attempt {
     }
 
     /// Says that the store cannot be asked at present, and `why`, so that a wait which ends now ends as
-    /// `Unavailable` and with that reason (K6).
+    /// `Unavailable` and with that reason (K6). The first one of an attempt is a warning to whoever
+    /// watches, at once: the wait may be long.
     pub fn unreachable(&self, why: &Error) {
-        *self.why() = Some(why.again());
+        if self.why().replace(why.again()).is_none() {
+            tracing::warn!(target: "dlock_core::waiting", "{why}");
+        }
         self.0.contended.store(false, Ordering::Release);
     }
 

@@ -11,7 +11,7 @@ use tracing::Instrument;
 
 use crate::{
     acquire::acquire,
-    capabilities::Modes,
+    capabilities::{Capabilities, Modes},
     clock::Moment,
     core::User,
     error::{Error, ErrorKind, Result},
@@ -76,7 +76,7 @@ impl Options {
     /// Checks everything before any I/O (K11).
     pub(crate) fn check(&self) -> Result<()> {
         let capabilities = &self.core.capabilities;
-        check_ttl(self.ttl(), capabilities.ttl_min, capabilities.ttl_max)?;
+        check_ttl(self.ttl(), capabilities)?;
         if self.mode == Mode::Shared && capabilities.modes == Modes::Exclusive {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -113,13 +113,28 @@ impl Options {
     }
 }
 
-pub(crate) fn check_ttl(ttl: Duration, min: Duration, max: Duration) -> Result<()> {
-    if (min..=max).contains(&ttl) {
+pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()> {
+    let (min, max) = (capabilities.ttl_min, capabilities.ttl_max);
+    let guard = capabilities.restart_guard;
+    let why = if !(min..=max).contains(&ttl) {
+        let [ttl, min, max] = [ttl, min, max].map(humantime::format_duration);
+        format!("a ttl of {ttl} is not allowed here, {min} to {max} is")
+    } else if !guard.is_zero() && ttl > guard {
+        // The lock would outlive the wait of a store that forgot it (K1).
+        too_long_to_guard(ttl, guard)
+    } else {
         return Ok(());
-    }
-    let [ttl, min, max] = [ttl, min, max].map(humantime::format_duration);
-    let why = format!("a ttl of {ttl} is not allowed here, {min} to {max} is");
+    };
     Err(Error::new(ErrorKind::InvalidInput, why))
+}
+
+/// Why a ttl is refused that is longer than the store waits after it may have forgotten its locks.
+pub(crate) fn too_long_to_guard(ttl: Duration, guard: Duration) -> String {
+    let [ttl, guard] = [ttl, guard].map(humantime::format_duration);
+    format!(
+        "a ttl of {ttl} is longer than restart_guard={guard}: a server that forgot the lock would grant \
+         it again before the ttl is over; set restart_guard={ttl} for all programs that use these locks"
+    )
 }
 
 fn check_note(note: &str) -> Result<()> {

@@ -33,6 +33,10 @@ pub struct Capabilities {
     /// How long after a holder's death its lock is granted to a waiter at the latest, beyond what is
     /// left of the ttl (K6).
     pub takeover_max: Duration,
+    /// How long the store grants nothing after it may have forgotten its locks (the URL key
+    /// `restart_guard`); zero where it does not wait. No longer ttl is allowed, and a wait that nobody
+    /// set is longer.
+    pub restart_guard: Duration,
 }
 
 /// Which modes a backend has.

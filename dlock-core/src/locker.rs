@@ -240,17 +240,21 @@ impl fmt::Debug for Locker {
 pub struct LockerBuilder {
     backend: Arc<dyn DistributedLock>,
     ttl: Duration,
-    wait: Duration,
+    wait: Option<Duration>,
     token_base: u64,
     clock: Clock,
 }
 
 impl LockerBuilder {
     /// 30 s: three renewals can fail within it, and a dead holder blocks no longer.
-    const TTL: Duration = Duration::from_secs(30);
+    pub(crate) const TTL: Duration = Duration::from_secs(30);
 
     /// 30 s: as long as a dead holder blocks.
     const WAIT: Duration = Duration::from_secs(30);
+
+    /// 10 s: a wait that nobody set goes on for so long after a store that may have forgotten its locks
+    /// grants again; who began to wait meanwhile are served by then.
+    const WAIT_PAST_GUARD: Duration = Duration::from_secs(10);
 
     /// The largest `token_base`: together with the largest token of a store it stays in range.
     pub const TOKEN_BASE_MAX: u64 = 1 << 62;
@@ -260,7 +264,7 @@ impl LockerBuilder {
         Self {
             backend,
             ttl: Self::TTL,
-            wait: Self::WAIT,
+            wait: None,
             token_base: 0,
             clock,
         }
@@ -272,9 +276,10 @@ impl LockerBuilder {
         self
     }
 
-    /// How long an acquire waits that does not say; 30 s by default, zero asks once.
+    /// How long an acquire waits that does not say; zero asks once. By default 30 s, or 10 s more than
+    /// [`restart_guard`](Capabilities::restart_guard) if that is longer.
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = wait;
+        self.wait = Some(wait);
         self
     }
 
@@ -312,8 +317,7 @@ impl LockerBuilder {
                 None,
             )
         };
-        check_ttl(ttl, capabilities.ttl_min, capabilities.ttl_max)
-            .map_err(|error| invalid(error.to_string()))?;
+        check_ttl(ttl, &capabilities).map_err(|error| invalid(error.to_string()))?;
         if token_base > Self::TOKEN_BASE_MAX {
             let max = Self::TOKEN_BASE_MAX;
             return Err(invalid(format!(
@@ -325,6 +329,10 @@ impl LockerBuilder {
                 "a locker is made inside a tokio runtime".to_owned(),
             ));
         }
+        let wait = wait.unwrap_or_else(|| match capabilities.restart_guard {
+            Duration::ZERO => Self::WAIT,
+            guard => Self::WAIT.max(guard + Self::WAIT_PAST_GUARD),
+        });
         let closed = CancellationToken::new();
         let schedule = Schedule::new(clock.clone());
         tokio::spawn(schedule.clone().run());

@@ -60,6 +60,7 @@ impl EtcdLock {
         ttl_max: EtcdConfig::TTL_MAX,
         held_max: None,
         takeover_max: Self::TAKEOVER_MAX,
+        restart_guard: Duration::ZERO,
     };
 
     /// Connects, and looks whether locks may be read there.

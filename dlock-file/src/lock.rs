@@ -87,6 +87,7 @@ impl DistributedLock for FileLock {
             ttl_max: Self::TTL_MAX,
             held_max: self.held_max,
             takeover_max: Self::TAKEOVER_MAX,
+            restart_guard: Duration::ZERO,
         }
     }
 

@@ -44,6 +44,7 @@ impl MySqlLock {
         ttl_max: MySqlConfig::TTL_MAX,
         held_max: Some(MySqlConfig::HELD_MAX),
         takeover_max: Self::TAKEOVER_MAX,
+        restart_guard: Duration::ZERO,
     };
 
     /// Connects, looks whether the server may grant locks, and makes the tables if they are missing.

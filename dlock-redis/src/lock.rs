@@ -54,6 +54,7 @@ impl RedisLock {
         ttl_max: RedisOptions::TTL_MAX,
         held_max: None,
         takeover_max: Self::TAKEOVER_MAX,
+        restart_guard: Duration::ZERO,
     };
 
     /// Connects, and looks whether the servers may grant locks.

@@ -54,6 +54,7 @@ impl ZkLock {
             ttl_max: ZkConfig::TTL_MAX,
             held_max: None,
             takeover_max: takeover_max(config),
+            restart_guard: Duration::ZERO,
         }
     }
 

@@ -38,13 +38,14 @@
 //! | key | meaning | default |
 //! |---|---|---|
 //! | `ttl` | how long a lock lives without a renewal, where the store can end it; each store has bounds | 30 s |
-//! | `wait` | how long an acquire waits that does not say; 30 days at the most | 30 s |
+//! | `wait` | how long an acquire waits that does not say; 30 days at the most | 30 s; of a store with a `restart_guard`, 10 s more than that at least |
 //! | `token_base` | is added to every token: for a move from a store with larger ones; 2^62 at the most | 0 |
 //! | `prefix` | comes before every name in the store; not for `memory:` | empty for `file:` and `mysql:`, `dlock:` for `redis:`, `dlock/` for `etcd:`, `dlock` for `zk:` |
 //!
 //! # What can be watched
 //!
-//! Losses are told by `tracing` as warnings, what goes on inside as `debug`. The crate `metrics` has these, each with
+//! Losses are told by `tracing` as warnings, and so is why a wait cannot be served (once for each, with the target
+//! `dlock_core::waiting`); what goes on inside as `debug`. The crate `metrics` has these, each with
 //! the label `backend`, and none with a name:
 //!
 //! | metric | kind | what it counts |

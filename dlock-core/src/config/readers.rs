@@ -6,7 +6,11 @@ use super::{
     secret::{MASK, Secret, is_secret_key},
     settings::Settings,
 };
-use crate::error::{Error, Result};
+use crate::{
+    builder::too_long_to_guard,
+    error::{Error, Result},
+    locker::LockerBuilder,
+};
 
 impl Settings {
     /// The longest prefix of lock names, in bytes.
@@ -24,6 +28,26 @@ impl Settings {
                 Err(self.refuse_value("ttl", &ttl, &bounds(&allowed)))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// How long the store grants nothing after it may have forgotten its locks: the key `restart_guard`
+    /// of backends that wait then, from zero, which turns it off, to `max`. By default the `ttl`, and at
+    /// least that of a locker for which none is set. It becomes
+    /// [`Capabilities::restart_guard`](crate::Capabilities::restart_guard), so that a longer ttl in the
+    /// code is refused, too.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for one that is out of bounds, or shorter than the ttl.
+    pub fn take_restart_guard(&mut self, max: Duration) -> Result<Duration> {
+        let given = self.take_duration("restart_guard", Duration::ZERO..=max)?;
+        let ttl = self.common().ttl.unwrap_or(LockerBuilder::TTL);
+        match given {
+            Some(guard) if !guard.is_zero() && guard < ttl => {
+                Err(self.refuse(too_long_to_guard(ttl, guard)))
+            }
+            given => Ok(given.unwrap_or_else(|| ttl.max(LockerBuilder::TTL))),
         }
     }
 

@@ -187,6 +187,7 @@ impl DistributedLock for Memory {
             ttl_max: Self::TTL_MAX,
             held_max: None,
             takeover_max: Self::TAKEOVER_MAX,
+            restart_guard: Duration::ZERO,
         }
     }
 

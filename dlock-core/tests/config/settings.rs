@@ -155,6 +155,33 @@ async fn a_ttl_outside_the_bounds_of_the_backend_is_refused_before_it_is_opened(
 }
 
 #[tokio::test]
+async fn a_guard_is_no_shorter_than_the_ttl() {
+    let max = Duration::from_hours(24);
+    let guard = |secs: u64| {
+        move |s: &mut Settings| {
+            assert_eq!(s.take_restart_guard(max)?, Duration::from_secs(secs));
+            Ok(())
+        }
+    };
+    for (keys, secs) in [
+        ("", 30),
+        ("?ttl=2s", 30),
+        ("?ttl=40s", 40),
+        ("?ttl=2s&restart_guard=2s", 2),
+        ("?restart_guard=0s", 0),
+        ("?ttl=40s&restart_guard=1h", 3600),
+    ] {
+        let opened = open(&format!("probe:{keys}"), guard(secs)).await;
+        assert!(opened.is_ok(), "{keys}");
+    }
+    let read = move |s: &mut Settings| s.take_restart_guard(max).map(drop);
+    for keys in ["?restart_guard=20s", "?ttl=40s&restart_guard=30s"] {
+        let error = refused(open(&format!("probe:{keys}"), read).await);
+        assert!(error.contains("is longer than restart_guard="), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn what_nobody_took_is_refused() {
     for (url, message) in [
         (

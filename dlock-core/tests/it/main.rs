@@ -5,6 +5,7 @@
 mod backend;
 mod cancel;
 mod common;
+mod guarded;
 mod home;
 mod input;
 mod multi;
