@@ -8,7 +8,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
 };
 
-use crc16::{State, XMODEM};
 use dlock_core::{Error, ErrorKind, Result, Turn, Turns};
 use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
@@ -19,10 +18,8 @@ use crate::{
     options::RedisOptions,
     place::Place,
     session::Session,
+    slots::{SLOTS, slot},
 };
-
-/// Parts of the keys, given to nodes.
-const SLOTS: u16 = 16_384;
 
 /// The nodes of a Cluster.
 pub(crate) struct Cluster {
@@ -219,11 +216,6 @@ impl Cluster {
     }
 }
 
-/// The slot of a key, which has no braces: see [`layout`](crate::layout).
-fn slot(key: &str) -> u16 {
-    State::<XMODEM>::calculate(key.as_bytes()) % SLOTS
-}
-
 /// Asks one node, bounded by the time that connecting may take.
 async fn ranges(line: &Line) -> Result<Vec<Range>> {
     let connect_max = line.bounds().connect_max;
@@ -288,13 +280,6 @@ fn broken(error: tokio::task::JoinError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slots_are_those_of_the_specification() {
-        // From the server's documentation (CLUSTER KEYSLOT).
-        assert_eq!(slot("somekey"), 11_058);
-        assert_eq!(slot("123456789"), 12_739);
-    }
 
     #[test]
     fn a_range_without_a_host_is_the_asked_nodes() {

@@ -8,7 +8,7 @@ use std::sync::{
 use dlock_core::Result;
 use redis::{PushInfo, PushKind, Value, aio::MultiplexedConnection};
 
-use crate::{dial::Line, errors, wake::Listeners};
+use crate::{dial::Line, errors, server, wake::Listeners};
 
 /// A pub/sub connection to one server. A message is a hint and may be lost with its connection.
 pub(crate) struct Ear {
@@ -62,6 +62,11 @@ impl Ear {
     /// Confirmed when it returns.
     pub(crate) async fn unsubscribe(&mut self, channel: &str) -> Result<()> {
         self.tell(["UNSUBSCRIBE", "SUNSUBSCRIBE"], channel).await
+    }
+
+    /// Which process of a server it leads to.
+    pub(crate) async fn run(&mut self) -> Result<String> {
+        server::run_of(&mut self.connection, self.has_tls).await
     }
 
     async fn tell(&mut self, [plain, sharded]: [&str; 2], channel: &str) -> Result<()> {

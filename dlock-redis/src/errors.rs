@@ -23,6 +23,16 @@ pub(crate) const IS_CLUSTER: &str = "that server is a node of a Cluster; use red
 pub(crate) const IS_SENTINEL: &str =
     "that is a Sentinel; use redis-sentinel://…/NAME, with the name of what it watches";
 
+/// It is about to get its first ones.
+pub(crate) const NO_SLOTS: &str = "this node of the Cluster has no slots yet";
+
+/// A restart could not be told.
+pub(crate) const NO_RUN: &str =
+    "the server's INFO has no run_id, by which a restart is seen; restart_guard=0s does without";
+
+/// What is done about it is no matter of this request.
+const FORGOTTEN: &str = "the server's data is not what it was before; it is looked at anew";
+
 /// The ACL of the user is too narrow.
 const NOT_ALLOWED: &str = "the user may not run this; extend its ACL";
 
@@ -113,10 +123,12 @@ pub(crate) fn redirect(error: &Error) -> Option<Redirect> {
     })
 }
 
-/// Whether the connection is no good any more. One to a server that has become a replica is not: it
-/// has to be looked at again.
+/// Whether the connection is no good any more. One to a server that has become a replica, or has forgotten
+/// its data, is not: it has to be looked at again.
 pub(crate) fn ends_connection(error: &RedisError) -> bool {
-    is_cut(error) || error.is_io_error() || matches!(error.code(), Some("READONLY" | "UNBLOCKED"))
+    is_cut(error)
+        || error.is_io_error()
+        || matches!(error.code(), Some("READONLY" | "UNBLOCKED" | "FORGOTTEN"))
 }
 
 /// Whether the server follows another one.
@@ -128,6 +140,32 @@ pub(crate) fn is_replica(error: &Error) -> bool {
 /// Whether the connection has ended, as opposed to an answer that takes too long.
 pub(crate) fn is_cut(error: &RedisError) -> bool {
     (error.is_connection_dropped() || error.is_unrecoverable_error()) && !error.is_timeout()
+}
+
+/// Whether the connection itself has failed, as opposed to an answer that refuses.
+pub(crate) fn is_lost(error: &Error) -> bool {
+    let error = error.source().and_then(|source| source.downcast_ref());
+    error.is_some_and(|error: &RedisError| ends_connection(error))
+}
+
+/// Whether our script found that the data is not what this client has seen; it did nothing then.
+pub(crate) fn has_forgotten(error: &RedisError) -> bool {
+    error.code() == Some("FORGOTTEN")
+}
+
+/// Two servers that know nothing of each other.
+pub(crate) fn two_servers() -> Error {
+    let why = "two servers answer at this address, and neither knows the other's locks: the one that answers now \
+               has kept locks of its own since before the former one's last answer; give one address for \
+               each server, and redis-sentinel:// or redis-cluster:// for several";
+    Error::new(ErrorKind::InvalidConfig, why)
+}
+
+/// The connection for wake-ups leads elsewhere than that for requests.
+pub(crate) fn other_server() -> Error {
+    let why = "releases would be heard of from another server than the one that is asked; are there two \
+               behind one address?";
+    Error::new(ErrorKind::Unavailable, why)
 }
 
 /// The backend was closed.
@@ -164,6 +202,7 @@ fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         Some(_) if error.to_string().contains("DB index is out of range") => {
             none(InvalidConfig, "the server has no database of that number")
         }
+        Some("FORGOTTEN") => none(Unavailable, FORGOTTEN),
         Some("UNBLOCKED") => (Unavailable, Effect::Unknown, REPLICA),
         Some(_) if error.to_string().contains("max number of clients") => none(
             Unavailable,

@@ -1,16 +1,22 @@
-//! Name ↔ key.
+//! Name ↔ key, and the keys that are dlock's own.
 //!
-//! The key of a name is the prefix and the name, as the `SET NX PX` family has it. Its counter is
-//! `{key}:fence`: the braces put it into the key's slot of a cluster. Braces in names are escaped, so
-//! that no key begins with one and no name is another one's counter; so are percent signs, so that no
-//! two names are one.
+//! The key of a name is the prefix and the name, as the `SET NX PX` family has it. Braces in names are
+//! escaped, so that a key with braces is none of a name; so are percent signs, so that no two names are
+//! one. What stands in the braces puts a key into the slot of a Cluster that it belongs to.
 
-use std::fmt;
-
-use dlock_core::LockName;
+use dlock_core::{LayoutVersion, LockName};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
+use crate::slots::tag;
+
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
+
+/// Of the keys and values here and of the [record](crate::history): who has another one must not grant
+/// the same locks. Whoever changes them raises it; words after the last one of a record may be added.
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
+
+/// Stands in the braces where one server has all names.
+const ALL: &str = "all";
 
 /// The keys of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +31,25 @@ impl Keys {
         }
     }
 
-    /// The counter.
-    pub(crate) fn fence(&self) -> impl fmt::Display {
-        fmt::from_fn(|f| write!(f, "{{{}}}:fence", self.lock))
-    }
-
     /// Where a release is published.
     pub(crate) fn channel(&self) -> String {
         format!("{{{}}}:free", self.lock)
     }
+}
+
+/// The counter of tokens: of all names, or of those in a slot of a Cluster.
+pub(crate) fn counter(prefix: &str, slot: Option<u16>) -> String {
+    own(prefix, slot, "fence")
+}
+
+/// The record of the server's history; in a Cluster in some slots of each master.
+pub(crate) fn record(prefix: &str, slot: Option<u16>) -> String {
+    own(prefix, slot, "record")
+}
+
+fn own(prefix: &str, slot: Option<u16>, what: &str) -> String {
+    let tag = slot.map_or_else(|| ALL.to_owned(), tag);
+    format!("{prefix}{{{tag}}}{what}")
 }
 
 #[cfg(test)]
@@ -48,17 +64,16 @@ mod tests {
 
     #[test]
     fn plain_names_are_keys_as_they_are() {
-        let keys = keys("seat/14C");
-        assert_eq!(keys.lock, "app:seat/14C");
-        assert_eq!(keys.fence().to_string(), "{app:seat/14C}:fence");
+        assert_eq!(keys("seat/14C").lock, "app:seat/14C");
+        assert_eq!(keys("a{b}%").lock, "app:a%7Bb%7D%25");
+        assert_eq!(keys("seat/14C").channel(), "{app:seat/14C}:free");
     }
 
     proptest! {
         #[test]
-        fn no_two_names_meet_and_no_name_is_a_counter(a in "[a{}%:feDB7]{1,12}", b in "[a{}%:feDB7]{1,12}") {
+        fn no_two_names_meet_and_no_name_is_a_key_of_ours(a in "[a{}%:feDB7]{1,12}", b in "[a{}%:feDB7]{1,12}") {
             let (x, y) = (keys(&a), keys(&b));
             prop_assert_eq!(x.lock == y.lock, a == b);
-            prop_assert_ne!(&x.lock, &y.fence().to_string());
             prop_assert!(!x.lock.contains(['{', '}']), "the whole key is its hash tag");
         }
     }

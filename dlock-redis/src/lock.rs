@@ -42,7 +42,7 @@ impl RedisLock {
     /// server's expiry and the waiter's timer may be late.
     const TAKEOVER_MAX: Duration = Duration::from_millis(500);
 
-    /// What it can do, known without a connection.
+    /// What it can do, known without a connection; `restart_guard=` changes that of a locker.
     pub const CAPABILITIES: Capabilities = Capabilities {
         backend: "redis",
         modes: Modes::Exclusive,
@@ -54,7 +54,7 @@ impl RedisLock {
         ttl_max: RedisOptions::TTL_MAX,
         held_max: None,
         takeover_max: Self::TAKEOVER_MAX,
-        restart_guard: Duration::ZERO,
+        restart_guard: RedisOptions::RESTART_GUARD,
     };
 
     /// Connects, and looks whether the servers may grant locks.
@@ -149,7 +149,10 @@ impl RedisLock {
 #[async_trait]
 impl DistributedLock for RedisLock {
     fn capabilities(&self) -> Capabilities {
-        Self::CAPABILITIES
+        Capabilities {
+            restart_guard: self.trips.servers.options.restart_guard,
+            ..Self::CAPABILITIES
+        }
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {

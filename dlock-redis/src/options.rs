@@ -23,6 +23,7 @@ pub struct RedisOptions {
     pub(crate) connect_max: Duration,
     pub(crate) answer_max: Duration,
     pub(crate) restart_guard: Duration,
+    failover_guard: Option<Duration>,
     pub(crate) may_evict: bool,
     pub(crate) min_acks: u32,
 }
@@ -37,8 +38,8 @@ impl RedisOptions {
     /// The longest ttl: as long blocks a lock whose holder died.
     pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
 
-    /// How long a server that may have forgotten its locks grants none after its start: the default ttl.
-    const RESTART_GUARD: Duration = Duration::from_secs(30);
+    /// How long a server that may have forgotten its locks grants none: the default ttl.
+    pub(crate) const RESTART_GUARD: Duration = Duration::from_secs(30);
 
     /// How long connecting may take: a login and a look at the server, on a slow network.
     const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -72,14 +73,30 @@ impl RedisOptions {
         Ok(Self { prefix, ..self })
     }
 
-    /// How long a server that may have forgotten its locks grants none after its start; zero turns it
-    /// off. At least the longest ttl in use (T14). Default 30 s; of a URL its `ttl`, if that is longer.
+    /// How long a server that may have forgotten its locks grants none: one that dlock meets for the first
+    /// time, that was restarted or emptied. Zero turns it off, for tests and for a server whose data outlives
+    /// everything. No longer ttl is allowed (T14). Default 30 s; of a URL its `ttl`, if that is longer.
     #[must_use]
     pub fn with_restart_guard(self, restart_guard: Duration) -> Self {
         Self {
             restart_guard,
             ..self
         }
+    }
+
+    /// How long a server that took over from another one grants no locks; zero turns only that off, for those
+    /// to whom a lock that the replica had not got yet is the smaller harm (T8). By default as long as after a
+    /// restart.
+    #[must_use]
+    pub fn with_failover_guard(self, failover_guard: Duration) -> Self {
+        Self {
+            failover_guard: Some(failover_guard),
+            ..self
+        }
+    }
+
+    pub(crate) fn failover_guard(&self) -> Duration {
+        self.failover_guard.unwrap_or(self.restart_guard)
     }
 
     /// Accepts a server that throws keys away when its memory is full (T12). Default `false`.
@@ -97,8 +114,9 @@ impl RedisOptions {
         let acks = settings.take_u64("min_acks", 0..=Self::ACKS_MAX)?;
         let connect = settings.take_duration("connect_timeout", ten..=minute)?;
         let answer = settings.take_duration("timeout", ten..=minute)?;
-        let guard = settings.take_duration("restart_guard", Duration::ZERO..=Self::TTL_MAX)?;
-        let ttl = settings.common().ttl.unwrap_or_default();
+        let restart_guard = settings.take_restart_guard(Self::TTL_MAX)?;
+        let failover_guard =
+            settings.take_duration("failover_guard", Duration::ZERO..=Self::TTL_MAX)?;
         let default = match prefix {
             None => default,
             Some(prefix) => default
@@ -108,7 +126,8 @@ impl RedisOptions {
         Ok(Self {
             connect_max: connect.unwrap_or(default.connect_max),
             answer_max: answer.unwrap_or(default.answer_max),
-            restart_guard: guard.unwrap_or_else(|| default.restart_guard.max(ttl)),
+            restart_guard,
+            failover_guard,
             may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
             min_acks: acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX)),
             ..default
@@ -123,6 +142,7 @@ impl Default for RedisOptions {
             connect_max: Self::CONNECT_MAX,
             answer_max: Self::ANSWER_MAX,
             restart_guard: Self::RESTART_GUARD,
+            failover_guard: None,
             may_evict: false,
             min_acks: 0,
         }

@@ -7,10 +7,6 @@ use redis::aio::MultiplexedConnection;
 
 use crate::{errors, options::RedisOptions};
 
-/// The server's uptime is in whole seconds, of a clock that counts them from elsewhere: it may be
-/// this much less.
-const UPTIME_ERROR: Duration = Duration::from_secs(1);
-
 /// What is expected of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected<'a> {
@@ -25,11 +21,18 @@ pub(crate) struct Expected<'a> {
 pub(crate) struct Server {
     /// Who we are to it.
     pub(crate) client: Client,
-    /// For how long it must not grant anything yet.
-    pub(crate) guarded: Duration,
-    /// What its clock shows, in microseconds: no less than all tokens that it gave before, and no
-    /// less than those of which a restart or a failover has left it an older counter (K5).
-    pub(crate) now: u64,
+    /// For how long it has been running, as it says.
+    pub(crate) up: Duration,
+}
+
+impl Server {
+    /// Which process it is, in a word.
+    pub(crate) fn run(&self) -> &str {
+        match self.client.run.as_str() {
+            "" => "unknown",
+            run => run,
+        }
+    }
 }
 
 /// A connection as its server knows it.
@@ -57,6 +60,11 @@ impl Client {
         }
     }
 
+    /// Whether it is a connection to this run of a server.
+    pub(crate) fn is_of_run(&self, run: &str) -> bool {
+        self.run == run
+    }
+
     /// Whether the server that has this connection also had `other`.
     pub(crate) fn is_of_run_of(&self, other: &Self) -> bool {
         // One that does not say who it is may be another one.
@@ -76,8 +84,6 @@ pub(crate) async fn check(
     if let Some((kind, why)) = disqualified(&info, expected) {
         return Err(Error::new(kind, why));
     }
-    let time = redis::cmd("TIME").query_async(connection).await;
-    let (seconds, micros): (u64, u64) = time.map_err(refused)?;
     let id = redis::cmd("CLIENT").arg("ID").query_async(connection).await;
     let client = Client {
         run: info.get("run_id").copied().unwrap_or_default().to_owned(),
@@ -87,16 +93,10 @@ pub(crate) async fn check(
         .get("uptime_in_seconds")
         .and_then(|seconds| seconds.parse().ok())
         .map_or(Duration::ZERO, Duration::from_secs);
-    let guarded = expected
-        .options
-        .restart_guard
-        .saturating_sub(up.saturating_sub(UPTIME_ERROR));
-    let forgets = !guarded.is_zero() && !remembers(&info, connection).await;
-    Ok(Server {
-        client,
-        guarded: if forgets { guarded } else { Duration::ZERO },
-        now: seconds.saturating_mul(1_000_000).saturating_add(micros),
-    })
+    if client.run.is_empty() && !expected.options.restart_guard.is_zero() {
+        return Err(Error::new(ErrorKind::Unsupported, errors::NO_RUN));
+    }
+    Ok(Server { client, up })
 }
 
 /// Why it grants nothing.
@@ -130,22 +130,49 @@ fn disqualified(
     None
 }
 
-/// Whether the server has every write that it acknowledged after a restart (T14). One that keeps its
-/// configuration from us is not trusted with that.
-async fn remembers(info: &HashMap<&str, &str>, connection: &mut MultiplexedConnection) -> bool {
-    if info.get("aof_enabled") != Some(&"1") {
-        return false;
-    }
-    let fsync: Result<HashMap<String, String>, _> = redis::cmd("CONFIG")
-        .arg("GET")
-        .arg("appendfsync")
+/// Which process answers on this connection.
+pub(crate) async fn run_of(
+    connection: &mut MultiplexedConnection,
+    has_tls: bool,
+) -> Result<String> {
+    let info = redis::cmd("INFO")
+        .arg("server")
         .query_async(connection)
         .await;
-    fsync.is_ok_and(|fsync| {
-        fsync
-            .get("appendfsync")
-            .is_some_and(|value| value == "always")
-    })
+    let info: String = info.map_err(|error| errors::of_connect(error, has_tls))?;
+    Ok(parse(&info)
+        .get("run_id")
+        .copied()
+        .unwrap_or_default()
+        .to_owned())
+}
+
+/// Which slots this node of a Cluster has.
+pub(crate) async fn slots_of(
+    connection: &mut MultiplexedConnection,
+    has_tls: bool,
+) -> Result<Vec<(u16, u16)>> {
+    let nodes = redis::cmd("CLUSTER")
+        .arg("NODES")
+        .query_async(connection)
+        .await;
+    let nodes: String = nodes.map_err(|error| errors::of_slots(error, has_tls))?;
+    Ok(slots_of_myself(&nodes))
+}
+
+/// From lines of: id, address, flags, master, two times, epoch, link, slots.
+fn slots_of_myself(nodes: &str) -> Vec<(u16, u16)> {
+    let myself = nodes.lines().find(|line| {
+        let flags = line.split(' ').nth(2).unwrap_or_default();
+        flags.split(',').any(|flag| flag == "myself")
+    });
+    let slots = myself.unwrap_or_default().split(' ').skip(8);
+    let ranges = slots.filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        // What is on its way to another node stands in brackets.
+        Some((first.parse().ok()?, last.parse().ok()?))
+    });
+    ranges.collect()
 }
 
 fn evicts(info: &HashMap<&str, &str>) -> bool {
@@ -165,6 +192,14 @@ fn parse(info: &str) -> HashMap<&str, &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_has_the_slots_of_its_own_line() {
+        let nodes = "07c3 10.0.0.1:6379@16379 master - 0 1426238317239 4 connected 5461-10922\n\
+                     e7d1 10.0.0.2:6379@16379,host myself,master - 0 0 1 connected 0-5460 7000 [93-<-07c3]\n";
+        assert_eq!(slots_of_myself(nodes), [(0, 5460), (7000, 7000)]);
+        assert_eq!(slots_of_myself(""), []);
+    }
 
     #[test]
     fn eviction_needs_a_limit_and_a_policy() {

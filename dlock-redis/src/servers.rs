@@ -12,10 +12,11 @@ use crate::{
     cluster::Cluster,
     config::{RedisConfig, Topology},
     dial::{Dialer, Line},
-    errors,
+    errors, layout,
     options::RedisOptions,
     place::{Place, Sentinels},
     session::{Answer, Request, Session},
+    slots::slot,
     wire::Text,
 };
 
@@ -155,19 +156,33 @@ impl Servers {
         self.ask(call.key, request).await
     }
 
-    /// As [`run`](Self::run), for a script that grants. The least token that it may give is its last
-    /// argument.
+    /// As [`run`](Self::run), for the script that grants: after its own arguments come those by which the
+    /// server knows whether it remembers what it granted, and the least token.
     pub(crate) async fn run_granting(&self, call: Call<'_>) -> Result<Answer> {
+        let begins = u8::from(!self.is_one());
         let request = Request {
             says: &|link, in_full| {
                 let mut command = call.command(in_full);
-                command.arg(link.token_floor);
+                if let Some(history) = link.history() {
+                    command.arg(&history.places).arg(&history.text);
+                } else {
+                    command.arg("");
+                }
+                // Above all that any of the servers gave this client: a clock may be behind (K5).
+                let least = self.highest.load(Ordering::Acquire) + 1;
+                command.arg(begins).arg(least);
                 command
             },
             grants: true,
             asking: false,
         };
         self.ask(call.key, request).await
+    }
+
+    /// The counter of the tokens of this key.
+    pub(crate) fn counter(&self, key: &str) -> String {
+        let slot = (!self.is_one()).then(|| slot(key));
+        layout::counter(&self.options.prefix, slot)
     }
 
     /// Runs a command that changes nothing.
@@ -211,8 +226,7 @@ impl Servers {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// A token that they gave: none of a later connection is below it, whatever its server's clock
-    /// says.
+    /// A token that they gave: no later one of this client is below it, whatever a server's clock says.
     pub(crate) fn gave(&self, token: Token) {
         self.highest.fetch_max(token.get(), Ordering::AcqRel);
     }

@@ -17,14 +17,18 @@ use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 use crate::{
     ear::Ear,
     errors,
+    history::{Former, History},
     options::RedisOptions,
     place::Place,
-    server::{self, Client, Expected, Server},
+    server::{self, Client, Expected},
 };
 
 /// So many connections that were left are remembered: each was given up after a time-out, and what
 /// was on its way on older ones has come or never will.
 const LEFT_MAX: usize = 16;
+
+/// A server that cannot write down that it may have forgotten locks is looked at anew after this.
+const RELOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
 pub(crate) struct Session {
@@ -39,6 +43,9 @@ pub(crate) struct Session {
     /// Only one connects at a time.
     connecting: Turns<()>,
     serial: AtomicU64,
+    /// The history of the server that we were in contact with, and when it answered last, in nanoseconds.
+    known: Mutex<Option<History>>,
+    contact: AtomicU64,
     /// Connections that we have left, and which their server may not have heard all of.
     left: Mutex<Vec<Client>>,
     closed: AtomicBool,
@@ -53,10 +60,9 @@ pub(crate) struct Link {
     pub(crate) connection: MultiplexedConnection,
     serial: u64,
     client: Client,
-    /// Before this the server grants nothing: it may have forgotten what it granted.
-    grants_from: Moment,
-    /// No token that the server gives over this connection is below this.
-    pub(crate) token_floor: u64,
+    /// What the server remembers, and from when on it grants again; or why it grants nothing, and when
+    /// that was. Whatever it is, renewals and releases go on.
+    grants: std::result::Result<(Arc<History>, Moment), (Arc<Error>, Moment)>,
     /// Only one waits for replicas: nothing else is answered on the connection meanwhile.
     pub(crate) confirming: Arc<Turns<()>>,
 }
@@ -77,6 +83,13 @@ pub(crate) struct Answer {
     pub(crate) value: Value,
     pub(crate) link: Link,
     session: Arc<Session>,
+}
+
+impl Link {
+    /// What the server remembers, if it may grant.
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.grants.as_ref().ok().map(|(history, _)| &**history)
+    }
 }
 
 impl Answer {
@@ -105,6 +118,8 @@ impl Session {
             link: Mutex::default(),
             connecting: Turns::new(()),
             serial: AtomicU64::new(0),
+            known: Mutex::default(),
+            contact: AtomicU64::new(0),
             left: Mutex::default(),
             closed: AtomicBool::new(false),
             ear: Turns::new(None),
@@ -133,6 +148,15 @@ impl Session {
         !self.left().is_empty()
     }
 
+    /// Refuses a connection for wake-ups that leads to another `run` of a server than that for requests: there
+    /// may be two behind one address. If the server was replaced just now, the next request tells.
+    pub(crate) fn check_same(&self, run: &str) -> Result<()> {
+        match &*self.slot() {
+            Some(link) if !link.client.is_of_run(run) => Err(errors::other_server()),
+            _ => Ok(()),
+        }
+    }
+
     /// Which connection there is, if any.
     pub(crate) fn serial(&self) -> Option<u64> {
         self.slot().as_ref().map(|link| link.serial)
@@ -152,16 +176,18 @@ impl Session {
     pub(crate) async fn ask(self: &Arc<Self>, request: Request<'_>) -> Result<Answer> {
         let link = self.link_for(request).await?;
         match self.ask_over(link, request).await {
-            Err(error) if errors::is_cut(&error) => {
+            Err(error) if errors::is_cut(&error) || errors::has_forgotten(&error) => {
+                let was_cut = errors::is_cut(&error);
                 let again = async {
                     let link = self.link_for(request).await?;
                     let answer = self.ask_over(link, request).await;
                     answer.map_err(errors::of_request)
                 };
                 // The first request may have been done, whatever became of the second.
-                again
-                    .await
-                    .map_err(|error| error.with_effect(Effect::Unknown))
+                again.await.map_err(|error| match was_cut {
+                    true => error.with_effect(Effect::Unknown),
+                    false => error,
+                })
             }
             answer => answer.map_err(errors::of_request),
         }
@@ -180,6 +206,13 @@ impl Session {
         if answer.as_ref().is_err_and(errors::ends_connection) {
             self.drop_link(link.serial);
         }
+        if !answer
+            .as_ref()
+            .is_err_and(|error| errors::is_cut(error) || error.is_timeout())
+        {
+            let now = self.clock.now().as_nanos();
+            self.contact.fetch_max(now, Ordering::Relaxed);
+        }
         answer.map(|value| Answer {
             value,
             link,
@@ -189,11 +222,22 @@ impl Session {
 
     async fn link_for(self: &Arc<Self>, request: Request<'_>) -> Result<Link> {
         let link = self.link().await?;
-        let wait = link.grants_from.since(self.clock.now());
-        if request.grants && !wait.is_zero() {
-            return Err(Error::new(ErrorKind::Unavailable, restarted(wait)));
+        if !request.grants {
+            return Ok(link);
         }
-        Ok(link)
+        let now = self.clock.now();
+        match &link.grants {
+            Ok((history, from)) => match from.since(now) {
+                Duration::ZERO => Ok(link),
+                wait => Err(history.why(wait)),
+            },
+            Err((why, since)) => {
+                if now.since(*since) >= RELOOK_AFTER {
+                    self.drop_link(link.serial);
+                }
+                Err(why.again())
+            }
+        }
     }
 
     async fn link(self: &Arc<Self>) -> Result<Link> {
@@ -239,22 +283,63 @@ impl Session {
             clustered: self.clustered,
             has_tls: self.place.has_tls(),
         };
-        let found = server::check(&mut connection, expected).await?;
-        let Server {
-            client,
-            guarded,
-            now,
-        } = found;
-        self.end_left(&client, &mut connection).await;
+        let server = server::check(&mut connection, expected).await?;
+        let slots = match self.clustered {
+            true => Some(server::slots_of(&mut connection, expected.has_tls).await?),
+            false => None,
+        };
+        let least = self.highest.load(Ordering::Acquire) + 1;
+        let looked = History::look(
+            &mut connection,
+            &server,
+            &self.options,
+            slots.as_deref(),
+            least,
+        )
+        .await;
+        let now = self.clock.now();
+        let grants = match looked {
+            Ok(history) => {
+                self.follow(&history, now)?;
+                let from = now.after(history.guarded(&self.options));
+                Ok((Arc::new(history), from))
+            }
+            // It cannot write: what is held can still be renewed and released.
+            Err(error) if error.kind() == ErrorKind::Unavailable && !errors::is_lost(&error) => {
+                Err((Arc::new(error), now))
+            }
+            Err(error) => return Err(error),
+        };
+        self.end_left(&server.client, &mut connection).await;
         Ok(Link {
             connection,
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
-            client,
-            grants_from: self.clock.now().after(guarded),
-            // The clock of a promoted replica may be behind (K5).
-            token_floor: now.max(self.highest.load(Ordering::Acquire) + 1),
+            client: server.client,
+            grants,
             confirming: Arc::new(Turns::new(())),
         })
+    }
+
+    /// Refuses a server that knows nothing of the one that was at this address before. In a Cluster the nodes
+    /// themselves know who they are.
+    fn follow(&self, history: &History, now: Moment) -> Result<()> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(former) = known.take()
+            && !self.clustered
+        {
+            let contact = Moment::from_nanos(self.contact.load(Ordering::Relaxed));
+            let former = Former {
+                history: former,
+                contact,
+            };
+            if history.is_beside(&former, now, self.options.restart_guard) {
+                *known = Some(former.history);
+                return Err(errors::two_servers());
+            }
+        }
+        *known = Some(history.clone());
+        self.contact.fetch_max(now.as_nanos(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Forgets the connection with this number; the next request makes another.
@@ -299,14 +384,6 @@ async fn send(link: &mut Link, request: Request<'_>, in_full: bool) -> RedisResu
     both.cmd("ASKING").ignore().add_command(command);
     let (value,) = both.query_async(&mut link.connection).await?;
     Ok(value)
-}
-
-fn restarted(wait: Duration) -> String {
-    format!(
-        "the server was restarted and may have forgotten locks; it grants none for {} s more (see \
-         restart_guard=, or give it appendfsync always)",
-        wait.as_secs() + 1
-    )
 }
 
 fn is_unknown_script(answer: &RedisResult<Value>) -> bool {

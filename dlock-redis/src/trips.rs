@@ -167,9 +167,12 @@ pub(crate) fn only<A>(answers: Vec<Result<A>>) -> Result<A> {
 }
 
 async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Result<Found>>> {
+    let key = takes.first().map_or("", |take| &take.keys.lock);
+    let counter = servers.counter(key);
     let write = |command: &mut Cmd| {
+        command.arg(&counter);
         for Take { keys, .. } in takes {
-            command.arg(&keys.lock).write_arg_fmt(keys.fence());
+            command.arg(&keys.lock);
         }
         for take in takes {
             command.write_arg_fmt(take.id);
@@ -181,8 +184,8 @@ async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Result<Found>>> {
     };
     let call = Call {
         script: &wire::ACQUIRE,
-        key: takes.first().map_or("", |take| &take.keys.lock),
-        keys: 2 * takes.len(),
+        key,
+        keys: 1 + takes.len(),
         write: &write,
     };
     let answer = servers.run_granting(call).await?;

@@ -103,7 +103,9 @@ impl Listeners {
         if slot.is_none() {
             let line = session.place().find().await?;
             let sharded = session.is_clustered();
-            *slot = Some(Ear::open(&line, sharded, serial, self.clone()).await?);
+            let mut ear = Ear::open(&line, sharded, serial, self.clone()).await?;
+            session.check_same(&ear.run().await?)?;
+            *slot = Some(ear);
         }
         if session.is_closed() {
             *slot = None;

@@ -96,6 +96,7 @@ impl Store for Zk {
             ttl_max: Duration::from_secs(86_400),
             held_max: None,
             takeover_max: SESSION + TICK * 3 / 2,
+            restart_guard: Duration::ZERO,
         }
     }
 

@@ -8,11 +8,14 @@ use std::time::Duration;
 use conformance_tests::servers::{Program, SetClock, redis::Node};
 use dlock::LostCause;
 
-use crate::kit::{Outcome, cases, connect, soon, start, take, until_clean};
+use crate::kit::{
+    Outcome, acquaint, cases, connect, open, refused, soon, start, take, until_clean,
+};
 
 cases![
     t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal,
     t13_tokens_grow_while_the_clock_is_set_back,
+    t14_the_guard_does_not_go_by_an_uptime_that_follows_the_clock,
 ];
 
 /// A server and its clock.
@@ -75,4 +78,26 @@ async fn t13_tokens_grow_while_the_clock_is_set_back(program: Program) -> Outcom
     assert!(next.token() > token, "the counter goes on where it was");
     next.release().await?;
     until_clean(&fake.node).await
+}
+
+/// A machine comes up with a clock that is behind, and is set right after the server was started: it says then
+/// that it has been up for an hour.
+async fn t14_the_guard_does_not_go_by_an_uptime_that_follows_the_clock(
+    program: Program,
+) -> Outcome {
+    let mut fake = Fake::start(&program).await?;
+    acquaint(&fake.node).await?;
+    let locker = open(fake.node.address(), "ttl=60s").await?;
+    let held = take(&locker, "a").await?;
+    fake.node.kill()?;
+    fake.clock.set(-3_600)?;
+    fake.node.resume().await?;
+    fake.set(0).await?;
+    let up = fake.node.info("uptime_in_seconds").await?;
+    assert!(up.parse::<u64>()? > 3_000, "{up}");
+    let other = open(fake.node.address(), "ttl=60s").await?;
+    let error = refused(other.acquire("a").wait(Duration::from_secs(1)).await)?;
+    assert!(error.to_string().contains("restart_guard="), "{error}");
+    assert!(held.is_held());
+    Ok(())
 }

@@ -14,6 +14,9 @@ use crate::kit::{
 
 cases![
     t08_tokens_grow_over_a_failover_of_a_master,
+    k05_tokens_grow_on_a_connection_that_outlives_two_failovers,
+    t14_a_master_that_forgot_is_guarded_alone,
+    t14_a_replaced_master_is_guarded,
     k13_other_masters_do_not_wait_for_one_that_is_down,
     k10_names_with_braces_have_one_slot,
     a_release_is_told_to_one_node_only,
@@ -69,6 +72,119 @@ async fn t08_tokens_grow_over_a_failover_of_a_master(program: Program) -> Outcom
     let next = within(FAILOVER, "it grants", locker.acquire(NAME)).await??;
     assert!(next.token() > last.token());
     Ok(next.release().await?)
+}
+
+/// The first master becomes a replica and the master again, and a client's connection to it lives through
+/// both; what the other one granted last it has not got.
+async fn k05_tokens_grow_on_a_connection_that_outlives_two_failovers(program: Program) -> Outcome {
+    let mut cluster = cluster(&program).await?;
+    let idle = connect(&cluster, "timeout=1s&connect_timeout=2s").await?;
+    let mut last = grow(&idle, 0, 1).await?;
+    let home = cluster.owner_of(KEY).await?;
+    let other = home + 3;
+    let linked = async |node: &Node| -> Outcome<bool> {
+        Ok(node
+            .info("master_link_status")
+            .await
+            .is_ok_and(|status| status == "up"))
+    };
+    cluster.nodes()[other].ask(&["CLUSTER", "FAILOVER"]).await?;
+    cluster.until_owner_of(KEY, home).await?;
+    until("it follows", async || linked(&cluster.nodes()[home]).await).await?;
+    let busy = connect(&cluster, "timeout=1s&connect_timeout=2s").await?;
+    last = grow(&busy, last, 5).await?;
+    let offset = cluster.nodes()[other].info("master_repl_offset").await?;
+    until("it has them", async || {
+        let has = cluster.nodes()[home].info("slave_repl_offset").await?;
+        Ok(has.parse::<u64>()? >= offset.parse::<u64>()?)
+    })
+    .await?;
+    cluster.nodes()[home].stop()?;
+    cluster.nodes()[other]
+        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .await?;
+    last = grow(&busy, last, 20).await?;
+    cluster.nodes_mut()[other].kill()?;
+    cluster.nodes()[home].cont()?;
+    until("it has taken over", async || {
+        let _ = cluster.nodes()[home]
+            .ask(&["CLUSTER", "FAILOVER", "TAKEOVER"])
+            .await;
+        Ok(cluster.owner_of(KEY).await.is_ok_and(|owner| owner == home))
+    })
+    .await?;
+    within(FAILOVER, "it grants", grow(&idle, last, 20)).await??;
+    Ok(())
+}
+
+/// Takes and releases so many times: the largest token.
+async fn grow(locker: &Locker, mut last: u64, grants: u32) -> Outcome<u64> {
+    for _ in 0..grants {
+        let guard = locker.acquire(NAME).await?;
+        let token = guard.token().get();
+        assert!(token > last, "{token} after {last}");
+        last = token;
+        guard.release().await?;
+    }
+    Ok(last)
+}
+
+/// A client that waits for the guard, which is over on all masters.
+pub(crate) async fn guarded(cluster: &Cluster) -> Outcome<Locker> {
+    let url = format!(
+        "redis-cluster://{}?restart_guard=3s&ttl=3s",
+        listed(&cluster.addresses())
+    );
+    let locker = dlock::connect(url.as_str()).await?;
+    for number in 0..20 {
+        let taken = locker.acquire(format!("warm-{number}"));
+        soon("the guard is over", taken).await??.release().await?;
+    }
+    Ok(locker)
+}
+
+async fn t14_a_master_that_forgot_is_guarded_alone(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let locker = guarded(&cluster).await?;
+    let home = cluster.owner_of(KEY).await?;
+    let held = locker.acquire(NAME).no_renewal().await?;
+    cluster.nodes()[home].ask(&["FLUSHALL"]).await?;
+    let error = refused(locker.try_acquire(NAME).await)?;
+    assert!(error.to_string().contains("restart_guard="), "{error}");
+    let mut others = 0;
+    for number in 0..20 {
+        let name = format!("warm-{number}");
+        if cluster.owner_of(&format!("dlock:{name}")).await? != home {
+            take(&locker, &name).await?.release().await?;
+            others += 1;
+        }
+    }
+    assert!(others > 0, "all names have one master");
+    let guard = soon("the guard is over", locker.acquire(NAME)).await??;
+    assert!(!held.is_held(), "two hold it");
+    assert!(guard.token() > held.token());
+    Ok(guard.release().await?)
+}
+
+async fn t14_a_replaced_master_is_guarded(program: Program) -> Outcome {
+    let mut cluster = cluster(&program).await?;
+    let locker = guarded(&cluster).await?;
+    let home = cluster.owner_of(KEY).await?;
+    cluster.nodes_mut()[home].kill()?;
+    within(FAILOVER, "a new master", cluster.until_owner_of(KEY, home)).await??;
+    let refusal = async {
+        loop {
+            match locker.try_acquire(NAME).await {
+                Ok(_) => return Err("it was granted".into()),
+                Err(error) if error.to_string().contains("_guard=") => return Outcome::Ok(()),
+                // It is still being looked for.
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    soon("it is guarded", refusal).await??;
+    let guard = soon("the guard is over", locker.acquire(NAME)).await??;
+    Ok(guard.release().await?)
 }
 
 async fn k13_other_masters_do_not_wait_for_one_that_is_down(program: Program) -> Outcome {

@@ -96,7 +96,7 @@ async fn a_wrong_user_is_denied(program: Program) -> Outcome {
 async fn a_user_without_permission_is_denied(program: Program) -> Outcome {
     let lines = [
         "user reader on >s3cret ~* &* +@connection +get",
-        "user elsewhere on >s3cret ~x:* &* +@all",
+        "user elsewhere on >s3cret ~x:* ~dlock:{all}* &* +@all",
     ];
     let node = start_for(&program, user(), &lines).await?;
     let url = format!("redis://reader:s3cret@{}", node.address());

@@ -23,7 +23,6 @@ cases![
     a_foreign_value_of_any_bytes_is_another_client,
     a_foreign_client_that_overwrites_is_told_to_the_holder,
     a_key_of_another_type_is_unsupported,
-    a_counter_of_another_type_is_unsupported,
 ];
 
 /// With `prefix=`, the key is the name.
@@ -189,15 +188,5 @@ async fn a_key_of_another_type_is_unsupported(program: Program) -> Outcome {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("prefix="), "{error}");
     }
-    Ok(())
-}
-
-async fn a_counter_of_another_type_is_unsupported(program: Program) -> Outcome {
-    let node = start(&program, &[]).await?;
-    let locker = connect(node.address(), PLAIN).await?;
-    node.ask(&["LPUSH", "{a}:fence", "x"]).await?;
-    let error = refused(locker.try_acquire("a").await)?;
-    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-    assert_eq!(node.ask(&["EXISTS", "a"]).await?.int()?, 0);
     Ok(())
 }

@@ -16,6 +16,7 @@ use conformance_tests::{
     },
 };
 use dlock::Locker;
+use dlock_core::Clock;
 
 pub(crate) use conformance_tests::{
     cases,
@@ -122,12 +123,28 @@ pub(crate) async fn warm_up(locker: &Locker) -> Outcome {
     Ok(take(locker, "warm").await?.release().await?)
 }
 
-/// The keys of locks, without the counters of tokens.
+/// The counter of tokens.
+pub(crate) const COUNTER: &str = "dlock:{all}fence";
+
+/// What the server remembers of its history.
+pub(crate) const RECORD: &str = "dlock:{all}record";
+
+/// Makes the server one that has known dlock for an hour, and so waits for no guard.
+pub(crate) async fn acquaint(node: &Node) -> Outcome {
+    let hour = Duration::from_secs(3_600);
+    let since = (Clock::boottime().unix_micros() - u64::try_from(hour.as_micros())?).to_string();
+    let record = format!("1 {} {since} new -", node.info("run_id").await?);
+    node.ask(&["SET", RECORD, &record]).await?;
+    node.ask(&["SET", COUNTER, &since]).await?;
+    Ok(())
+}
+
+/// The keys of locks, without those that are dlock's own.
 pub(crate) async fn locks(node: &Node) -> Outcome<Vec<String>> {
     let keys = node.ask(&["KEYS", "*"]).await?.array()?;
     let keys = keys.into_iter().map(Reply::text);
     let keys = keys.collect::<io::Result<Vec<_>>>()?;
-    let is_lock = |key: &String| !key.ends_with("}:fence");
+    let is_lock = |key: &String| !key.contains('{');
     Ok(keys.into_iter().filter(is_lock).collect())
 }
 

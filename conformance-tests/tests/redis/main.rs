@@ -12,6 +12,7 @@ mod counting;
 mod dropped;
 mod endings;
 mod foreign;
+mod forgotten;
 mod kit;
 mod line;
 mod lost_acquires;
@@ -20,6 +21,7 @@ mod memory;
 mod outages;
 mod partitions;
 mod pauses;
+mod records;
 mod restarts;
 mod roles;
 mod scripts;
@@ -28,6 +30,7 @@ mod slots;
 mod slow;
 mod tls;
 mod tokens;
+mod two_servers;
 mod unpolled;
 mod users;
 mod wake_ups;
@@ -60,12 +63,14 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         dropped::trials,
         endings::trials,
         foreign::trials,
+        forgotten::trials,
         lost_acquires::trials,
         lost_endings::trials,
         memory::trials,
         outages::trials,
         partitions::trials,
         pauses::trials,
+        records::trials,
         restarts::trials,
         roles::trials,
         scripts::trials,
@@ -74,6 +79,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         slow::trials,
         tls::trials,
         tokens::trials,
+        two_servers::trials,
         unpolled::trials,
         users::trials,
         wake_ups::trials,

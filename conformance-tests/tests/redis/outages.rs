@@ -9,7 +9,7 @@ use conformance_tests::servers::{
 use dlock::{Effect, ErrorKind};
 
 use crate::kit::{
-    Outcome, SOON, cases, connect, open, refused, soon, start, start_keeping, take, until_clean,
+    Outcome, SOON, cases, connect, refused, soon, start, start_keeping, take, until_clean,
     until_listeners, within,
 };
 
@@ -24,8 +24,8 @@ cases![
 async fn k06_a_wait_outlives_a_restart(program: Program) -> Outcome {
     let mut node = start_keeping(&program, Persistence::AofAlways, &[]).await?;
     let (holder, waiter) = (
-        open(node.address(), "ttl=60s").await?,
-        open(node.address(), "ttl=60s").await?,
+        connect(node.address(), "").await?,
+        connect(node.address(), "").await?,
     );
     for _ in 0..3 {
         let held = take(&holder, "a").await?;

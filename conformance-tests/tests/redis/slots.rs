@@ -13,13 +13,14 @@ use dlock::ErrorKind;
 use tokio::task::JoinSet;
 
 use crate::{
-    cluster::{KEY, NAME, cluster, connect, until_listeners},
+    cluster::{KEY, NAME, cluster, connect, guarded, until_listeners},
     kit::{Outcome, cases, refused, soon, take, until},
 };
 
 cases![
     t11_a_slot_that_moves_under_load_harms_nobody,
     t11_a_waiter_follows_its_slot,
+    t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard,
     t11_nodes_without_names_of_their_own_are_followed,
     t11_a_slot_that_had_no_owner_is_found_when_it_has_one,
 ];
@@ -144,6 +145,25 @@ async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outc
     tokens.dedup();
     assert_eq!(tokens.len(), count, "a token was given twice");
     Ok(())
+}
+
+async fn t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let locker = guarded(&cluster).await?;
+    let mut last = take(&locker, NAME).await?;
+    for _ in 0..4 {
+        let home = cluster.owner_of(KEY).await?;
+        move_slot(&cluster, (home + 1) % 3).await?;
+        until("it has moved for all", async || {
+            Ok(last.renew().await.is_ok())
+        })
+        .await?;
+        let token = last.token();
+        last.release().await?;
+        last = take(&locker, NAME).await?;
+        assert!(last.token() > token);
+    }
+    Ok(last.release().await?)
 }
 
 async fn t11_a_waiter_follows_its_slot(program: Program) -> Outcome {

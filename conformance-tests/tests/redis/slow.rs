@@ -147,7 +147,7 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
     let fill = "for i = 1, 8000 do redis.call('SET', i, i) end";
     node.ask(&["EVAL", fill, "0"]).await?;
     let address = node.address();
-    let locker = open(address, "").await?;
+    let locker = connect(address, "").await?;
     let guard = locker.acquire("held").await?;
     let released = locker.acquire("released").await?;
     node.kill()?;
@@ -158,7 +158,7 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
         let mut loading = 0;
         while loading < 2 {
             for answer in [
-                open(address, "").await.map(drop),
+                connect(address, "").await.map(drop),
                 locker.try_acquire("a").await.map(drop),
             ] {
                 // Nobody listens for a moment, and in the end it is ready.

@@ -33,6 +33,9 @@ impl Text {
 pub(crate) static ACQUIRE: LazyLock<Text> =
     LazyLock::new(|| Text::new(include_str!("acquire.lua")));
 
+/// Looks at the record of the server's history.
+pub(crate) static LOOK: LazyLock<Text> = LazyLock::new(|| Text::new(include_str!("look.lua")));
+
 /// Moves the end of locks.
 pub(crate) static RENEW: LazyLock<Text> = LazyLock::new(|| Text::new(include_str!("renew.lua")));
 

@@ -1,0 +1,153 @@
+//! Data that forgot, though the server has been up for long (T14).
+
+use std::time::Duration;
+
+use conformance_tests::servers::{
+    Program,
+    redis::{Node, Persistence},
+};
+use dlock::{ErrorKind, Locker, LostCause};
+use dlock_core::Clock;
+
+use crate::kit::{
+    Outcome, acquaint, cases, follow, open, refused, soon, start, start_keeping, start_pair, take,
+    until, value,
+};
+
+cases![
+    t14_a_flushed_server_is_guarded_under_a_living_connection,
+    t14_a_promoted_replica_that_was_emptied_is_guarded,
+    t14_a_wiped_disk_is_guarded,
+    t14_a_failover_waits_for_the_guard_of_its_own,
+    t14_a_lost_counter_is_guarded,
+];
+
+const SHORT: &str = "restart_guard=2s&ttl=2s";
+
+async fn is_guarded(locker: &Locker, by: &str) -> Outcome {
+    let error = refused(locker.try_acquire("x").await)?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains(by), "{error}");
+    Ok(())
+}
+
+async fn t14_a_flushed_server_is_guarded_under_a_living_connection(program: Program) -> Outcome {
+    for flush in ["FLUSHALL", "FLUSHDB"] {
+        let node = start(&program, &[]).await?;
+        acquaint(&node).await?;
+        let (holder, other) = (
+            open(node.address(), SHORT).await?,
+            open(node.address(), SHORT).await?,
+        );
+        let clock = Clock::boottime();
+        let told = take(&holder, "told").await?;
+        let untold = holder.acquire("x").no_renewal().await?;
+        let deadline = clock.now().after(untold.remaining());
+        crate::kit::warm_up(&other).await?;
+        node.ask(&[flush]).await?;
+        is_guarded(&other, "restart_guard=").await?;
+        is_guarded(&holder, "restart_guard=").await?;
+        let waiter = tokio::spawn(other.acquire("x").into_future());
+        // The next renewal finds it gone.
+        assert_eq!(soon("it is lost", told.lost()).await?, LostCause::Removed);
+        let guard = soon("the guard is over", waiter).await???;
+        let early = deadline.since(clock.now());
+        assert!(early.is_zero(), "granted {early:?} before the holder's end");
+        assert!(guard.token() > untold.token());
+        guard.release().await?;
+    }
+    Ok(())
+}
+
+/// Whether it has been up for longer than the guard.
+async fn grown_up(node: &Node) -> Outcome {
+    until("it is up for long", async || {
+        Ok(node.info("uptime_in_seconds").await?.parse::<u64>()? > 4)
+    })
+    .await
+}
+
+/// The primary restarts empty, its replica copies that, and is promoted.
+async fn t14_a_promoted_replica_that_was_emptied_is_guarded(program: Program) -> Outcome {
+    let (mut primary, replica) = start_pair(&program).await?;
+    acquaint(&primary).await?;
+    grown_up(&replica).await?;
+    let held = open(primary.address(), SHORT).await?;
+    let held = held.acquire("x").no_renewal().await?;
+    until("the replica has it", async || {
+        Ok(value(&replica, "x").await?.is_some())
+    })
+    .await?;
+    primary.kill()?;
+    primary.resume().await?;
+    until("the replica is empty", async || {
+        Ok(value(&replica, "x").await?.is_none())
+    })
+    .await?;
+    primary.kill()?;
+    follow(&replica, None).await?;
+    // A failover is no excuse: the data of nobody came along.
+    let other = open(replica.address(), &format!("{SHORT}&failover_guard=0s")).await?;
+    if held.is_held() {
+        is_guarded(&other, "restart_guard=").await?;
+    }
+    let guard = soon("the guard is over", other.acquire("x")).await??;
+    assert!(!held.is_held(), "two hold it");
+    Ok(guard.release().await?)
+}
+
+/// `appendfsync always`, and the directory is gone after the crash: a container without a volume.
+async fn t14_a_wiped_disk_is_guarded(program: Program) -> Outcome {
+    let mut node = start_keeping(&program, Persistence::AofAlways, &[]).await?;
+    acquaint(&node).await?;
+    let holder = open(node.address(), "").await?;
+    let held = take(&holder, "x").await?;
+    node.kill()?;
+    let data = node.process().directory().join("appendonlydir");
+    std::fs::remove_dir_all(&data)?;
+    node.resume().await?;
+    let other = open(node.address(), "").await?;
+    is_guarded(&other, "restart_guard=").await?;
+    let wait = other.acquire("x").wait(Duration::from_secs(1)).await;
+    assert_eq!(refused(wait)?.kind(), ErrorKind::Unavailable);
+    drop(held);
+    Ok(())
+}
+
+async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outcome {
+    let (primary, replica) = start_pair(&program).await?;
+    acquaint(&primary).await?;
+    grown_up(&replica).await?;
+    until("the replica has the record", async || {
+        Ok(replica.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
+    })
+    .await?;
+    // What is granted from now on it does not get.
+    follow(&replica, None).await?;
+    let held = open(primary.address(), SHORT).await?;
+    let held = held.acquire("x").no_renewal().await?;
+    drop(primary);
+    let careful = open(replica.address(), SHORT).await?;
+    let bold = open(replica.address(), &format!("{SHORT}&failover_guard=0s")).await?;
+    if held.is_held() {
+        is_guarded(&careful, "failover_guard=").await?;
+    }
+    // As it was told.
+    take(&bold, "y").await?.release().await?;
+    let guard = soon("the guard is over", careful.acquire("x")).await??;
+    assert!(!held.is_held(), "two hold it");
+    assert!(guard.token() > held.token());
+    Ok(guard.release().await?)
+}
+
+/// It has no end: who lost it may have lost locks, too.
+async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    acquaint(&node).await?;
+    let locker = open(node.address(), SHORT).await?;
+    take(&locker, "y").await?.release().await?;
+    node.ask(&["DEL", crate::kit::COUNTER]).await?;
+    is_guarded(&locker, "restart_guard=").await?;
+    let guard = soon("the guard is over", locker.acquire("x")).await??;
+    Ok(guard.release().await?)
+}
