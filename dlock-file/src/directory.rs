@@ -16,7 +16,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{config::FileConfig, errors, filesystem};
+use crate::{config::FileConfig, errors, filesystem, version};
 
 /// Whoever else could write into the directory could take locks away or occupy them.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -78,6 +78,7 @@ impl Directory {
         check_owner(path, &metadata)?;
         check_file_system(path, &open)?;
         check_writable(path, &open)?;
+        version::check(path, &open)?;
         Ok(Self {
             path: path.to_owned(),
             open,

@@ -123,11 +123,12 @@ impl LockFile {
         held().map_err(|error| errors::of_io(&self.path, error))
     }
 
-    /// What it holds; anything that is no record is an empty one.
+    /// What it holds; anything that is no record is an empty one, but for that of another layout, which is an error.
     pub(crate) fn read(&self) -> Result<Record> {
         let mut bytes = [0; RECORD_BYTES];
         let read = self.open.read_at(&mut bytes, 0);
         let read = read.map_err(|error| errors::of_io(&self.path, error))?;
+        Record::check_layout(&bytes[..read])?;
         Ok(Record::parse(&bytes[..read]))
     }
 

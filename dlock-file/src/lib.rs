@@ -12,6 +12,7 @@ mod lock;
 mod reader;
 mod record;
 mod session;
+mod version;
 mod wait;
 mod watch;
 

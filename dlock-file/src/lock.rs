@@ -49,9 +49,9 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when the path is a file or its parent is missing, `Denied` when the directory
-    /// is read-only, not this user's, or writable by others, `Unsupported` on a network file system,
-    /// `Unavailable` when the system fails.
+    /// `InvalidConfig` when the path is a file, its parent is missing, or its locks are of another layout;
+    /// `Denied` when the directory is read-only, not this user's, or writable by others, `Unsupported` on a
+    /// network file system, `Unavailable` when the system fails.
     pub fn open(config: FileConfig) -> Result<Self> {
         let session = Session::open(config)
             .map_err(|error| error.in_context("connect", errors::BACKEND, None))?;

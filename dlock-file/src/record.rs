@@ -10,11 +10,16 @@
 //! write at the start replaces all of an older record: it stays within one page, which a `kill -9`
 //! cannot cut in two, and the file never has to be shortened.
 
-use dlock_core::{Holder, Token};
+use dlock_core::{Holder, Result, Token};
+
+use crate::{errors::BACKEND, version::LAYOUT};
 
 /// The size of a record: room for a token, the longest name with the longest prefix, and a holder
 /// with the longest note and host name (1000 bytes).
 pub(crate) const RECORD_BYTES: usize = 1024;
+
+/// What the file of another program does not start with; after it comes the version of the layout.
+const MARK: &str = "dlock ";
 
 /// What the file of another program, or another version, does not start with.
 const HEADER: &str = "dlock 1 ";
@@ -43,6 +48,23 @@ impl Record {
             .and_then(Holder::parse)
             .filter(|holder| holder.token == token);
         Self { token, holder }
+    }
+
+    /// Refuses the record of another layout: what it says of tokens would be lost, and perhaps it is locked in another
+    /// way.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig`, with both numbers.
+    pub(crate) fn check_layout(bytes: &[u8]) -> Result<()> {
+        let text = String::from_utf8_lossy(bytes);
+        let version = text
+            .strip_prefix(MARK)
+            .and_then(|rest| rest.split(' ').next());
+        match version.filter(|version| version.parse::<u32>().is_ok()) {
+            Some(version) => LAYOUT.check(BACKEND, version),
+            None => Ok(()),
+        }
     }
 
     /// The token of the grant after this record: it grows by the record, and by the clock when the
@@ -112,6 +134,25 @@ mod tests {
                 holder: None
             }
         );
+    }
+
+    #[test]
+    fn another_layout_is_told_from_garbage() {
+        assert_eq!(HEADER, format!("{MARK}{LAYOUT} "));
+        for ours in [
+            "",
+            "hello",
+            "dlock",
+            "dlock ",
+            "dlock x 7",
+            "dlock -2 7",
+            "dlock 1 7",
+        ] {
+            assert!(Record::check_layout(ours.as_bytes()).is_ok(), "{ours:?}");
+        }
+        for other in ["dlock 2 7\n", "dlock 0 ", "dlock 10 00000000000000000077\n"] {
+            assert!(Record::check_layout(other.as_bytes()).is_err(), "{other:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Resu
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
+/// The version of the layout, which stays.
+const LAYOUT: &str = "layout";
+
 /// One directory for each case; its address is its path.
 #[derive(Debug)]
 pub(super) struct FileTarget {
@@ -68,6 +71,9 @@ impl Backdoor for FileTarget {
     async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
         for entry in fs::read_dir(address).map_err(broken)? {
             let path = entry.map_err(broken)?.path();
+            if path.ends_with(LAYOUT) {
+                continue;
+            }
             // A lock file names its lock.
             if fs::read_to_string(&path)
                 .map_err(broken)?
@@ -84,6 +90,9 @@ impl Backdoor for FileTarget {
         let mut left = Vec::new();
         for entry in fs::read_dir(address).map_err(broken)? {
             let path = entry.map_err(broken)?.path();
+            if path.ends_with(LAYOUT) {
+                continue;
+            }
             let locked = File::open(&path).map_err(broken)?.try_lock();
             let is_lock_file = path
                 .extension()

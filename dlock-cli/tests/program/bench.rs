@@ -60,7 +60,7 @@ fn every_workload_is_measured_and_nothing_is_left_held() {
     let left = std::fs::read_dir(store.locks()).expect("a directory");
     let left = left.filter_map(|file| file.expect("a file").file_name().into_string().ok());
     let left: Vec<_> = left.filter(|file| !file.ends_with(".lock")).collect();
-    assert!(left.is_empty(), "the floor's files are removed: {left:?}");
+    assert_eq!(left, ["layout"], "the floor's files are removed");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod directories;
 mod endings;
 mod jobs;
+mod layouts;
 mod locking;
 mod losses;
 mod processes;
