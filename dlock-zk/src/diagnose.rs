@@ -15,6 +15,9 @@ use crate::{config::ZkConfig, dial::PORT, errors};
 /// How long the servers are asked, beyond `connect_timeout`.
 const ASK_MAX: Duration = Duration::from_secs(1);
 
+/// A server with no room for a connection ends it sooner than this.
+const SILENCE_MAX: Duration = Duration::from_millis(900);
+
 /// More than the answer that is looked for.
 const ANSWER_MAX: u64 = 256;
 
@@ -51,45 +54,74 @@ enum Says {
 /// How much a server says, and what.
 async fn reason(host: &Host, has_tls: bool) -> (Says, String) {
     let (says, why) = match timeout(ASK_MAX, ask(host, has_tls)).await {
-        Ok(Ok(answer)) => (Says::Something, understood(&answer, has_tls)),
+        Ok(Ok(why)) => (Says::Something, why),
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => (
             Says::NoConnection,
-            "nothing listens there; is the server running, and the port right?".to_owned(),
+            "nothing listens there; is the server running, and the port right?",
         ),
-        Ok(Err(error)) => (Says::NoConnection, error.to_string()),
-        Err(_) if has_tls => (Says::Nothing, "it does not answer".to_owned()),
+        Ok(Err(error)) => return (Says::NoConnection, format!("{host}: {error}")),
+        Err(_) if has_tls => (Says::Nothing, "it does not answer"),
         Err(_) => (
             Says::Nothing,
-            "it does not answer; if that port speaks TLS, use zks://".to_owned(),
+            "it does not answer; if that port speaks TLS, use zks://",
         ),
     };
     (says, format!("{host}: {why}"))
 }
 
-/// One of the server's four-letter words, that all let through who have a read-only mode.
-async fn ask(host: &Host, has_tls: bool) -> io::Result<String> {
-    let mut stream = TcpStream::connect((&*host.name, host.port.unwrap_or(PORT))).await?;
-    if has_tls {
-        return Ok(String::new());
-    }
-    stream.write_all(b"isro").await?;
-    let mut answer = Vec::new();
-    stream.take(ANSWER_MAX).read_to_end(&mut answer).await?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+async fn ask(host: &Host, has_tls: bool) -> io::Result<&'static str> {
+    let answer = if has_tls {
+        String::new()
+    } else {
+        mode(host).await?
+    };
+    Ok(if answer.starts_with("ro") {
+        errors::READ_ONLY
+    } else if answer.contains("not currently serving") || answer.starts_with("null") {
+        "the server runs, but its ensemble has no majority"
+    } else if !answer.is_empty() {
+        "it answers, but gives no session"
+    } else if ends_at_once(host).await? {
+        "it ends each connection at once, as one does that has as many as it may (maxClientCnxns from one \
+         address, 60 by default, or maxCnxns); end some, or raise that"
+    } else if has_tls {
+        "no session over TLS; if that port does not speak TLS, use zk://; else look at tls_ca=, tls_cert= and \
+         tls_key="
+    } else {
+        "it closes the connection; if that port speaks TLS, use zks://"
+    })
 }
 
-fn understood(answer: &str, has_tls: bool) -> String {
-    if answer.starts_with("ro") {
-        errors::READ_ONLY.to_owned()
-    } else if answer.contains("not currently serving") || answer.starts_with("null") {
-        "the server runs, but its ensemble has no majority".to_owned()
-    } else if has_tls {
-        "no session over TLS; if that port does not speak TLS, use zk://; else look at tls_ca=, \
-         tls_cert= and tls_key="
-            .to_owned()
-    } else if answer.is_empty() {
-        "it closes the connection; if that port speaks TLS, use zks://".to_owned()
-    } else {
-        "it answers, but gives no session".to_owned()
+async fn connected(host: &Host) -> io::Result<TcpStream> {
+    TcpStream::connect((&*host.name, host.port.unwrap_or(PORT))).await
+}
+
+/// The answer to one of the server's four-letter words, that all let through who have a read-only mode; nothing if
+/// it ends the connection instead.
+async fn mode(host: &Host) -> io::Result<String> {
+    let mut answer = Vec::new();
+    let asked = async {
+        let mut stream = connected(host).await?;
+        stream.write_all(b"isro").await?;
+        stream.take(ANSWER_MAX).read_to_end(&mut answer).await
+    };
+    match asked.await {
+        Err(error) if !is_end(&error) => Err(error),
+        _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
     }
+}
+
+/// Whether the server ends a connection before a word is said. One that waits for TLS waits for longer.
+async fn ends_at_once(host: &Host) -> io::Result<bool> {
+    let ended = async { connected(host).await?.read(&mut [0]).await };
+    match timeout(SILENCE_MAX, ended).await {
+        Ok(Err(error)) if !is_end(&error) => Err(error),
+        ended => Ok(ended.is_ok()),
+    }
+}
+
+/// Whether the other side has ended the connection: also while it was being made.
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected)
 }

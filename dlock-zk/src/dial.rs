@@ -6,7 +6,7 @@ use dlock_core::{Clock, Error, ErrorKind, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use crate::{config::ZkConfig, diagnose, errors, tls};
+use crate::{config::ZkConfig, diagnose, errors, record, tls};
 
 /// A connection is given up after this part of the session's time-out without an answer: early enough
 /// that another server confirms us before half of the session is over.
@@ -85,7 +85,7 @@ fn cluster(config: &ZkConfig) -> String {
 async fn check(client: Client, config: &ZkConfig) -> Result<Client> {
     check_session(client.session_timeout(), config)?;
     match client.check_stat("/").await {
-        Ok(Some(_)) => Ok(client),
+        Ok(Some(_)) => record::check(&client, config).await.map(|()| client),
         Ok(None) => {
             let chroot = &config.chroot;
             let why =

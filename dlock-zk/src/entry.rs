@@ -115,9 +115,9 @@ impl Entry {
             false => session.watches.allow(&client, &self.path, Purpose::Hold),
         };
         let (stat, own) = match allowed {
-            None => (session.ask(client.check_stat(&self.path)).await?, None),
+            None => (session.ask(|| client.check_stat(&self.path)).await?, None),
             Some(allowed) => {
-                let watched = client.check_and_watch_stat(&self.path);
+                let watched = || client.check_and_watch_stat(&self.path);
                 let (stat, watcher) = session.ask(watched).await?;
                 (stat, Some(allowed.watch(watcher)))
             }
@@ -163,17 +163,19 @@ impl Entry {
                 let watches = &session.watches;
                 watches.allow(&client, &self.directory, Purpose::Save)
             });
-        let watching =
-            allowed.map(|allowed| (allowed, client.check_and_watch_stat(&self.directory)));
-        let delete = client.delete(&self.path, None);
-        let both = async {
-            let watched = async {
-                let (allowed, watching) = watching?;
-                let (stat, watcher) = watching.await.ok()?;
-                stat.map(|_| allowed.watch(watcher))
-            };
-            let (watch, deleted) = tokio::join!(watched, delete);
-            deleted.map(|()| watch)
+        let both = || {
+            let watching =
+                allowed.map(|allowed| (allowed, client.check_and_watch_stat(&self.directory)));
+            let delete = client.delete(&self.path, None);
+            async {
+                let watched = async {
+                    let (allowed, watching) = watching?;
+                    let (stat, watcher) = watching.await.ok()?;
+                    stat.map(|_| allowed.watch(watcher))
+                };
+                let (watch, deleted) = tokio::join!(watched, delete);
+                deleted.map(|()| watch)
+            }
         };
         let watch = session.ask(both).await?;
         if let Some(sequence) = sequence {

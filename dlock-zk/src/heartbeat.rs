@@ -54,6 +54,7 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
 async fn beat(session: &Session, node: &mut Node) -> Moment {
     let every = session.times.timeout / BEATS;
     let writing = session.writing();
+    session.flow.beat();
     let next = writing.sent.moment().after(every);
     let Ok(client) = session.client() else {
         return next;
@@ -61,18 +62,22 @@ async fn beat(session: &Session, node: &mut Node) -> Moment {
     if session.is_idle() {
         node.remove(&client).await;
         // The next lock needs an exchange before it. Its path does not matter.
-        if session.ask(client.sync("/")).await.is_ok() {
+        if session.answer(client.sync("/")).await.is_ok() {
+            session.flow.beaten();
             session.answered(writing);
         }
         return next;
     }
     match timeout(every, node.write(&client)).await {
-        Ok(Ok(owner)) if session.owns(owner) => match session.acknowledged(writing) {
-            // Two are needed, between which the leader asks, and a third.
-            Verdict::NotYet if session.writing().told > writing.told => session.clock.now(),
-            Verdict::NotYet => session.clock.now().after(session.times.asked_every()),
-            Verdict::Lives(_) | Verdict::Late => next,
-        },
+        Ok(Ok(owner)) if session.owns(owner) => {
+            session.flow.beaten();
+            match session.acknowledged(writing) {
+                // Two are needed, between which the leader asks, and a third.
+                Verdict::NotYet if session.writing().told > writing.told => session.clock.now(),
+                Verdict::NotYet => session.clock.now().after(session.times.asked_every()),
+                Verdict::Lives(_) | Verdict::Late => next,
+            }
+        }
         Ok(Err(error)) if !errors::ends_session(&error) => {
             if errors::is_transient(&error) {
                 tracing::debug!(%error, "a heartbeat failed");

@@ -6,10 +6,17 @@
 
 use std::fmt::Write as _;
 
-use dlock_core::{AttemptId, LockName};
+use dlock_core::{AttemptId, LayoutVersion, LockName};
+
+/// The version of the paths and of what stands in the nodes. Whoever changes either in a way that this version would
+/// not exclude gives it the next number.
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
 
 /// Nodes of sessions stand here: no escaped name has a percent sign before these letters.
 const ALIVE: &str = "%alive";
+
+/// The version of the layout stands here, for the same reason.
+const RECORD: &str = "%layout";
 
 /// The place of one attempt in one lock.
 #[derive(Clone, Debug)]
@@ -47,6 +54,11 @@ pub(crate) fn directory(prefix: &str, name: &LockName) -> String {
 /// The directory of the sessions' nodes.
 pub(crate) fn alive(prefix: &str) -> String {
     format!("{prefix}/{ALIVE}")
+}
+
+/// The node with the version of the layout. With an empty prefix it stands in the chroot, as the locks do.
+pub(crate) fn record(prefix: &str) -> String {
+    format!("{prefix}/{RECORD}")
 }
 
 /// The directories above `path` and itself, from the top.
@@ -126,6 +138,28 @@ mod tests {
         );
     }
 
+    /// What other processes rely on. If it has to change, [`LAYOUT`] has to, too.
+    #[test]
+    fn layout_1_byte_for_byte() {
+        assert_eq!(LAYOUT.to_string(), "1");
+        let id = AttemptId::from_u128(0x4f00_0000_0000_0000_0000_0000_0000_00a1);
+        for (prefix, name, own) in [
+            ("/dlock", "seat/14C", "/dlock/seat%2F14C"),
+            ("/team/app", "50% Ä😀", "/team/app/50%25 Ä%F0%9F%98%80"),
+            ("", "a", "/a"),
+            ("", ".", "/%2E"),
+            ("", "zookeeper", "/%7Aookeeper"),
+        ] {
+            let place = Place::new(prefix, &LockName::new(name).expect("name"), id);
+            let node = "_c_4f000000-0000-0000-0000-0000000000a1-lock-";
+            assert_eq!(place.prefix(), format!("{own}/{node}"));
+        }
+        assert_eq!(record("/dlock"), "/dlock/%layout");
+        assert_eq!(record(""), "/%layout");
+        assert_eq!(alive("/dlock"), "/dlock/%alive");
+        assert_eq!(alive(""), "/%alive");
+    }
+
     #[test]
     fn ancestors_come_from_the_top() {
         assert_eq!(
@@ -140,6 +174,7 @@ mod tests {
         fn no_two_names_meet(a in "[a%2F/.\u{e000}]{1,6}", b in "[a%2F/.\u{e000}]{1,6}") {
             prop_assert_eq!(dir(&a) == dir(&b), a == b);
             prop_assert_ne!(dir(&a), alive("/app"));
+            prop_assert_ne!(dir(&a), record("/app"));
         }
     }
 }

@@ -27,9 +27,9 @@ impl ZkLock {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, a chroot that does not exist and a session
-    /// that is too short for the servers; `Denied` for a login that they refuse; `Unavailable` when none
-    /// of them gives a session within `connect_timeout`.
+    /// `InvalidConfig` for certificates that cannot be used, a chroot that does not exist, locks of another
+    /// layout and a session that is too short for the servers; `Denied` for a login that they refuse;
+    /// `Unavailable` when none of them gives a session within `connect_timeout`.
     ///
     /// # Cancel safety
     ///
@@ -61,18 +61,16 @@ impl ZkLock {
     async fn first(&self, session: &Session, dir: &str) -> Result<Option<Holder>, Failed> {
         let client = session.client()?;
         for _ in 0..LOOKS_MAX {
-            session.ask(client.sync(dir)).await?;
-            let children = match session.ask(client.list_children(dir)).await {
+            session.ask(|| client.sync(dir)).await?;
+            let children = match session.ask(|| client.list_children(dir)).await {
                 Err(ZkError::NoNode) => return Ok(None),
                 children => children?,
             };
             let Some(first) = queue::first(&children)? else {
                 return Ok(None);
             };
-            match session
-                .ask(client.get_data(&format!("{dir}/{first}")))
-                .await
-            {
+            let path = format!("{dir}/{first}");
+            match session.ask(|| client.get_data(&path)).await {
                 Err(ZkError::NoNode) => {}
                 Err(error) => return Err(error.into()),
                 Ok((data, stat)) => {

@@ -36,7 +36,7 @@ async fn look(session: &Session, entries: &[Arc<Entry>]) -> Result<(), ZkError> 
     for entry in entries {
         reader.add_get_data(&entry.path)?;
     }
-    let answers = session.ask(reader.commit()).await?;
+    let answers = session.ask(|| reader.commit()).await?;
     for (entry, answer) in entries.iter().zip(answers) {
         let is_gone = match answer {
             MultiReadResult::Data { stat, .. } => stat.czxid != entry.czxid,

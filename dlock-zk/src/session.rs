@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -19,7 +20,9 @@ use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 use crate::{
     config::ZkConfig,
     entry::Entry,
-    errors, heartbeat,
+    errors,
+    flow::{Flow, Place},
+    heartbeat,
     held::Held,
     known::Known,
     looks::Looks,
@@ -32,6 +35,9 @@ use crate::{
 /// How long the driver may take to end a session.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
+/// Whoever waits for longer than this until it may ask has a heartbeat made: it frees what nobody polls.
+const PLACE_FREE_AFTER: Duration = Duration::from_secs(1);
+
 /// One session, from its beginning to its end.
 pub(crate) struct Session {
     /// Gone when the session is over: then the driver ends it.
@@ -39,6 +45,8 @@ pub(crate) struct Session {
     id: i64,
     pub(crate) times: Times,
     answer_max: Duration,
+    /// The requests under way, but for heartbeats.
+    pub(crate) flow: Flow,
     pub(crate) clock: Clock,
     state: watch::Sender<State>,
     /// The one that lasts longest. Beside the state, as each acquire makes one, and would wake all who
@@ -81,6 +89,7 @@ impl Session {
                 tick: config.tick,
             },
             answer_max: config.answer_max,
+            flow: Flow::default(),
             clock: Clock::boottime(),
             state: watch::Sender::new(State {
                 connection: 1,
@@ -112,8 +121,33 @@ impl Session {
         lock(&self.client).clone().ok_or(ZkError::SessionExpired)
     }
 
-    /// Awaits an answer of the driver for the time that one may take.
-    pub(crate) async fn ask<T>(
+    /// Asks when fewer are asking than may at once, and awaits the answer, each for the time that an answer may
+    /// take; `Throttled` when nothing was asked. The driver sends what its methods return at once, polled or not: so
+    /// they are called in here.
+    pub(crate) async fn ask<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, ZkError>
+    where
+        F: Future<Output = Result<T, ZkError>>,
+    {
+        let _place = self.place().await?;
+        self.answer(request()).await
+    }
+
+    async fn place(&self) -> Result<Place<'_>, ZkError> {
+        let mut place = pin!(self.flow.place());
+        tokio::select! {
+            biased;
+            place = place.as_mut() => return Ok(place),
+            () = tokio::time::sleep(PLACE_FREE_AFTER.min(self.answer_max)) => self.demand.notify_one(),
+            () = self.over() => return Err(ZkError::SessionExpired),
+        }
+        tokio::select! {
+            place = timeout(self.answer_max, place) => place.map_err(|_| ZkError::Throttled),
+            () = self.over() => Err(ZkError::SessionExpired),
+        }
+    }
+
+    /// Awaits an answer of the driver for the time that one may take. It takes no place: heartbeats go first.
+    pub(crate) async fn answer<T>(
         &self,
         request: impl Future<Output = Result<T, ZkError>>,
     ) -> Result<T, ZkError> {

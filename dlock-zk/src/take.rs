@@ -108,23 +108,28 @@ async fn make(
     let client = session.client()?;
     let mut tries = 0;
     loop {
-        let writing = session.writing();
-        let create = client.create(&stem, data, &options);
-        let is_regular = session.known.is_regular(&place.dir);
-        let made = session.ask(async {
-            if is_regular {
-                return create.await.map(|(stat, sequence)| (stat, sequence, None));
+        let made = session.ask(|| {
+            let writing = session.writing();
+            let create = client.create(&stem, data, &options);
+            let is_regular = session.known.is_regular(&place.dir);
+            let looks = &session.looks;
+            let client = &client;
+            async move {
+                if is_regular {
+                    let (stat, sequence) = create.await?;
+                    return Ok((writing, stat, sequence, None));
+                }
+                let list = looks.children(client, &place.dir);
+                let (created, listed) = tokio::join!(create, list);
+                created.map(|(stat, sequence)| (writing, stat, sequence, listed.ok()))
             }
-            let list = session.looks.children(&client, &place.dir);
-            let (created, listed) = tokio::join!(create, list);
-            created.map(|(stat, sequence)| (stat, sequence, listed.ok()))
         });
         match made.await {
-            Ok((stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
+            Ok((_, stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
                 session.end();
                 return Err(ZkError::SessionExpired);
             }
-            Ok((stat, sequence, children)) => {
+            Ok((writing, stat, sequence, children)) => {
                 session.acknowledged(writing);
                 let seen = match children {
                     Some(children) => Seen::Queue(children),
@@ -140,7 +145,7 @@ async fn make(
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
                 tries += 1;
                 session
-                    .ask(make_directory(&client, &place.dir, &acls))
+                    .ask(|| make_directory(&client, &place.dir, &acls))
                     .await?;
             }
             Err(error) => return Err(error),
@@ -165,11 +170,12 @@ async fn find_surely(session: &Session, place: &Place) -> Result<Option<Queued>>
 /// (T42). One of an older session is about to go (T43).
 async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkError> {
     let client = session.client()?;
-    let synced = client.sync(&place.dir);
-    let listed = client.list_children(&place.dir);
-    let (synced, listed) = session
-        .ask(async { Ok(tokio::join!(synced, listed)) })
-        .await?;
+    let both = || {
+        let synced = client.sync(&place.dir);
+        let listed = client.list_children(&place.dir);
+        async { Ok(tokio::join!(synced, listed)) }
+    };
+    let (synced, listed) = session.ask(both).await?;
     synced?;
     let children = match listed {
         Err(ZkError::NoNode) => return Ok(None),
@@ -179,7 +185,8 @@ async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkErro
         .iter()
         .filter(|child| child.starts_with(&place.stem))
     {
-        let stat = session.ask(client.check_stat(&place.path(child))).await?;
+        let path = place.path(child);
+        let stat = session.ask(|| client.check_stat(&path)).await?;
         if let Some(stat) = stat.filter(|stat| session.owns(stat.ephemeral_owner)) {
             return Ok(Some(Queued {
                 name: child.clone(),
@@ -195,7 +202,7 @@ async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkErro
 /// it.
 pub(crate) async fn delete_surely(session: &Session, path: &str) {
     while let Ok(client) = session.client() {
-        match session.ask(client.delete(path, None)).await {
+        match session.ask(|| client.delete(path, None)).await {
             Ok(()) | Err(ZkError::NoNode) => return,
             Err(error) => tracing::debug!(%error, "a node is not deleted yet"),
         }

@@ -147,7 +147,7 @@ async fn until_first(
 /// is not before us then never will be.
 async fn list(session: &Session, place: &Place) -> Result<Vec<String>, ZkError> {
     let client = session.client()?;
-    match session.ask(client.list_children(&place.dir)).await {
+    match session.ask(|| client.list_children(&place.dir)).await {
         // Somebody removed the whole lock.
         Err(ZkError::NoNode) => Ok(Vec::new()),
         children => children,
@@ -169,7 +169,7 @@ async fn watch(
         }
         return Ok(());
     };
-    let watcher = match session.ask(client.get_and_watch_data(path)).await {
+    let watcher = match session.ask(|| client.get_and_watch_data(path)).await {
         Err(ZkError::NoNode) => return Ok(()),
         watched => watched?.2,
     };

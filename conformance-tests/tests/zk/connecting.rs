@@ -24,6 +24,7 @@ cases![
     t51_a_session_that_is_too_short,
     t51_a_server_that_is_not_there,
     t51_a_server_that_does_not_answer,
+    t51_a_server_that_takes_no_more_connections,
     t51_of_several_servers_the_one_that_says_most_is_told,
     t51_locks_in_a_chroot,
     t51_locks_of_a_login,
@@ -150,6 +151,43 @@ async fn t51_a_server_that_does_not_answer(java: Java) -> Outcome {
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.to_string().contains("does not answer"), "{error}");
     Ok(())
+}
+
+/// With the server's two ways to listen, of which one knows TLS.
+async fn t51_a_server_that_takes_no_more_connections(java: Java) -> Outcome {
+    for has_tls in [false, true] {
+        let mut options = Options { has_tls, ..quick() };
+        options.lines.push("maxClientCnxns=5".to_owned());
+        let node = Node::start(&java, &options).await?;
+        let keys = format!("{LONG}&connect_timeout=5s");
+        fill(&format!("zk://{}?{keys}", node.address())).await?;
+        if let Some((address, certificates)) = node.secure() {
+            let (ca, client) = (certificates.ca_in_url(), certificates.client_in_url());
+            fill(&format!("zks://{address}?{keys}&{ca}&{client}")).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Connects until no more are taken.
+async fn fill(url: &str) -> Outcome {
+    let mut lockers = Vec::new();
+    let error = loop {
+        match dlock::connect(url).await {
+            Ok(locker) => lockers.push(locker),
+            error => break refused(error)?,
+        }
+        assert!(lockers.len() <= 5, "it takes more");
+    };
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let message = error.to_string();
+    assert!(message.contains("maxClientCnxns"), "{url}: {error}");
+    assert!(!message.contains("TLS"), "{url}: {error}");
+    drop(lockers.pop());
+    until("there is room again", async || {
+        Ok(dlock::connect(url).await.is_ok())
+    })
+    .await
 }
 
 async fn t51_of_several_servers_the_one_that_says_most_is_told(java: Java) -> Outcome {

@@ -6,8 +6,10 @@
 mod again;
 mod connecting;
 mod contact;
+mod crowds;
 mod interop;
 mod kit;
+mod layout;
 mod lost_replies;
 mod partitions;
 mod queues;
@@ -32,7 +34,9 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         again::trials,
         connecting::trials,
         contact::trials,
+        crowds::trials,
         interop::trials,
+        layout::trials,
         lost_replies::trials,
         partitions::trials,
         queues::trials,

@@ -128,7 +128,9 @@ async fn t51_a_chroot_that_is_removed(java: Java) -> Outcome {
     let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
     driver.mkdir("/team", &options).await?;
     let locker = connect(format!("{}/team", node.address()), LONG).await?;
-    driver.delete("/team", None).await?;
+    for path in ["/team/dlock/%layout", "/team/dlock", "/team"] {
+        driver.delete(path, None).await?;
+    }
     let error = refused(soon("an error", locker.try_acquire("a")).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(

@@ -13,8 +13,8 @@ use dlock::LostCause;
 use dlock_core::Clock;
 
 use crate::kit::{
-    LINE_SESSION, Outcome, SHORT, SOON, cases, connect, driver, packets, quick, start, start_line,
-    start_tidy, take, until, until_queue, within,
+    LINE_SESSION, Outcome, SESSION, SHORT, SOON, TICK, cases, connect, driver, packets, quick,
+    start, start_line, start_tidy, take, until, until_queue, within,
 };
 
 cases![
@@ -22,6 +22,7 @@ cases![
     k02_a_renewal_counts_from_before_its_write,
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
+    k06_a_holder_and_the_leader_die,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
@@ -96,6 +97,46 @@ async fn kill_client(its_server: SocketAddr, server: SocketAddr) -> Outcome {
     Ok(next.release().await?)
 }
 
+/// `zk.leader-and-holder`: the next leader counts each session anew.
+async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
+    let mut ensemble = Ensemble::start(&java, &quick()).await?;
+    let leader = ensemble.leader().await?;
+    let others: Vec<_> = (0..ensemble.nodes().len())
+        .filter(|node| *node != leader)
+        .map(|node| ensemble.nodes()[node].address())
+        .collect();
+    let proxy = Proxy::start(others[0])?;
+    let clock = Clock::boottime();
+    let dead = connect(proxy.address(), SHORT).await?;
+    let addresses = format!("{},{}", others[0], others[1]);
+    let other = connect(addresses, "tick=200ms&session=20s&ttl=30s").await?;
+    let guard = take(&dead, "a").await?;
+    guard.renew().await?;
+    let waiting = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until_queue(&driver(others[1]).await?, "a", 2).await?;
+    for direction in [ToClient, ToServer] {
+        proxy.set(direction, Fault::Hold);
+    }
+    // As late as may be: just before the session ends.
+    tokio::time::sleep(SESSION - 2 * TICK).await;
+    assert!(!waiting.is_finished(), "the session lives");
+    assert!(!guard.is_held(), "told at its deadline");
+    ensemble.nodes_mut()[leader].kill()?;
+    ensemble.leader().await?;
+    let elected = clock.now();
+    let next = within(2 * SESSION + SOON, "the next grant", waiting).await???;
+    let took = clock.now().since(elected);
+    let bound = SESSION + TICK * 3 / 2;
+    assert!(next.token() > guard.token());
+    // A busy machine may be late; its servers' ticks are not.
+    assert!(
+        took <= bound + Duration::from_millis(500),
+        "{took:?} of {bound:?}"
+    );
+    assert!(took >= SESSION / 2, "{took:?}: it is no exception any more");
+    Ok(next.release().await?)
+}
+
 async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Outcome {
     const PERIOD: Duration = Duration::from_secs(6);
     let node = start(&java).await?;
@@ -130,10 +171,10 @@ async fn k12_nothing_is_left_when_nothing_is_held(java: Java) -> Outcome {
     };
     until("a heartbeat", async || Ok(beats().await == 1)).await?;
     guard.release().await?;
-    // The session's node, then the containers.
+    // The session's node, then the containers. What stays is the version of the layout.
     until("no heartbeat", async || Ok(beats().await == 0)).await?;
     until("no directory", async || {
-        Ok(driver.check_stat("/dlock").await?.is_none())
+        Ok(driver.list_children("/dlock").await? == ["%layout"])
     })
     .await?;
     // And they are made again.
