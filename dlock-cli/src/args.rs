@@ -104,7 +104,8 @@ pub(crate) struct Run {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct WaitArgs {
-    /// How long to wait for the lock once the store is connected [default: that of the URL, else 30s]
+    /// How long to wait for the lock once the store is connected [default: that of the URL, else 30s,
+    /// or 10s more than a store waits that may have forgotten its locks]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) wait: Option<Duration>,
 

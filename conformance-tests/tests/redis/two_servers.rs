@@ -10,11 +10,11 @@ use conformance_tests::{
     proxy::{End, Proxy},
     servers::{Program, redis::Node},
 };
-use dlock::ErrorKind;
+use dlock::{ErrorKind, LostCause};
 
 use crate::kit::{
-    Outcome, acquaint, cases, connect, follow, refused, soon, start, start_pair, take, until,
-    value, warm_up,
+    Outcome, acquaint, cases, connect, follow, open, refused, soon, start, start_pair, take, until,
+    value, warm_up, within,
 };
 
 cases![
@@ -22,7 +22,11 @@ cases![
     wake_ups_from_another_server_are_refused,
     a_failover_at_one_address_is_not_refused,
     a_restart_that_others_saw_first_is_not_refused,
+    t08_a_failover_without_its_guard_is_told_by_the_next_renewal,
 ];
+
+/// What a renewal may take longer on a busy machine.
+const SLACK: Duration = Duration::from_secs(1);
 
 /// An address whose server can be changed.
 struct Address {
@@ -125,4 +129,34 @@ async fn a_restart_that_others_saw_first_is_not_refused(program: Program) -> Out
     a.restart().await?;
     warm_up(&connect(a.address(), "").await?).await?;
     warm_up(&locker).await
+}
+
+/// The window of `redis.failover-unguarded`: two hold it, and the older one knows within a third of the ttl.
+async fn t08_a_failover_without_its_guard_is_told_by_the_next_renewal(program: Program) -> Outcome {
+    let (a, b) = start_pair(&program).await?;
+    acquaint(&a).await?;
+    let address = Address::of(&a)?;
+    let ttl = Duration::from_secs(9);
+    let keys = "restart_guard=9s&failover_guard=0s&ttl=9s";
+    until(
+        "the replica has the record and is up for long",
+        async || {
+            let known = b.ask(&["EXISTS", crate::kit::RECORD]).await?.int()?;
+            let up: u64 = b.info("uptime_in_seconds").await?.parse()?;
+            Ok(known == 1 && up > 11)
+        },
+    )
+    .await?;
+    let holder = open(address.proxy.address(), keys).await?;
+    follow(&b, None).await?;
+    // The replica never gets it.
+    let held = take(&holder, "x").await?;
+    address.lead_to(&b);
+    address.proxy.end(End::Reset);
+    let other = open(b.address(), keys).await?;
+    let next = take(&other, "x").await?;
+    assert!(next.token() > held.token());
+    let cause = within(ttl / 3 + SLACK, "it is told", held.lost()).await?;
+    assert_eq!(cause, LostCause::Taken);
+    Ok(next.release().await?)
 }
