@@ -20,6 +20,7 @@ cases![
     t14_a_wiped_disk_is_guarded,
     t14_a_failover_waits_for_the_guard_of_its_own,
     t14_a_lost_counter_is_guarded,
+    t14_a_primary_that_was_a_replica_meanwhile_is_guarded,
 ];
 
 const SHORT: &str = "restart_guard=2s&ttl=2s";
@@ -149,5 +150,45 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     node.ask(&["DEL", crate::kit::COUNTER]).await?;
     is_guarded(&locker, "restart_guard=").await?;
     let guard = soon("the guard is over", locker.acquire("x")).await??;
+    Ok(guard.release().await?)
+}
+
+/// The primary becomes a replica of one that lacks its last lock, and the primary again, before anybody used the
+/// other one: the same run, and its own record. Connections live through it.
+async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program) -> Outcome {
+    let (first, second) = start_pair(&program).await?;
+    acquaint(&first).await?;
+    let (holder, living) = (
+        open(first.address(), SHORT).await?,
+        open(first.address(), SHORT).await?,
+    );
+    crate::kit::warm_up(&living).await?;
+    until("the other one has the record", async || {
+        Ok(second.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
+    })
+    .await?;
+    // What is granted from now on it does not get.
+    follow(&second, None).await?;
+    let held = holder.acquire("x").no_renewal().await?;
+    second
+        .ask(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"])
+        .await?;
+    follow(&first, Some(&second)).await?;
+    until("it has the data of the other one", async || {
+        Ok(value(&first, "x").await?.is_none())
+    })
+    .await?;
+    follow(&first, None).await?;
+    // Before a new client writes down that the server took over.
+    if held.is_held() {
+        is_guarded(&living, "_guard=").await?;
+    }
+    let new = open(first.address(), SHORT).await?;
+    if held.is_held() {
+        is_guarded(&new, "_guard=").await?;
+    }
+    let guard = soon("the guard is over", living.acquire("x")).await??;
+    assert!(!held.is_held(), "two hold it");
+    assert!(guard.token() > held.token());
     Ok(guard.release().await?)
 }

@@ -1,11 +1,11 @@
 -- Looks whether the data remembers what was granted, and begins a new history if it does not (T14).
 -- KEYS: where the record is; then the counter, where there is one for all names. ARGV: the version of the
--- layout, the run of the server, how a history begins that follows another run's, the least token to give;
+-- layout, the `run_id` of the server, how a history begins that follows another run's, the least token to give;
 -- then further keys for the record, of other slots of this node.
 -- Returns the time in microseconds, the record that was found, the one that counts now, and 1 if it was
 -- begun just now; only the first two if the layout is another one.
 local call = redis.pcall
-local layout, run, least = ARGV[1], ARGV[2], tonumber(ARGV[4])
+local layout, run, least = ARGV[1], ARGV[2] .. promotion(), tonumber(ARGV[4])
 local now = redis.call('TIME')
 local micros = string.format('%.0f', now[1] * 1000000 + now[2])
 

@@ -30,11 +30,20 @@ impl Text {
 }
 
 /// Takes a lock.
-pub(crate) static ACQUIRE: LazyLock<Text> =
-    LazyLock::new(|| Text::new(include_str!("acquire.lua")));
+pub(crate) static ACQUIRE: LazyLock<Text> = LazyLock::new(|| {
+    Text::new(concat!(
+        include_str!("promotion.lua"),
+        include_str!("acquire.lua")
+    ))
+});
 
 /// Looks at the record of the server's history.
-pub(crate) static LOOK: LazyLock<Text> = LazyLock::new(|| Text::new(include_str!("look.lua")));
+pub(crate) static LOOK: LazyLock<Text> = LazyLock::new(|| {
+    Text::new(concat!(
+        include_str!("promotion.lua"),
+        include_str!("look.lua")
+    ))
+});
 
 /// Moves the end of locks.
 pub(crate) static RENEW: LazyLock<Text> = LazyLock::new(|| Text::new(include_str!("renew.lua")));
