@@ -129,13 +129,19 @@ async fn grow(locker: &Locker, mut last: u64, grants: u32) -> Outcome<u64> {
     Ok(last)
 }
 
+/// Short enough for a test to wait for, long enough for a Cluster to change.
+pub(crate) const GUARD: Duration = Duration::from_secs(5);
+
+/// A client that waits for the guard.
+pub(crate) async fn connect_guarded(cluster: &Cluster) -> Outcome<Locker> {
+    let (nodes, secs) = (listed(&cluster.addresses()), GUARD.as_secs());
+    let keys = format!("restart_guard={secs}s&ttl={secs}s&timeout=1s&connect_timeout=1s");
+    Ok(dlock::connect(format!("redis-cluster://{nodes}?{keys}").as_str()).await?)
+}
+
 /// A client that waits for the guard, which is over on all masters.
 pub(crate) async fn guarded(cluster: &Cluster) -> Outcome<Locker> {
-    let url = format!(
-        "redis-cluster://{}?restart_guard=3s&ttl=3s",
-        listed(&cluster.addresses())
-    );
-    let locker = dlock::connect(url.as_str()).await?;
+    let locker = connect_guarded(cluster).await?;
     for number in 0..20 {
         let taken = locker.acquire(format!("warm-{number}"));
         soon("the guard is over", taken).await??.release().await?;

@@ -10,10 +10,11 @@ use conformance_tests::servers::{
     redis::{Cluster, Node, Options},
 };
 use dlock::ErrorKind;
+use dlock_core::Clock;
 use tokio::task::JoinSet;
 
 use crate::{
-    cluster::{KEY, NAME, cluster, connect, guarded, until_listeners},
+    cluster::{GUARD, KEY, NAME, cluster, connect, connect_guarded, guarded, until_listeners},
     kit::{Outcome, cases, refused, soon, take, until},
 };
 
@@ -21,6 +22,7 @@ cases![
     t11_a_slot_that_moves_under_load_harms_nobody,
     t11_a_waiter_follows_its_slot,
     t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard,
+    t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal,
     t11_nodes_without_names_of_their_own_are_followed,
     t11_a_slot_that_had_no_owner_is_found_when_it_has_one,
 ];
@@ -164,6 +166,43 @@ async fn t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard(program: Pro
         assert!(last.token() > token);
     }
     Ok(last.release().await?)
+}
+
+/// The window of `redis.slot-moved`: its master was replaced by a replica that lacks a lock, and the slot
+/// leaves while grants wait for the guard. Two hold it, and the older one knows within a third of the ttl.
+async fn t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal(
+    program: Program,
+) -> Outcome {
+    let mut cluster = cluster(&program).await?;
+    let holder = guarded(&cluster).await?;
+    let home = cluster.owner_of(KEY).await?;
+    let replica = home + 3;
+    // The replica never gets the lock: what is on its way to a stopped one would be read later.
+    cluster.nodes()[replica].stop()?;
+    cluster.nodes()[home]
+        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .await?;
+    let held = take(&holder, NAME).await?;
+    cluster.nodes_mut()[home].kill()?;
+    cluster.nodes()[replica].cont()?;
+    until("it has taken over", async || {
+        let takeover = ["CLUSTER", "FAILOVER", "TAKEOVER"];
+        let _ = cluster.nodes()[replica].ask(&takeover).await;
+        Ok(cluster
+            .owner_of(KEY)
+            .await
+            .is_ok_and(|owner| owner == replica))
+    })
+    .await?;
+    let begun = Clock::boottime().now();
+    move_slot(&cluster, (home + 1) % 3).await?;
+    let other = connect_guarded(&cluster).await?;
+    let next = soon("it is granted where it is now", other.acquire(NAME)).await??;
+    assert!(next.token() > held.token());
+    soon("it is told", held.lost()).await?;
+    let told = Clock::boottime().now().since(begun);
+    assert!(told < GUARD, "told after {told:?}");
+    Ok(next.release().await?)
 }
 
 async fn t11_a_waiter_follows_its_slot(program: Program) -> Outcome {
