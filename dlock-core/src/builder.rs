@@ -99,7 +99,7 @@ impl Options {
         } else {
             Wait::UntilCancelled
         };
-        let mut request = AcquireRequest::new(name.clone(), self.ttl(), wait, core.clock.clone());
+        let mut request = AcquireRequest::new(core.clone(), name.clone(), self.ttl(), wait);
         request.wait_until = (until != Moment::FOREVER).then_some(until);
         request.mode = self.mode;
         request.renewal = self.renewal;

@@ -140,11 +140,7 @@ impl Hold {
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
         let asked = async move { contained(hold.core.backend.release(&hold.lease)).await };
-        let tried = timeout(RELEASE_TRY_MAX, self.core.at_home(asked)).await;
-        let result = tried.unwrap_or_else(|_| {
-            let why = format!("no answer in {RELEASE_TRY_MAX:?}");
-            Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))
-        });
+        let result = in_time(self.core.at_home(asked)).await;
         result.map_err(|error| self.in_context("release", error))
     }
 
@@ -198,6 +194,14 @@ impl Hold {
             Some(&self.lease.name),
         )
     }
+}
+
+/// One try to free something, bounded by [`RELEASE_TRY_MAX`].
+pub(crate) async fn in_time(release: impl Future<Output = Result<()>>) -> Result<()> {
+    timeout(RELEASE_TRY_MAX, release).await.unwrap_or_else(|_| {
+        let why = format!("no answer in {RELEASE_TRY_MAX:?}");
+        Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))
+    })
 }
 
 /// What a backend answers; its panic is an error like others, so that it is tried again.

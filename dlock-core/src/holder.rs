@@ -200,13 +200,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{clock::Clock, name::LockName, request::Wait};
+    use crate::{locker::Locker, memory::Memory, name::LockName, request::Wait};
 
-    #[test]
-    fn attempt_token_and_words_are_the_line_of_a_holder() {
-        let name = LockName::new("a").expect("name");
-        let (ttl, clock) = (Duration::from_secs(1), Clock::boottime());
-        let mut request = AcquireRequest::new(name, ttl, Wait::Never, clock);
+    #[tokio::test]
+    async fn attempt_token_and_words_are_the_line_of_a_holder() {
+        let locks = Locker::builder(Arc::new(Memory::new())).build();
+        let guard = locks.expect("locker").acquire("b").await.expect("free");
+        let (name, ttl) = (LockName::new("a").expect("name"), Duration::from_secs(1));
+        let core = guard.hold().core.clone();
+        let mut request = AcquireRequest::new(core, name, ttl, Wait::Never);
         for note in [None, Some("checkout 77")] {
             request.note = note.map(Arc::from);
             let words = Holder::words_of_request(&request);

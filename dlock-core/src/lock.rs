@@ -36,8 +36,8 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// `Contended` when the wait is `Never` and the lock is taken; `Unavailable`, `Denied` and others
-    /// as they come. After an error nothing is held or queued, or it ends by itself within the ttl
-    /// and the error's effect is `Unknown` (K9).
+    /// as they come. After an error nothing is held or queued; or the error's effect is `Unknown` (K9),
+    /// and it ends by itself within the ttl or is [undone](AcquireRequest::undo) in the background.
     ///
     /// # Cancel safety
     ///

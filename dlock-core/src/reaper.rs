@@ -20,7 +20,14 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{capabilities::Expiry, clock::Moment, hold::Hold, lock::DistributedLock};
+use crate::{
+    capabilities::Expiry,
+    clock::{Clock, Moment},
+    core::Core,
+    error::Result,
+    hold::{Hold, contained, in_time},
+    lock::DistributedLock,
+};
 
 /// After an unconfirmed release the next try comes after this,
 const RETRY_MIN: Duration = Duration::from_millis(50);
@@ -118,6 +125,25 @@ impl Reaper {
         let _ = self.jobs.send(Job::Finish(flight));
     }
 
+    /// Tries `clear` as a release is tried, until `over` at most. What is returned gets nothing, and ends
+    /// when that has ended, also with the runtime.
+    pub(crate) fn undo<C, F>(core: Arc<Core>, over: Moment, clear: C) -> oneshot::Receiver<()>
+    where
+        C: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let (done, undone) = oneshot::channel::<()>();
+        // A shutdown waits for it.
+        let airborne = core.flights.launch();
+        let (home, closed) = (core.clone(), core.reaper.closed.clone());
+        core.reaper.finish(Box::pin(async move {
+            let _until_then = (airborne, done);
+            let clear = || in_time(contained(clear()));
+            until_confirmed(&home.clock, &closed, over, clear).await;
+        }));
+        undone
+    }
+
     /// Waits until everything that was sent before is done; at once when the runtime is gone.
     pub(crate) async fn drain(&self) {
         let (done, drained) = oneshot::channel();
@@ -194,7 +220,14 @@ async fn next_job(
         if let Ok(job) = inbox.try_recv() {
             return Some(job);
         }
-        let _ = running.join_next().await?;
+        if running.is_empty() {
+            return None;
+        }
+        // What runs may wait for what it sends.
+        tokio::select! {
+            Some(job) = inbox.recv() => return Some(job),
+            _ = running.join_next() => {}
+        }
     }
 }
 
@@ -206,8 +239,16 @@ async fn release_until_confirmed(hold: Arc<Hold>, closed: Arc<AtomicBool>) {
         // An entry on a session lives as long as the session; the backend confirms when that is over.
         Expiry::Session | Expiry::Process => Moment::FOREVER,
     };
+    until_confirmed(clock, &closed, over, || hold.try_release()).await;
+}
+
+/// Tries until the store has confirmed it, until `over`, or until the backend is closed.
+async fn until_confirmed<F>(clock: &Clock, closed: &AtomicBool, over: Moment, frees: impl Fn() -> F)
+where
+    F: Future<Output = Result<()>>,
+{
     let mut pause = RETRY_MIN;
-    while let Err(error) = hold.try_release().await {
+    while let Err(error) = frees().await {
         if closed.load(Ordering::Acquire) || clock.now() >= over {
             tracing::warn!(%error, "gave up a release");
             break;

@@ -1,14 +1,17 @@
 //! What a backend is asked for.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{any::Any, future::Future, sync::Arc, time::Duration};
 
 use crate::{
     attempt::Attempt,
     cause::LostCause,
     clock::{Clock, Moment},
+    core::Core,
     deadline::{Deadline, Sent},
+    error::Result,
     lease::Lease,
     name::LockName,
+    reaper::Reaper,
     token::Token,
 };
 
@@ -63,14 +66,14 @@ pub struct AcquireRequest {
     pub renewal: Renewal,
     /// What the holder says of itself, for people who [inspect](crate::Holder) the lock.
     pub note: Option<Arc<str>>,
-    clock: Clock,
+    core: Arc<Core>,
 }
 
 impl AcquireRequest {
     /// The longest note, in bytes.
     pub const NOTE_BYTES_MAX: usize = 255;
 
-    pub(crate) fn new(name: LockName, ttl: Duration, wait: Wait, clock: Clock) -> Self {
+    pub(crate) fn new(core: Arc<Core>, name: LockName, ttl: Duration, wait: Wait) -> Self {
         Self {
             name,
             attempt: Attempt::new(),
@@ -80,20 +83,62 @@ impl AcquireRequest {
             mode: Mode::Exclusive,
             renewal: Renewal::Auto,
             note: None,
-            clock,
+            core,
         }
     }
 
     /// Reads the clock; to be called before the request is sent that a grant will be proved by.
     #[must_use]
     pub fn start(&self) -> Sent {
-        Sent::now(&self.clock)
+        Sent::now(&self.core.clock)
     }
 
     /// The clock that all times of this attempt are read from.
     #[must_use]
     pub fn clock(&self) -> &Clock {
-        &self.clock
+        &self.core.clock
+    }
+
+    /// Undoes an attempt that the store may have granted though nobody heard so (K9). `clear` frees what
+    /// it may have got, and succeeds also if that is nothing. The locker tries it in the background, as
+    /// it tries releases: until it succeeds, until `over`, or until the locker has ended; a shutdown
+    /// waits for it. Each try is dropped after [`RELEASE_TRY_MAX`](crate::RELEASE_TRY_MAX).
+    ///
+    /// Ends when that has ended.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// use dlock_core::{AcquireRequest, AttemptId, Result};
+    ///
+    /// # struct Store;
+    /// # impl Store { async fn free(&self, _: AttemptId) -> Result<()> { Ok(()) } }
+    /// async fn unanswered(store: Arc<Store>, request: &AcquireRequest) {
+    ///     let id = request.attempt.id();
+    ///     // As long as anything can be left of it.
+    ///     let over = request.clock().now().after(request.ttl);
+    ///     let undone = request.undo(over, move || {
+    ///         let store = store.clone();
+    ///         async move { store.free(id).await }
+    ///     });
+    ///     // As long as the caller shall wait for it.
+    ///     let _ = tokio::time::timeout(Duration::from_secs(1), undone).await;
+    /// }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: all goes on in the background from the call on, whether the future is polled or not.
+    pub fn undo<C, F>(&self, over: Moment, clear: C) -> impl Future<Output = ()> + Send + use<C, F>
+    where
+        C: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let undone = Reaper::undo(self.core.clone(), over, clear);
+        async {
+            // There is nothing to hear but its end.
+            let _ = undone.await;
+        }
     }
 
     /// The lease of a grant that was asked for at `sent` and that the store ends after
@@ -151,7 +196,7 @@ impl AcquireRequest {
             name: self.name.clone(),
             attempt: self.attempt.inner(Box::new(on_lost)),
             note: self.note.clone(),
-            clock: self.clock.clone(),
+            core: self.core.clone(),
             ..*self
         }
     }

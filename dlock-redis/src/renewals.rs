@@ -8,12 +8,20 @@ use redis::{Cmd, RedisWrite};
 use crate::{
     layout::Keys,
     servers::{Call, Servers},
+    session::PATIENCE_MAX,
     trips::{each, only},
     wire,
 };
 
 /// At most so many in one command: the server does nothing else meanwhile.
 const SIZE_MAX: usize = 500;
+
+/// A renewal that has no answer after this part of its ttl is made over another connection, too: it is due
+/// when two thirds are left at the least, so there is time for both,
+const PATIENCE_PART: u32 = 8;
+
+/// but not sooner than this, or a short ttl on a long line would cost a connection for each renewal.
+const PATIENCE_MIN: Duration = Duration::from_millis(100);
 
 /// One lock to be renewed.
 pub(crate) struct Renewal {
@@ -71,6 +79,13 @@ impl Renewals {
     }
 }
 
+/// How long one connection may keep these waiting, whatever time-out the user has chosen.
+fn patience(renewals: &[Renewal]) -> Duration {
+    let ttl = renewals.iter().map(|renewal| renewal.ttl).min();
+    let part = ttl.unwrap_or_default() / PATIENCE_PART;
+    part.clamp(PATIENCE_MIN, PATIENCE_MAX)
+}
+
 async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Found>>> {
     let write = |command: &mut Cmd| {
         for Renewal { keys, .. } in renewals {
@@ -87,7 +102,7 @@ async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Fou
         keys: renewals.len(),
         write: &write,
     };
-    let answer = servers.run(call).await?;
+    let answer = servers.run(call, patience(renewals)).await?;
     let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
     if found.len() != renewals.len() {
         return Err(wire::nonsense("an answer of another length"));

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use dlock_core::{Error, ErrorKind, Result};
-use redis::aio::MultiplexedConnection;
+use redis::{RedisResult, aio::MultiplexedConnection};
 
 use crate::{errors, options::RedisOptions};
 
@@ -47,16 +47,22 @@ impl Client {
     /// Ends a connection that we have left, before anything is asked on the new one: what was on its
     /// way on it would come after what undoes it, and nobody would hold the lock until its ttl ends
     /// (K7, K9).
-    pub(crate) async fn end(&self, connection: &mut MultiplexedConnection) {
+    ///
+    /// Fails only if the server did not answer.
+    pub(crate) async fn end(&self, connection: &mut MultiplexedConnection) -> RedisResult<()> {
         let ended = redis::cmd("CLIENT")
             .arg("KILL")
             .arg("ID")
             .arg(self.id)
             .exec_async(connection)
             .await;
-        if let Err(error) = ended {
-            // The user may not: an exception that the README states.
-            tracing::debug!(%error, "a connection that was left may still deliver");
+        match ended {
+            Err(error) if error.code().is_some() => {
+                // The user may not: an exception that the README states.
+                tracing::debug!(%error, "a connection that was left may still deliver");
+                Ok(())
+            }
+            ended => ended,
         }
     }
 

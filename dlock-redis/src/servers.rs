@@ -1,8 +1,11 @@
 //! Which server has the keys of a name.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use dlock_core::{Effect, Error, ErrorKind, Result, Token};
@@ -146,11 +149,13 @@ impl Servers {
         if self.is_one() { "PUBLISH" } else { "SPUBLISH" }
     }
 
-    /// Runs a script that may be run twice. The effect is unknown if connections fail under it.
-    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Answer> {
+    /// Runs a script that may be run twice, also at once over two connections if the first one does not
+    /// answer within `patience`. The effect is unknown if connections fail under it.
+    pub(crate) async fn run(&self, call: Call<'_>, patience: Duration) -> Result<Answer> {
         let request = Request {
             says: &|_, in_full| call.command(in_full),
             grants: false,
+            patience: Some(patience),
             asking: false,
         };
         self.ask(call.key, request).await
@@ -174,6 +179,7 @@ impl Servers {
                 command
             },
             grants: true,
+            patience: None,
             asking: false,
         };
         self.ask(call.key, request).await
@@ -190,6 +196,7 @@ impl Servers {
         let request = Request {
             says: &|_, _| command.clone(),
             grants: false,
+            patience: None,
             asking: false,
         };
         self.ask(key, request).await

@@ -4,6 +4,7 @@
 //! back to it: it may have been demoted, or have lost its memory.
 
 use std::{
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -23,12 +24,19 @@ use crate::{
     server::{self, Client, Expected},
 };
 
-/// So many connections that were left are remembered: each was given up after a time-out, and what
-/// was on its way on older ones has come or never will.
+/// A request that had no answer may still be done for as long as this: the network keeps it, or a server
+/// that was stopped. TCP gives up after about as long.
+pub(crate) const LATE_MAX: Duration = Duration::from_secs(15 * 60);
+
+/// So many connections that were left are remembered, for [`LATE_MAX`] each: with each one that is made
+/// they are ended, so there are more only while connections end as soon as they are made.
 const LEFT_MAX: usize = 16;
 
 /// A server that cannot write down that it may have forgotten locks is looked at anew after this.
 const RELOOK_AFTER: Duration = Duration::from_secs(1);
+/// No connection keeps a renewal or a release waiting for longer, or core would drop each try while the
+/// first one hangs: half of [`RELEASE_TRY_MAX`](dlock_core::RELEASE_TRY_MAX).
+pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(2_500);
 
 /// The connections to one server.
 pub(crate) struct Session {
@@ -47,11 +55,18 @@ pub(crate) struct Session {
     known: Mutex<Option<History>>,
     contact: AtomicU64,
     /// Connections that we have left, and which their server may not have heard all of.
-    left: Mutex<Vec<Client>>,
+    left: Mutex<Vec<Left>>,
     closed: AtomicBool,
     /// For the releases that are waited for, once somebody waits. Subscriptions are changed one at a
     /// time, so that none is ended after somebody else has begun it.
     pub(crate) ear: Turns<Option<Ear>>,
+}
+
+/// A connection that we have left.
+#[derive(Clone, PartialEq)]
+struct Left {
+    client: Client,
+    at: Moment,
 }
 
 /// One connection for requests.
@@ -74,6 +89,9 @@ pub(crate) struct Request<'a> {
     pub(crate) says: &'a (dyn Fn(&Link, bool) -> Cmd + Sync),
     /// It grants a lock.
     pub(crate) grants: bool,
+    /// If there is no answer for this long, it is asked over a fresh connection, too. Not for what
+    /// grants.
+    pub(crate) patience: Option<Duration>,
     /// For a slot that the node is about to get.
     pub(crate) asking: bool,
 }
@@ -175,7 +193,7 @@ impl Session {
     /// is idle. The effect is unknown if connections fail under it.
     pub(crate) async fn ask(self: &Arc<Self>, request: Request<'_>) -> Result<Answer> {
         let link = self.link_for(request).await?;
-        match self.ask_over(link, request).await {
+        match self.ask_patiently(link, request).await {
             Err(error) if errors::is_cut(&error) || errors::has_forgotten(&error) => {
                 let was_cut = errors::is_cut(&error);
                 let again = async {
@@ -190,6 +208,43 @@ impl Session {
                 })
             }
             answer => answer.map_err(errors::of_request),
+        }
+    }
+
+    /// Asks over `link`, and when the patience for that is over, over a fresh connection, too: the first
+    /// answer counts. A connection may be hanging while new ones work, or be slow only.
+    async fn ask_patiently(
+        self: &Arc<Self>,
+        link: Link,
+        request: Request<'_>,
+    ) -> RedisResult<Answer> {
+        let serial = link.serial;
+        let mut first = pin!(self.ask_over(link, request));
+        let Some(patience) = request.patience else {
+            return first.await;
+        };
+        if let Ok(answer) = tokio::time::timeout(patience, &mut first).await {
+            return answer;
+        }
+        let answered = Arc::new(AtomicBool::new(false));
+        let mut second = pin!(async {
+            let link = self.fresh_link(serial, answered.clone()).await.ok()?;
+            self.ask_over(link, request).await.ok()
+        });
+        tokio::select! {
+            biased;
+            answer = &mut first => match answer {
+                // Ended for the fresh one, perhaps.
+                Err(error) if errors::ends_connection(&error) => second.await.ok_or(error),
+                answer => {
+                    answered.store(true, Ordering::Release);
+                    answer
+                }
+            },
+            answer = &mut second => match answer {
+                Some(answer) => Ok(answer),
+                None => first.await,
+            },
         }
     }
 
@@ -253,18 +308,56 @@ impl Session {
             .await
     }
 
+    /// Another connection than that with this number, which goes on until the new one is there. Nothing
+    /// changes if the former one has `answered` by then.
+    async fn fresh_link(self: &Arc<Self>, former: u64, answered: Arc<AtomicBool>) -> Result<Link> {
+        let session = self.clone();
+        self.connecting
+            .run(move |turn| async move {
+                let link = session.connected_beside(former, &answered).await;
+                turn.end(link)
+            })
+            .await
+    }
+
     /// The connection, which is made if there is none.
     async fn connected(&self) -> Result<Link> {
         if let Some(link) = self.current()? {
             return Ok(link);
         }
-        let connect_max = self.options.connect_max;
-        let opened = tokio::time::timeout(connect_max, self.open()).await;
-        let link =
-            opened.unwrap_or_else(|_| Err(errors::silent(connect_max, self.place.has_tls())))?;
+        let link = self.opened(|| {}).await?;
+        self.keep(link)
+    }
+
+    async fn connected_beside(&self, former: u64, answered: &AtomicBool) -> Result<Link> {
+        let is_former = |link: &Link| link.serial == former;
+        let Some(link) = self.current()?.filter(is_former) else {
+            return self.connected().await;
+        };
+        // It is ended with others that were left before the new one is used.
+        let leave = || {
+            if !answered.load(Ordering::Acquire) {
+                self.drop_link(former);
+            }
+        };
+        let fresh = self.opened(leave).await?;
+        if self.serial() == Some(former) {
+            return Ok(link);
+        }
+        self.keep(fresh)
+    }
+
+    fn keep(&self, link: Link) -> Result<Link> {
         *self.slot() = Some(link.clone());
         // A backend that was closed meanwhile keeps no connection.
         self.current().map(|current| current.unwrap_or(link))
+    }
+
+    /// A new connection; `ready` is called when the server is found good, before others are ended.
+    async fn opened(&self, ready: impl FnOnce()) -> Result<Link> {
+        let connect_max = self.options.connect_max;
+        let opened = tokio::time::timeout(connect_max, self.open(ready)).await;
+        opened.unwrap_or_else(|_| Err(errors::silent(connect_max, self.place.has_tls())))
     }
 
     fn current(&self) -> Result<Option<Link>> {
@@ -276,7 +369,7 @@ impl Session {
         Ok(slot.clone())
     }
 
-    async fn open(&self) -> Result<Link> {
+    async fn open(&self, ready: impl FnOnce()) -> Result<Link> {
         let mut connection = self.place.find().await?.connect().await?;
         let expected = Expected {
             options: &self.options,
@@ -310,7 +403,8 @@ impl Session {
             }
             Err(error) => return Err(error),
         };
-        self.end_left(&server.client, &mut connection).await;
+        ready();
+        self.end_left(&server.client, &mut connection).await?;
         Ok(Link {
             connection,
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
@@ -347,27 +441,38 @@ impl Session {
         let mut slot = self.slot();
         if let Some(link) = slot.take_if(|link| link.serial == serial) {
             let mut left = self.left();
-            left.push(link.client);
+            left.push(Left {
+                client: link.client,
+                at: self.clock.now(),
+            });
             let surplus = left.len().saturating_sub(LEFT_MAX);
             left.drain(..surplus);
         }
     }
 
-    /// Ends what we have left in the server behind a new connection. Those of a server that was
-    /// restarted or replaced have ended with it.
-    async fn end_left(&self, client: &Client, connection: &mut MultiplexedConnection) {
+    /// Ends what we have left in the server behind a new connection. Those of another server stay: we may
+    /// come back to it.
+    async fn end_left(
+        &self,
+        client: &Client,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<()> {
         let left = self.left().clone();
-        for former in &left {
-            if former.is_of_run_of(client) {
-                former.end(connection).await;
-            }
+        for former in left.iter().filter(|left| left.client.is_of_run_of(client)) {
+            let ended = former.client.end(connection).await;
+            ended.map_err(|error| errors::of_connect(error, self.place.has_tls()))?;
+            // Not before: whoever opens the next connection ends it if this one fails.
+            self.left().retain(|left| left != former);
         }
-        // Not before: whoever opens the next connection ends them if this one fails.
-        self.left().retain(|former| !left.contains(former));
+        Ok(())
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<Client>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Those that may still deliver something.
+    fn left(&self) -> MutexGuard<'_, Vec<Left>> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        left.retain(|left| now.since(left.at) < LATE_MAX);
+        left
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Link>> {

@@ -6,6 +6,7 @@ use dlock_core::{AcquireRequest, AttemptId, Effect, Holder, Lease, Result, Wait}
 
 use crate::{
     layout::Keys,
+    session::LATE_MAX,
     trips::{Found, Release, Take, Trips},
     wire,
 };
@@ -33,11 +34,8 @@ impl Taken {
 /// knows the attempt, or takes the lock for it then.
 const TRIES_MAX: usize = 3;
 
-/// How long an attempt that nobody wants any more is undone at most; then its ttl ends it.
-pub(crate) const UNDO_MAX: Duration = Duration::from_secs(5);
-
-/// Between two tries to undo.
-const UNDO_PAUSE: Duration = Duration::from_millis(100);
+/// An attempt that has failed is undone in this time, or in the background.
+const UNDO_MAX: Duration = Duration::from_secs(5);
 
 /// Asks once. A granted answer proves the lock from before it was asked (K2), also for an attempt
 /// that was granted before: its end is moved then.
@@ -63,7 +61,7 @@ pub(crate) async fn once(
 
 /// Asks until there is an answer, for one who does not wait.
 pub(crate) async fn surely(
-    trips: &Trips,
+    trips: &Arc<Trips>,
     request: &AcquireRequest,
     keys: &Arc<Keys>,
 ) -> Result<Result<Lease, Taken>> {
@@ -85,16 +83,18 @@ pub(crate) async fn surely(
     Err(error.with_effect(Effect::Unknown))
 }
 
-/// Undoes an attempt of which nobody knows whether it was granted, bounded by [`UNDO_MAX`].
-pub(crate) async fn undo(trips: &Trips, request: &AcquireRequest, keys: &Arc<Keys>) {
-    let undoing = async {
-        while release(trips, keys, request.attempt.id()).await.is_err()
-            && !trips.servers.is_closed()
-        {
-            tokio::time::sleep(UNDO_PAUSE).await;
-        }
+/// Undoes an attempt of which nobody knows whether it was granted. What takes longer than [`UNDO_MAX`]
+/// goes on in the background, also while the server is silent: a request that it has not done yet is done
+/// when it comes back, and nobody would hold the lock (K7, K9). It ends when the server has confirmed it,
+/// when nothing can be left of the last request, or with the locker.
+pub(crate) async fn undo(trips: &Arc<Trips>, request: &AcquireRequest, keys: &Arc<Keys>) {
+    let over = request.clock().now().after(LATE_MAX).after(request.ttl);
+    let (trips, keys, id) = (trips.clone(), keys.clone(), request.attempt.id());
+    let clear = move || {
+        let (trips, keys) = (trips.clone(), keys.clone());
+        async move { release(&trips, &keys, id).await }
     };
-    let _ = tokio::time::timeout(UNDO_MAX.min(request.ttl), undoing).await;
+    let _ = tokio::time::timeout(UNDO_MAX, request.undo(over, clear)).await;
 }
 
 /// Frees the attempt's own lock; success also if it is gone.

@@ -13,7 +13,7 @@ use crate::{
     errors,
     layout::Keys,
     servers::{Call, Servers},
-    session::Answer,
+    session::{Answer, PATIENCE_MAX},
     take::Taken,
     wire,
 };
@@ -241,7 +241,7 @@ async fn release(servers: &Servers, releases: &[Release]) -> Result<Vec<Result<(
         keys: releases.len(),
         write: &write,
     };
-    let answer = servers.run(call).await?;
+    let answer = servers.run(call, PATIENCE_MAX).await?;
     let released: Vec<Result<()>> = answers(&answer, releases.len())?
         .into_iter()
         .map(|value| match value {

@@ -15,7 +15,7 @@ use conformance_tests::{
         redis::{Node, Options, Persistence, Reply},
     },
 };
-use dlock::Locker;
+use dlock::{Guard, Locker};
 use dlock_core::Clock;
 
 pub(crate) use conformance_tests::{
@@ -154,6 +154,21 @@ pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
         Reply::Nil => Ok(None),
         reply => Ok(Some(reply.text()?)),
     }
+}
+
+/// Whether the guard ends before the key does, so that nobody else can have the lock meanwhile (K2).
+pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
+    // A key has milliseconds.
+    const ROUNDED: Duration = Duration::from_millis(1);
+    let clock = Clock::boottime();
+    let claimed = clock.now().after(guard.remaining());
+    let asked = clock.now();
+    let key = format!("dlock:{}", guard.name());
+    let left = node.ask(&["PTTL", &key]).await?.int()?;
+    let left = Duration::from_millis(u64::try_from(left)?);
+    let kept = asked.after(left).after(ROUNDED);
+    assert!(claimed <= kept, "{:?} too long", claimed.since(kept));
+    Ok(())
 }
 
 /// How often this command was called, also by scripts.

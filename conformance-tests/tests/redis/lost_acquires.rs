@@ -10,11 +10,12 @@ use conformance_tests::{
     servers::Program,
 };
 use dlock::{Effect, ErrorKind};
+use dlock_core::Clock;
 
 use crate::{
     kit::{
-        Outcome, RACES, cases, connect, locks, refused, soon, start, take, until, until_clean,
-        until_listeners, value, warm_up,
+        Outcome, RACES, cases, connect, ends_first, locks, refused, soon, start, take, until,
+        until_clean, until_listeners, value, warm_up,
     },
     line::Line,
 };
@@ -24,6 +25,7 @@ cases![
     t01_lost_reply_of_a_try_acquire,
     t01_lost_reply_of_a_waiting_acquire,
     t01_lost_reply_of_a_waiter_that_was_woken,
+    t01_a_grant_that_is_found_late_ends_late,
     t01_no_reply_ever_to_a_try_acquire_is_undone,
     t01_no_reply_ever_to_a_waiting_acquire_is_undone,
     t02_an_acquire_that_arrives_after_its_end_grants_nothing,
@@ -99,6 +101,27 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         until_clean(&line.node).await?;
     }
     Ok(())
+}
+
+/// K2: the holder counts from before the question that was answered, and so must the server.
+async fn t01_a_grant_that_is_found_late_ends_late(program: Program) -> Outcome {
+    let (ttl, late) = (Duration::from_secs(6), Duration::from_secs(1));
+    let node = start(&program, &[]).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), "timeout=1s").await?;
+    for _ in 0..3 {
+        let last = proxy.connections().pop().ok_or("no connection")?;
+        last.set(ToClient, Fault::Hold);
+        let asked = Clock::boottime().now();
+        let acquire = locker.acquire("a").ttl(ttl).no_renewal();
+        let guard = soon("it asks again, and finds it", acquire).await??;
+        let took = Clock::boottime().now().since(asked);
+        assert!(took >= late, "{took:?}: nothing was late");
+        assert!(guard.remaining() > ttl - late, "it counts from the first");
+        ends_first(&guard, &node).await?;
+        guard.release().await?;
+    }
+    until_clean(&node).await
 }
 
 async fn t01_no_reply_ever_to_a_try_acquire_is_undone(program: Program) -> Outcome {

@@ -13,6 +13,8 @@ mod dropped;
 mod endings;
 mod foreign;
 mod forgotten;
+mod ghosts;
+mod hanging;
 mod kit;
 mod line;
 mod lost_acquires;
@@ -64,6 +66,8 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials,
         foreign::trials,
         forgotten::trials,
+        ghosts::trials,
+        hanging::trials,
         lost_acquires::trials,
         lost_endings::trials,
         memory::trials,

@@ -13,7 +13,7 @@ use dlock_core::{
     Lease, LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
 };
 
-use crate::common::{NAME, locker, millis, secs, until_unused};
+use crate::common::{NAME, locker, millis, poll_times, secs, until_unused};
 
 /// What it does wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,8 @@ enum Flaw {
     ReleasesLate,
     /// Never gets an answer, and says why.
     IsCutOff,
+    /// Is granted, and hears so no more than of the first three tries to undo that.
+    HearsNothing,
     Nothing,
 }
 
@@ -38,13 +40,13 @@ struct Flawed {
     store: Memory,
     flaw: Flaw,
     /// Of what has the flaw.
-    calls: AtomicUsize,
+    calls: Arc<AtomicUsize>,
     closed: AtomicUsize,
 }
 
 impl Flawed {
     fn new(flaw: Flaw, store: Memory) -> Arc<Self> {
-        let (calls, closed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (calls, closed) = (Arc::default(), AtomicUsize::new(0));
         Arc::new(Self {
             store,
             flaw,
@@ -90,6 +92,24 @@ impl DistributedLock for Flawed {
                 request.attempt.unreachable(&why);
                 request.attempt.cancelled().await;
                 Err(why)
+            }
+            Flaw::HearsNothing => {
+                let lease = Arc::new(self.store.acquire(request).await?);
+                let (store, calls) = (self.store.clone(), self.calls.clone());
+                let over = request.clock().now().after(request.ttl);
+                let undone = request.undo(over, move || {
+                    let (store, lease) = (store.clone(), lease.clone());
+                    let is_heard = calls.fetch_add(1, Ordering::SeqCst) >= 3;
+                    async move {
+                        if is_heard {
+                            return store.release(&lease).await;
+                        }
+                        Err(Error::new(ErrorKind::Unavailable, "no answer"))
+                    }
+                });
+                let _ = tokio::time::timeout(millis(10), undone).await;
+                let error = Error::new(ErrorKind::Unavailable, "no answer");
+                Err(error.with_effect(Effect::Unknown))
             }
             Flaw::PanicsInAcquire => {
                 tokio::task::yield_now().await;
@@ -201,6 +221,37 @@ async fn a_shutdown_waits_for_grants_that_are_on_their_way() {
     locks.shutdown(secs(5)).await.expect("in time");
     assert!(backend.store.names().is_empty());
     waiter.await.expect("no panic").expect_err("shut down");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_what_is_undone() {
+    let (backend, locks) = flawed(Flaw::HearsNothing);
+    let error = locks.try_acquire(NAME).await.expect_err("no answer");
+    assert_eq!(error.effect(), Effect::Unknown);
+    assert_eq!(backend.store.names().len(), 1, "granted");
+    locks.shutdown(secs(5)).await.expect("in time");
+    assert!(backend.store.names().is_empty());
+    assert_eq!(backend.calls(), 4);
+}
+
+/// Also of an acquire that is given up by that.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_last_locker_waits_for_what_is_undone() {
+    for is_dropped in [false, true] {
+        let (backend, locks) = flawed(Flaw::HearsNothing);
+        if is_dropped {
+            assert!(
+                poll_times(locks.acquire(NAME).into_future(), 1)
+                    .await
+                    .is_none()
+            );
+        } else {
+            locks.try_acquire(NAME).await.expect_err("no answer");
+        }
+        drop(locks);
+        until_unused(&backend.store).await;
+        assert_eq!(backend.calls(), 4, "dropped: {is_dropped}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
