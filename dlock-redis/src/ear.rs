@@ -7,8 +7,9 @@ use std::sync::{
 
 use dlock_core::Result;
 use redis::{PushInfo, PushKind, Value, aio::MultiplexedConnection};
+use tokio::{sync::Notify, task::JoinSet};
 
-use crate::{dial::Line, errors, server, wake::Listeners};
+use crate::{dial::Line, errors, pulse, server, wake::Listeners};
 
 /// A pub/sub connection to one server. A message is a hint and may be lost with its connection.
 pub(crate) struct Ear {
@@ -17,36 +18,59 @@ pub(crate) struct Ear {
     sharded: bool,
     has_tls: bool,
     hearing: Hearing,
+    /// The task that feels its pulse, which ends with it.
+    _pulse: JoinSet<()>,
 }
 
 /// What a listener knows of the connection that it has subscribed on.
 #[derive(Clone)]
 pub(crate) struct Hearing {
-    over: Arc<AtomicBool>,
+    state: Arc<State>,
     /// Of the connection for requests beside it. When that one is made again, so is this one: the
     /// server may be another one now, and nothing tells of a connection that is half-open.
     serial: Option<u64>,
 }
 
+#[derive(Default)]
+struct State {
+    /// It is not used any more.
+    over: AtomicBool,
+    /// Its pulse is late.
+    late: AtomicBool,
+    /// Somebody waits for what is heard.
+    wanted: Notify,
+}
+
 impl Ear {
-    /// Connects; what is heard wakes the listeners.
+    /// Connects; what is heard wakes the listeners. Its pulse is felt while somebody `waits`.
     pub(crate) async fn open(
         line: &Line,
         sharded: bool,
         serial: Option<u64>,
         listeners: Listeners,
+        waits: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<Self> {
-        let over = Arc::new(AtomicBool::new(false));
+        let state = Arc::new(State::default());
         let hearing = Hearing {
-            over: over.clone(),
+            state: state.clone(),
             serial,
         };
-        let connection = line.connect_hearing(move |push| hear(&listeners, &over, &push));
+        let waking = listeners.clone();
+        let connection = line.connect_hearing(move |push| hear(&waking, &state.over, &push));
+        let connection = connection.await?;
+        let mut pulse = JoinSet::new();
+        pulse.spawn(pulse::run(
+            connection.clone(),
+            hearing.clone(),
+            listeners,
+            waits,
+        ));
         Ok(Self {
-            connection: connection.await?,
+            connection,
             sharded,
             has_tls: line.has_tls(),
             hearing,
+            _pulse: pulse,
         })
     }
 
@@ -82,12 +106,31 @@ impl Ear {
 impl Hearing {
     /// Whether releases are heard of beside the connection for requests of this number.
     pub(crate) fn is_on(&self, serial: Option<u64>) -> bool {
-        self.serial == serial && !self.over.load(Ordering::Acquire)
+        self.serial == serial && !self.state.over.load(Ordering::Acquire)
     }
 
     /// The connection is not used any more.
     pub(crate) fn end(&self) {
-        self.over.store(true, Ordering::Release);
+        self.state.over.store(true, Ordering::Release);
+    }
+
+    /// Whether the connection may be deaf.
+    pub(crate) fn is_late(&self) -> bool {
+        self.state.late.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn be_late(&self, late: bool) {
+        self.state.late.store(late, Ordering::Release);
+    }
+
+    /// Somebody waits for what is heard.
+    pub(crate) fn want(&self) {
+        self.state.wanted.notify_one();
+    }
+
+    /// Ends after somebody [wanted](Self::want) it, perhaps before the call.
+    pub(crate) async fn until_wanted(&self) {
+        self.state.wanted.notified().await;
     }
 }
 

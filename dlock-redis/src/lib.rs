@@ -11,6 +11,7 @@ mod layout;
 mod lock;
 mod options;
 mod place;
+mod pulse;
 mod renewals;
 mod server;
 mod servers;

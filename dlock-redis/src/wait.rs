@@ -11,8 +11,9 @@ use crate::{
     wake::Listener,
 };
 
-/// A holder that is no client of dlock publishes nothing: it is looked at this often.
-const FOREIGN_LOOK: Duration = Duration::from_secs(1);
+/// Who may not hear of the release looks this often: the holder is no client of dlock and publishes nothing,
+/// or the connection for wake-ups is late with its pulse, or takes long to make.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A server that cannot be asked, or does not let us listen, is tried again after this,
 const RETRY_MIN: Duration = Duration::from_millis(50);
@@ -26,8 +27,7 @@ const EXPIRY_SLACK: Duration = Duration::from_millis(1);
 /// What one try brought.
 type Answer = Result<Result<Lease, Taken>>;
 
-/// Waits until the lock is granted or the attempt is cancelled; then undone within
-/// [`take::UNDO_MAX`].
+/// Waits until the lock is granted or the attempt is cancelled; then [undone](take::undo).
 pub(crate) async fn wait(
     lock: &RedisLock,
     request: &AcquireRequest,
@@ -66,15 +66,19 @@ async fn until_granted(
             Ok(Err(taken)) => {
                 *unknown = false;
                 request.attempt.taken();
-                match subscribed(lock, request, keys, listener, &mut pause).await {
+                let subscribed = subscribed(lock, request, keys, listener, &mut pause);
+                let subscribed = tokio::time::timeout(LOOK_EVERY, subscribed).await;
+                match subscribed.unwrap_or(Ok(Heard::FromNow)) {
                     Ok(Heard::Already) => {
-                        sleep(request, listener, look_after(taken)).await;
+                        let after = look_after(taken, listener.may_be_deaf());
+                        sleep(request, listener, after).await;
                         if listener.hears() {
                             pause = RETRY_MIN;
                         }
                         None
                     }
-                    // What was released before was published to nobody: try again.
+                    // What was released before was published to nobody: try again. Nobody may know
+                    // for how long one that is not there yet will take.
                     Ok(Heard::FromNow) => None,
                     Err(error) => Some(error),
                 }
@@ -129,12 +133,12 @@ async fn subscribed(
 }
 
 /// When to look again though nobody calls.
-fn look_after(taken: Taken) -> Duration {
+fn look_after(taken: Taken, deaf: bool) -> Duration {
     match taken.left.map(|left| left + EXPIRY_SLACK) {
-        Some(end) if taken.ours => end,
-        Some(end) => end.min(FOREIGN_LOOK),
+        Some(end) if taken.ours && !deaf => end,
+        Some(end) => end.min(LOOK_EVERY),
         // No end: somebody has changed the key.
-        None => FOREIGN_LOOK,
+        None => LOOK_EVERY,
     }
 }
 

@@ -6,11 +6,11 @@
 use std::{
     collections::HashMap,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use dlock_core::{ErrorKind, Result, Turn};
-use tokio::sync::Notify;
+use dlock_core::{Error, ErrorKind, Result, Turn};
+use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
     ear::{Ear, Hearing},
@@ -31,6 +31,9 @@ struct Channel {
     known_to: Vec<Arc<Session>>,
 }
 
+/// A subscription that is being made; it brings nothing if nobody wants it any more.
+type Subscribing = JoinHandle<Result<Option<Hearing>>>;
+
 /// One that waits for a release of one name.
 pub(crate) struct Listener {
     listeners: Listeners,
@@ -38,6 +41,8 @@ pub(crate) struct Listener {
     woken: Arc<Notify>,
     /// Where it has subscribed.
     subscribed: Option<(Arc<Session>, Hearing)>,
+    /// Where it is about to.
+    subscribing: Option<(Arc<Session>, Subscribing)>,
 }
 
 impl Listeners {
@@ -54,6 +59,7 @@ impl Listeners {
             channel: channel.to_owned(),
             woken,
             subscribed: None,
+            subscribing: None,
         }
     }
 
@@ -62,6 +68,17 @@ impl Listeners {
         let channels = self.lock();
         let channel = channels.get(channel);
         channel.is_some_and(|channel| !channel.listening.is_empty())
+    }
+
+    /// Whether somebody listens to a channel of this server.
+    fn has_any_at(&self, session: &Weak<Session>) -> bool {
+        let Some(session) = session.upgrade() else {
+            return false;
+        };
+        self.lock().values().any(|channel| {
+            !channel.listening.is_empty()
+                && channel.known_to.iter().any(|at| Arc::ptr_eq(at, &session))
+        })
     }
 
     pub(crate) fn wake(&self, channel: &str) {
@@ -76,8 +93,8 @@ impl Listeners {
         }
     }
 
-    /// Confirmed when it returns.
-    async fn subscribe(&self, session: &Arc<Session>, channel: &str) -> Result<Hearing> {
+    /// Confirmed when it returns; `None` if nobody listens to `channel` any more.
+    async fn subscribe(&self, session: &Arc<Session>, channel: &str) -> Result<Option<Hearing>> {
         let (listeners, at, channel) = (self.clone(), session.clone(), channel.to_owned());
         let work = |mut turn: Turn<Option<Ear>>| async move {
             let subscribed = listeners.subscribed(&at, &channel, &mut turn).await;
@@ -91,7 +108,10 @@ impl Listeners {
         session: &Arc<Session>,
         channel: &str,
         slot: &mut Option<Ear>,
-    ) -> Result<Hearing> {
+    ) -> Result<Option<Hearing>> {
+        if !self.has(channel) {
+            return Ok(None);
+        }
         let serial = session.serial();
         if slot
             .as_ref()
@@ -103,7 +123,9 @@ impl Listeners {
         if slot.is_none() {
             let line = session.place().find().await?;
             let sharded = session.is_clustered();
-            let mut ear = Ear::open(&line, sharded, serial, self.clone()).await?;
+            let (listeners, at) = (self.clone(), Arc::downgrade(session));
+            let waits = move || listeners.has_any_at(&at);
+            let mut ear = Ear::open(&line, sharded, serial, self.clone(), waits).await?;
             session.check_same(&ear.run().await?)?;
             *slot = Some(ear);
         }
@@ -114,12 +136,12 @@ impl Listeners {
         let Some(ear) = slot.as_mut() else {
             return Err(errors::closed());
         };
-        if let Some(channel) = self.lock().get_mut(channel) {
-            channel.forget(session);
-            channel.known_to.push(session.clone());
+        if !self.make_known(session, channel) {
+            return Ok(None);
         }
+        ear.hearing().want();
         match ear.subscribe(channel).await {
-            Ok(()) => Ok(ear.hearing().clone()),
+            Ok(()) => Ok(Some(ear.hearing().clone())),
             Err(error) => {
                 // One that is refused is nobody else's matter.
                 if error.kind() == ErrorKind::Unavailable {
@@ -128,6 +150,18 @@ impl Listeners {
                 Err(error)
             }
         }
+    }
+
+    /// The server knows of the channel from now on; false if nobody listens to it any more.
+    fn make_known(&self, session: &Arc<Session>, channel: &str) -> bool {
+        let mut channels = self.lock();
+        let channel = channels.get_mut(channel);
+        let Some(channel) = channel.filter(|channel| !channel.listening.is_empty()) else {
+            return false;
+        };
+        channel.forget(session);
+        channel.known_to.push(session.clone());
+        true
     }
 
     /// Ends the subscription that nobody needs any more.
@@ -189,14 +223,33 @@ impl Listener {
         subscribed.is_some_and(|(at, hearing)| hearing.is_on(at.serial()))
     }
 
+    /// Whether that connection may be deaf.
+    pub(crate) fn may_be_deaf(&self) -> bool {
+        let subscribed = self.subscribed.as_ref();
+        subscribed.is_some_and(|(_, hearing)| hearing.is_late())
+    }
+
     /// Whether it had subscribed, which counts no more.
     pub(crate) fn forget(&mut self) -> bool {
         self.subscribed.take().is_some()
     }
 
-    /// Subscribes, over a new connection if there is none; confirmed when it returns.
+    /// Subscribes, over a new connection if there is none; confirmed when it returns. If it is dropped, it
+    /// goes on, and the next call waits for the same.
     pub(crate) async fn subscribe(&mut self, session: &Arc<Session>) -> Result<()> {
-        let hearing = self.listeners.subscribe(session, &self.channel).await?;
+        self.subscribing
+            .take_if(|(at, _)| !Arc::ptr_eq(at, session));
+        let (_, subscribing) = self.subscribing.get_or_insert_with(|| {
+            let (listeners, at) = (self.listeners.clone(), session.clone());
+            let channel = self.channel.clone();
+            let work = async move { listeners.subscribe(&at, &channel).await };
+            (session.clone(), tokio::spawn(work))
+        });
+        let hearing = subscribing.await;
+        self.subscribing = None;
+        let given_up = || Error::new(ErrorKind::Unavailable, "the subscription was given up");
+        let hearing = hearing.map_err(|error| given_up().with_source(error))?;
+        let hearing = hearing?.ok_or_else(given_up)?;
         self.subscribed = Some((session.clone(), hearing));
         // What woke it up to now is made up for by asking once more.
         pin!(self.woken.notified()).enable();
