@@ -48,8 +48,8 @@ Exit codes:
 The answer is old when it arrives: decide nothing by it, use `dlock run --try` instead.
 
 JSON: name, held, and holder, which is null if the lock is free and else has host, pid, note, token,
-attempt, mode, since, remaining_ms; what is unknown is null. The token is a string, as it may exceed
-what a JavaScript number can hold.";
+attempt, mode, since, remaining_ms, doubt (what is odd about it, for people); what is unknown is null.
+The token is a string, as it may exceed what a JavaScript number can hold.";
 
 pub(crate) const SETUP: &str = "\
 Examples:

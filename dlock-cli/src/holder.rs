@@ -54,6 +54,9 @@ pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> Strin
             format!("in {} unless it is renewed", duration::show(remaining)),
         );
     }
+    if let Some(doubt) = &holder.doubt {
+        line("doubt", doubt.clone());
+    }
     text
 }
 
@@ -76,6 +79,7 @@ struct HolderReport<'a> {
     mode: &'static str,
     since: Option<String>,
     remaining_ms: Option<u64>,
+    doubt: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
@@ -94,6 +98,7 @@ impl<'a> Report<'a> {
             remaining_ms: holder
                 .remaining
                 .map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            doubt: holder.doubt.as_deref(),
         });
         Self {
             name: name.as_str(),

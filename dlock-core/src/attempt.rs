@@ -68,6 +68,8 @@ struct Inner {
     contended: AtomicBool,
     /// Why the store could not be asked, the last time.
     why: Mutex<Option<Error>>,
+    /// What is odd about the lock that is taken.
+    doubt: Mutex<Option<String>>,
     owner: Owner,
     /// Wakes whoever waits for a change of `state`.
     changed: Notify,
@@ -105,6 +107,7 @@ impl Attempt {
             state: State::pending(),
             contended: AtomicBool::new(false),
             why: Mutex::new(None),
+            doubt: Mutex::new(None),
             owner,
             changed: Notify::new(),
         }))
@@ -153,7 +156,36 @@ impl Attempt {
     /// Says that the store has answered that the lock is taken, so that a wait which ends now ends
     /// as `Contended` (K6).
     pub fn taken(&self) {
+        self.taken_doubting(None);
+    }
+
+    /// As [`taken`](Self::taken). A `doubt` is what is odd about it, in a sentence for people: the error of
+    /// a wait that ends as `Contended` says it, too.
+    ///
+    /// ```
+    /// use dlock_core::{AcquireRequest, Error};
+    ///
+    /// fn refusal(request: &AcquireRequest) -> Error {
+    ///     let doubt = "it has no end: did somebody change its key?";
+    ///     request.attempt.taken_doubting(Some(doubt.to_owned()));
+    ///     request.attempt.contended()
+    /// }
+    /// ```
+    pub fn taken_doubting(&self, doubt: Option<String>) {
+        *self.doubt() = doubt;
         self.0.contended.store(true, Ordering::Release);
+    }
+
+    /// What the store has answered `other` holds for this one, too.
+    pub(crate) fn taken_as_for(&self, other: &Self) {
+        let doubt = other.doubt().clone();
+        self.taken_doubting(doubt);
+    }
+
+    /// The error of an attempt that does not wait, or waits no longer, for a lock that is taken.
+    #[must_use]
+    pub fn contended(&self) -> Error {
+        Error::contended_doubting(self.doubt().as_deref())
     }
 
     /// Says that the store cannot be asked at present, and `why`, so that a wait which ends now ends as
@@ -173,7 +205,7 @@ impl Attempt {
     /// Why a wait that ends now got nothing, as far as the backend said so.
     pub(crate) fn no_grant(&self) -> Option<Error> {
         if self.is_contended() {
-            return Some(Error::contended());
+            return Some(self.contended());
         }
         let why = self.why();
         let why = format!("no grant in time: {}", why.as_ref()?);
@@ -182,6 +214,10 @@ impl Attempt {
 
     fn why(&self) -> MutexGuard<'_, Option<Error>> {
         self.0.why.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn doubt(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.doubt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn state(&self) -> &State {

@@ -83,7 +83,15 @@ impl Error {
     /// The lock is held by somebody else.
     #[must_use]
     pub fn contended() -> Self {
-        Self::new(ErrorKind::Contended, "somebody else holds it")
+        Self::contended_doubting(None)
+    }
+
+    pub(crate) fn contended_doubting(doubt: Option<&str>) -> Self {
+        let message = "somebody else holds it";
+        match doubt {
+            None => Self::new(ErrorKind::Contended, message),
+            Some(doubt) => Self::new(ErrorKind::Contended, format!("{message}; {doubt}")),
+        }
     }
 
     /// Says whether the request may have happened.

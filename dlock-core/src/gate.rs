@@ -94,6 +94,7 @@ impl Gate {
         if queue.passing > 0 {
             return;
         }
+        let before = queue.on_wire.clone();
         let next = queue.next();
         if next.is_empty() {
             queues.remove(name);
@@ -102,7 +103,7 @@ impl Gate {
         for Waiter { attempt, turn, .. } in next {
             if answered {
                 // The store can be asked: a wait that ends before the next answer is contended.
-                attempt.taken();
+                attempt.taken_as_for(&before);
             }
             // To a waiter that has gone meanwhile this drops the pass: the next one gets it.
             let _ = turn.send(self.pass(name));

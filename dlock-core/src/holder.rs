@@ -28,6 +28,8 @@ pub struct Holder {
     pub note: Option<String>,
     /// How long it still lives without a renewal; `None` where the hold has no end or it is unknown.
     pub remaining: Option<Duration>,
+    /// What is odd about it, in a sentence for people.
+    pub doubt: Option<String>,
 }
 
 impl Holder {
@@ -134,6 +136,7 @@ impl Holder {
                 .filter(|note| !note.is_empty())
                 .map(str::to_owned),
             remaining: None,
+            doubt: None,
         })
     }
 }

@@ -9,6 +9,7 @@ mod errors;
 mod history;
 mod layout;
 mod lock;
+mod longest;
 mod options;
 mod place;
 mod pulse;

@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, DistributedLock, Error, Expiry, Fencing, Holder,
-    Lease, LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
+    AcquireRequest, AttemptId, Capabilities, DistributedLock, Expiry, Fencing, Holder, Lease,
+    LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
 };
 use tokio::task::JoinSet;
 
@@ -18,10 +18,11 @@ use crate::{
     config::RedisConfig,
     dial::{Bounds, Line},
     layout::Keys,
+    longest::Longest,
     options::RedisOptions,
     renewals::{Found, Renewal, Renewals},
     servers::Servers,
-    take::{self, Taken},
+    take,
     trips::Trips,
     wait,
     wake::Listeners,
@@ -33,6 +34,7 @@ pub struct RedisLock {
     pub(crate) trips: Arc<Trips>,
     pub(crate) listeners: Listeners,
     renewals: Renewals,
+    pub(crate) longest: Longest,
     /// What `close` has to release.
     held: Mutex<HashMap<AttemptId, Arc<Keys>>>,
 }
@@ -110,6 +112,7 @@ impl RedisLock {
         let servers = Arc::new(servers);
         Self {
             renewals: Renewals::new(servers.clone()),
+            longest: Longest::new(&servers.options),
             trips: Arc::new(Trips::new(servers)),
             listeners: Listeners::default(),
             held: Mutex::default(),
@@ -157,10 +160,14 @@ impl DistributedLock for RedisLock {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let keys = self.keys(&request.name);
+        self.longest.asked(request.ttl);
         let lease = match request.wait {
             Wait::Never => match take::surely(&self.trips, request, &keys).await? {
                 Ok(lease) => lease,
-                Err(Taken { .. }) => return Err(Error::contended()),
+                Err(taken) => {
+                    self.longest.tell(request, taken);
+                    return Err(request.attempt.contended());
+                }
             },
             Wait::UntilCancelled => wait::wait(self, request, &keys).await?,
         };
@@ -200,6 +207,8 @@ impl DistributedLock for RedisLock {
         let left: i64 = redis::from_redis_value(left).map_err(wire::nonsense)?;
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
+        let ours = holder.remaining.filter(|_| holder.attempt.is_some());
+        holder.doubt = ours.and_then(|left| self.longest.doubt(left));
         // Gone between the two questions.
         Ok((left != -2).then_some(holder))
     }

@@ -26,6 +26,8 @@ pub struct RedisOptions {
     failover_guard: Option<Duration>,
     pub(crate) may_evict: bool,
     pub(crate) min_acks: u32,
+    /// The default ttl of the locker, if the URL says it.
+    pub(crate) ttl: Duration,
 }
 
 impl RedisOptions {
@@ -130,6 +132,7 @@ impl RedisOptions {
             failover_guard,
             may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
             min_acks: acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX)),
+            ttl: settings.common().ttl.unwrap_or_default(),
             ..default
         })
     }
@@ -145,6 +148,7 @@ impl Default for RedisOptions {
             failover_guard: None,
             may_evict: false,
             min_acks: 0,
+            ttl: Duration::ZERO,
         }
     }
 }

@@ -65,7 +65,7 @@ async fn until_granted(
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 *unknown = false;
-                request.attempt.taken();
+                lock.longest.tell(request, taken);
                 let subscribed = subscribed(lock, request, keys, listener, &mut pause);
                 let subscribed = tokio::time::timeout(LOOK_EVERY, subscribed).await;
                 match subscribed.unwrap_or(Ok(Heard::FromNow)) {
