@@ -11,20 +11,24 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Attempt, LostCause, Moment, Result, Sent};
+use dlock_core::{Moment, Result, Sent};
 use tokio::sync::{Notify, watch};
 
 use crate::{
     leases,
-    seat::{Seat, Seats},
+    seat::Seats,
     session::{Pause, Session},
 };
 
 /// A keep-alive is given up after this part of its ttl.
 const TRY_PART: u32 = 4;
 
-/// A renewal of a lock is proved by a keep-alive that is no older than this part.
-const FRESH_PART: u32 = 4;
+/// But not before: etcd's gRPC proxy sends it on half a second later.
+const TRY_MIN: Duration = Duration::from_millis(700);
+
+/// A lock is proved by a keep-alive that is no older than this part of its ttl. Behind etcd's gRPC proxy each is
+/// up to half a second on its way.
+const FRESH_PART: u32 = 2;
 
 /// Waiting may eat this part of a ttl that nobody renews.
 const EATEN_PART: u32 = 20;
@@ -38,6 +42,8 @@ pub(crate) struct Carrier {
     id: i64,
     /// How long the store keeps it without a keep-alive.
     pub(crate) granted: Duration,
+    /// A term of the cluster that was known before it was asked for.
+    term: u64,
     state: watch::Sender<State>,
     /// Whether it has things on it that are only gone with it.
     retired: AtomicBool,
@@ -50,23 +56,42 @@ pub(crate) struct Carrier {
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// When the last keep-alive was sent that the store has confirmed.
+    kept: Sent,
+    /// When the last one was sent that proves a hold.
     acked: Sent,
+    /// Whether a later leader has kept it alive: what stands on it and is held must move.
+    is_outdated: bool,
     /// Nothing is granted on it any more; it has ended in the store by then.
     over: Option<Moment>,
+}
+
+/// What a lease says of a hold that stands on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// It is proved by a request that was sent then.
+    Since(Sent),
+    /// The leader has changed, so it proves no more.
+    Outdated,
+    /// It has ended, or is given up.
+    Over,
 }
 
 impl Carrier {
     /// Asks the store for a lease of `ttl`, in whole seconds.
     pub(crate) async fn grant(session: &Arc<Session>, ttl: Duration) -> Result<Self> {
+        let term = session.term();
         let leases::Granted { id, sent, ttl } = leases::grant(session, ttl).await?;
         let state = State {
+            kept: sent,
             acked: sent,
+            is_outdated: false,
             over: None,
         };
         Ok(Self {
             session: session.clone(),
             id,
             granted: ttl,
+            term,
             state: watch::Sender::new(state),
             retired: AtomicBool::new(false),
             seats: Seats::default(),
@@ -80,16 +105,8 @@ impl Carrier {
     }
 
     /// When the last keep-alive was sent that the store has confirmed.
-    pub(crate) fn acked(&self) -> Sent {
-        self.state.borrow().acked
-    }
-
-    /// The attempt of `seat` holds a lock now, and is told if the lease ends.
-    pub(crate) fn hold(&self, seat: &Seat, attempt: &Attempt) {
-        self.seats.hold(seat, attempt);
-        if self.is_over() {
-            attempt.lost(LostCause::SessionOver);
-        }
+    pub(crate) fn kept(&self) -> Sent {
+        self.state.borrow().kept
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -124,66 +141,67 @@ impl Carrier {
         self.end(self.session.clock.now());
     }
 
-    /// A keep-alive that is confirmed, recent enough to prove a renewal for `ttl`, which may be much
-    /// less than what the store grants (T20); the loop is asked for one if it must be. `None` when the
-    /// lease is over. Bounded by the lease's own end.
-    pub(crate) async fn fresh(&self, ttl: Duration) -> Option<Sent> {
+    /// A keep-alive that is recent enough to prove a grant or a renewal for `ttl`, which may be much less
+    /// than what the store grants (T20): at least half of it is left. The loop is asked for one if it
+    /// must be. Bounded by the lease's own end.
+    pub(crate) async fn fresh(&self, ttl: Duration) -> Proof {
         let now = self.session.clock.now();
-        self.acked_since(now.before(ttl.min(self.granted) / FRESH_PART))
-            .await
-    }
-
-    /// As [`fresh`](Self::fresh), for a grant, of which at least half shall be left.
-    pub(crate) async fn fresh_for(&self, ttl: Duration) -> Option<Sent> {
-        let now = self.session.clock.now();
-        self.acked_since(now.before(ttl.min(self.granted) / 2))
-            .await
-    }
-
-    /// As [`fresh_for`](Self::fresh_for), where no loop runs and nobody will renew: it is kept alive
-    /// once, if waiting has eaten more than a small part of `ttl` (K6).
-    pub(crate) async fn proved_for(&self, ttl: Duration) -> Result<Option<Sent>> {
-        let now = self.session.clock.now();
-        let State { acked, over } = *self.state.borrow();
-        if over.is_some() {
-            return Ok(None);
-        }
-        if acked.moment() >= now.before(ttl / EATEN_PART) {
-            return Ok(Some(acked));
-        }
-        self.keep_alive().await
-    }
-
-    async fn acked_since(&self, since: Moment) -> Option<Sent> {
+        let since = now.before(ttl.min(self.granted) / FRESH_PART);
         let mut states = self.state.subscribe();
         loop {
             let state = *states.borrow_and_update();
-            if state.over.is_some() {
-                return None;
-            }
-            // K2: the clock of the exchange that the store has answered, never our own.
-            if state.acked.moment() >= since {
-                return Some(state.acked);
+            match state.proof() {
+                // K2: the clock of the exchange that the store has answered, never our own.
+                Proof::Since(acked) if acked.moment() < since => {}
+                proof => return proof,
             }
             self.wanted.notify_one();
-            states.changed().await.ok()?;
+            if states.changed().await.is_err() {
+                return Proof::Over;
+            }
         }
     }
 
-    /// One keep-alive, now; `None` when the lease is over.
-    pub(crate) async fn keep_alive(&self) -> Result<Option<Sent>> {
-        let max = (self.granted / TRY_PART).min(self.session.config.answer_max);
-        match leases::keep_alive(&self.session, self.id, max).await? {
-            Some(acked) => {
-                let later = |state: &mut State| state.acked = acked.max(state.acked);
-                self.state.send_modify(later);
-                Ok((!self.is_over()).then_some(acked))
+    /// As [`fresh`](Self::fresh) for a grant, where no loop runs and nobody will renew: it is kept alive
+    /// once, if waiting has eaten more than a small part of `ttl` (K6).
+    pub(crate) async fn proved_for(&self, ttl: Duration) -> Result<Proof> {
+        let now = self.session.clock.now();
+        let state = *self.state.borrow();
+        match state.proof() {
+            Proof::Since(acked) if acked.moment() < now.before(ttl / EATEN_PART) => {
+                self.keep_alive().await
             }
-            None => {
-                self.is_gone();
-                Ok(None)
-            }
+            proof => Ok(proof),
         }
+    }
+
+    /// One keep-alive, now, and a look whether the leader is still the same.
+    pub(crate) async fn keep_alive(&self) -> Result<Proof> {
+        let max = (self.granted / TRY_PART).max(TRY_MIN);
+        let max = max.min(self.session.config.answer_max);
+        let Some(kept) = leases::keep_alive(&self.session, self.id, max).await? else {
+            self.is_gone();
+            return Ok(Proof::Over);
+        };
+        // Wakes nobody: nothing is proved yet.
+        self.state.send_if_modified(|state| {
+            state.kept = kept.max(state.kept);
+            false
+        });
+        // After that: a read is answered by a leader that is none before the one that kept it alive.
+        let term = leases::term(&self.session, max).await?;
+        if term != self.term {
+            tracing::debug!(term, "another leader: what is held moves to another lease");
+            self.retire();
+        }
+        self.state.send_modify(|state| {
+            if term == self.term {
+                state.acked = kept.max(state.acked);
+            } else {
+                state.is_outdated = true;
+            }
+        });
+        Ok(self.state.borrow().proof())
     }
 
     /// Ends it in the store, with all that stands on it; success also if it is gone already.
@@ -201,7 +219,7 @@ impl Carrier {
     /// Tries to [`revoke`](Self::revoke) it until that is confirmed or it has ended by itself.
     pub(crate) async fn revoke_surely(&self) {
         self.give_up();
-        until_done(self, || self.revoke()).await;
+        until_done(&self.session, || self.has_ended(), || self.revoke()).await;
     }
 
     /// Nothing is kept alive any more: it ends by itself a ttl after the last keep-alive, which may
@@ -220,15 +238,30 @@ impl Carrier {
     }
 }
 
-/// Tries until the store has confirmed it, or `carrier` has ended and there is nothing left to do, or
+impl State {
+    fn proof(&self) -> Proof {
+        match self {
+            Self { over: Some(_), .. } => Proof::Over,
+            Self {
+                is_outdated: true, ..
+            } => Proof::Outdated,
+            Self { acked, .. } => Proof::Since(*acked),
+        }
+    }
+}
+
+/// Tries until the store has confirmed it, or the lease `has_ended` and there is nothing left to do, or
 /// the backend was closed.
-pub(crate) async fn until_done<F>(carrier: &Carrier, does: impl Fn() -> F)
-where
+pub(crate) async fn until_done<F>(
+    session: &Session,
+    has_ended: impl Fn() -> bool,
+    does: impl Fn() -> F,
+) where
     F: Future<Output = Result<()>>,
 {
     let mut pause = Pause::new();
     while let Err(error) = does().await {
-        if carrier.has_ended() || carrier.session.is_closed() {
+        if has_ended() || session.is_closed() {
             return;
         }
         tracing::debug!(%error, "not undone yet");

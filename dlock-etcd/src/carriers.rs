@@ -46,12 +46,12 @@ impl Carriers {
     }
 
     /// A seat on the carrier that is there already for such an attempt.
-    pub(crate) fn present(&self, request: &AcquireRequest) -> Option<Seat> {
-        if request.renewal == Renewal::None {
+    pub(crate) fn present(&self, ttl: Duration, renewal: Renewal) -> Option<Seat> {
+        if renewal == Renewal::None {
             return None;
         }
         let mut table = self.0.table();
-        let shared = table.open.get_mut(&whole_seconds(request.ttl))?;
+        let shared = table.open.get_mut(&whole_seconds(ttl))?;
         if !shared.carrier.is_open() {
             return None;
         }
@@ -61,22 +61,31 @@ impl Carriers {
 
     /// A seat for an attempt: on the shared carrier of its ttl, or on one of its own if nobody will
     /// renew it.
-    pub(crate) async fn seat_for(&self, request: &AcquireRequest) -> Result<Seat> {
-        if request.renewal == Renewal::None {
-            let own = Carrier::grant(&self.0.session, request.ttl).await?;
+    pub(crate) async fn seat(&self, ttl: Duration, renewal: Renewal) -> Result<Seat> {
+        if renewal == Renewal::None {
+            let own = Carrier::grant(&self.0.session, ttl).await?;
             return Ok(Seat::take(&Arc::new(own)));
         }
-        if let Some(present) = self.present(request) {
+        if let Some(present) = self.present(ttl, renewal) {
             return Ok(present);
         }
-        let (carriers, ttl) = (self.clone(), request.ttl);
+        let carriers = self.clone();
         let work = move |turn: Turn<()>| async move { turn.end(carriers.provide(ttl).await) };
+        self.0.granting.run(work).await?;
+        self.present(ttl, renewal).ok_or_else(errors::lease_ended)
+    }
+
+    /// As [`seat`](Self::seat), until the attempt is cancelled.
+    pub(crate) async fn seat_for(&self, request: &AcquireRequest) -> Result<Seat> {
+        let seat = self.seat(request.ttl, request.renewal);
+        if request.renewal == Renewal::None {
+            return seat.await;
+        }
         // The grant is not cut short by it: its lease would be left behind (T33).
         tokio::select! {
-            provided = self.0.granting.run(work) => provided?,
-            () = request.attempt.cancelled() => return Err(Error::contended()),
+            seat = seat => seat,
+            () = request.attempt.cancelled() => Err(Error::contended()),
         }
-        self.present(request).ok_or_else(errors::lease_ended)
     }
 
     /// Sees to it that there is a carrier for attempts with this ttl.

@@ -8,6 +8,8 @@ use dlock_core::{
 };
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
+use crate::leases::whole_seconds;
+
 /// Which members to use, and how.
 #[derive(Clone, Debug)]
 pub struct EtcdConfig {
@@ -17,6 +19,7 @@ pub struct EtcdConfig {
     pub(crate) prefix: String,
     pub(crate) connect_max: Duration,
     pub(crate) answer_max: Duration,
+    pub(crate) election: Duration,
 }
 
 impl EtcdConfig {
@@ -34,6 +37,15 @@ impl EtcdConfig {
 
     /// How long one member's answer may take, before the next one is asked.
     const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+    /// What a member's `--election-timeout` is if nobody changed it.
+    const ELECTION: Duration = Duration::from_secs(1);
+
+    /// A member refuses to start with a longer one.
+    const ELECTION_MAX: Duration = Duration::from_secs(50);
+
+    /// A member looks twice a second which leases have ended, and the others must agree.
+    const END_SLACK: Duration = Duration::from_secs(1);
 
     /// A silent connection is asked for a sign of life after this while something is waited for.
     /// Members refuse a client that asks more often than every 5 s.
@@ -61,6 +73,7 @@ impl EtcdConfig {
         let (ten, minute) = (Duration::from_millis(10), Duration::from_secs(60));
         let connect_max = settings.take_duration("connect_timeout", ten..=minute)?;
         let answer_max = settings.take_duration("timeout", ten..=minute)?;
+        let election = settings.take_duration("election_timeout", ten..=Self::ELECTION_MAX)?;
         Ok(Self {
             hosts,
             user,
@@ -70,6 +83,33 @@ impl EtcdConfig {
                 .unwrap_or_else(|| Self::PREFIX.to_owned()),
             connect_max: connect_max.unwrap_or(Self::CONNECT_MAX),
             answer_max: answer_max.unwrap_or(Self::ANSWER_MAX),
+            election: election.unwrap_or(Self::ELECTION),
+        })
+    }
+
+    /// The lease that a member gives at most for `ttl`: in whole seconds, and no shorter than one and a
+    /// half of its election time-outs.
+    pub(crate) fn lease_max(&self, ttl: Duration) -> Duration {
+        let seconds = whole_seconds(ttl).max(whole_seconds(self.election * 3 / 2));
+        Duration::from_secs(seconds)
+    }
+
+    /// How long after the ttl a dead holder's lock is free at the latest (K6).
+    pub(crate) fn takeover_max(&self) -> Duration {
+        // Of the shortest ttl.
+        self.lease_max(Duration::ZERO).max(Self::TTL_MIN) + Self::END_SLACK
+    }
+
+    /// That the store keeps a lease for longer than [`takeover_max`](Self::takeover_max) counts with.
+    pub(crate) fn longer_than_told(&self, asked: Duration, granted: Duration) -> Option<String> {
+        (granted > self.lease_max(asked)).then(|| {
+            format!(
+                "etcd keeps a lease of {granted:?} where {asked:?} were asked for, so the lock of a dead \
+                 holder is free later than takeover_max says: its election timeout is longer than {:?}; \
+                 set election_timeout={:?}",
+                self.election,
+                granted * 2 / 3
+            )
         })
     }
 
@@ -125,4 +165,58 @@ fn tls_options(files: &TlsFiles) -> Result<TlsOptions> {
         Some((cert, key)) => options.identity(Identity::from_pem(cert, key)),
         None => options,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EtcdLock;
+
+    fn with_election(election: Duration) -> EtcdConfig {
+        EtcdConfig {
+            hosts: Vec::new(),
+            user: None,
+            tls: None,
+            prefix: String::new(),
+            connect_max: EtcdConfig::CONNECT_MAX,
+            answer_max: EtcdConfig::ANSWER_MAX,
+            election,
+        }
+    }
+
+    #[test]
+    fn a_lease_is_at_least_one_and_a_half_election_time_outs() {
+        for (election_ms, ttl_ms, lease) in [
+            (1_000, 1_000, 2),
+            (1_000, 2_000, 2),
+            (1_000, 2_100, 3),
+            (8_000, 2_000, 12),
+            (8_000, 30_000, 30),
+            (100, 1_000, 1),
+        ] {
+            let config = with_election(Duration::from_millis(election_ms));
+            let ttl = Duration::from_millis(ttl_ms);
+            assert_eq!(config.lease_max(ttl), Duration::from_secs(lease));
+            // Of whichever ttl, it is over by then.
+            assert!(config.lease_max(ttl) < ttl + config.takeover_max());
+        }
+    }
+
+    #[test]
+    fn what_it_can_do_follows_the_election_time_out() {
+        let of = |seconds| EtcdLock::capabilities_of(&with_election(Duration::from_secs(seconds)));
+        assert_eq!(of(1), EtcdLock::CAPABILITIES);
+        assert_eq!(of(8).takeover_max, Duration::from_secs(13));
+    }
+
+    #[test]
+    fn a_longer_lease_is_told_with_the_key() {
+        let config = with_election(EtcdConfig::ELECTION);
+        let [two, twelve] = [2, 12].map(Duration::from_secs);
+        assert_eq!(config.longer_than_told(two, two), None);
+        let warning = config.longer_than_told(two, twelve).expect("a warning");
+        assert!(warning.contains("election_timeout=8s"), "{warning}");
+        let config = with_election(Duration::from_secs(8));
+        assert_eq!(config.longer_than_told(two, twelve), None);
+    }
 }

@@ -18,6 +18,7 @@ use crate::{
     queries::{first, first_of_queue, keys_only, last_of, ranges, revision},
     seat::Seat,
     session::Session,
+    standing::Standing,
     trips::{Ask, Found, Trips},
 };
 
@@ -28,8 +29,10 @@ pub(crate) struct Entry {
     pub(crate) ids: Arc<Ids>,
     pub(crate) id: Id,
     pub(crate) keys: Keys,
-    pub(crate) seat: Seat,
+    /// The lease that its place is made on.
     pub(crate) carrier: Arc<Carrier>,
+    /// Where it stands: there, until it moves.
+    pub(crate) standing: Standing,
     /// Whether the carrier is nobody else's.
     pub(crate) is_own_carrier: bool,
     value: String,
@@ -76,7 +79,7 @@ impl Entry {
             ids: lock.ids.clone(),
             id,
             carrier: seat.carrier.clone(),
-            seat,
+            standing: Standing::new(seat),
             is_own_carrier: request.renewal == Renewal::None,
             value: Holder::line_without_token(request),
             pulse: pulse.clone(),
@@ -84,7 +87,7 @@ impl Entry {
             settled: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         });
-        entry.seat.wait(&entry);
+        entry.standing.wait(&entry);
         entry
     }
 
@@ -104,7 +107,7 @@ impl Entry {
         let holder = TxnOp::get(&*self.keys.queue, Some(first_of_queue()));
         let txn = Txn::new()
             .when([self.nobody(), self.not_undone()])
-            .and_then([self.put()])
+            .and_then([self.put(&self.carrier)])
             .or_else([holder]);
         let Some(answer) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
@@ -125,7 +128,7 @@ impl Entry {
         // Both in one transaction would cost more than the second one does: most find nobody.
         let free = Txn::new()
             .when([self.nobody(), self.not_undone()])
-            .and_then([self.put()]);
+            .and_then([self.put(&self.carrier)]);
         match self.make(free).await? {
             None => Ok(Stand::NoCarrier),
             Some(found) if found.succeeded => Ok(Stand::First(found.revision)),
@@ -140,7 +143,7 @@ impl Entry {
         let last = TxnOp::get(&*self.keys.queue, Some(last_of(keys_only(), 2)));
         let txn = Txn::new()
             .when([no_place, self.not_undone()])
-            .and_then([self.put(), last])
+            .and_then([self.put(&self.carrier), last])
             .or_else([TxnOp::get(own, Some(keys_only()))]);
         let Some(found) = self.make(txn).await? else {
             return Ok(Stand::NoCarrier);
@@ -174,7 +177,9 @@ impl Entry {
         }
         let made = own.create_revision();
         let is_there = Compare::create_revision(&*self.keys.own, CompareOp::Equal, made);
-        let moved = Txn::new().when([is_there]).and_then([self.put()]);
+        let moved = Txn::new()
+            .when([is_there])
+            .and_then([self.put(&self.carrier)]);
         let moved = self.make(moved).await?;
         Ok(moved.is_some_and(|moved| moved.succeeded))
     }
@@ -236,8 +241,8 @@ impl Entry {
         Compare::create_revision(&*self.keys.never, CompareOp::Equal, 0)
     }
 
-    fn put(&self) -> TxnOp {
-        let lease = PutOptions::new().with_lease(self.carrier.id());
+    pub(crate) fn put(&self, carrier: &Carrier) -> TxnOp {
+        let lease = PutOptions::new().with_lease(carrier.id());
         TxnOp::put(&*self.keys.own, &*self.value, Some(lease))
     }
 

@@ -71,9 +71,8 @@ pub(crate) fn is_lease_gone(error: &DriverError) -> bool {
     match error {
         // T22: the driver's words for an answer whose ttl is not positive.
         DriverError::LeaseKeepAliveError(why) => why == "lease not found",
-        DriverError::GRpcStatus(status) => {
-            status.code() == Code::NotFound && status.message().contains("lease not found")
-        }
+        // By its words: the gRPC proxy gives other codes.
+        DriverError::GRpcStatus(status) => status.message().contains("lease not found"),
         _ => false,
     }
 }
@@ -96,7 +95,7 @@ pub(crate) fn is_refusal_of_one(error: &DriverError) -> bool {
         matches!(
             status.code(),
             Code::PermissionDenied | Code::InvalidArgument
-        )
+        ) || status.message().contains("permission denied")
     };
     is_lease_gone(error)
         || is_full(error)
@@ -207,7 +206,7 @@ fn of_status(status: &Status, config: &EtcdConfig) -> Row {
             (Unsupported, Effect::None, false, hint)
         }
         // From the server itself: a change of leaders, a slow disk.
-        Code::Unavailable | Code::DeadlineExceeded
+        Code::Unavailable | Code::DeadlineExceeded | Code::Unknown
             if status.message().starts_with("etcdserver") =>
         {
             (

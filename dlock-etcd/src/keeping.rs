@@ -6,7 +6,10 @@ use std::time::Duration;
 use dlock_core::Moment;
 use tokio::time::timeout;
 
-use crate::{carrier::Carrier, session::Pause};
+use crate::{
+    carrier::{Carrier, Proof},
+    session::Pause,
+};
 
 /// It is kept alive after this part of its ttl, so that many tries fit in.
 const KEEP_PART: u32 = 6;
@@ -36,7 +39,7 @@ impl Carrier {
         let mut wait = self.granted / KEEP_PART;
         let mut ask_at = self.session.clock.now();
         loop {
-            let end = self.acked().moment().after(self.granted);
+            let end = self.kept().moment().after(self.granted);
             let due = self.session.clock.now().after(wait).min(end);
             tokio::select! {
                 biased;
@@ -55,10 +58,10 @@ impl Carrier {
                 return Kept::Over;
             }
             match timeout(left, self.keep_alive()).await {
-                Ok(Ok(Some(_))) => {
+                Ok(Ok(Proof::Since(_) | Proof::Outdated)) => {
                     (pause, wait) = (Pause::new(), self.granted / KEEP_PART);
                 }
-                Ok(Ok(None)) => return Kept::Over,
+                Ok(Ok(Proof::Over)) => return Kept::Over,
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "a lease was not kept alive yet");
                     wait = pause.next().min(self.granted / KEEP_PART);

@@ -4,12 +4,23 @@
 //! creation, as `etcdctl lock` and the Go client have it. Ours end with a number of the backend's own.
 //! Slashes in names are escaped, so that no name's keys are under another one's; so are percent
 //! signs, so that no two names are one.
+//!
+//! A change of what is here, or of the values, raises [`VERSION`].
 
-use dlock_core::{Holder, LockName, Token};
+use dlock_core::{Holder, LayoutVersion, LockName, Token};
 use etcd_client::KeyValue;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
+
+/// The version of these keys and their values.
+pub(crate) const VERSION: LayoutVersion = LayoutVersion::new(1);
+
+/// The key whose value begins with the [`VERSION`] of the locks under `prefix`. It is no lock's: no escaped
+/// name has `%d` in it; and in no queue, also of `etcdctl lock`, as it has no slash after the prefix.
+pub(crate) fn record(prefix: &str) -> String {
+    format!("{prefix}%dlock-layout")
+}
 
 /// The keys of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +82,27 @@ mod tests {
         assert_eq!(keys.never, "app/seat 14C%/b2");
     }
 
+    /// Other versions of dlock rely on each byte of it.
+    #[test]
+    fn a_change_of_the_layout_raises_its_version() {
+        assert_eq!(VERSION.to_string(), "1");
+        assert_eq!(record("dlock/"), "dlock/%dlock-layout");
+        let name = LockName::new("a/b 100% é").expect("name");
+        let keys = Keys::new("dlock/", &name, "4f0000000000000000000000000000a1");
+        let queue = "dlock/a%2Fb 100%25 %C3%A9/";
+        assert_eq!(super::queue("dlock/", &name), queue);
+        assert_eq!(keys.queue, queue);
+        assert_eq!(keys.own, format!("{queue}4f0000000000000000000000000000a1"));
+        let never = "dlock/a%2Fb 100%25 %C3%A9%/4f0000000000000000000000000000a1";
+        assert_eq!(keys.never, never);
+        let value = "4f0000000000000000000000000000a1 1780000000000000 4711@web-3 checkout 77";
+        let token = Token::new(5).expect("token");
+        let holder = Holder::with_token(value.as_bytes(), token);
+        let with_token =
+            "4f0000000000000000000000000000a1 5 1780000000000000 4711@web-3 checkout 77";
+        assert_eq!(holder.to_string(), with_token);
+    }
+
     proptest! {
         #[test]
         fn no_key_is_in_the_queue_of_another_name(a in "[a/%25F.]{1,12}", b in "[a/%25F.]{1,12}") {
@@ -78,6 +110,7 @@ mod tests {
             prop_assert_eq!(x.own.starts_with(&y.queue), a == b);
             prop_assert!(!x.never.starts_with(&y.queue));
             prop_assert_eq!(x.never == y.never, a == b);
+            prop_assert!(!record("app/").starts_with(&x.queue));
         }
     }
 }

@@ -10,7 +10,8 @@ use etcd_client::{Client, LeaseGrantOptions};
 use tokio::time::timeout;
 
 use crate::{
-    errors,
+    errors, layout,
+    queries::keys_only,
     session::{Pause, Session},
 };
 
@@ -36,12 +37,18 @@ pub(crate) async fn grant(session: &Arc<Session>, ttl: Duration) -> Result<Grant
         tokio::spawn(timeout(RECALL_MAX, recall(session.clone(), id)));
     }
     let (sent, ttl) = granted?;
+    if let Some(warning) = session.config.longer_than_told(asked, ttl)
+        && session.warns_of_leases()
+    {
+        tracing::warn!("{warning}");
+    }
     Ok(Granted { id, sent, ttl })
 }
 
 /// When the grant was sent that the store has confirmed, and for how long it is.
 async fn grant_as(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(Sent, Duration)> {
     let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
+    let first = session.start();
     let granted = session.ask(|client| async move {
         let sent = session.start();
         let options = LeaseGrantOptions::new().with_id(id);
@@ -52,13 +59,8 @@ async fn grant_as(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(S
             Err(error) => Err(error),
         }
     });
-    if let Some(granted) = granted.await? {
-        return Ok(granted);
-    }
-    let alive = keep_alive(session, id, session.config.answer_max).await;
-    // It is there, whatever became of that.
-    let alive = alive.map_err(|error| error.with_effect(Effect::Unknown))?;
-    Ok((alive.ok_or_else(errors::lease_ended)?, asked))
+    // Granted after the first of them was sent.
+    Ok(granted.await?.unwrap_or((first, asked)))
 }
 
 fn is_doubtful(error: &Error) -> bool {
@@ -101,6 +103,19 @@ pub(crate) async fn keep_alive(
         }
     };
     session.ask_within(max, &AtomicBool::new(false), asks).await
+}
+
+/// The term of the cluster, by a linearizable read: of the present leader, or of a later one.
+pub(crate) async fn term(session: &Arc<Session>, max: Duration) -> Result<u64> {
+    let key = layout::record(&session.config.prefix);
+    let asks = |client: Arc<Client>| {
+        let key = &*key;
+        async move { client.kv_client().get(key, Some(keys_only())).await }
+    };
+    let answer = session
+        .ask_within(max, &AtomicBool::new(false), asks)
+        .await?;
+    session.saw_term(answer.header())
 }
 
 /// The store counts whole seconds: rounded up, so that it never ends before the holder does.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use dlock_core::Result;
-use etcd_client::{WatchOptions, WatchRequestSender, WatchResponse, WatchResponseStream};
+use etcd_client::{
+    EventType, WatchOptions, WatchRequestSender, WatchResponse, WatchResponseStream,
+};
 use tokio::time::timeout;
 
 use crate::{
@@ -31,6 +33,7 @@ pub(crate) async fn run(watches: Arc<Inner>) {
 
 /// One stream, from its first watch on. `Ok` when nobody watches any more.
 async fn serve(watches: &Inner, pause: &mut Pause) -> Result<()> {
+    watches.anew();
     let Some((key, options)) = first(watches).await else {
         return Ok(());
     };
@@ -63,7 +66,7 @@ async fn first(watches: &Inner) -> Option<(Vec<u8>, WatchOptions)> {
         match watches.next() {
             Next::Begin(key, options) => return Some((key, options)),
             // Of an earlier stream.
-            Next::End(_) => {}
+            Next::End(_) | Next::Silent => {}
             Next::Wait(until) => {
                 tokio::select! {
                     () = watches.changed.notified() => {}
@@ -100,6 +103,7 @@ async fn tell(watches: &Inner, mut sender: WatchRequestSender) -> Ended {
                     () = watches.session.clock.sleep_until(until) => return Ok(()),
                 }
             }
+            Next::Silent => return Err(None),
         }
     }
 }
@@ -114,18 +118,24 @@ async fn hear(
         if !response.canceled() {
             *pause = Pause::new();
         }
-        if !response.events().is_empty() {
-            watches.gone(response.watch_id());
-        }
-        if let Some(header) = response.header()
-            && response.created()
-        {
-            watches.begun(response.watch_id(), header.revision());
+        for event in response.events() {
+            // Matched by its key: etcd's gRPC proxy does not keep our numbers.
+            if let Some(place) = event.kv()
+                && event.event_type() == EventType::Delete
+            {
+                watches.gone(place.key(), place.mod_revision());
+            }
         }
         // A watch that is refused at once has no number in the answer.
         let is_refused = response.created() || watches.is_watched(response.watch_id());
         if response.canceled() && is_refused {
             refused(watches, link, &response);
+            return Err(None);
+        }
+        if let Some(header) = response.header()
+            && response.created()
+            && !watches.begun(response.watch_id(), header.revision())
+        {
             return Err(None);
         }
     }

@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use dlock_core::{
     AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result, Token,
-    Wait, Waiting,
+    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
+    Waiting,
 };
 
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
     held::Held,
     ids::Ids,
     layout, looks,
+    moving::{Claim, Proved, Purpose},
     pulse::Pulse,
     queries::{first, first_of_queue},
     server,
@@ -44,10 +45,7 @@ pub struct EtcdLock {
 }
 
 impl EtcdLock {
-    /// The store counts whole seconds, two at least, and looks twice a second which leases have ended.
-    const TAKEOVER_MAX: Duration = Duration::from_secs(3);
-
-    /// What it can do, known without a connection.
+    /// What it can do if nothing is set, known without a connection.
     pub const CAPABILITIES: Capabilities = Capabilities {
         backend: "etcd",
         modes: Modes::Exclusive,
@@ -59,15 +57,26 @@ impl EtcdLock {
         ttl_min: EtcdConfig::TTL_MIN,
         ttl_max: EtcdConfig::TTL_MAX,
         held_max: None,
-        takeover_max: Self::TAKEOVER_MAX,
+        takeover_max: Duration::from_secs(3),
         restart_guard: Duration::ZERO,
     };
 
-    /// Connects, and looks whether locks may be read there.
+    /// What a backend with these settings can do, known without a connection.
+    #[must_use]
+    pub fn capabilities_of(config: &EtcdConfig) -> Capabilities {
+        Capabilities {
+            takeover_max: config.takeover_max(),
+            ..Self::CAPABILITIES
+        }
+    }
+
+    /// Connects, and looks whether locks may be read there and are kept in the same layout; in a store
+    /// that has no locks of dlock yet it writes down which one this is.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used; `Denied` for a wrong password or a missing
+    /// `InvalidConfig` for certificates that cannot be used, and when the locks there are kept in an older
+    /// or newer layout; `Denied` for a wrong password or a missing
     /// permission; `Unavailable` when no member can be reached or most of them are down.
     ///
     /// # Cancel safety
@@ -89,13 +98,19 @@ impl EtcdLock {
 
     async fn grant(&self, request: &AcquireRequest, entry: Arc<Entry>, made: i64) -> Result<Lease> {
         // K2: a long wait is behind us, or the lease is nearly over: then it is kept alive first.
-        let carrier = entry.carrier.clone();
-        let acked = match request.renewal {
-            Renewal::Auto => carrier.fresh_for(request.ttl).await,
-            Renewal::None => carrier.proved_for(request.ttl).await.unwrap_or_default(),
+        let claim = Claim {
+            entry: &entry,
+            made,
+            ttl: request.ttl,
+            renewal: request.renewal,
+            purpose: Purpose::Grant,
+        };
+        let proved = match self.prove(&claim).await {
+            Ok(proved) => proved,
+            Err(error) => return Err(take::undo(entry, request, true, error).await),
         };
         let token = u64::try_from(made).ok().and_then(Token::new);
-        let (Some(sent), Some(token)) = (acked, token) else {
+        let (Some(Proved { sent, granted, .. }), Some(token)) = (proved, token) else {
             return Err(take::undo(entry, request, true, errors::lease_ended()).await);
         };
         if !entry.settle() {
@@ -103,10 +118,10 @@ impl EtcdLock {
         }
         let told = Told::Holder(request.attempt.clone());
         let watched = self.watches.watch(&*entry.keys.own, made + 1, told);
-        carrier.hold(&entry.seat, &request.attempt);
+        entry.standing.hold(&request.attempt);
         let held = Arc::new(Held::new(entry, made, watched));
         self.held().insert(request.attempt.id(), held.clone());
-        Ok(request.granted(sent, carrier.granted, token, held))
+        Ok(request.granted(sent, granted, token, held))
     }
 
     async fn acquire_polled(&self, request: &AcquireRequest, pulse: &Arc<Pulse>) -> Result<Lease> {
@@ -138,7 +153,7 @@ fn foreign() -> Error {
 #[async_trait]
 impl DistributedLock for EtcdLock {
     fn capabilities(&self) -> Capabilities {
-        Self::CAPABILITIES
+        Self::capabilities_of(&self.session.config)
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
@@ -152,25 +167,31 @@ impl DistributedLock for EtcdLock {
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         let Held { entry, made, .. } = &**Held::of(lease).ok_or_else(foreign)?;
-        let alive = match lease.renewal {
-            Renewal::Auto => entry.carrier.fresh(lease.ttl).await,
-            Renewal::None => entry.carrier.keep_alive().await?,
+        let claim = Claim {
+            entry,
+            made: *made,
+            ttl: lease.ttl,
+            renewal: lease.renewal,
+            purpose: Purpose::Renewal,
         };
-        let Some(sent) = alive else {
+        let Some(proved) = self.prove(&claim).await? else {
             return Ok(Renewed::Lost(LostCause::SessionOver));
         };
+        if proved.has_moved {
+            entry.standing.hold(&lease.attempt);
+        }
         let (_, found) = self.looks.join(entry.keys.own.clone()).await?;
         if found != *made {
             return Ok(Renewed::Lost(LostCause::Removed));
         }
-        Ok(lease.renewed(sent, entry.carrier.granted))
+        Ok(lease.renewed(proved.sent, proved.granted))
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
         let held = Held::of(lease).ok_or_else(foreign)?;
         // Neither is our own delete a loss, nor does the lease live on for it.
         held.stop_watching();
-        held.entry.seat.leave();
+        held.entry.standing.leave();
         held.entry.remove().await?;
         self.held().remove(&lease.id());
         Ok(())
@@ -207,7 +228,7 @@ impl DistributedLock for EtcdLock {
         let held = std::mem::take(&mut *self.held());
         for held in held.into_values() {
             held.stop_watching();
-            if !held.entry.carrier.has_ended() {
+            if !held.entry.standing.has_ended() {
                 result = result.and(held.entry.remove().await);
             }
         }

@@ -22,9 +22,11 @@ impl Entry {
         let was_doubtful = self.doubtful.swap(true, Ordering::AcqRel);
         let is_doubtful = AtomicBool::new(was_doubtful);
         if self.is_own_carrier {
-            // Nothing can be put on it after that.
-            self.carrier.revoke_noting(&is_doubtful).await?;
-        } else if self.carrier.has_ended() {
+            // Nothing can be put on them after that.
+            for carrier in self.standing.carriers() {
+                carrier.revoke_noting(&is_doubtful).await?;
+            }
+        } else if self.standing.has_ended() {
             // By our own clock, perhaps: a new leader may have kept the lease, and the key, for longer.
             is_doubtful.store(true, Ordering::Release);
         } else {
@@ -38,9 +40,10 @@ impl Entry {
 
     /// Gives the place and its seat up, if it takes until the lease has ended.
     pub(crate) async fn clear(&self) {
-        until_done(&self.carrier, || self.remove()).await;
+        let has_ended = || self.standing.has_ended();
+        until_done(&self.session, has_ended, || self.remove()).await;
         self.end();
-        self.seat.leave();
+        self.standing.leave();
     }
 
     /// Takes the place away in the background from an attempt that nobody polls, unless something has
@@ -97,9 +100,9 @@ impl Entry {
             async move {
                 let mut client = client.kv_client();
                 match client.txn(marked).await {
-                    Err(error) if errors::is_lease_gone(&error) => Ok(()),
-                    // It makes no place either, and must not keep this one (T34).
-                    Err(error) if errors::is_full(&error) => {
+                    // No place is made on that lease any more, but this one may have moved. And a server
+                    // that is full makes none either, and must not keep this one (T34).
+                    Err(error) if errors::is_lease_gone(&error) || errors::is_full(&error) => {
                         client.delete(own, None).await.map(drop)
                     }
                     answer => answer.map(drop),

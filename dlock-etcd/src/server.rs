@@ -2,29 +2,40 @@
 
 use std::sync::Arc;
 
-use dlock_core::Result;
+use dlock_core::{ErrorKind, Result};
+use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp};
 
-use crate::{queries::keys_only, session::Session};
+use crate::{
+    layout,
+    queries::{first, ranges},
+    session::{Session, may_pass},
+};
 
 /// Of these lines the versions below lose leases or deletions once in a while: a renewal that races a
 /// revoke is confirmed though the keys are gone (etcd-io/etcd#14758), an old leader revokes leases
 /// (#15247), a watch misses a deletion (#19179).
 const SOUND_FROM: [(u64, u64, u64); 3] = [(3, 4, 38), (3, 5, 23), (3, 6, 5)];
 
-/// Looks whether locks can be read, and warns of a version with known defects.
+/// Looks whether locks can be read and are kept in our layout, and warns of a version with known defects.
 pub(crate) async fn check(session: &Arc<Session>) -> Result<()> {
-    let prefix = match &*session.config.prefix {
-        // No key is empty.
-        "" => "\0",
-        prefix => prefix,
-    };
-    let options = keys_only().with_limit(1);
+    let record = layout::record(&session.config.prefix);
     // Linearizable: it takes a login, a permission and a leader.
     let read = session.ask(|client| {
-        let options = options.clone();
-        async move { client.kv_client().get(prefix, Some(options)).await }
+        let record = &*record;
+        async move { client.kv_client().get(record, None).await }
     });
-    read.await?;
+    let read = read.await?;
+    session.saw_term(read.header())?;
+    let found = match first(read) {
+        Some(found) => Some(found),
+        None => write(session, &record).await?,
+    };
+    if let Some(found) = found {
+        let words = String::from_utf8_lossy(found.value());
+        // What follows is for later releases with the same layout.
+        let version = words.split_whitespace().next().unwrap_or_default();
+        layout::VERSION.check("etcd", version)?;
+    }
     // Only for the warning: where it is not allowed there is none.
     let status = session.ask(|client| async move { client.maintenance_client().status().await });
     if let Ok(status) = status.await
@@ -36,6 +47,28 @@ pub(crate) async fn check(session: &Arc<Session>) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Writes the version of the layout where there is none; or what somebody else has written meanwhile.
+async fn write(session: &Arc<Session>, record: &str) -> Result<Option<KeyValue>> {
+    let nobody = Compare::create_revision(record, CompareOp::Equal, 0);
+    let txn = Txn::new()
+        .when([nobody])
+        .and_then([TxnOp::put(record, layout::VERSION.to_string(), None)])
+        .or_else([TxnOp::get(record, None)]);
+    let written = session.ask(|client| {
+        let txn = txn.clone();
+        async move { client.kv_client().txn(txn).await }
+    });
+    match written.await {
+        Ok(answer) => Ok(ranges(answer.op_responses()).next().and_then(first)),
+        // Who may only read, or a server that is full: locks say what they may.
+        Err(error) if error.kind() == ErrorKind::Denied || may_pass(&error) => {
+            tracing::debug!(%error, "the version of the layout was not written");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The version without the known defects, if this one has them.

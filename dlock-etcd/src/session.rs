@@ -8,13 +8,13 @@ use std::{
     future::Future,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use dlock_core::{Clock, Effect, Error, ErrorKind, Result, Sent, Turn, Turns};
-use etcd_client::{Client, ConnectOptions, Error as DriverError};
+use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
@@ -34,6 +34,9 @@ pub(crate) struct Session {
     /// The number of the present connection: what hangs on an older one moves.
     moved: watch::Sender<u64>,
     closed: AtomicBool,
+    /// Whether it was said that leases are longer than expected.
+    has_warned: AtomicBool,
+    term: AtomicU64,
 }
 
 #[derive(Default)]
@@ -63,7 +66,26 @@ impl Session {
             connecting: Turns::new(()),
             moved: watch::Sender::default(),
             closed: AtomicBool::new(false),
+            has_warned: AtomicBool::new(false),
+            term: AtomicU64::new(0),
         })
+    }
+
+    /// The last term of the cluster that was seen in the answer to a linearizable read.
+    pub(crate) fn term(&self) -> u64 {
+        self.term.load(Ordering::Acquire)
+    }
+
+    /// Notes the term in the answer to a linearizable read.
+    pub(crate) fn saw_term(&self, header: Option<&ResponseHeader>) -> Result<u64> {
+        let header = header.ok_or_else(|| errors::nonsense("no header"))?;
+        self.term.fetch_max(header.raft_term(), Ordering::AcqRel);
+        Ok(header.raft_term())
+    }
+
+    /// Whether to say that leases are longer than expected: once.
+    pub(crate) fn warns_of_leases(&self) -> bool {
+        !self.has_warned.swap(true, Ordering::AcqRel)
     }
 
     /// Reads the clock for a request that is about to be sent.

@@ -26,7 +26,7 @@ pub(crate) async fn now(
     request: &AcquireRequest,
     pulse: &Arc<Pulse>,
 ) -> Result<(Arc<Entry>, i64)> {
-    let mut seat = lock.carriers.present(request);
+    let mut seat = lock.carriers.present(request.ttl, request.renewal);
     if seat.is_none() && is_taken(lock, request).await? {
         // A lease would be a write.
         return Err(Error::contended());
@@ -83,7 +83,7 @@ pub(crate) async fn undo(
     let is_own = request.renewal == dlock_core::Renewal::None;
     if !is_there && !is_own {
         entry.end();
-        entry.seat.leave();
+        entry.standing.leave();
         return error;
     }
     let done = entry.clone();

@@ -17,7 +17,11 @@ use dlock_core::{Attempt, LostCause, Moment};
 use etcd_client::{WatchFilterType, WatchOptions};
 use tokio::sync::Notify;
 
-use crate::{listen, session::Session};
+use crate::{
+    listen,
+    numbers::{self, Numbers},
+    session::Session,
+};
 
 /// A lock that is held for less than this is not watched.
 const WATCH_AFTER: Duration = Duration::from_millis(50);
@@ -40,6 +44,11 @@ pub(crate) struct Inner {
 struct Table {
     watches: HashMap<i64, Watch>,
     serial: i64,
+    /// Those that the store was told of, by their keys: an event has the key, and a number that need not
+    /// be ours.
+    by_key: HashMap<Vec<u8>, Vec<i64>>,
+    /// Of the present stream.
+    numbers: Numbers,
     /// What the store is to be told, in order.
     todo: VecDeque<Say>,
     /// What becomes due, in order.
@@ -77,9 +86,12 @@ pub(crate) enum Say {
 /// What the task does next.
 pub(crate) enum Next {
     Begin(Vec<u8>, WatchOptions),
+    /// By the number that the server gave it.
     End(i64),
     /// Nothing before that.
     Wait(Moment),
+    /// Nothing: a watch was asked for and is not answered.
+    Silent,
     /// Nothing at all: nobody watches.
     Idle(Moment),
 }
@@ -144,7 +156,8 @@ impl Drop for Watched {
     fn drop(&mut self) {
         let mut table = self.watches.0.table();
         let watch = table.watches.remove(&self.id);
-        if watch.is_some_and(|watch| watch.begun) {
+        if let Some(watch) = watch.filter(|watch| watch.begun) {
+            table.forget(&watch.key, self.id);
             table.todo.push_back(Say::End(self.id));
             drop(table);
             self.watches.0.changed.notify_one();
@@ -159,10 +172,26 @@ impl Inner {
         let mut table = self.table();
         let mut is_busy = false;
         loop {
+            if let (Some(Say::Begin(_)), Some(since)) =
+                (table.todo.front(), table.numbers.awaited_since())
+            {
+                let until = since.after(self.session.config.answer_max);
+                if until <= now {
+                    return Next::Silent;
+                }
+                table.next_look = until;
+                return Next::Wait(until);
+            }
             match table.todo.pop_front() {
-                Some(Say::End(id)) => return Next::End(id),
+                Some(Say::End(id)) => {
+                    // One that is not answered yet ends with the answer.
+                    if let Some(number) = table.numbers.end(id) {
+                        return Next::End(number);
+                    }
+                    continue;
+                }
                 Some(Say::Begin(id)) => {
-                    if let Some(next) = table.begin(id) {
+                    if let Some(next) = table.begin(id, now) {
                         return next;
                     }
                     continue;
@@ -212,37 +241,60 @@ impl Inner {
         idle
     }
 
-    /// A key is gone.
-    pub(crate) fn gone(&self, id: i64) {
-        let told = self
-            .table()
-            .watches
-            .get(&id)
-            .map(|watch| watch.told.clone());
-        match told {
-            Some(Told::Holder(attempt)) => attempt.lost(LostCause::Removed),
-            Some(Told::Waiter(woken)) => woken.notify_one(),
-            // One that has ended meanwhile.
-            None => {}
-        }
-    }
-
-    /// The store sends what comes after `revision`.
-    pub(crate) fn begun(&self, id: i64, revision: i64) {
+    /// A key was deleted in `revision`. A key is used again by the next attempt, so an event may be about
+    /// an earlier one.
+    pub(crate) fn gone(&self, key: &[u8], revision: i64) {
         let table = self.table();
-        let Some(watch) = table.watches.get(&id) else {
-            return;
-        };
-        if let Told::Waiter(woken) = &watch.told
-            && watch.from <= revision
-        {
-            woken.notify_one();
+        let ids = table.by_key.get(key).map_or(&[][..], Vec::as_slice);
+        let watches = ids.iter().filter_map(|id| table.watches.get(id));
+        let told: Vec<_> = watches
+            .filter(|watch| watch.from <= revision)
+            .map(|watch| watch.told.clone())
+            .collect();
+        drop(table);
+        for told in told {
+            match told {
+                Told::Holder(attempt) => attempt.lost(LostCause::Removed),
+                Told::Waiter(woken) => woken.notify_one(),
+            }
         }
     }
 
-    /// Whether anybody has this watch still.
-    pub(crate) fn is_watched(&self, id: i64) -> bool {
-        self.table().watches.contains_key(&id)
+    /// The server has made a watch that it calls `number`, and sends what comes after `revision`. Whether
+    /// anybody has asked for it.
+    pub(crate) fn begun(&self, number: i64, revision: i64) -> bool {
+        let mut table = self.table();
+        let Some(id) = table.numbers.answered(number) else {
+            return false;
+        };
+        match table.watches.get(&id) {
+            Some(Watch { told, from, .. }) => {
+                if let Told::Waiter(woken) = told
+                    && *from <= revision
+                {
+                    woken.notify_one();
+                }
+            }
+            None => table.todo.push_back(Say::End(id)),
+        }
+        let goes_on = !table.todo.is_empty();
+        drop(table);
+        if goes_on {
+            self.changed.notify_one();
+        }
+        true
+    }
+
+    /// Whether anybody has the watch still that the server calls so.
+    pub(crate) fn is_watched(&self, number: i64) -> bool {
+        let table = self.table();
+        let id = table.numbers.ours(number);
+        id.is_some_and(|id| table.watches.contains_key(&id))
+    }
+
+    /// A new stream begins: nothing was asked for on it.
+    pub(crate) fn anew(&self) {
+        self.table().numbers = Numbers::default();
     }
 
     /// The store has no history before `revision` any more (T29). What a holder may have missed, its
@@ -257,6 +309,7 @@ impl Inner {
     pub(crate) fn broken(&self) {
         let mut table = self.table();
         table.todo.retain(|say| matches!(say, Say::Begin(_)));
+        table.by_key.clear();
         let mut again = Vec::new();
         for (id, watch) in &mut table.watches {
             if std::mem::take(&mut watch.begun) {
@@ -278,7 +331,9 @@ impl Default for Table {
     fn default() -> Self {
         Self {
             watches: HashMap::new(),
-            serial: 0,
+            serial: numbers::FIRST,
+            by_key: HashMap::new(),
+            numbers: Numbers::default(),
             todo: VecDeque::new(),
             later: VecDeque::new(),
             running: false,
@@ -289,9 +344,11 @@ impl Default for Table {
 
 impl Table {
     /// `None` if it has ended meanwhile.
-    fn begin(&mut self, id: i64) -> Option<Next> {
+    fn begin(&mut self, id: i64, now: Moment) -> Option<Next> {
         let watch = self.watches.get_mut(&id)?;
         watch.begun = true;
+        self.by_key.entry(watch.key.clone()).or_default().push(id);
+        self.numbers.ask(id, now);
         let options = WatchOptions::new()
             .with_watch_id(id)
             .with_filters([WatchFilterType::NoPut]);
@@ -300,5 +357,14 @@ impl Table {
             Told::Waiter(_) => options,
         };
         Some(Next::Begin(watch.key.clone(), options))
+    }
+
+    fn forget(&mut self, key: &[u8], id: i64) {
+        if let Some(ids) = self.by_key.get_mut(key) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.by_key.remove(key);
+            }
+        }
     }
 }

@@ -22,8 +22,8 @@ fn main() -> dlock_core::Result<ExitCode> {
     for store in redis::Redis::all() {
         targets.push(Arc::new(Started::new(store)));
     }
-    for flavour in servers::etcd::Flavour::ALL {
-        targets.push(Arc::new(Started::new(etcd::Etcd(flavour))));
+    for store in etcd::Etcd::all() {
+        targets.push(Arc::new(Started::new(store)));
     }
     for store in zk::Zk::all() {
         targets.push(Arc::new(Started::new(store)));

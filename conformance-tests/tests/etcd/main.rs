@@ -10,11 +10,15 @@ mod counting;
 mod dropped;
 mod endings;
 mod foreign;
+mod grpc_proxies;
 mod keeping;
 mod kit;
+mod layout;
 mod lost_replies;
 mod partitions;
+mod sleepers;
 mod space;
+mod takeover;
 mod tls;
 mod undoing;
 mod unpolled;
@@ -43,10 +47,14 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         dropped::trials,
         endings::trials,
         foreign::trials,
+        grpc_proxies::trials,
         keeping::trials,
+        layout::trials,
         lost_replies::trials,
         partitions::trials,
+        sleepers::trials,
         space::trials,
+        takeover::trials,
         tls::trials,
         undoing::trials,
         unpolled::trials,

@@ -128,6 +128,11 @@ fn leases_that_are_gone_or_taken_are_known() {
     let status = |code, words| DriverError::GRpcStatus(Status::new(code, words));
     let gone = status(Code::NotFound, "etcdserver: requested lease not found");
     assert!(is_lease_gone(&gone) && !is_lease_taken(&gone));
+    // By the gRPC proxy.
+    let proxied = status(Code::Unknown, "etcdserver: requested lease not found");
+    assert!(is_lease_gone(&proxied) && is_refusal_of_one(&proxied));
+    let denied = status(Code::Unknown, "etcdserver: permission denied");
+    assert!(is_refusal_of_one(&denied));
     let expired = DriverError::LeaseKeepAliveError("lease not found".to_owned());
     assert!(is_lease_gone(&expired));
     let taken = status(Code::FailedPrecondition, "etcdserver: lease already exists");

@@ -8,6 +8,7 @@ mod base64;
 mod callers;
 mod cluster;
 mod flavour;
+mod grpc_proxy;
 mod keys;
 mod node;
 mod options;
@@ -15,6 +16,7 @@ mod options;
 pub use self::{
     cluster::Cluster,
     flavour::Flavour,
+    grpc_proxy::GrpcProxy,
     keys::Entry,
     node::Node,
     options::{Login, Options, Tls},
