@@ -22,13 +22,27 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LayoutVersion(u32);
+pub struct LayoutVersion {
+    version: u32,
+    /// What has one version each.
+    scope: &'static str,
+}
 
 impl LayoutVersion {
     /// The version with this number.
     #[must_use]
     pub const fn new(version: u32) -> Self {
-        Self(version)
+        Self {
+            version,
+            scope: "prefix",
+        }
+    }
+
+    /// The same version, of a store that keeps one for each of `scope`, such as a `"database"`, and not
+    /// for each prefix.
+    #[must_use]
+    pub const fn of_each(self, scope: &'static str) -> Self {
+        Self { scope, ..self }
     }
 
     /// Compares with what stands in the store.
@@ -38,22 +52,26 @@ impl LayoutVersion {
     /// `InvalidConfig`, with both numbers, when `found` is an older or a newer version; and with what
     /// was found when it is no version at all.
     pub fn check(self, backend: &'static str, found: &str) -> Result<()> {
+        let Self {
+            version: ours,
+            scope,
+        } = self;
         let message = match found.parse::<u32>() {
-            Ok(version) if version == self.0 => return Ok(()),
+            Ok(version) if version == ours => return Ok(()),
             Ok(version) => {
-                let newer = if version > self.0 {
+                let newer = if version > ours {
                     "this dlock"
                 } else {
                     "the other programs"
                 };
                 format!(
-                    "the locks under this prefix are kept in layout {version}, and this dlock has layout \
-                     {self}: the two do not exclude each other; upgrade {newer}, or use another prefix"
+                    "the locks of this {scope} are kept in layout {version}, and this dlock has layout {ours}: \
+                     the two do not exclude each other; upgrade {newer}, or use another {scope}"
                 )
             }
             Err(_) => format!(
-                "{found:?} stands where the version of the layout should be, which is {self} here; \
-                 use another prefix, or remove it when no lock is held"
+                "{found:?} stands where the version of the layout should be, which is {ours} here; \
+                 use another {scope}, or remove it when no lock is held"
             ),
         };
         let error = Error::new(ErrorKind::InvalidConfig, message);
@@ -63,7 +81,7 @@ impl LayoutVersion {
 
 impl fmt::Display for LayoutVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.version.fmt(f)
     }
 }
 
