@@ -6,18 +6,26 @@
 
 use dlock_core::{Error, ErrorKind, Result, Token};
 
-use crate::{epoch, layout::EPOCH, server::number, session::Session};
+use crate::{
+    epoch::{self, Epoch},
+    errors,
+    layout::EPOCH,
+    server::{Boot, number},
+    session::Session,
+};
 
-/// The next token, committed.
+/// The next token on `boot`, committed, and what stands beside the epoch.
 ///
 /// It is above the time in seconds, shifted as an epoch is, so that a lost commit and a change from
 /// the server's own count are saved by the clock. Without its row it is zero, which is no token, and
 /// never what the connection counted before.
-pub(crate) async fn next(session: &Session) -> Result<Token> {
+pub(crate) async fn next(session: &Session, boot: Boot) -> Result<(Token, Epoch)> {
     let sql = format!(
-        "SELECT LAST_INSERT_ID(0); UPDATE {EPOCH} SET epoch = LAST_INSERT_ID(GREATEST(epoch + 1, \
-         (UNIX_TIMESTAMP() + 1) << 31)) WHERE id = 2; SELECT LAST_INSERT_ID()"
+        "SELECT LAST_INSERT_ID(0); {}; UPDATE {EPOCH} SET epoch = LAST_INSERT_ID(GREATEST(epoch + 1, \
+         (UNIX_TIMESTAMP() + 1) << 31)) WHERE id = 2; SELECT LAST_INSERT_ID()",
+        epoch::ask()
     );
+    let asked = session.dialer.clock.now();
     let counted = session.control()?.ask(sql).await;
     // The lock is ours: what is taken is the counter's row.
     let rows = counted.map_err(|error| match error.kind() {
@@ -25,5 +33,11 @@ pub(crate) async fn next(session: &Session) -> Result<Token> {
         _ => error,
     })?;
     let token = number(rows.last().ok_or_else(epoch::no_row)?, 0)?;
-    Token::new(token).ok_or_else(epoch::no_row)
+    let epoch = Epoch::among(&rows, asked)?.ok_or_else(epoch::no_row)?;
+    if epoch.boot != boot {
+        return Err(errors::moved());
+    }
+    session.latest.learn(epoch);
+    let token = Token::new(token).ok_or_else(epoch::no_row)?;
+    Ok((token, epoch))
 }

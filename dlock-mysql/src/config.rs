@@ -22,6 +22,8 @@ pub struct MySqlConfig {
     /// Connections of a locker that hold a lock or wait for one.
     pub(crate) held_max: u32,
     pub(crate) tokens: Tokens,
+    /// The longest ttl; zero for any, and for grants at once after a start of the server.
+    pub(crate) restart_guard: Duration,
     pub(crate) connect_max: Duration,
     pub(crate) answer_max: Duration,
 }
@@ -51,6 +53,9 @@ impl MySqlConfig {
 
     /// A server has 151 connections by default, and others need some.
     pub(crate) const HELD_MAX: u32 = 64;
+
+    /// The default ttl of a locker.
+    pub(crate) const RESTART_GUARD: Duration = Duration::from_secs(30);
 
     const PORT: u16 = 3306;
 
@@ -91,6 +96,7 @@ impl MySqlConfig {
                 u32::try_from(max).unwrap_or(Self::HELD_MAX)
             }),
             tokens: tokens(settings)?,
+            restart_guard: settings.take_restart_guard(Self::TTL_MAX)?,
             connect_max: connect.unwrap_or(Self::CONNECT_MAX),
             answer_max: answer.unwrap_or(Self::ANSWER_MAX),
         })

@@ -113,7 +113,7 @@ impl Control {
 
     /// Makes the row of a name, unless it is there.
     pub(crate) async fn make_row(&self, row: &str) -> Result<()> {
-        let sql = format!("INSERT IGNORE INTO {} VALUES ({row})", layout::LOCKS);
+        let sql = format!("INSERT IGNORE INTO {} (name) VALUES ({row})", layout::LOCKS);
         match self.ask(sql).await {
             // Whoever has it locked has made it.
             Err(error) if error.kind() != ErrorKind::Contended => Err(error),

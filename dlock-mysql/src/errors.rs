@@ -15,6 +15,9 @@ const LOCK_NOWAIT: u16 = 3572;
 /// There is no such table.
 const NO_TABLE: u16 = 1146;
 
+/// There is no such column.
+const NO_COLUMN: u16 = 1054;
+
 /// `KILL` of a session that is over.
 const NO_SESSION: u16 = 1094;
 
@@ -110,6 +113,16 @@ pub(crate) fn read_only() -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
+/// The server was started or promoted so lately that locks of before may be held.
+pub(crate) fn guarded(left: Duration, longest: Duration) -> Error {
+    let (left, longest) = (left.as_secs() + 1, longest.as_secs());
+    let why = format!(
+        "the server was started or promoted a moment ago, and holders of before may not have heard of it; \
+         it grants nothing for {left} s more, as the longest ttl in use is {longest} s (see restart_guard=)"
+    );
+    Error::new(ErrorKind::Unavailable, why)
+}
+
 /// Whether somebody else has the row locked.
 pub(crate) fn is_taken(error: &Error) -> bool {
     matches!(number(error), Some(LOCK_WAIT_TIMEOUT | LOCK_NOWAIT))
@@ -118,6 +131,11 @@ pub(crate) fn is_taken(error: &Error) -> bool {
 /// Whether the tables are missing.
 pub(crate) fn is_no_table(error: &Error) -> bool {
     number(error) == Some(NO_TABLE)
+}
+
+/// Whether a table lacks a column that this layout has.
+pub(crate) fn is_no_column(error: &Error) -> bool {
+    number(error) == Some(NO_COLUMN)
 }
 
 /// Whether the session to be killed is over already.

@@ -1,12 +1,17 @@
 //! What the connections of a locker have read of the epoch, together: on two connections to one start of
 //! a server the row is the same, so one of them that reads it now and then is enough.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use dlock_core::Moment;
 
 use crate::{
     epoch::{Epoch, FRESH},
+    guard::Seen,
+    longest::{Covered, Period},
     server::Boot,
 };
 
@@ -19,6 +24,20 @@ struct Shared {
     epoch: Epoch,
     /// When one of them was told last to read it.
     told: Option<Moment>,
+    /// The guard that was seen last, when it was seen first.
+    guard: Option<Seen>,
+    /// The period of the longest ttl that was seen last.
+    period: Option<Period>,
+    /// When one of them was told last to read the row for renewals.
+    kept: Option<Moment>,
+}
+
+impl Shared {
+    fn tell(&self, epoch: &mut Epoch, boot: Boot) {
+        if self.epoch.boot == boot && self.epoch.read > epoch.read {
+            *epoch = self.epoch;
+        }
+    }
 }
 
 impl Latest {
@@ -36,9 +55,7 @@ impl Latest {
     /// of the time for which it counts, and each in the last.
     pub(crate) fn is_old(&self, epoch: &mut Epoch, boot: Boot, now: Moment) -> bool {
         self.with(|shared| {
-            if shared.epoch.boot == boot && shared.epoch.read > epoch.read {
-                *epoch = shared.epoch;
-            }
+            shared.tell(epoch, boot);
             if epoch.is_fresh(now.after(FRESH / 2)) {
                 return false;
             }
@@ -48,6 +65,46 @@ impl Latest {
             }
             shared.told = Some(now);
             true
+        })
+    }
+
+    /// Tells a connection to `boot` what others have read, if that is newer than its own `epoch`.
+    pub(crate) fn tell(&self, epoch: &mut Epoch, boot: Boot) {
+        self.with(|shared| shared.tell(epoch, boot));
+    }
+
+    /// What is seen of the period of `epoch`, which was read `now`.
+    pub(crate) fn period(&self, epoch: &Epoch, now: Moment) -> Period {
+        self.with(|shared| {
+            *shared
+                .period
+                .insert(Period::after(shared.period, epoch, now))
+        })
+    }
+
+    /// Whether a hold of `ttl` on `boot` may be renewed `now`. One is told for all to read the row again.
+    pub(crate) fn covers(&self, boot: Boot, ttl: Duration, now: Moment) -> Covered {
+        self.with(|shared| {
+            let covered = Covered::by(&shared.epoch, boot, ttl, now);
+            let is_told = shared.kept.is_some_and(|at| now.since(at) < ttl / 10);
+            match covered {
+                Covered::Soon if is_told => return Covered::Yes,
+                Covered::Soon => shared.kept = Some(now),
+                _ => {}
+            }
+            covered
+        })
+    }
+
+    /// The guard that is seen `now`, as it was seen first.
+    pub(crate) fn seen(&self, now: Seen) -> Seen {
+        self.with(|shared| {
+            let first = shared
+                .guard
+                .filter(|first| first.is_of(&now))
+                .unwrap_or(now);
+            shared.guard = Some(first);
+            first
         })
     }
 
@@ -67,7 +124,7 @@ mod tests {
     }
 
     fn read_at(boot: Boot, read: Moment) -> Epoch {
-        let row = ["1".to_owned(), boot.0.to_string(), "0".to_owned()].map(Some);
+        let row = [1, boot.0, 0, 0, 0, 0, 0, 0, 0].map(|number| Some(number.to_string()));
         Epoch::of(&row.to_vec(), read).expect("an epoch")
     }
 

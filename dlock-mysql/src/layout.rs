@@ -3,7 +3,14 @@
 //! Names are bytes in a binary column, so case, trailing spaces and accents count (T72). They go into
 //! statements as hexadecimal literals: nothing in a name is ever SQL.
 
-use dlock_core::LockName;
+use dlock_core::{LayoutVersion, LockName};
+
+/// The version of all that is below. It is raised with each change after which older programs would not
+/// understand the tables; a further column with a default, or a further row, is none.
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1).of_each("database");
+
+/// What the tables had before they told their version.
+pub(crate) const LAYOUT_UNTOLD: &str = "0";
 
 /// One row for each name; what is locked. It never changes, so old rows can be deleted at any time.
 pub(crate) const LOCKS: &str = "dlock_locks";
@@ -12,8 +19,8 @@ pub(crate) const LOCKS: &str = "dlock_locks";
 pub(crate) const LOCK: &str =
     "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE NOWAIT";
 
-/// Row 1: which start of which server counts tokens at present, and from where. Row 2: the counter of
-/// `token=committed`.
+/// Row 1: which start of which server counts tokens at present, and from where; which one will count
+/// when its guard is over; and the longest ttl in use. Row 2: the counter of `token=committed`.
 pub(crate) const EPOCH: &str = "dlock_epoch";
 
 /// Questions of who holds a name, and their answers; empty but while somebody asks.
@@ -24,12 +31,15 @@ pub(crate) const CREATE: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS dlock_locks (\n  name VARBINARY(383) NOT NULL PRIMARY KEY\n) \
      ENGINE=InnoDB",
     "CREATE TABLE IF NOT EXISTS dlock_epoch (\n  id TINYINT NOT NULL PRIMARY KEY,\n  epoch BIGINT \
-     UNSIGNED NOT NULL,\n  boot BIGINT UNSIGNED NOT NULL,\n  base BIGINT UNSIGNED NOT NULL\n) \
-     ENGINE=InnoDB",
+     UNSIGNED NOT NULL,\n  boot BIGINT UNSIGNED NOT NULL,\n  base BIGINT UNSIGNED NOT NULL,\n  \
+     next_boot BIGINT UNSIGNED NOT NULL DEFAULT 0,\n  guarded_since BIGINT UNSIGNED NOT NULL DEFAULT 0,\n  \
+     ttl_max INT UNSIGNED NOT NULL DEFAULT 0,\n  ttl_max_before INT UNSIGNED NOT NULL DEFAULT 0,\n  \
+     period BIGINT UNSIGNED NOT NULL DEFAULT 0,\n  layout INT UNSIGNED NOT NULL\n) ENGINE=InnoDB",
     "CREATE TABLE IF NOT EXISTS dlock_asked (\n  id BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n  \
      name VARBINARY(383) NOT NULL,\n  since TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,\n  holder \
      VARBINARY(1024) NOT NULL DEFAULT ''\n) ENGINE=InnoDB",
-    "INSERT IGNORE INTO dlock_epoch VALUES (1, 0, 0, 0), (2, 0, 0, 0)",
+    "INSERT IGNORE INTO dlock_epoch (id, epoch, boot, base, layout) VALUES (1, 0, 0, 0, 1), (2, 0, 0, \
+     0, 1)",
 ];
 
 /// The row of `name`.

@@ -14,7 +14,7 @@ use crate::{
     config::MySqlConfig,
     errors,
     held::Held,
-    look,
+    longest, look,
     session::Session,
     take::{Errand, Taken},
     wait,
@@ -32,7 +32,8 @@ impl MySqlLock {
     /// pool half a second later.
     const TAKEOVER_MAX: Duration = Duration::from_millis(2_000);
 
-    /// What it can do, known without a connection; `held_max=` changes that of a locker.
+    /// What it can do, known without a connection; `held_max=` and `restart_guard=` change those of a
+    /// locker.
     pub const CAPABILITIES: Capabilities = Capabilities {
         backend: "mysql",
         modes: Modes::Exclusive,
@@ -44,7 +45,7 @@ impl MySqlLock {
         ttl_max: MySqlConfig::TTL_MAX,
         held_max: Some(MySqlConfig::HELD_MAX),
         takeover_max: Self::TAKEOVER_MAX,
-        restart_guard: Duration::ZERO,
+        restart_guard: MySqlConfig::RESTART_GUARD,
     };
 
     /// Connects, looks whether the server may grant locks, and makes the tables if they are missing.
@@ -73,6 +74,7 @@ impl DistributedLock for MySqlLock {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             held_max: Some(self.session.config().held_max),
+            restart_guard: self.session.config().restart_guard,
             ..Self::CAPABILITIES
         }
     }
@@ -94,7 +96,13 @@ impl DistributedLock for MySqlLock {
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         match lease.handle::<Arc<Held>>() {
-            Some(held) => held.renew(&self.session, lease).await,
+            Some(held) => {
+                let renewed = held.renew(&self.session, lease).await?;
+                if matches!(renewed, Renewed::Until(_)) {
+                    longest::keep(&self.session, held.server.boot, lease.ttl).await?;
+                }
+                Ok(renewed)
+            }
             None => Ok(Renewed::Lost(LostCause::SessionOver)),
         }
     }

@@ -12,7 +12,7 @@ use dlock_core::{Error, ErrorKind, Moment, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    config::{MySqlConfig, Tokens},
+    config::MySqlConfig,
     control::{self, Asking, Control},
     dial::Dialer,
     epoch, errors,
@@ -113,10 +113,8 @@ impl Session {
         epoch::check_age(&start)?;
         link.server = start.server;
         link.silence_max = silence_max;
-        if self.config().tokens == Tokens::Epoch {
-            link.epoch = epoch::of_server(&mut link, clock, &start, answer_max).await?;
-            self.latest.learn(link.epoch);
-        }
+        link.epoch = epoch::of_server(self, &mut link, &start).await?;
+        self.latest.learn(link.epoch);
         Ok(link)
     }
 

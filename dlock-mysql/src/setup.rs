@@ -5,7 +5,7 @@ use dlock_core::{Clock, Error, ErrorKind, Result};
 use crate::{
     config::MySqlConfig,
     errors,
-    layout::{ASKED, CREATE, EPOCH, LOCKS},
+    layout::{ASKED, CREATE, EPOCH, LAYOUT, LAYOUT_UNTOLD, LOCKS},
     link::{Link, Row},
     server::Product,
 };
@@ -91,14 +91,9 @@ impl Variables {
 }
 
 async fn check_tables(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<()> {
-    let look = format!(
-        "SELECT 1 FROM {LOCKS} LIMIT 0; SELECT 1 FROM {ASKED} LIMIT 0; SELECT 1 FROM {EPOCH} WHERE id \
-         = 1"
-    );
-    match link.ask(clock, &look, config.answer_max).await {
-        Ok(rows) if !rows.is_empty() => {}
-        Err(error) if !errors::is_no_table(&error) => return Err(error),
-        _ => create(link, clock, config).await?,
+    if !check_layout(link, clock, config).await? {
+        create(link, clock, config).await?;
+        check_layout(link, clock, config).await?;
     }
     let sql = format!(
         "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = DATABASE() \
@@ -116,6 +111,24 @@ async fn check_tables(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> R
         }
     }
     Ok(())
+}
+
+/// Whether the tables are there. Those that are kept in another way are refused.
+async fn check_layout(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<bool> {
+    let look = format!(
+        "SELECT 1 FROM {LOCKS} LIMIT 0; SELECT 1 FROM {ASKED} LIMIT 0; SELECT layout FROM {EPOCH} WHERE \
+         id = 1"
+    );
+    let found = match link.ask(clock, &look, config.answer_max).await {
+        Ok(rows) => match rows.first().and_then(|row| row.first()) {
+            Some(found) => found.clone().unwrap_or_default(),
+            None => return Ok(false),
+        },
+        Err(error) if errors::is_no_table(&error) => return Ok(false),
+        Err(error) if errors::is_no_column(&error) => LAYOUT_UNTOLD.to_owned(),
+        Err(error) => return Err(error),
+    };
+    LAYOUT.check("mysql", &found).map(|()| true)
 }
 
 async fn create(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<()> {

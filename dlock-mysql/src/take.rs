@@ -15,12 +15,16 @@ use crate::{
     layout::{self, LOCKS},
     link::{Link, Row, Statement},
     lock::MySqlLock,
+    longest,
     server::{Server, number},
     session::{self, Seat, Session},
 };
 
 /// How often a row is made and looked for: somebody may clear old rows at that very moment.
 const ROW_TRIES_MAX: usize = 3;
+
+/// How often the epoch is raised for one grant: many may use up the values of one.
+const RAISES_MAX: usize = 3;
 
 /// The reply of a grant may have come so late, as a part of the ttl, before the server is asked once
 /// more: then the hold counts from that question, and the wait from none (K2).
@@ -41,13 +45,11 @@ pub(crate) struct Taken(pub(crate) Carrier);
 
 impl<'a> Errand<'a> {
     pub(crate) fn new(lock: &'a MySqlLock, request: &'a AcquireRequest) -> Self {
-        // Whole seconds, and never less than the ttl.
-        let seconds = request.ttl.as_secs() + u64::from(request.ttl.subsec_nanos() > 0);
         Self {
             lock,
             request,
             row: layout::row(&lock.session.config().prefix, &request.name),
-            silence_max: seconds,
+            silence_max: longest::whole_seconds(request.ttl),
         }
     }
 
@@ -199,8 +201,14 @@ impl<'a> Errand<'a> {
         let clock = self.request.clock();
         let token = match self.tokens() {
             Tokens::Epoch => self.counted(link, answer).await?,
-            Tokens::Committed => committed::next(self.session()).await?,
+            Tokens::Committed => {
+                let (token, epoch) = committed::next(self.session(), link.server.boot).await?;
+                link.epoch = epoch;
+                token
+            }
         };
+        let boot = link.server.boot;
+        longest::cover(self.session(), boot, &mut link.epoch, self.silence_max).await?;
         let is_late = clock.now().since(sent.moment()) > self.request.ttl / LATE_DIVISOR;
         if !is_late && self.tokens() == Tokens::Epoch {
             return Ok(Grant { token, sent });
@@ -232,7 +240,27 @@ impl<'a> Errand<'a> {
         if is_read {
             self.session().latest.learn(link.epoch);
         }
-        link.epoch.token(answer.serial)
+        self.token(link, answer.serial, is_read).await
+    }
+
+    /// The token of the grant that came with `serial`; the epoch is raised if that is due.
+    async fn token(&self, link: &mut Link, serial: u64, is_read: bool) -> Result<Token> {
+        let boot = link.server.boot;
+        if is_read && link.epoch.is_behind() {
+            match epoch::raise(self.session(), boot, &link.epoch).await {
+                Ok(raised) => link.epoch = raised,
+                // It counts as well as before.
+                Err(error) => tracing::debug!(%error, "the epoch was not raised"),
+            }
+        }
+        for _ in 0..RAISES_MAX {
+            if let Some(token) = link.epoch.token(serial)? {
+                return Ok(token);
+            }
+            link.epoch = epoch::raise(self.session(), boot, &link.epoch).await?;
+        }
+        let why = "the epoch of the tokens is used up again and again";
+        Err(Error::new(ErrorKind::Unavailable, why))
     }
 
     fn tokens(&self) -> Tokens {
@@ -274,8 +302,7 @@ impl Answer {
         let Some(locked) = rows.iter().find(|row| row.len() == 1) else {
             return Ok(None);
         };
-        let epoch = rows.iter().find(|row| row.len() == 3);
-        let epoch = epoch.map(|row| Epoch::of(row, sent.moment())).transpose()?;
+        let epoch = Epoch::among(rows, sent.moment())?;
         Ok(Some(Self {
             serial: number(locked, 0)?,
             epoch,

@@ -16,6 +16,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// The server grants nothing for so long after its start.
 const BOOT_GUARD: Duration = Duration::from_secs(2);
 
+/// As long as the longest ttl of a case.
+const RESTART_GUARD: Duration = Duration::from_secs(120);
+
 #[derive(Debug)]
 pub(super) struct MySql {
     flavour: Flavour,
@@ -32,7 +35,10 @@ impl Store for MySql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        MySqlLock::CAPABILITIES
+        Capabilities {
+            restart_guard: RESTART_GUARD,
+            ..MySqlLock::CAPABILITIES
+        }
     }
 
     fn available(&self) -> Result<(), String> {
@@ -46,7 +52,8 @@ impl Store for MySql {
     }
 
     fn url(&self, node: &Node, prefix: &str) -> String {
-        format!("{}?prefix={prefix}", node.url())
+        let guard = RESTART_GUARD.as_secs();
+        format!("{}?restart_guard={guard}s&prefix={prefix}", node.url())
     }
 
     fn separator(&self) -> &'static str {

@@ -4,22 +4,33 @@
 
 use std::time::Duration;
 
-use conformance_tests::servers::{
-    SetClock,
-    mysql::{Flavour, Node, Options},
+use conformance_tests::{
+    kit::refused,
+    servers::{
+        SetClock,
+        mysql::{Flavour, Node, Options},
+    },
 };
 
 use crate::{
-    kit::{Outcome, TTL_LONG, cases, open, start_with, take, until, until_granting},
+    guard::CutOff,
+    kit::{
+        Outcome, TTL_LONG, cases, open, open_with, start_with, take, until, until_granting, within,
+    },
     tokens::grows,
 };
 
 cases![
     t69_tokens_grow_over_starts_whatever_the_clock_shows,
     t69_a_clock_that_is_set_while_the_server_runs_does_not_matter,
+    a_clock_that_is_set_while_somebody_waits_ends_no_guard,
+    a_clock_that_is_set_before_anybody_looks_ends_the_guard,
 ];
 
 const HOUR: i64 = 3_600;
+
+/// It counts whole seconds.
+const NEXT_SECOND: Duration = Duration::from_secs(1);
 
 /// A server that is awake for longer than a step of its clock takes.
 const SLACK: Duration = Duration::from_secs(60);
@@ -73,6 +84,43 @@ async fn t69_a_clock_that_is_set_while_the_server_runs_does_not_matter(
         held.renew().await?;
     }
     Ok(())
+}
+
+async fn a_clock_that_is_set_while_somebody_waits_ends_no_guard(flavour: Flavour) -> Outcome {
+    let (mut node, clock) = start_with_clock(flavour).await?;
+    let ttl = Duration::from_secs(12);
+    let cut_off = CutOff::holding(&node, "ttl=12s").await?;
+    node.kill()?;
+    node.resume().await?;
+    let other = open_with(&node.url(), "ttl=12s").await?;
+    until("it has seen the guard", async || {
+        let error = refused(other.try_acquire("x").await)?;
+        Ok(error.to_string().contains("restart_guard="))
+    })
+    .await?;
+    clock.set(HOUR)?;
+    is_off(&node, HOUR).await?;
+    let guard = cut_off.followed_by(&other, ttl + NEXT_SECOND).await?;
+    guard.release().await?;
+    // One that is set back behind the start holds up nobody for longer.
+    node.restart().await?;
+    clock.set(-HOUR)?;
+    is_off(&node, -HOUR).await?;
+    let waiting = other.acquire("x").wait(ttl * 2);
+    let guard = within(ttl * 2, "the guard is over", waiting).await??;
+    Ok(guard.release().await?)
+}
+
+/// The exception `mysql.clock`.
+async fn a_clock_that_is_set_before_anybody_looks_ends_the_guard(flavour: Flavour) -> Outcome {
+    let (mut node, clock) = start_with_clock(flavour).await?;
+    let cut_off = CutOff::holding(&node, "ttl=30s").await?;
+    node.kill()?;
+    node.resume().await?;
+    clock.set(HOUR)?;
+    is_off(&node, HOUR).await?;
+    let other = open_with(&node.url(), "ttl=30s").await?;
+    cut_off.overtaken_by(&other).await
 }
 
 async fn start_with_clock(flavour: Flavour) -> Outcome<(Node, SetClock)> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Direction, Fault, Proxy},
+    proxy::{Direction, End, Fault, Proxy},
     servers::mysql::Flavour,
 };
 use dlock::{ErrorKind, LostCause};
@@ -11,8 +11,8 @@ use dlock_core::Clock;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::kit::{
-    Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, until_granting, waiting,
-    within,
+    Outcome, TTL_LONG, cases, cut_off, open, sessions, soon, start, take, until, until_granting,
+    waiting, within,
 };
 
 cases![
@@ -27,10 +27,15 @@ cases![
     t70_a_lost_reply_ends_the_connection,
     a_restart_ends_all_and_a_wait_outlives_it,
     what_ended_while_nobody_used_it_is_replaced,
+    a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl,
+    a_session_that_the_network_ended_at_the_server_alone_is_known_at_once,
 ];
 
 /// How long a hold of a killed session may still call itself held.
 const KNOWN_MAX: Duration = Duration::from_millis(200);
+
+/// How long an answer may take, by default.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
@@ -298,4 +303,70 @@ async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcom
         guard.release().await?;
     }
     Ok(())
+}
+
+/// The exception `mysql.session-ended`: a row lock ends with its session, and nobody reaches its holder.
+async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
+    flavour: Flavour,
+) -> Outcome {
+    let node = start(flavour).await?;
+    let clock = Clock::boottime();
+    let ttl = Duration::from_secs(4);
+    for how in ["KILL", "the network"] {
+        let proxy = Proxy::start(node.address())?;
+        let holder = open(&node.url_at(proxy.address()), ttl).await?;
+        let other = open(&node.url(), TTL_LONG).await?;
+        let before = sessions(&node).await?;
+        let held = take(&holder, "a").await?;
+        let lost = held.lost();
+        let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+        until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+        cut_off(&proxy);
+        let cut = clock.now();
+        match how {
+            "KILL" => {
+                let idle = "SELECT id FROM information_schema.processlist WHERE user = 'app' AND \
+                            command = 'Sleep'";
+                let idle = node.ask(idle).await?.into_iter().flatten();
+                for id in idle.filter(|id| !before.contains(id)) {
+                    node.ask(&format!("KILL {id}")).await?;
+                }
+            }
+            _ => proxy.end(End::Server),
+        }
+        let next = soon("it is granted", waiter).await???;
+        // It is not told before its time is over, and not later either. The token covers it.
+        let cause = within(ttl + SLACK, "the loss", lost).await?;
+        let told = clock.now().since(cut);
+        assert_eq!(cause, LostCause::Expired, "{how}");
+        assert!(told < ttl + SLACK, "{how}: told after {told:?}");
+        assert!(next.token() > held.token(), "{how}");
+        next.release().await?;
+    }
+    Ok(())
+}
+
+/// As far as new connections work.
+async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
+    flavour: Flavour,
+) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let holder = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    let held = take(&holder, "a").await?;
+    let lost = held.lost();
+    let other = open(&node.url(), TTL_LONG).await?;
+    let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let clock = Clock::boottime();
+    let ended = clock.now();
+    proxy.end(End::Server);
+    let next = soon("it is granted", waiter).await???;
+    // The connection that looks after it has to be given up first, which takes `timeout`.
+    let cause = soon("the loss", lost).await?;
+    assert_eq!(cause, LostCause::SessionOver);
+    let told = clock.now().since(ended);
+    assert!(told < ANSWER_MAX + SLACK, "told after {told:?}");
+    assert!(next.token() > held.token());
+    Ok(next.release().await?)
 }

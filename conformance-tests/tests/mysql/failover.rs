@@ -1,20 +1,32 @@
 //! A primary and its replica change places (T69), with the servers' own replication.
 
+use std::time::Duration;
+
 use conformance_tests::servers::{
     SetClock,
     mysql::{Flavour, Node, Options},
 };
 use dlock::{ErrorKind, LostCause};
+use dlock_core::Clock;
 
 use crate::{
-    kit::{Outcome, TTL_LONG, cases, open, soon, take, until},
+    guard::CutOff,
+    kit::{Outcome, TTL_LONG, cases, open, open_with, soon, take, until, until_granting},
     tokens::grows,
 };
 
 cases![
     t69_tokens_grow_while_two_servers_change_places,
     t69_tokens_grow_after_a_crash_of_the_primary,
+    t69_a_promoted_replica_waits_for_the_holds_of_before,
+    t69_a_former_primary_that_comes_back_is_overtaken,
 ];
+
+/// How long later grants of the true primary may have smaller tokens than the last of the former one.
+const OVERTAKEN_AFTER: Duration = Duration::from_secs(32);
+
+/// A busy machine may be so late.
+const SLACK: Duration = Duration::from_secs(10);
 
 /// How far the replica's clock is behind.
 const BEHIND: i64 = -3_600;
@@ -63,12 +75,73 @@ async fn t69_tokens_grow_after_a_crash_of_the_primary(flavour: Flavour) -> Outco
     until_same(&primary, &replica).await?;
     primary.kill()?;
     soon("the loss", held.lost()).await?;
-    stop(flavour, &replica).await?;
-    replica.ask("SET GLOBAL read_only = 0").await?;
+    promote(flavour, &replica).await?;
     let other = open(&replica.url(), TTL_LONG).await?;
     let next = take(&other, "a").await?;
     assert!(next.token() > held.token());
     Ok(next.release().await?)
+}
+
+/// The holders of a primary that has died may not have heard of it. The replica has been up for as long.
+async fn t69_a_promoted_replica_waits_for_the_holds_of_before(flavour: Flavour) -> Outcome {
+    let [mut primary, replica] = pair(flavour, None).await?;
+    until_granting(&primary).await?;
+    let cut_off = CutOff::holding(&primary, "ttl=8s").await?;
+    until_same(&primary, &replica).await?;
+    primary.kill()?;
+    promote(flavour, &replica).await?;
+    let other = open_with(&replica.url(), "ttl=8s").await?;
+    let guard = cut_off.followed_by(&other, Duration::from_secs(9)).await?;
+    Ok(guard.release().await?)
+}
+
+/// It is writable, as it was when it crashed, and somebody still reaches it: the token does not cover what
+/// that one does until the epoch of the true primary is raised, in half a minute.
+async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> Outcome {
+    let [mut former, replica] = pair(flavour, None).await?;
+    until_granting(&former).await?;
+    until_same(&former, &replica).await?;
+    former.kill()?;
+    promote(flavour, &replica).await?;
+    let late = open(&replica.url(), TTL_LONG).await?;
+    take(&late, "x").await?.release().await?;
+    former.resume().await?;
+    until_granting(&former).await?;
+    let stray = open(&former.url(), TTL_LONG).await?;
+    let last = take(&stray, "x").await?.token();
+    former.kill()?;
+    let clock = Clock::boottime();
+    let granted = clock.now();
+    let (mut tokens, mut before) = (0, None);
+    loop {
+        // Both who was there before and who comes now.
+        let new = open(&replica.url(), TTL_LONG).await?;
+        for locker in [&late, &new] {
+            let guard = take(locker, "x").await?;
+            grows(&mut before, guard.token());
+            guard.release().await?;
+            tokens += 1;
+        }
+        new.shutdown(SLACK).await?;
+        if before > Some(last) {
+            break;
+        }
+        let took = clock.now().since(granted);
+        assert!(
+            took < OVERTAKEN_AFTER + SLACK,
+            "{last} is ahead for {took:?}"
+        );
+    }
+    // Or nothing was to be overtaken.
+    assert!(tokens > 2);
+    Ok(())
+}
+
+/// Makes a replica grant.
+async fn promote(flavour: Flavour, replica: &Node) -> Outcome {
+    stop(flavour, replica).await?;
+    replica.ask("SET GLOBAL read_only = 0").await?;
+    Ok(())
 }
 
 /// A primary, and a read-only server that follows it and may have a clock of its own.
@@ -127,8 +200,8 @@ async fn stop(flavour: Flavour, node: &Node) -> Outcome {
 
 /// Waits until the replica has what the primary has.
 async fn until_same(primary: &Node, replica: &Node) -> Outcome {
-    let all = "SELECT epoch, boot, base FROM locks.dlock_epoch ORDER BY id; SELECT HEX(name) FROM \
-               locks.dlock_locks ORDER BY name";
+    let all = "SELECT epoch, boot, base, ttl_max FROM locks.dlock_epoch ORDER BY id; SELECT HEX(name) \
+               FROM locks.dlock_locks ORDER BY name";
     let expected = primary.ask(all).await?;
     until("it has followed", async || {
         // Its tables may not be there yet.

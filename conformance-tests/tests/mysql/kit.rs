@@ -4,6 +4,7 @@ use std::{future::Future, time::Duration};
 
 use conformance_tests::{
     kit,
+    proxy::{Direction, Fault, Proxy},
     servers::mysql::{Node, Options},
 };
 use dlock::{Guard, Locker};
@@ -17,6 +18,9 @@ pub(crate) use conformance_tests::{
 
 /// A ttl that no case lives to see the end of: what is free before it was not freed by time.
 pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
+
+/// The shortest: no server remembers to wait for it for long.
+const TTL_SHORT: Duration = Duration::from_secs(1);
 
 /// No case takes longer: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(100);
@@ -41,7 +45,7 @@ pub(crate) async fn start_with(flavour: Flavour, options: &Options) -> Outcome<N
 
 /// Waits until the server grants.
 pub(crate) async fn until_granting(node: &Node) -> Outcome {
-    let locker = open(&node.url(), TTL_LONG).await?;
+    let locker = open(&node.url(), TTL_SHORT).await?;
     until("it grants", async || {
         match locker.try_acquire("until granting").await {
             Ok(Some(guard)) => guard.release().await.map(|()| true).map_err(Failed::from),
@@ -54,9 +58,21 @@ pub(crate) async fn until_granting(node: &Node) -> Outcome {
     Ok(locker.shutdown(SOON).await?)
 }
 
+/// A locker that waits for no holds of before a start of the server.
 pub(crate) async fn open(url: &str, ttl: Duration) -> dlock::Result<Locker> {
+    let ttl = ttl.as_secs();
+    open_with(url, &format!("restart_guard=0s&ttl={ttl}s")).await
+}
+
+pub(crate) async fn open_with(url: &str, keys: &str) -> dlock::Result<Locker> {
     let mark = if url.contains('?') { '&' } else { '?' };
-    dlock::connect(&*format!("{url}{mark}ttl={}s", ttl.as_secs())).await
+    dlock::connect(&*format!("{url}{mark}{keys}")).await
+}
+
+/// Nothing passes any more, in neither direction, and nobody hears of it.
+pub(crate) fn cut_off(proxy: &Proxy) {
+    proxy.set(Direction::ToServer, Fault::Hold);
+    proxy.set(Direction::ToClient, Fault::Hold);
 }
 
 pub(crate) async fn take(locker: &Locker, name: &str) -> Outcome<Guard> {

@@ -6,9 +6,11 @@ mod clocks;
 mod connecting;
 mod endings;
 mod failover;
+mod guard;
 mod holder;
 mod kills;
 mod kit;
+mod layout;
 mod prepared;
 mod sharing;
 mod tokens;
@@ -39,7 +41,9 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         connecting::trials(flavour),
         endings::trials(flavour),
         failover::trials(flavour),
+        guard::trials(flavour),
         kills::trials(flavour),
+        layout::trials(flavour),
         prepared::trials(flavour),
         sharing::trials(flavour),
         tokens::trials(flavour),

@@ -1,12 +1,13 @@
 //! Tokens over crashes, restarts and failovers (T69).
 
-use std::{future::IntoFuture as _, time::Duration};
+use std::{future::IntoFuture as _, sync::Arc, time::Duration};
 
 use conformance_tests::servers::mysql::{Flavour, Node};
 use dlock::{ErrorKind, Token};
 use dlock_core::Clock;
+use tokio::{sync::Mutex, task::JoinSet};
 
-use crate::kit::{Outcome, TTL_LONG, cases, open, start, take, until_granting};
+use crate::kit::{Outcome, TTL_LONG, cases, open, start, take, until, until_granting};
 
 cases![
     t69_they_grow_over_crashes_of_the_server,
@@ -17,6 +18,8 @@ cases![
     t69_a_row_that_was_lost_counts_on,
     a_server_that_has_just_started_grants_nothing,
     the_epoch_is_raised_once_for_each_start,
+    t69_they_grow_while_epochs_are_used_up,
+    an_epoch_that_is_behind_is_used_up_and_raised,
 ];
 
 /// How long a connection uses what it has read of the epoch.
@@ -25,6 +28,12 @@ const READ_MAX: Duration = Duration::from_millis(500);
 /// An epoch that was lost is made anew from the server's clock, which counts seconds. Longer than
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
+
+/// For how many values of `UUID_SHORT()` an epoch counts.
+const SERIALS: u64 = 1 << 18;
+
+/// How often all are used up, while several lockers count.
+const USED_UP: u64 = 20;
 
 /// How often the server crashes. Each costs the two seconds in which it grants nothing.
 const CRASHES: usize = 4;
@@ -164,6 +173,61 @@ async fn the_epoch_is_raised_once_for_each_start(flavour: Flavour) -> Outcome {
     node.restart().await?;
     until_granting(&node).await?;
     assert!(epoch(&node).await? > first);
+    Ok(())
+}
+
+/// Lockers that have read an epoch do not use it after another one was raised.
+async fn t69_they_grow_while_epochs_are_used_up(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let first = epoch(&node).await?;
+    let last = Arc::new(Mutex::new(None));
+    let mut counting = JoinSet::new();
+    for _ in 0..3 {
+        let (locker, last) = (open(&node.url(), TTL_LONG).await?, last.clone());
+        counting.spawn(async move {
+            loop {
+                let guard = take(&locker, "a").await?;
+                grows(&mut *last.lock().await, guard.token());
+                guard.release().await?;
+            }
+        });
+    }
+    let using_up = async {
+        for round in 1..=USED_UP {
+            node.ask(&format!("DO BENCHMARK({SERIALS}, UUID_SHORT())"))
+                .await?;
+            until("the next one is raised", async || {
+                Ok(epoch(&node).await? >= first + round)
+            })
+            .await?;
+        }
+        Outcome::Ok(())
+    };
+    tokio::select! {
+        used_up = using_up => used_up,
+        failed = counting.join_next() => failed.ok_or("nobody counts")??,
+    }
+}
+
+/// As it is half a minute after it was raised.
+async fn an_epoch_that_is_behind_is_used_up_and_raised(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    node.ask("UPDATE locks.dlock_epoch SET epoch = epoch - 1000 WHERE id = 1")
+        .await?;
+    let behind = epoch(&node).await?;
+    let serial =
+        async || -> Outcome<u64> { Ok(node.ask("SELECT UUID_SHORT()").await?[0][0].parse()?) };
+    let locker = open(&node.url(), TTL_LONG).await?;
+    let before = serial().await?;
+    let mut last = None;
+    for _ in 0..5 {
+        let guard = take(&locker, "a").await?;
+        grows(&mut last, guard.token());
+        guard.release().await?;
+        tokio::time::sleep(READ_MAX / 2).await;
+    }
+    assert!(epoch(&node).await? > behind + 900);
+    assert!(serial().await? > before + SERIALS);
     Ok(())
 }
 
