@@ -1,4 +1,6 @@
-//! The one connection that holds nothing: for looking, for killing, for making rows.
+//! The two connections that hold nothing. One works with the tables: it makes rows, asks and answers who
+//! holds a lock. The other looks after sessions and ends them, and needs no table for it: neither what
+//! the first one is busy with nor a statement that keeps a table to itself may delay that (K13).
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -8,24 +10,34 @@ use crate::{
     dial::Dialer,
     errors, layout,
     link::{Link, Row},
-    server::{Boot, Product, Server, Start},
+    server::{Product, Server, Start},
     setup,
 };
 
-/// How often it looks whether a session that was killed has ended,
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often a session is killed until it has ended,
+const KILL_EVERY: Duration = Duration::from_millis(5);
 
 /// and how many times: it undoes one row lock.
-const LOOKS_MAX: usize = 100;
+const KILLS_MAX: usize = 100;
 
 /// How long it is trusted to be there. Nobody tells of its end while it is idle, and a server that was
 /// restarted since then grants nothing yet.
 const TRUSTED_MAX: Duration = Duration::from_millis(500);
 
+/// What one of them is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// It works with the tables.
+    Tables,
+    /// It looks after sessions.
+    Sessions,
+}
+
 /// A connection that is made when it is needed, and that one at a time works with.
 pub(crate) struct Control {
     turns: Turns<Option<Ready>>,
     dialer: Arc<Dialer>,
+    duty: Duty,
 }
 
 struct Ready {
@@ -37,13 +49,15 @@ struct Ready {
 pub(crate) struct Asking {
     slot: Turn<Option<Ready>>,
     dialer: Arc<Dialer>,
+    duty: Duty,
 }
 
 impl Control {
-    pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
+    pub(crate) fn new(dialer: Arc<Dialer>, duty: Duty) -> Self {
         Self {
             turns: Turns::new(None),
             dialer,
+            duty,
         }
     }
 
@@ -58,10 +72,10 @@ impl Control {
         R: Send + 'static,
         W: Future<Output = Result<R>> + Send + 'static,
     {
-        let dialer = self.dialer.clone();
+        let (dialer, duty) = (self.dialer.clone(), self.duty);
         self.turns
-            .run(|slot| async move {
-                let mut asking = Asking { slot, dialer };
+            .run(move |slot| async move {
+                let mut asking = Asking { slot, dialer, duty };
                 match asking.connect().await {
                     Ok(()) => work(asking).await,
                     Err(error) => asking.slot.end(Err(error)),
@@ -94,18 +108,19 @@ impl Control {
     pub(crate) async fn end_statement(&self, server: Server) -> Result<()> {
         self.run(move |mut asking| async move { asking.kill("KILL QUERY", server).await })
             .await
+            .map(drop)
     }
 
     /// Ends a session, and waits until all that it held is free; success also if it is over.
+    ///
+    /// Until it is over it can be killed again. Not every account sees its own sessions in a list.
     pub(crate) async fn end_session(&self, server: Server) -> Result<()> {
-        self.run(move |mut asking| async move { asking.kill("KILL", server).await })
-            .await?;
-        for _ in 0..LOOKS_MAX {
-            let is_over = self.run(move |mut asking| async move { asking.is_over(server).await });
-            if is_over.await? {
+        for _ in 0..KILLS_MAX {
+            let kill = self.run(move |mut asking| async move { asking.kill("KILL", server).await });
+            if kill.await? == Killed::Over {
                 return Ok(());
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(KILL_EVERY).await;
         }
         let why = "a session was killed and has not ended yet";
         Err(Error::new(ErrorKind::Unavailable, why))
@@ -131,7 +146,7 @@ impl Asking {
             *self.slot = None;
         }
         if self.slot.is_none() {
-            *self.slot = Some(open(&self.dialer).await?);
+            *self.slot = Some(open(&self.dialer, self.duty).await?);
         }
         Ok(())
     }
@@ -148,54 +163,71 @@ impl Asking {
         answer
     }
 
-    /// Which start of which server it leads to.
-    pub(crate) fn boot(&self) -> Option<Boot> {
-        self.slot.as_ref().map(|ready| ready.link.server.boot)
+    /// Which session it is, of which start of which server.
+    pub(crate) fn server(&self) -> Option<Server> {
+        self.slot.as_ref().map(|ready| ready.link.server)
     }
 
     pub(crate) fn product(&self) -> Option<Product> {
         self.slot.as_ref().map(|ready| ready.product)
     }
 
-    async fn kill(&mut self, what: &str, server: Server) -> Result<()> {
-        if self.is_of_another_start(server)? {
-            return Ok(());
+    async fn kill(&mut self, what: &str, server: Server) -> Result<Killed> {
+        // A session of a server that has been restarted is over: its number is somebody else's now.
+        if self.server().ok_or_else(errors::gone)?.boot != server.boot {
+            return Ok(Killed::Over);
         }
         match self.ask(&format!("{what} {}", server.connection)).await {
-            Err(error) if !errors::is_no_session(&error) => Err(error),
-            _ => Ok(()),
+            Ok(_) => Ok(Killed::Ending),
+            Err(error) if errors::is_no_session(&error) => Ok(Killed::Over),
+            Err(error) => Err(error),
         }
-    }
-
-    async fn is_over(&mut self, server: Server) -> Result<bool> {
-        let id = server.connection;
-        let look = format!("SELECT id FROM information_schema.processlist WHERE id = {id}");
-        Ok(self.is_of_another_start(server)? || self.ask(&look).await?.is_empty())
-    }
-
-    /// A session of a server that has been restarted is over: its number is somebody else's now.
-    fn is_of_another_start(&self, server: Server) -> Result<bool> {
-        Ok(self.boot().ok_or_else(errors::gone)? != server.boot)
     }
 }
 
-async fn open(dialer: &Dialer) -> Result<Ready> {
+/// What a `KILL` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    /// A session, which ends now.
+    Ending,
+    /// None: it has undone all that it did.
+    Over,
+}
+
+async fn open(dialer: &Dialer, duty: Duty) -> Result<Ready> {
     let mut link = dialer.dial().await?;
     let (clock, config) = (&dialer.clock, &dialer.config);
-    // A row that is locked is there, so it waits as short as it can.
-    let session = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1; SET SESSION TRANSACTION \
-                   ISOLATION LEVEL READ COMMITTED";
+    // A row that is locked is there, so it waits as short as it can, and so it does for a table.
+    let session = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1; SET \
+                   SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
     link.ask(clock, session, config.answer_max).await?;
-    let product = setup::check(&mut link, clock, config).await?;
+    let product = match duty {
+        Duty::Tables => check(&mut link, dialer).await?,
+        Duty::Sessions => setup::check_server(&mut link, clock, config).await?,
+    };
     let rows = link
         .ask(clock, &product.ask_start(config.tokens), config.answer_max)
         .await?;
     let start = Start::read(rows.first().ok_or_else(nothing)?)?;
-    if start.is_read_only {
+    // What is held there ends, and who looks after it has to see that.
+    if start.is_read_only && duty == Duty::Tables {
         return Err(errors::read_only());
     }
     link.server = start.server;
     Ok(Ready { link, product })
+}
+
+/// Looks at the server and its tables. Somebody may make them at this moment, and has them to himself for
+/// that long.
+async fn check(link: &mut Link, dialer: &Dialer) -> Result<Product> {
+    let (clock, config) = (&dialer.clock, &dialer.config);
+    let end = clock.now().after(config.answer_max);
+    loop {
+        match setup::check(link, clock, config).await {
+            Err(error) if errors::is_taken(&error) && clock.now() < end => {}
+            checked => return checked.map_err(errors::of_tables),
+        }
+    }
 }
 
 pub(crate) fn nothing() -> Error {

@@ -226,7 +226,7 @@ pub(crate) async fn raise(session: &Session, boot: Boot, epoch: &Epoch) -> Resul
 pub(crate) async fn ask_of(session: &Session, boot: Boot, sql: String) -> Result<Epoch> {
     let asked = session.dialer.clock.now();
     let ask = move |mut asking: Asking| async move {
-        if asking.boot() != Some(boot) {
+        if asking.server().map(|server| server.boot) != Some(boot) {
             return Err(errors::moved());
         }
         asking.ask(&sql).await

@@ -28,6 +28,9 @@ const NO_STATEMENT: u16 = 1243;
 /// has too little memory for tables.
 const UNPREPARED: [u16; 3] = [1295, 1461, 1615];
 
+/// There is no connection left: of the server, or of the account.
+const FULL: [u16; 3] = [1040, 1203, 1226];
+
 /// The session is over: a shutdown, `KILL` as MariaDB says it, gone, lost, silent for too long.
 const SESSION_OVER: [u16; 5] = [1053, 1927, 2006, 2013, 4031];
 
@@ -126,6 +129,56 @@ pub(crate) fn guarded(left: Duration, longest: Duration) -> Error {
 /// Whether somebody else has the row locked.
 pub(crate) fn is_taken(error: &Error) -> bool {
     matches!(number(error), Some(LOCK_WAIT_TIMEOUT | LOCK_NOWAIT))
+}
+
+/// `error` of a statement that works with the tables on no lock's behalf: what it did not get in time is
+/// no lock, but a table that somebody keeps to himself, or a row of it.
+pub(crate) fn of_tables(error: Error) -> Error {
+    if !is_taken(&error) {
+        return error;
+    }
+    let why = format!("dlock waits in the server behind {OF_A_TABLE}, or {OF_ALL}");
+    Error::new(ErrorKind::Unavailable, why).with_source(error)
+}
+
+/// Statements that keep tables to themselves.
+const OF_A_TABLE: &str =
+    "ALTER TABLE, LOCK TABLES or another statement that keeps a table of dlock to itself";
+const OF_ALL: &str = "FLUSH TABLES WITH READ LOCK, as a backup runs it";
+
+/// What a session waits for, as the server calls it, when that is no row, and whose statement has it.
+const KEEPERS: [(&str, &str); 6] = [
+    ("Waiting for table metadata lock", OF_A_TABLE),
+    ("Waiting for schema metadata lock", "ALTER DATABASE"),
+    ("Waiting for table flush", "FLUSH TABLES"),
+    ("Waiting for global read lock", OF_ALL),
+    ("Waiting for commit lock", OF_ALL),
+    (
+        "Waiting for backup lock",
+        "FLUSH TABLES WITH READ LOCK or BACKUP STAGE, as a backup runs them",
+    ),
+];
+
+/// Grants wait in the server behind a statement that keeps tables to itself, if that is what a session
+/// waits for whose state is `state`.
+pub(crate) fn behind(state: &str) -> Option<Error> {
+    let (_, keeper) = KEEPERS.iter().find(|(of, _)| *of == state)?;
+    Some(kept(keeper))
+}
+
+/// The same, when the state was not to be seen.
+pub(crate) fn behind_something() -> Error {
+    kept("a statement that keeps a table of dlock to itself")
+}
+
+fn kept(keeper: &str) -> Error {
+    let why = format!("new grants wait in the server behind {keeper}");
+    Error::new(ErrorKind::Unavailable, why)
+}
+
+/// Whether the server, or the account, has no connection left.
+pub(crate) fn is_full(error: &Error) -> bool {
+    number(error).is_some_and(|number| FULL.contains(&number))
 }
 
 /// Whether the tables are missing.

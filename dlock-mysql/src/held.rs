@@ -15,11 +15,11 @@ use crate::{
     errors,
     link::{Link, Row},
     server::{Server, is_on, number},
-    session::{Seat, Session},
+    session::{Seat, Session, silence},
 };
 
 /// Restarts the server's clock of silence, and says whether this is still the session that holds
-/// (T66) on a server that grants (T67).
+/// (T66) on a server that grants (T67). It touches no table: no statement of others stops it.
 const HEARTBEAT: &str = "SELECT CONNECTION_ID(), @@global.read_only";
 
 /// What carries a lease.
@@ -121,7 +121,7 @@ impl Held {
         if self.over.load(Ordering::Acquire) || session.is_closed() {
             return Ok(());
         }
-        session.control()?.end_session(self.server).await?;
+        session.sessions()?.end_session(self.server).await?;
         self.over.store(true, Ordering::Release);
         Ok(())
     }
@@ -129,8 +129,21 @@ impl Held {
 
 /// One heartbeat. An error is unknown.
 pub(crate) async fn beat(session: &Session, link: &mut Link) -> Result<Beat> {
+    ask(session, link, HEARTBEAT).await
+}
+
+/// The first heartbeat after a grant that was waited for: the session, which had little time until it, is
+/// ended after `silence_max` seconds from now on.
+pub(crate) async fn confirm(session: &Session, link: &mut Link, silence_max: u64) -> Result<Beat> {
+    let sql = format!("SET SESSION {}; {HEARTBEAT}", silence(silence_max));
+    let beat = ask(session, link, &sql).await?;
+    link.silence_max = silence_max;
+    Ok(beat)
+}
+
+async fn ask(session: &Session, link: &mut Link, sql: &str) -> Result<Beat> {
     let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
-    match link.ask(clock, HEARTBEAT, answer_max).await {
+    match link.ask(clock, sql, answer_max).await {
         Ok(rows) => found(rows.first(), link.server),
         Err(error) if errors::ends_session(&error) => Ok(Beat::Lost(LostCause::SessionOver)),
         Err(error) => Err(error),

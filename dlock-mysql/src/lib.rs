@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod answers;
+mod behind;
 mod committed;
 mod config;
 mod control;
@@ -8,6 +10,7 @@ mod epoch;
 mod errors;
 mod guard;
 mod held;
+mod idle;
 mod latest;
 mod layout;
 mod link;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use dlock_core::{Error, ErrorKind, Holder, LockName, Result};
 
 use crate::{
+    errors,
     layout::{self, ASKED, LOCKS},
     link::Row,
     server::number,
@@ -32,12 +33,14 @@ pub(crate) async fn inspect(session: &Session, name: &LockName) -> Result<Option
     let nothing = || Error::new(ErrorKind::Internal, "no number for a question");
     let id = number(rows.first().ok_or_else(nothing)?, 0)?;
     let ask = format!("INSERT INTO {ASKED} (id, name) VALUES ({id}, {row})");
-    session.control()?.ask(ask).await?;
+    let asked = session.control()?.ask(ask).await;
+    asked.map_err(errors::of_tables)?;
     let answer = answer(session, id, &row).await;
     // Also what was left by those who died while they asked.
     let forget =
         format!("DELETE FROM {ASKED} WHERE id = {id} OR since < NOW() - INTERVAL 1 MINUTE");
-    session.control()?.ask(forget).await?;
+    let forgotten = session.control()?.ask(forget).await;
+    forgotten.map_err(errors::of_tables)?;
     answer
 }
 
@@ -63,7 +66,8 @@ async fn is_free(session: &Session, row: &str) -> Result<bool> {
         "SELECT 1 FROM {LOCKS} WHERE name = {row} FOR UPDATE SKIP LOCKED; SELECT 2 FROM {LOCKS} \
          WHERE name = {row}"
     );
-    let rows = session.control()?.ask(sql).await?;
+    let rows = session.control()?.ask(sql).await;
+    let rows = rows.map_err(errors::of_tables)?;
     let is_locked = |row: &Row| row.first() == Some(&Some("2".to_owned()));
     Ok(!rows.first().is_some_and(is_locked))
 }

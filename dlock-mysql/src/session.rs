@@ -1,38 +1,38 @@
 //! The connections of a locker: one for each lock that is held or waited for, and those that wait for
 //! the next one.
 
-use std::{
-    collections::VecDeque,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Moment, Result};
+use dlock_core::{Error, ErrorKind, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     config::MySqlConfig,
-    control::{self, Asking, Control},
+    control::{self, Asking, Control, Duty},
     dial::Dialer,
     epoch, errors,
+    idle::Idle,
     latest::Latest,
     link::Link,
     server::{Product, Start},
 };
 
 /// How long a statement waits for a row before it is sent again: what is left of a waiter whose host
-/// vanished leaves the queue after it (T63).
-pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(50);
+/// vanished leaves the queue after it (T63), and as long waits who wants all statements to end, as a backup
+/// does with all writes of others behind it.
+pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(3);
+
+/// How long it waits for a table that somebody keeps to himself: the least that a server counts.
+pub(crate) const TABLE_MAX: Duration = Duration::from_secs(1);
 
 /// All connections of a locker.
 pub(crate) struct Session {
     pub(crate) dialer: Arc<Dialer>,
     control: Control,
+    sessions: Control,
     /// What they count tokens by.
     pub(crate) latest: Latest,
-    /// In the order in which they were used.
-    idle: Mutex<VecDeque<Link>>,
+    idle: Arc<Idle>,
     seats: Arc<Semaphore>,
 }
 
@@ -44,10 +44,11 @@ impl Session {
         let seats = Arc::new(Semaphore::new(config.held_max as usize));
         let dialer = Arc::new(Dialer::new(config));
         Self {
-            control: Control::new(dialer.clone()),
+            control: Control::new(dialer.clone(), Duty::Tables),
+            sessions: Control::new(dialer.clone(), Duty::Sessions),
+            idle: Arc::new(Idle::new(dialer.clone())),
             dialer,
             latest: Latest::default(),
-            idle: Mutex::default(),
             seats,
         }
     }
@@ -56,10 +57,16 @@ impl Session {
         &self.dialer.config
     }
 
-    /// The connection that holds nothing.
+    /// The connection that works with the tables and holds nothing.
     pub(crate) fn control(&self) -> Result<&Control> {
         self.check_open()?;
         Ok(&self.control)
+    }
+
+    /// The connection that looks after sessions and ends them.
+    pub(crate) fn sessions(&self) -> Result<&Control> {
+        self.check_open()?;
+        Ok(&self.sessions)
     }
 
     /// A place among those who hold or wait.
@@ -77,14 +84,7 @@ impl Session {
 
     /// A connection that was used before, if the server has not ended it meanwhile.
     pub(crate) fn reuse(&self) -> Option<Link> {
-        let now = self.dialer.clock.now();
-        let mut idle = self.idle();
-        while let Some(latest) = idle.pop_back() {
-            if is_alive(&latest, now) {
-                return Some(latest);
-            }
-        }
-        None
+        self.idle.take()
     }
 
     /// A new connection, whose server is looked at, and which the server ends after `silence_max`
@@ -97,9 +97,10 @@ impl Session {
         let mut link = self.dialer.dial().await?;
         let (clock, answer_max) = (&self.dialer.clock, self.config().answer_max);
         let sql = format!(
-            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, {}{}; SET SESSION TRANSACTION \
-             ISOLATION LEVEL READ COMMITTED; {}",
+            "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, {}{}; SET \
+             SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; {}",
             QUEUE_MAX.as_secs(),
+            TABLE_MAX.as_secs(),
             silence(silence_max),
             product.unlimited_holds(),
             product.ask_start(self.config().tokens)
@@ -120,18 +121,7 @@ impl Session {
 
     /// Keeps a connection that holds nothing for the next one.
     pub(crate) fn keep(&self, link: Link) {
-        if link.is_clean() && !self.is_closed() {
-            let now = self.dialer.clock.now();
-            let mut idle = self.idle();
-            idle.push_back(link);
-            // The latest is used first, so those that the server has ended gather in front.
-            while idle.front().is_some_and(|link| !is_alive(link, now)) {
-                idle.pop_front();
-            }
-        }
-        if self.is_closed() {
-            self.idle().clear();
-        }
+        self.idle.keep(link);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -143,21 +133,10 @@ impl Session {
     }
 
     pub(crate) async fn close(&self) {
-        let idle = std::mem::take(&mut *self.idle());
-        for link in idle {
-            link.close(self.config().answer_max).await;
-        }
+        self.idle.close().await;
+        self.sessions.close().await;
         self.control.close().await;
     }
-
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Link>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Whether the server has surely not ended it, by its own clock, nor is about to.
-fn is_alive(link: &Link, now: Moment) -> bool {
-    now.since(link.used) < Duration::from_secs(link.silence_max) / 2
 }
 
 /// The server ends a session that is silent for so many seconds, and with it a hold.

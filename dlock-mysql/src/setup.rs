@@ -34,7 +34,12 @@ pub(crate) async fn check(link: &mut Link, clock: &Clock, config: &MySqlConfig) 
     Ok(product)
 }
 
-async fn check_server(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<Product> {
+/// Looks whether the server may grant locks, whatever becomes of its tables.
+pub(crate) async fn check_server(
+    link: &mut Link,
+    clock: &Clock,
+    config: &MySqlConfig,
+) -> Result<Product> {
     let sql = "SHOW VARIABLES WHERE Variable_name IN ('version', 'wsrep_on', \
                'group_replication_single_primary_mode')";
     let rows = link.ask(clock, sql, config.answer_max).await?;

@@ -1,17 +1,23 @@
 //! One try to lock a row, what a grant proves, and its undoing.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use dlock_core::{
     AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, LostCause, Result, Sent, Token, Wait,
 };
 
 use crate::{
-    committed,
+    behind, committed,
     config::Tokens,
     epoch::{self, Epoch},
     errors,
-    held::{Beat, Carrier, Held, beat},
+    held::{Beat, Carrier, Held, beat, confirm},
     layout::{self, LOCKS},
     link::{Link, Row, Statement},
     lock::MySqlLock,
@@ -38,6 +44,8 @@ pub(crate) struct Errand<'a> {
     row: Vec<u8>,
     /// Seconds of silence after which the server ends the hold.
     pub(crate) silence_max: u64,
+    /// The tables are kept by a statement of somebody else, as far as is known.
+    is_behind: AtomicBool,
 }
 
 /// The row is locked by somebody else; the connection holds nothing.
@@ -50,6 +58,7 @@ impl<'a> Errand<'a> {
             request,
             row: layout::row(&lock.session.config().prefix, &request.name),
             silence_max: longest::whole_seconds(request.ttl),
+            is_behind: AtomicBool::new(false),
         }
     }
 
@@ -100,8 +109,8 @@ impl<'a> Errand<'a> {
 
     /// The error of an attempt whose session is ended; without effect if that is certain.
     async fn undone(&self, server: Server, error: Error) -> Error {
-        let ended = match self.session().control() {
-            Ok(control) => control.end_session(server).await,
+        let ended = match self.session().sessions() {
+            Ok(sessions) => sessions.end_session(server).await,
             Err(error) => Err(error),
         };
         error.with_effect(ended.map_or(Effect::Unknown, |()| Effect::None))
@@ -118,17 +127,19 @@ impl<'a> Errand<'a> {
     async fn ask_now(&self, carrier: &mut Carrier) -> Result<Option<Grant>> {
         let link = &mut carrier.link;
         let (clock, answer_max) = (self.request.clock(), self.session().config().answer_max);
-        let mut looked_again = self.request.wait != Wait::Never;
+        let mut look = Look::First;
         let mut tries = 0;
         loop {
-            let sent = self.request.start();
-            match self.ask_row(link, sent).await {
-                Ok(Some(answer)) => {
-                    link.silence_max = self.silence_max;
-                    return self.grant(link, answer, sent).await.map(Some);
-                }
-                Ok(None) => {
-                    link.silence_max = self.silence_max;
+            let (sent, server) = (self.request.start(), link.server);
+            let found = behind::heard(self, server, self.ask_row(link, sent, look)).await;
+            let found = match found {
+                Err(error) if link.goes_on_as_text(Statement::Lock, &error) => continue,
+                found => found?,
+            };
+            link.silence_max = self.silence_max;
+            match found {
+                Found::Locked(answer) => return self.grant(link, answer, sent).await.map(Some),
+                Found::Missing => {
                     tries += 1;
                     if tries > ROW_TRIES_MAX {
                         let why = "the row of this name is deleted again and again";
@@ -137,49 +148,61 @@ impl<'a> Errand<'a> {
                     let row = layout::literal(&self.row);
                     self.session().control()?.make_row(&row).await?;
                 }
-                Err(error) if errors::is_taken(&error) => {
-                    link.silence_max = self.silence_max;
+                Found::Taken => {
                     // The statement is undone, the transaction goes on (T61).
                     link.ask(clock, "ROLLBACK", answer_max).await?;
-                    if looked_again {
+                    if look == Look::Again || self.request.wait != Wait::Never {
                         return Ok(None);
                     }
-                    // Somebody who inspects a free row locks it for an instant.
-                    looked_again = true;
+                    look = Look::Again;
                 }
-                Err(error) if link.goes_on_as_text(Statement::Lock, &error) => {}
-                Err(error) => return Err(error),
             }
         }
     }
 
-    /// Sends what locks the row if it is free. `None` if there is no such row.
-    async fn ask_row(&self, link: &mut Link, sent: Sent) -> Result<Option<Answer>> {
+    /// Sends what locks the row if it is free.
+    async fn ask_row(&self, link: &mut Link, sent: Sent, look: Look) -> Result<Found> {
         let (clock, answer_max) = (self.request.clock(), self.session().config().answer_max);
         let (latest, boot) = (&self.session().latest, link.server.boot);
         let is_known = !latest.is_old(&mut link.epoch, boot, sent.moment());
-        let is_row_enough = is_known && self.tokens() == Tokens::Epoch;
+        let is_row_enough = is_known && self.tokens() == Tokens::Epoch && look == Look::First;
         if is_row_enough && link.is_prepared() && link.silence_max == self.silence_max {
-            let serial = link.lock(clock, &self.row, answer_max).await?;
-            return Ok(serial.map(|serial| Answer {
-                serial,
-                epoch: None,
-            }));
+            return match link.lock(clock, &self.row, answer_max).await {
+                Ok(Some(serial)) => Ok(Found::Locked(Answer {
+                    serial,
+                    epoch: None,
+                })),
+                Ok(None) => Ok(Found::Missing),
+                Err(error) if errors::is_taken(&error) => Ok(Found::Taken),
+                Err(error) => Err(error),
+            };
         }
-        let mut sql = self.statement(link, "NOWAIT");
+        let mut sql = self.statement(link, self.silence_max, look.how());
         if !is_known {
             self.add_epoch(&mut sql);
         }
-        let rows = link.ask(clock, &sql, answer_max).await?;
-        Answer::read(&rows, sent)
+        if look == Look::Again {
+            let row = layout::literal(&self.row);
+            sql += &format!("; SELECT 0, 0 FROM {LOCKS} WHERE name = {row}");
+        }
+        match link.ask(clock, &sql, answer_max).await {
+            Ok(rows) => Ok(match Answer::read(&rows, sent)? {
+                Some(answer) => Found::Locked(answer),
+                None if rows.iter().any(|row| row.len() == 2) => Found::Taken,
+                None => Found::Missing,
+            }),
+            Err(error) if !errors::is_taken(&error) => Err(error),
+            Err(_) if look == Look::First => Ok(Found::Taken),
+            Err(_) => Err(errors::behind_something()),
+        }
     }
 
-    /// What locks the row.
-    pub(crate) fn statement(&self, link: &Link, how: &str) -> String {
+    /// What locks the row, on a session that the server ends after `silence_max` seconds of silence.
+    pub(crate) fn statement(&self, link: &Link, silence_max: u64, how: &str) -> String {
         let row = layout::literal(&self.row);
         let mut sql = String::new();
-        if link.silence_max != self.silence_max {
-            sql = format!("SET SESSION {}; ", session::silence(self.silence_max));
+        if link.silence_max != silence_max {
+            sql = format!("SET SESSION {}; ", session::silence(silence_max));
         }
         let serial = match self.tokens() {
             Tokens::Epoch => "UUID_SHORT()",
@@ -187,6 +210,32 @@ impl<'a> Errand<'a> {
         };
         sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {how}");
         sql
+    }
+
+    /// Seconds in which a waiter whose turn has come has to say that it is there, or the server ends its
+    /// session: as long as an answer may take. One whose host vanished must not have the row for a ttl.
+    pub(crate) fn confirm_max(&self) -> u64 {
+        whole_seconds(self.session().config().answer_max).min(self.silence_max)
+    }
+
+    /// Whether the tables are kept by a statement of somebody else, as was seen last.
+    pub(crate) fn was_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Relaxed)
+    }
+
+    /// The wait has `seen` as its reason, or the row's holder.
+    pub(crate) fn is_behind(&self, seen: Option<Error>) {
+        let was_behind = self.is_behind.swap(seen.is_some(), Ordering::Relaxed);
+        match seen {
+            Some(error) => {
+                if !was_behind {
+                    tracing::warn!(name = %self.request.name, %error, "no grant yet");
+                }
+                self.request.attempt.unreachable(&error);
+            }
+            None if was_behind => self.request.attempt.taken(),
+            None => {}
+        }
     }
 
     /// Reads the epoch behind what locks the row, so that it is from after the grant.
@@ -199,6 +248,11 @@ impl<'a> Errand<'a> {
     /// What the answer to the question of `sent` proves.
     pub(crate) async fn grant(&self, link: &mut Link, answer: Answer, sent: Sent) -> Result<Grant> {
         let clock = self.request.clock();
+        // A waiter has little time for it, so it comes first; the hold counts from it (K2).
+        let sent = match link.silence_max == self.silence_max {
+            true => sent,
+            false => self.confirm(link).await?,
+        };
         let token = match self.tokens() {
             Tokens::Epoch => self.counted(link, answer).await?,
             Tokens::Committed => {
@@ -214,11 +268,15 @@ impl<'a> Errand<'a> {
             return Ok(Grant { token, sent });
         }
         let sent = self.request.start();
-        match beat(self.session(), link).await? {
-            Beat::Alive => Ok(Grant { token, sent }),
-            Beat::Lost(LostCause::Demoted) => Err(errors::read_only()),
-            Beat::Lost(_) => Err(errors::gone()),
-        }
+        proved(beat(self.session(), link).await?)?;
+        Ok(Grant { token, sent })
+    }
+
+    /// Takes a grant that was waited for; what the hold counts from.
+    async fn confirm(&self, link: &mut Link) -> Result<Sent> {
+        let sent = self.request.start();
+        proved(confirm(self.session(), link, self.silence_max).await?)?;
+        Ok(sent)
     }
 
     /// The token of a grant that came with `answer`.
@@ -286,6 +344,47 @@ impl<'a> Errand<'a> {
         let silence_max = Duration::from_secs(self.silence_max);
         request.granted(grant.sent, silence_max, token, held)
     }
+}
+
+/// Never less than `time`.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+/// Whether the session still holds after the grant.
+fn proved(beat: Beat) -> Result<()> {
+    match beat {
+        Beat::Alive => Ok(()),
+        Beat::Lost(LostCause::Demoted) => Err(errors::read_only()),
+        Beat::Lost(_) => Err(errors::gone()),
+    }
+}
+
+/// How a try looks at a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// Nearly always enough.
+    First,
+    /// Once more, at one that is taken: somebody who inspects a free row locks it for an instant. And in
+    /// MariaDB a row that is locked and a table that is kept are one error to the first look.
+    Again,
+}
+
+impl Look {
+    fn how(self) -> &'static str {
+        match self {
+            Self::First => "NOWAIT",
+            Self::Again => "SKIP LOCKED",
+        }
+    }
+}
+
+/// What became of a row that was to be locked.
+enum Found {
+    Locked(Answer),
+    Taken,
+    /// There is no such row.
+    Missing,
 }
 
 /// What a row that was locked said.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Result};
 
 use crate::{
-    errors,
+    behind, errors,
     held::Carrier,
+    link::{Link, Row},
     session::{QUEUE_MAX, Seat},
     take::{Answer, Errand, Taken},
 };
@@ -26,7 +27,9 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
         let error = match errand.try_now(seat.clone()).await {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
-                request.attempt.taken();
+                if !errand.was_behind() {
+                    request.attempt.taken();
+                }
                 pause = RETRY_MIN;
                 match queue(errand, taken).await {
                     Ok(lease) => return Ok(lease),
@@ -57,25 +60,9 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
 
 /// Waits for the row on the connection.
 async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> {
-    let granted = {
-        let request = errand.request;
-        let link = &mut carrier.link;
-        let sent = request.start();
-        let mut sql = errand.statement(link, "");
-        errand.add_epoch(&mut sql);
-        let answer_max = errand.session().config().answer_max;
-        tokio::select! {
-            rows = link.ask_long(request.clock(), &sql) => rows.map_err(errors::of_request),
-            () = request.attempt.cancelled() => Err(Error::contended()),
-            // A server that is cut off says nothing for ever.
-            () = tokio::time::sleep(QUEUE_MAX + answer_max) => {
-                Err(errors::no_answer(QUEUE_MAX + answer_max))
-            }
-        }
-        .map(|rows| (rows, sent))
-    };
-    let granted = match granted {
-        Ok((rows, sent)) => match Answer::read(&rows, sent) {
+    let sent = errand.request.start();
+    let granted = match ask(errand, &mut carrier.link).await {
+        Ok(rows) => match Answer::read(&rows, sent) {
             Ok(Some(answer)) => errand.grant(&mut carrier.link, answer, sent).await,
             // Somebody cleared old rows: it is made anew.
             Ok(None) => Err(Error::contended()),
@@ -86,21 +73,54 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> 
     match granted {
         Ok(grant) => Ok(errand.lease(carrier, grant)),
         Err(error) => {
-            leave(errand, carrier).await;
+            leave(errand, carrier, &error).await;
             Err(error)
         }
     }
 }
 
-/// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
-async fn leave(errand: &Errand<'_>, carrier: Carrier) {
-    if !carrier.link.is_clean()
-        && let Ok(control) = errand.session().control()
-        && let Err(error) = control.end_statement(carrier.link.server).await
-    {
-        tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
+/// Sends what waits for the row, and awaits its end.
+async fn ask(errand: &Errand<'_>, link: &mut Link) -> Result<Vec<Row>> {
+    let request = errand.request;
+    let (server, confirm_max) = (link.server, errand.confirm_max());
+    let mut sql = errand.statement(link, confirm_max, "");
+    errand.add_epoch(&mut sql);
+    // Before the row it may wait for the table, and its server looks at the time once a second.
+    let ask_max = QUEUE_MAX * 2 + errand.session().config().answer_max;
+    let asking = async { link.ask_long(request.clock(), &sql).await };
+    let rows = tokio::select! {
+        rows = behind::heard(errand, server, async { asking.await.map_err(errors::of_request) }) => rows,
+        () = request.attempt.cancelled() => Err(Error::contended()),
+        // A server that is cut off says nothing for ever.
+        () = tokio::time::sleep(ask_max) => Err(errors::no_answer(ask_max)),
+    };
+    // What is said first is done, whatever becomes of the row.
+    if link.is_clean() {
+        link.silence_max = confirm_max;
     }
-    drop(carrier);
+    rows
+}
+
+/// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
+async fn leave(errand: &Errand<'_>, carrier: Carrier, error: &Error) {
+    let Carrier { mut link, seat } = carrier;
+    let session = errand.session();
+    if !link.is_clean() {
+        let ended = match session.sessions() {
+            Ok(sessions) => sessions.end_statement(link.server).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
+        }
+    } else if errors::is_taken(error) {
+        // The statement is undone, and the transaction with it: it would keep the table from others.
+        let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
+        if link.ask(clock, "ROLLBACK", answer_max).await.is_ok() {
+            session.keep(link);
+        }
+    }
+    drop(seat);
 }
 
 async fn sleep(request: &AcquireRequest, after: Duration) {

@@ -1,5 +1,5 @@
 //! Looks after all that is held, together: a session that the server ended is known at once though
-//! nothing reads its socket (T65), and those who ask who holds a lock are answered.
+//! nothing reads its socket (T65).
 
 use std::{
     collections::BTreeMap,
@@ -8,12 +8,13 @@ use std::{
 };
 
 use dlock_core::{LostCause, Result};
+use tokio::task::JoinHandle;
 
 use crate::{
+    answers,
     control::Asking,
     errors,
     held::Held,
-    layout::{self, ASKED},
     server::{Server, number},
     session::Session,
 };
@@ -71,26 +72,26 @@ struct Looking(Option<Arc<Watcher>>);
 
 impl Looking {
     async fn run(mut self, session: Arc<Session>) {
+        let mut answering: Option<JoinHandle<()>> = None;
         while let Some(watcher) = &self.0 {
             tokio::time::sleep(LOOK_EVERY).await;
             let held = watcher.held();
-            if held.is_empty() && watcher.rests() {
-                self.0 = None;
-                return;
+            if held.is_empty() {
+                if watcher.rests() {
+                    self.0 = None;
+                    return;
+                }
+                continue;
             }
             // Closed: what is held ends, and tells so by itself.
             if session.is_closed() {
                 return;
             }
-            if let Err(error) = look(&session, &held).await {
-                tracing::debug!(%error, "cannot look after what is held");
-                // The server may be gone, and with it all sessions: their own connections know.
-                if errors::ends_session(&error) {
-                    for held in &held {
-                        held.check(&session).await;
-                    }
-                }
+            // Beside it, one at a time: an answer is a write, which may take its time.
+            if answering.as_ref().is_none_or(JoinHandle::is_finished) {
+                answering = Some(tokio::spawn(answers::give(session.clone(), held.clone())));
             }
+            look(&session, held).await;
         }
     }
 }
@@ -103,42 +104,49 @@ impl Drop for Looking {
     }
 }
 
-async fn look(session: &Session, held: &[Arc<Held>]) -> Result<()> {
-    if held.is_empty() {
-        return Ok(());
+async fn look(session: &Arc<Session>, held: Vec<Arc<Held>>) {
+    let knows_each = match alive(session, &held).await {
+        Ok(Some((server, alive))) => {
+            for held in &held {
+                // The numbers begin anew when a server starts.
+                if held.server.boot != server.boot || !alive.contains(&held.server.connection) {
+                    held.attempt.lost(LostCause::SessionOver);
+                }
+            }
+            return;
+        }
+        Ok(None) => true,
+        Err(error) => {
+            tracing::debug!(%error, "cannot look after what is held");
+            // The server may be gone, and with it all sessions, or has no room for one that looks.
+            errors::ends_session(&error) || errors::is_full(&error)
+        }
+    };
+    if knows_each {
+        for held in held {
+            let session = session.clone();
+            // Beside each other: one that hangs is asked no second time until its answer is overdue.
+            tokio::spawn(async move { held.check(&session).await });
+        }
     }
+}
+
+/// Which of the sessions are there, seen by a session of which server; `None` if it cannot see even itself:
+/// an account may log in under another name than the one that it has.
+async fn alive(session: &Session, held: &[Arc<Held>]) -> Result<Option<(Server, Vec<u64>)>> {
     let ids = held.iter().map(|held| held.server.connection.to_string());
-    let ids = ids.collect::<Vec<_>>().join(",");
+    let ids = ids.collect::<Vec<_>>().join(", ");
     let sql = format!(
-        "SELECT id FROM information_schema.processlist WHERE id IN ({ids}); SELECT id, \
-         LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''"
+        "SELECT id FROM information_schema.processlist WHERE id IN (CONNECTION_ID(), {ids})"
     );
     let look = |mut asking: Asking| async move {
-        let boot = asking.boot();
-        Ok((boot, asking.ask(&sql).await?))
+        let server = asking.server().ok_or_else(errors::gone)?;
+        Ok((server, asking.ask(&sql).await?))
     };
-    let (boot, rows) = session.control()?.run(look).await?;
-    let mut alive = Vec::new();
-    for row in rows.iter().filter(|row| row.len() == 1) {
-        alive.push(number(row, 0)?);
-    }
-    for held in held {
-        // The numbers begin anew when a server starts.
-        if boot != Some(held.server.boot) || !alive.contains(&held.server.connection) {
-            held.attempt.lost(LostCause::SessionOver);
-        }
-    }
-    for row in rows.iter().filter(|row| row.len() == 2) {
-        let Some(Some(name)) = row.get(1) else {
-            continue;
-        };
-        let name = format!("x'{name}'");
-        if let Some(held) = held.iter().find(|held| layout::literal(&held.row) == name) {
-            let holder = held.holder.to_string();
-            let (id, holder) = (number(row, 0)?, layout::literal(holder.as_bytes()));
-            let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
-            session.control()?.ask(answer).await?;
-        }
-    }
-    Ok(())
+    let (server, rows) = session.sessions()?.run(look).await?;
+    let alive: Result<Vec<u64>> = rows.iter().map(|row| number(row, 0)).collect();
+    let alive = alive?;
+    Ok(alive
+        .contains(&server.connection)
+        .then_some((server, alive)))
 }

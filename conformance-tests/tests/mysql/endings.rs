@@ -11,8 +11,8 @@ use dlock_core::Clock;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::kit::{
-    Outcome, TTL_LONG, cases, cut_off, open, sessions, soon, start, take, until, until_granting,
-    waiting, within,
+    CARRIER, Outcome, TTL_LONG, cases, cut_off, holder, open, sessions, soon, start, take, until,
+    until_granting, waiting, warm, within,
 };
 
 cases![
@@ -180,13 +180,9 @@ async fn t65_a_killed_session_is_known_at_once(flavour: Flavour) -> Outcome {
     let mut killer = MySqlConnection::connect(&node.url()).await?;
     let mut best = Duration::MAX;
     for _ in 0..5 {
-        let before = sessions(&node).await?;
         let held = take(&locker, "a").await?;
         let lost = held.lost();
-        let all = sessions(&node).await?;
-        // The first time its session is new; then it is the one that was idle.
-        let holder = all.iter().find(|id| !before.contains(id));
-        let holder = holder.ok_or("no session of its own")?;
+        let holder = holder(&node).await?;
         let killed = clock.now();
         raw_sql(AssertSqlSafe(format!("KILL {holder}")))
             .execute(&mut killer)
@@ -241,10 +237,10 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
-    take(&locker, "a").await?.release().await?;
+    warm(&node, &locker).await?;
     // The connection that is idle now: its next reply comes too late for anybody.
     let connections = proxy.connections();
-    let idle = connections.last().ok_or("no connection")?;
+    let idle = connections.get(CARRIER).ok_or("no connection")?;
     idle.set(Direction::ToClient, Fault::Discard);
     let error = locker.try_acquire("a").await.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");

@@ -19,7 +19,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use crate::kit::{Outcome, TTL_LONG, open, within};
+use crate::kit::{CARRIER, Outcome, TTL_LONG, open, within};
 
 /// What it locks.
 const NAME: &str = "killed";
@@ -83,7 +83,7 @@ impl Holder {
     /// Gives the order, and waits until what it sends, or the reply, is kept by the proxy.
     pub(crate) async fn held_up(&mut self, order: &str, direction: Direction) -> Outcome {
         let carrier = self.proxy.connections();
-        let carrier = carrier.last().ok_or("no connection")?;
+        let carrier = carrier.get(CARRIER).ok_or("no connection")?;
         let seen = carrier.seen(direction);
         carrier.set(direction, Fault::Hold);
         self.order(order).await?;
@@ -99,7 +99,7 @@ impl Holder {
     pub(crate) fn hold_up(&self, direction: Direction) -> Outcome {
         let carrier = self.proxy.connections();
         carrier
-            .last()
+            .get(CARRIER)
             .ok_or("no connection")?
             .set(direction, Fault::Hold);
         Ok(())

@@ -9,6 +9,11 @@ use conformance_tests::{
 };
 use dlock::{Guard, Locker};
 use libtest_mimic::Failed;
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, MySqlConnection,
+    mysql::{MySqlConnectOptions, MySqlSslMode},
+    raw_sql,
+};
 
 pub(crate) use conformance_tests::{
     cases,
@@ -87,6 +92,55 @@ pub(crate) async fn waiting(node: &Node) -> Outcome<usize> {
     let rows = node.ask(sql).await?;
     let count = rows.first().and_then(|row| row.first());
     Ok(count.ok_or("no count")?.parse()?)
+}
+
+/// The server shows its transactions as they were when nobody had looked for a tenth of a second.
+const TRANSACTIONS_NEW: Duration = Duration::from_millis(150);
+
+/// The session that holds the one lock that is held.
+pub(crate) async fn holder(node: &Node) -> Outcome<String> {
+    let mut holders = Vec::new();
+    until("one session holds", async || {
+        tokio::time::sleep(TRANSACTIONS_NEW).await;
+        let sql = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = \
+                   'RUNNING' AND trx_rows_locked > 0";
+        holders = node.ask(sql).await?.into_iter().flatten().collect();
+        Ok(holders.len() == 1)
+    })
+    .await?;
+    holders.pop().ok_or_else(|| "nobody holds".into())
+}
+
+/// Has `locker`, the only one of its server, make all connections that it needs, in this order: what works
+/// with the tables, what holds a lock, what looks after sessions. The second one is idle then.
+pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
+    let held = take(locker, "warm").await?;
+    until("it is looked after", async || {
+        Ok(sessions(node).await?.len() >= 3)
+    })
+    .await?;
+    Ok(held.release().await?)
+}
+
+/// Which connection of a locker holds its first lock, as [`warm`] counts them.
+pub(crate) const CARRIER: usize = 1;
+
+/// A session of the administrator, who may do everything.
+pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {
+    let options = MySqlConnectOptions::new()
+        .socket(node.socket())
+        .ssl_mode(MySqlSslMode::Disabled)
+        .username("root")
+        .database("locks");
+    Ok(options.connect().await?)
+}
+
+/// Sends statements on it.
+pub(crate) async fn tell(session: &mut MySqlConnection, sql: &str) -> Outcome {
+    raw_sql(AssertSqlSafe(sql.to_owned()))
+        .execute(session)
+        .await?;
+    Ok(())
 }
 
 /// The sessions of the user of the locks.

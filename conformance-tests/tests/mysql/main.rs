@@ -8,12 +8,18 @@ mod endings;
 mod failover;
 mod guard;
 mod holder;
+mod idle;
 mod kills;
 mod kit;
 mod layout;
 mod prepared;
+mod relay;
+mod sessions;
 mod sharing;
+mod tables;
 mod tokens;
+mod told;
+mod vanished;
 
 use std::process::ExitCode;
 
@@ -42,11 +48,16 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials(flavour),
         failover::trials(flavour),
         guard::trials(flavour),
+        idle::trials(flavour),
         kills::trials(flavour),
         layout::trials(flavour),
         prepared::trials(flavour),
+        sessions::trials(flavour),
         sharing::trials(flavour),
+        tables::trials(flavour),
+        told::trials(flavour),
         tokens::trials(flavour),
+        vanished::trials(flavour),
         tested(CLOCK, SetClock::library(), clocks::trials(flavour)),
     ];
     tested(

@@ -10,7 +10,9 @@ use dlock::Locker;
 use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
 
 use crate::{
-    kit::{Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting},
+    kit::{
+        CARRIER, Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting, warm,
+    },
     tokens::grows,
 };
 
@@ -45,7 +47,7 @@ async fn where_nothing_is_prepared_it_goes_on_as_text(flavour: Flavour) -> Outco
         let set = format!("SET GLOBAL max_prepared_stmt_count = {max}");
         node.ask(&set).await?;
         let locker = open(&node.url(), TTL_LONG).await?;
-        take(&locker, "a").await?.release().await?;
+        warm(&node, &locker).await?;
         let before = sessions(&node).await?;
         use_often(&locker, "a").await?;
         assert_eq!(sessions(&node).await?, before, "with {max}");
@@ -109,7 +111,7 @@ async fn a_line_that_is_slow_is_no_failure_when_it_prepares(flavour: Flavour) ->
     let proxy = Proxy::start(node.address())?;
     let url = format!("{}?timeout=500ms", node.url_at(proxy.address()));
     let locker = open(&url, TTL_LONG).await?;
-    take(&locker, "a").await?.release().await?;
+    warm(&node, &locker).await?;
     let before = sessions(&node).await?;
     // An answer takes three fifths of what it may.
     proxy.set(
@@ -143,7 +145,7 @@ async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour
     let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
     use_often(&locker, "a").await?;
     let connections = proxy.connections();
-    let carrier = connections.last().ok_or("no connection")?;
+    let carrier = connections.get(CARRIER).ok_or("no connection")?;
     let seen = carrier.seen(Direction::ToServer);
     carrier.set(Direction::ToServer, Fault::Hold);
     let late = tokio::spawn(locker.acquire("a").into_future());
