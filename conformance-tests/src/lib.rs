@@ -50,6 +50,7 @@ pub mod servers;
 
 mod cases;
 mod crew;
+mod line;
 mod outcome;
 mod required;
 mod rig;
@@ -60,7 +61,8 @@ mod worker;
 mod workload;
 
 pub use self::{
+    line::Line,
     runner::main,
     suite::suite,
-    target::{Backdoor, Reach, Target},
+    target::{Backdoor, Extra, Reach, TTL_ALONE, Target},
 };

@@ -3,6 +3,7 @@
 use std::{
     fmt::Display,
     future::Future,
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -14,9 +15,11 @@ use libtest_mimic::Failed;
 use tokio::{runtime::Handle, sync::OnceCell, time::timeout};
 
 use crate::{
+    cases::Place,
     interpose::{Interpose, Interposed},
+    line::Line,
     outcome::{Outcome, ensure},
-    target::{Backdoor, Target},
+    target::{Backdoor, Extra, TTL_ALONE, Target},
 };
 
 /// How often a state is looked at that nothing tells of: what is left in a store.
@@ -29,26 +32,32 @@ const HELD_SHARES: u32 = 4;
 pub(crate) struct Rig {
     pub(crate) target: Arc<dyn Target>,
     pub(crate) address: String,
+    place: Place,
     pub(crate) capabilities: Capabilities,
     pub(crate) clock: Clock,
     /// Makes the names of this run different from those of every other one.
     run: String,
     /// All that were made, to be shut down at the end.
     lockers: Mutex<Vec<Locker>>,
+    /// They are healed before the lockers end, and end after them.
+    lines: Mutex<Vec<Arc<Line>>>,
     witness: OnceCell<Locker>,
 }
 
 impl Rig {
-    pub(crate) async fn new(target: Arc<dyn Target>) -> Outcome<Self> {
-        Ok(Self {
-            address: target.address().await?,
+    /// A rig at `address`, which no other one has.
+    pub(crate) fn new(target: Arc<dyn Target>, address: String, place: Place) -> Self {
+        Self {
+            address,
+            place,
             capabilities: target.capabilities(),
             clock: Clock::boottime(),
             run: format!("{:016x}", rand::random::<u64>()),
             lockers: Mutex::default(),
+            lines: Mutex::default(),
             witness: OnceCell::new(),
             target,
-        })
+        }
     }
 
     /// A lock name that no other case and no other run uses.
@@ -59,6 +68,28 @@ impl Rig {
     /// A new client of the store, without a locker.
     pub(crate) async fn backend(&self) -> Outcome<Arc<dyn DistributedLock>> {
         Ok(self.target.connect(&self.address).await?)
+    }
+
+    /// A line to the store that can fail; for cases that need one.
+    pub(crate) async fn line(&self) -> Outcome<Arc<Line>> {
+        let line = Arc::new(self.target.through(&self.address).await?);
+        locked(&self.lines).push(line.clone());
+        Ok(line)
+    }
+
+    /// Whether there is such a line.
+    pub(crate) fn has_line(&self) -> bool {
+        self.target.extras().contains(&Extra::Through)
+    }
+
+    /// A new client of the store over that line, without a locker.
+    pub(crate) async fn backend_over_line(&self, line: &Line) -> Outcome<Arc<dyn DistributedLock>> {
+        Ok(self.target.connect(&line.address).await?)
+    }
+
+    /// A new client of the store over that line.
+    pub(crate) async fn locker_over_line(&self, line: &Line) -> Outcome<Locker> {
+        self.locker_of(self.backend_over_line(line).await?)
     }
 
     /// A new client of the store.
@@ -74,8 +105,12 @@ impl Rig {
 
     /// A locker over a client that the case made itself.
     pub(crate) fn locker_of(&self, backend: Arc<dyn DistributedLock>) -> Outcome<Locker> {
-        let locker = Locker::builder(backend).ttl(self.ttl_long()).build()?;
-        self.lock().push(locker.clone());
+        let ttl = match self.place {
+            Place::Shared => self.ttl_long(),
+            Place::Alone => self.ttl_alone(),
+        };
+        let locker = Locker::builder(backend).ttl(ttl).build()?;
+        locked(&self.lockers).push(locker.clone());
         Ok(locker)
     }
 
@@ -107,7 +142,13 @@ impl Rig {
         self.ttl(Duration::from_secs(120))
     }
 
-    fn ttl(&self, wanted: Duration) -> Duration {
+    /// The ttl of cases that are alone: a few renewals long, and longer than a store takes to start again.
+    pub(crate) fn ttl_alone(&self) -> Duration {
+        self.ttl(TTL_ALONE)
+    }
+
+    /// The ttl that is closest to what is wanted.
+    pub(crate) fn ttl(&self, wanted: Duration) -> Duration {
         wanted.clamp(self.capabilities.ttl_min, self.capabilities.ttl_max)
     }
 
@@ -197,13 +238,15 @@ impl Rig {
         // What a killed process left ends by time.
         let settled = self.takeover(self.ttl_short()) + bound;
         drop(self.witness);
-        let lockers = self
-            .lockers
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let lines = mem::take(&mut *locked(&self.lines));
+        for line in &lines {
+            line.heal();
+        }
+        let lockers = mem::take(&mut *locked(&self.lockers));
         for locker in lockers {
             locker.shutdown(bound).await?;
         }
+        drop(lines);
         // What a killed process left ends by time.
         if let Some(backdoor) = self.target.backdoor() {
             settle(settled, || async {
@@ -220,10 +263,10 @@ impl Rig {
         })
         .await
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Locker>> {
-        self.lockers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Looks until nothing is left, for `bound` at most.

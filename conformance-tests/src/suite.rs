@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    cases::{self, Case, Profile},
+    cases::{self, Case, Place, Profile},
     outcome::Outcome,
     rig::Rig,
     target::Target,
@@ -44,9 +44,18 @@ fn run(case: Case, target: Arc<dyn Target>) -> Outcome {
     let runtime = runtime(&case)?;
     let outcome = runtime.block_on(async {
         let whole = async {
-            let rig = Rig::new(target).await?;
-            (case.run)(&rig).await?;
-            rig.finish().await
+            let address = match case.place {
+                Place::Shared => target.address().await?,
+                Place::Alone => target.address_alone().await?,
+            };
+            let rig = Rig::new(target.clone(), address.clone(), case.place);
+            let ran = (case.run)(&rig).await;
+            let outcome = match ran {
+                Ok(()) => rig.finish().await,
+                failed => failed,
+            };
+            target.leave(&address);
+            outcome
         };
         let late = |_| Failed::from(format!("it hangs: not done after {CASE_MAX:?}"));
         timeout(CASE_MAX, whole).await.map_err(late)?

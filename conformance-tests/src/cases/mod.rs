@@ -4,13 +4,18 @@ mod k01_exclusion;
 mod k02_deadline;
 mod k03_renewal;
 mod k04_release;
+mod k05_failover;
 mod k05_tokens;
 mod k06_order;
 mod k06_takeover;
+mod k06_vanished;
 mod k06_waiting;
 mod k07_cancellation;
+mod k08_forgotten;
 mod k08_loss;
+mod k08_unheard;
 mod k09_ambiguity;
+mod k09_silence;
 mod k10_names;
 mod k11_bad_input;
 mod k12_residue;
@@ -24,7 +29,7 @@ use dlock_core::{Capabilities, Expiry, Fencing, Modes, Order, Waiting};
 use crate::{
     outcome::Outcome,
     rig::Rig,
-    target::{Reach, Target},
+    target::{Extra, Reach, Target},
 };
 
 /// What a case is chosen by.
@@ -32,6 +37,7 @@ pub(crate) struct Profile {
     capabilities: Capabilities,
     processes: bool,
     backdoor: bool,
+    extras: Vec<Extra>,
 }
 
 /// One case. It is done when its future is; what it opened through its rig is ended after it.
@@ -42,6 +48,16 @@ pub(crate) struct Case {
     pub(crate) run: for<'a> fn(&'a Rig) -> Running<'a>,
     /// Whether it counts steps, which only one thread makes in the same order each time.
     pub(crate) one_thread: bool,
+    pub(crate) place: Place,
+}
+
+/// Where in the store a case is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Beside others, which it does not disturb.
+    Shared,
+    /// In a store that it may take down.
+    Alone,
 }
 
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
@@ -50,6 +66,13 @@ impl Case {
     fn on_one_thread(self) -> Self {
         Self {
             one_thread: true,
+            ..self
+        }
+    }
+
+    fn alone(self) -> Self {
+        Self {
+            place: Place::Alone,
             ..self
         }
     }
@@ -66,6 +89,7 @@ macro_rules! case {
             needs: $needs,
             run: |rig| Box::pin($function(rig)),
             one_thread: false,
+            place: $crate::cases::Place::Shared,
         }
     };
 }
@@ -79,12 +103,17 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, Case)> {
         ("k03_renewal", k03_renewal::cases()),
         ("k04_release", k04_release::cases()),
         ("k05_tokens", k05_tokens::cases()),
+        ("k05_tokens", k05_failover::cases()),
         ("k06_waiting", k06_waiting::cases()),
         ("k06_waiting", k06_order::cases()),
         ("k06_waiting", k06_takeover::cases()),
+        ("k06_waiting", k06_vanished::cases()),
         ("k07_cancellation", k07_cancellation::cases()),
         ("k08_loss", k08_loss::cases()),
+        ("k08_loss", k08_unheard::cases()),
+        ("k08_loss", k08_forgotten::cases()),
         ("k09_ambiguity", k09_ambiguity::cases()),
+        ("k09_ambiguity", k09_silence::cases()),
         ("k10_names", k10_names::cases()),
         ("k11_bad_input", k11_bad_input::cases()),
         ("k12_residue", k12_residue::cases()),
@@ -101,6 +130,7 @@ impl Profile {
             capabilities: target.capabilities(),
             processes: target.reach() == Reach::Processes,
             backdoor: target.backdoor().is_some(),
+            extras: target.extras().to_vec(),
         }
     }
 
@@ -121,6 +151,37 @@ impl Profile {
 
     fn backdoor(&self) -> bool {
         self.backdoor
+    }
+
+    fn has(&self, extra: Extra) -> bool {
+        self.extras.contains(&extra)
+    }
+
+    /// The line to the store can fail.
+    fn line(&self) -> bool {
+        self.has(Extra::Through)
+    }
+
+    /// It can fail while a lock is removed.
+    fn line_and_backdoor(&self) -> bool {
+        self.line() && self.backdoor
+    }
+
+    /// It can fail while a session ends.
+    fn line_and_sessions(&self) -> bool {
+        self.line_and_backdoor() && self.has(Extra::EndSession)
+    }
+
+    fn forgets(&self) -> bool {
+        self.backdoor && self.has(Extra::Forget)
+    }
+
+    fn forgets_safely(&self) -> bool {
+        self.forgets() && self.has(Extra::ForgetSafely)
+    }
+
+    fn fails_over(&self) -> bool {
+        self.backdoor && self.has(Extra::FailOver) && self.tokens()
     }
 
     fn shared(&self) -> bool {

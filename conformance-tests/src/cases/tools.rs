@@ -1,23 +1,28 @@
 //! Interposers that several clauses need, and leases outside of a locker.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, DistributedLock, Effect, Error, ErrorKind, Holder, Lease, LockName, Locker,
-    Renewed, Result,
+    AcquireRequest, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder, Lease,
+    LockName, Locker, Moment, Renewed, Result,
 };
-use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::{
     interpose::{Interpose, Interposed},
-    outcome::Outcome,
+    outcome::{Outcome, ensure},
     rig::Rig,
 };
+
+/// A clock is read a little later than the other one that it is compared with.
+const READ: Duration = Duration::from_millis(5);
 
 /// Counts what reaches the backend.
 #[derive(Default)]
@@ -162,6 +167,24 @@ impl Interpose for Keep {
         *self.lock() = Some(lease);
         Err(lost_reply())
     }
+}
+
+/// Fails unless `guard` is lost at `deadline`: what was confirmed last had been asked for a ttl before.
+pub(super) async fn lost_by(rig: &Rig, guard: &Guard, deadline: Moment) -> Outcome {
+    let left = deadline.since(rig.clock.now()) + READ;
+    if tokio::time::timeout(left, guard.lost()).await.is_err() {
+        ensure!(!guard.is_held(), "held after its deadline");
+    }
+    rig.soon("the loss", guard.lost()).await?;
+    Ok(())
+}
+
+/// Fails unless the later one of two guards has the larger token, where tokens grow (K5).
+pub(super) fn grown(rig: &Rig, first: &Guard, second: &Guard) -> Outcome {
+    let grows = rig.capabilities.fencing == Fencing::Growing;
+    let (first, second) = (first.token(), second.token());
+    ensure!(first < second || !grows, "token {second} after {first}");
+    Ok(())
 }
 
 /// The error of a request whose reply was lost.

@@ -1,9 +1,12 @@
 //! `etcd:`, on each version of it, and behind its own gRPC proxy.
 
-use std::io;
+use std::{io, net::SocketAddr};
 
 use async_trait::async_trait;
-use conformance_tests::servers::etcd::{Flavour, GrpcProxy, Node, Options};
+use conformance_tests::{
+    Extra,
+    servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options},
+};
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_etcd::EtcdLock;
 
@@ -27,6 +30,14 @@ enum Way {
 pub(super) struct Servers {
     proxy: Option<GrpcProxy>,
     node: Node,
+}
+
+impl Servers {
+    /// Where clients find it.
+    fn address(&self) -> SocketAddr {
+        let proxy = self.proxy.as_ref().map(GrpcProxy::address);
+        proxy.unwrap_or_else(|| self.node.address())
+    }
 }
 
 impl Etcd {
@@ -61,6 +72,19 @@ impl Store for Etcd {
         self.flavour.find().map(drop)
     }
 
+    fn extras(&self) -> &[Extra] {
+        match self.way {
+            Way::Direct => &[
+                Extra::Through,
+                Extra::EndSession,
+                Extra::Forget,
+                Extra::FailOver,
+            ],
+            // A line to the proxy is none to etcd.
+            Way::GrpcProxy => &[Extra::EndSession, Extra::Forget],
+        }
+    }
+
     async fn start(&self) -> io::Result<Servers> {
         let program = self.flavour.find().map_err(io::Error::other)?;
         let node = Node::start(&program, &Options::default()).await?;
@@ -72,8 +96,14 @@ impl Store for Etcd {
     }
 
     fn url(&self, servers: &Servers, prefix: &str) -> String {
-        let proxy = servers.proxy.as_ref().map(GrpcProxy::address);
-        let address = proxy.unwrap_or_else(|| servers.node.address());
+        self.url_at(servers, servers.address(), prefix)
+    }
+
+    fn server(&self, servers: &Servers) -> Option<SocketAddr> {
+        Some(servers.address())
+    }
+
+    fn url_at(&self, _: &Servers, address: SocketAddr, prefix: &str) -> String {
         format!("etcd://{address}?prefix={prefix}")
     }
 
@@ -82,12 +112,9 @@ impl Store for Etcd {
     }
 
     async fn remove(&self, servers: &Servers, prefix: &str, name: &LockName) -> Result<()> {
-        // As it stands in a key.
-        let place = format!("/{}/", name.as_str().replace('/', "%2F"));
-        for key in self.residue(servers, prefix).await? {
-            if format!("/{key}").contains(&place) {
-                servers.node.delete(&key).await.map_err(broken)?;
-            }
+        let node = &servers.node;
+        for place in places(node, prefix, name).await.map_err(broken)? {
+            node.delete(&place.key).await.map_err(broken)?;
         }
         Ok(())
     }
@@ -100,4 +127,33 @@ impl Store for Etcd {
             .filter(|key| !key.ends_with("/%dlock-layout"))
             .collect())
     }
+
+    async fn end_session(&self, servers: &Servers, prefix: &str, name: &LockName) -> Result<()> {
+        let node = &servers.node;
+        // The first one has the lock.
+        let places = places(node, prefix, name).await.map_err(broken)?;
+        match places.first() {
+            Some(holder) => node.revoke(holder.lease).await.map_err(broken),
+            None => Ok(()),
+        }
+    }
+
+    /// All keys go; the revision, which tokens are, is what etcd cannot lose but with all its data.
+    async fn forget(&self, servers: &mut Servers, prefix: &str) -> Result<()> {
+        for key in self.residue(servers, prefix).await? {
+            servers.node.delete(&key).await.map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    async fn fail_over(&self, servers: &mut Servers, _: &str, _: &LockName) -> Result<()> {
+        servers.node.restart().await.map_err(broken)
+    }
+}
+
+/// The queue of a lock.
+async fn places(node: &Node, prefix: &str, name: &LockName) -> io::Result<Vec<Entry>> {
+    // As it stands in a key.
+    let directory = format!("{prefix}{}/", name.as_str().replace('/', "%2F"));
+    node.keys(&directory).await
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use conformance_tests::{Backdoor, Reach, Target};
+use conformance_tests::{Backdoor, Extra, Reach, Target};
 use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Result};
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
@@ -64,6 +64,10 @@ impl Target for FileTarget {
     fn backdoor(&self) -> Option<&dyn Backdoor> {
         Some(self)
     }
+
+    fn extras(&self) -> &[Extra] {
+        &[Extra::Forget]
+    }
 }
 
 #[async_trait]
@@ -102,6 +106,20 @@ impl Backdoor for FileTarget {
             }
         }
         Ok(left)
+    }
+
+    /// The lock files go, with their tokens.
+    async fn forget(&self, address: &str) -> Result<()> {
+        for entry in fs::read_dir(address).map_err(broken)? {
+            let path = entry.map_err(broken)?.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "lock")
+            {
+                fs::remove_file(path).map_err(broken)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use conformance_tests::{Backdoor, Target};
+use conformance_tests::{Backdoor, Extra, Target};
 use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Memory, Result};
 
 /// One store for each case; its address is its number.
@@ -45,6 +45,10 @@ impl Target for MemoryTarget {
     fn backdoor(&self) -> Option<&dyn Backdoor> {
         Some(self)
     }
+
+    fn extras(&self) -> &[Extra] {
+        &[Extra::Forget]
+    }
 }
 
 #[async_trait]
@@ -61,5 +65,13 @@ impl Backdoor for MemoryTarget {
             .iter()
             .map(ToString::to_string)
             .collect())
+    }
+
+    async fn forget(&self, address: &str) -> Result<()> {
+        let store = self.client(address)?;
+        for name in store.names() {
+            store.expire(name.as_str());
+        }
+        Ok(())
     }
 }

@@ -1,9 +1,12 @@
 //! `mysql:` on each server that speaks it.
 
-use std::{io, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::servers::mysql::{Flavour, Node, Options};
+use conformance_tests::{
+    Extra,
+    servers::mysql::{Flavour, Node, Options},
+};
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_mysql::MySqlLock;
 use tokio::sync::Mutex;
@@ -45,6 +48,16 @@ impl Store for MySql {
         self.flavour.find().map(drop)
     }
 
+    /// A lock is a session's, so to remove it is to end the session.
+    fn extras(&self) -> &[Extra] {
+        &[
+            Extra::Through,
+            Extra::Forget,
+            Extra::ForgetSafely,
+            Extra::FailOver,
+        ]
+    }
+
     async fn start(&self) -> io::Result<Node> {
         let node = Node::start(self.flavour, &Options::default()).await?;
         tokio::time::sleep(BOOT_GUARD).await;
@@ -52,8 +65,16 @@ impl Store for MySql {
     }
 
     fn url(&self, node: &Node, prefix: &str) -> String {
-        let guard = RESTART_GUARD.as_secs();
-        format!("{}?restart_guard={guard}s&prefix={prefix}", node.url())
+        self.url_at(node, node.address(), prefix)
+    }
+
+    fn server(&self, node: &Node) -> Option<SocketAddr> {
+        Some(node.address())
+    }
+
+    fn url_at(&self, node: &Node, address: SocketAddr, prefix: &str) -> String {
+        let (url, guard) = (node.url_at(address), RESTART_GUARD.as_secs());
+        format!("{url}?restart_guard={guard}s&prefix={prefix}")
     }
 
     fn separator(&self) -> &'static str {
@@ -89,6 +110,15 @@ impl Store for MySql {
             }
         }
         Ok(left)
+    }
+
+    /// A lock is a session's, and sessions end with the server.
+    async fn forget(&self, node: &mut Node, _: &str) -> Result<()> {
+        node.restart().await.map_err(broken)
+    }
+
+    async fn fail_over(&self, node: &mut Node, _: &str, _: &LockName) -> Result<()> {
+        node.restart().await.map_err(broken)
     }
 }
 

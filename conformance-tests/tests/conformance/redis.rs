@@ -3,9 +3,12 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::servers::{
-    Program,
-    redis::{Cluster, Flavour, Node, Options, Replicated, Reply},
+use conformance_tests::{
+    Extra, TTL_ALONE,
+    servers::{
+        Program,
+        redis::{Cluster, Flavour, Node, Options, Pair, Replicated, Reply},
+    },
 };
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_redis::{RedisLock, Topology};
@@ -21,6 +24,10 @@ const TOPOLOGIES: [(Topology, &str); 3] = [
 
 /// How many replicas the primary has that Sentinels watch.
 const REPLICAS: usize = 2;
+
+/// A server that cases have for themselves grants nothing for so long after it has forgotten its locks: hardly
+/// longer than their ttl.
+const RESTART_GUARD: Duration = TTL_ALONE.saturating_add(Duration::from_secs(1));
 
 #[derive(Debug)]
 pub(super) struct Redis {
@@ -45,6 +52,8 @@ impl Redis {
 #[derive(Debug)]
 pub(super) enum Running {
     Server(Node),
+    /// A server that another one can stand in for.
+    Pair(Box<Pair>),
     Sentinel(Replicated),
     Cluster(Cluster),
 }
@@ -69,6 +78,7 @@ impl Running {
         };
         match self {
             Self::Server(node) => format!("redis://{}", node.address()),
+            Self::Pair(pair) => format!("redis://{}", pair.address()),
             Self::Sentinel(replicated) => {
                 let (sentinels, name) = (listed(replicated.addresses()), replicated.name());
                 format!("redis-sentinel://{sentinels}/{name}")
@@ -81,6 +91,7 @@ impl Running {
     async fn masters(&self) -> io::Result<Vec<&Node>> {
         let nodes = match self {
             Self::Server(node) => std::slice::from_ref(node),
+            Self::Pair(pair) => std::slice::from_ref(pair.primary()),
             Self::Sentinel(replicated) => replicated.nodes(),
             Self::Cluster(cluster) => cluster.nodes(),
         };
@@ -129,14 +140,55 @@ impl Store for Redis {
         self.flavour.find().map(drop)
     }
 
+    fn extras(&self) -> &[Extra] {
+        match self.topology {
+            Topology::Server => &[
+                Extra::Through,
+                Extra::Forget,
+                Extra::ForgetSafely,
+                Extra::FailOver,
+            ],
+            // Sentinels and nodes say where the servers are.
+            _ => &[Extra::Forget, Extra::ForgetSafely, Extra::FailOver],
+        }
+    }
+
     async fn start(&self) -> io::Result<Running> {
         let program = self.flavour.find().map_err(io::Error::other)?;
         Running::start(self.topology, &program).await
     }
 
+    async fn start_alone(&self) -> io::Result<Running> {
+        if self.topology != Topology::Server {
+            return self.start().await;
+        }
+        let program = self.flavour.find().map_err(io::Error::other)?;
+        let pair = Pair::start(&program, &Options::default()).await?;
+        Ok(Running::Pair(Box::new(pair)))
+    }
+
     fn url(&self, running: &Running, prefix: &str) -> String {
-        // The servers have just been started and keep nothing; nothing was lost in them yet.
-        format!("{}?restart_guard=0s&prefix={prefix}", running.url())
+        url_shared(&running.url(), prefix)
+    }
+
+    fn url_alone(&self, running: &Running, prefix: &str) -> String {
+        url_alone(&running.url(), prefix)
+    }
+
+    fn server(&self, running: &Running) -> Option<SocketAddr> {
+        match running {
+            Running::Server(node) => Some(node.address()),
+            Running::Pair(pair) => Some(pair.address()),
+            Running::Sentinel(_) | Running::Cluster(_) => None,
+        }
+    }
+
+    fn url_at(&self, running: &Running, address: SocketAddr, prefix: &str) -> String {
+        let url = format!("redis://{address}");
+        match running {
+            Running::Pair(_) => url_alone(&url, prefix),
+            _ => url_shared(&url, prefix),
+        }
     }
 
     fn separator(&self) -> &'static str {
@@ -156,4 +208,35 @@ impl Store for Redis {
         let locks = running.locks(prefix).await?;
         Ok(locks.into_iter().map(|(_, key)| key).collect())
     }
+
+    async fn forget(&self, running: &mut Running, _: &str) -> Result<()> {
+        for node in running.masters().await.map_err(broken)? {
+            node.ask(&["FLUSHALL"]).await.map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    async fn fail_over(&self, running: &mut Running, prefix: &str, name: &LockName) -> Result<()> {
+        let replaced = match running {
+            Running::Server(node) => node.restart().await,
+            Running::Pair(pair) => pair.fail_over().await,
+            Running::Sentinel(replicated) => replicated.fail_over().await.map(drop),
+            Running::Cluster(cluster) => {
+                let key = format!("{prefix}{}", name.as_str());
+                cluster.fail_over(&key).await
+            }
+        };
+        replaced.map_err(broken)
+    }
+}
+
+/// The servers have just been started and keep nothing; nothing was lost in them yet.
+fn url_shared(url: &str, prefix: &str) -> String {
+    format!("{url}?restart_guard=0s&prefix={prefix}")
+}
+
+/// They will forget.
+fn url_alone(url: &str, prefix: &str) -> String {
+    let guard = RESTART_GUARD.as_secs();
+    format!("{url}?restart_guard={guard}s&prefix={prefix}")
 }

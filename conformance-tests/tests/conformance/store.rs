@@ -1,20 +1,27 @@
 //! A store whose servers the suite starts: what is the same for all of them.
 
 use std::{
+    collections::HashMap,
     fmt::Debug,
     io,
+    net::SocketAddr,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use conformance_tests::{Backdoor, Reach, Target};
+use conformance_tests::{Backdoor, Extra, Line, Reach, Target, proxy::Proxy};
 use dlock_core::{
     Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
 };
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, RwLock};
+
+/// How long clients whose line fails wait for an answer: cases wait for several times as long. A busy
+/// machine answers in less.
+const ANSWER_MAX: Duration = Duration::from_secs(1);
 
 /// A store, and the way into it behind its backend's back.
 #[async_trait]
@@ -31,11 +38,35 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// As [`Target::available`].
     fn available(&self) -> Result<(), String>;
 
+    /// As [`Target::extras`].
+    fn extras(&self) -> &[Extra];
+
     /// Starts the servers, and waits until they grant locks.
     async fn start(&self) -> io::Result<Self::Servers>;
 
+    /// Starts servers for a case that takes them down.
+    async fn start_alone(&self) -> io::Result<Self::Servers> {
+        self.start().await
+    }
+
     /// The URL of locks under a prefix; `prefix=` is its last key.
     fn url(&self, servers: &Self::Servers, prefix: &str) -> String;
+
+    /// The same for servers of [`start_alone`](Self::start_alone).
+    fn url_alone(&self, servers: &Self::Servers, prefix: &str) -> String {
+        self.url(servers, prefix)
+    }
+
+    /// The server at which a client of them is, if it stays at one.
+    fn server(&self, servers: &Self::Servers) -> Option<SocketAddr>;
+
+    /// How long a client over a line may take to connect, on a busy machine, too.
+    fn connect_max(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    /// The URL by which it finds them at `address` instead.
+    fn url_at(&self, servers: &Self::Servers, address: SocketAddr, prefix: &str) -> String;
 
     /// What separates a prefix from the name of a lock.
     fn separator(&self) -> &'static str;
@@ -45,29 +76,77 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
 
     /// As [`Backdoor::residue`].
     async fn residue(&self, servers: &Self::Servers, prefix: &str) -> Result<Vec<String>>;
+
+    /// As [`Backdoor::end_session`].
+    async fn end_session(
+        &self,
+        _servers: &Self::Servers,
+        _prefix: &str,
+        _name: &LockName,
+    ) -> Result<()> {
+        Err(cannot("end a session"))
+    }
+
+    /// As [`Backdoor::forget`].
+    async fn forget(&self, servers: &mut Self::Servers, prefix: &str) -> Result<()>;
+
+    /// As [`Backdoor::fail_over`]; the lock is `prefix` and `name`.
+    async fn fail_over(
+        &self,
+        servers: &mut Self::Servers,
+        prefix: &str,
+        name: &LockName,
+    ) -> Result<()>;
 }
 
-/// One set of servers for all cases; each has a prefix of its own.
+/// One set of servers for all cases, each with a prefix of its own, beside those of cases that are
+/// alone.
 #[derive(Debug)]
 pub(super) struct Started<S: Store> {
     store: S,
     /// Started by the first case that needs them: workers use those of their parent.
-    servers: OnceCell<S::Servers>,
+    servers: OnceCell<Servers<S>>,
+    /// By the prefix of their case.
+    alone: Mutex<HashMap<String, Servers<S>>>,
     cases: AtomicU64,
 }
+
+type Servers<S> = Arc<RwLock<<S as Store>::Servers>>;
 
 impl<S: Store> Started<S> {
     pub(super) fn new(store: S) -> Self {
         Self {
             store,
             servers: OnceCell::new(),
+            alone: Mutex::default(),
             cases: AtomicU64::new(0),
         }
     }
 
-    async fn servers(&self) -> Result<&S::Servers> {
-        let start = || async { self.store.start().await.map_err(broken) };
-        self.servers.get_or_try_init(start).await
+    async fn shared(&self) -> Result<Servers<S>> {
+        let start = || async {
+            let servers = self.store.start().await.map_err(broken)?;
+            Ok(Arc::new(RwLock::new(servers)))
+        };
+        self.servers.get_or_try_init(start).await.cloned()
+    }
+
+    /// The servers of a case.
+    async fn servers(&self, prefix: &str) -> Result<Servers<S>> {
+        let alone = self.alone().get(prefix).cloned();
+        match alone {
+            Some(servers) => Ok(servers),
+            None => self.shared().await,
+        }
+    }
+
+    fn alone(&self) -> MutexGuard<'_, HashMap<String, Servers<S>>> {
+        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn new_prefix(&self) -> String {
+        let case = self.cases.fetch_add(1, Ordering::Relaxed);
+        format!("case-{case}{}", self.store.separator())
     }
 }
 
@@ -86,10 +165,23 @@ impl<S: Store> Target for Started<S> {
     }
 
     async fn address(&self) -> Result<String> {
-        let servers = self.servers().await?;
-        let case = self.cases.fetch_add(1, Ordering::Relaxed);
-        let prefix = format!("case-{case}{}", self.store.separator());
-        Ok(self.store.url(servers, &prefix))
+        let (servers, prefix) = (self.shared().await?, self.new_prefix());
+        Ok(self.store.url(&*servers.read().await, &prefix))
+    }
+
+    async fn address_alone(&self) -> Result<String> {
+        let (servers, prefix) = (self.store.start_alone().await, self.new_prefix());
+        let servers = servers.map_err(broken)?;
+        let url = self.store.url_alone(&servers, &prefix);
+        self.alone().insert(prefix, Arc::new(RwLock::new(servers)));
+        Ok(url)
+    }
+
+    fn leave(&self, address: &str) {
+        if let Ok(prefix) = prefix_of(address) {
+            let servers = self.alone().remove(prefix);
+            drop(servers);
+        }
     }
 
     async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
@@ -105,18 +197,63 @@ impl<S: Store> Target for Started<S> {
     fn backdoor(&self) -> Option<&dyn Backdoor> {
         Some(self)
     }
+
+    fn extras(&self) -> &[Extra] {
+        self.store.extras()
+    }
+
+    async fn through(&self, address: &str) -> Result<Line> {
+        let prefix = prefix_of(address)?;
+        let servers = self.servers(prefix).await?;
+        let servers = servers.read().await;
+        let server = self.store.server(&servers);
+        let server = server.ok_or_else(|| cannot("lead through a proxy"))?;
+        let proxy = Proxy::start(server).map_err(broken)?;
+        let url = self.store.url_at(&servers, proxy.address(), prefix);
+        let connect_max = self.store.connect_max();
+        let (connect, answer) = (connect_max.as_millis(), ANSWER_MAX.as_millis());
+        let keys = format!("connect_timeout={connect}ms&timeout={answer}ms&prefix=");
+        let url = url.replace("prefix=", &keys);
+        Ok(Line::new(url, proxy, connect_max + ANSWER_MAX))
+    }
 }
 
 #[async_trait]
 impl<S: Store> Backdoor for Started<S> {
     async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
-        let servers = self.servers().await?;
-        self.store.remove(servers, prefix_of(address)?, name).await
+        let prefix = prefix_of(address)?;
+        let servers = self.servers(prefix).await?;
+        self.store
+            .remove(&*servers.read().await, prefix, name)
+            .await
     }
 
     async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        let servers = self.servers().await?;
-        self.store.residue(servers, prefix_of(address)?).await
+        let prefix = prefix_of(address)?;
+        let servers = self.servers(prefix).await?;
+        self.store.residue(&*servers.read().await, prefix).await
+    }
+
+    async fn end_session(&self, address: &str, name: &LockName) -> Result<()> {
+        let prefix = prefix_of(address)?;
+        let servers = self.servers(prefix).await?;
+        self.store
+            .end_session(&*servers.read().await, prefix, name)
+            .await
+    }
+
+    async fn forget(&self, address: &str) -> Result<()> {
+        let prefix = prefix_of(address)?;
+        let servers = self.servers(prefix).await?;
+        self.store.forget(&mut *servers.write().await, prefix).await
+    }
+
+    async fn fail_over(&self, address: &str, name: &LockName) -> Result<()> {
+        let prefix = prefix_of(address)?;
+        let servers = self.servers(prefix).await?;
+        self.store
+            .fail_over(&mut *servers.write().await, prefix, name)
+            .await
     }
 }
 
@@ -132,4 +269,9 @@ fn prefix_of(address: &str) -> Result<&str> {
 /// What a server does not do for the suite.
 pub(super) fn broken(source: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new(ErrorKind::Unavailable, "cannot use the test's servers").with_source(source)
+}
+
+/// What a store is asked for although its extras do not have it.
+fn cannot(what: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("this store cannot {what}"))
 }

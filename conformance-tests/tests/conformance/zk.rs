@@ -1,9 +1,12 @@
 //! `zk:` on one server and on an ensemble.
 
-use std::{io, time::Duration};
+use std::{fmt::Display, io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::servers::zk::{Ensemble, Flavour, Node, Options};
+use conformance_tests::{
+    Extra,
+    servers::zk::{Ensemble, Flavour, Node, Options},
+};
 use dlock_core::{Capabilities, Expiry, Fencing, LockName, Modes, Order, Result, Waiting};
 use zookeeper_client::{Client, Error as ZkError};
 
@@ -47,6 +50,13 @@ impl Running {
         match self {
             Self::Server(node) => node.address().to_string(),
             Self::Ensemble(ensemble) => ensemble.addresses(),
+        }
+    }
+
+    fn nodes(&self) -> &[Node] {
+        match self {
+            Self::Server(node) => std::slice::from_ref(node),
+            Self::Ensemble(ensemble) => ensemble.nodes(),
         }
     }
 
@@ -105,6 +115,15 @@ impl Store for Zk {
         self.flavour.find().map(drop)
     }
 
+    fn extras(&self) -> &[Extra] {
+        &[
+            Extra::Through,
+            Extra::EndSession,
+            Extra::Forget,
+            Extra::FailOver,
+        ]
+    }
+
     async fn start(&self) -> io::Result<Running> {
         let java = self.flavour.find().map_err(io::Error::other)?;
         let mut options = Options::with_tick(TICK);
@@ -117,9 +136,21 @@ impl Store for Zk {
     }
 
     fn url(&self, running: &Running, prefix: &str) -> String {
-        let (session, tick) = (SESSION.as_millis(), TICK.as_millis());
-        let addresses = running.addresses();
-        format!("zk://{addresses}?session={session}ms&tick={tick}ms&prefix={prefix}")
+        url(running.addresses(), prefix)
+    }
+
+    /// Of an ensemble, one that any client may be at.
+    fn server(&self, running: &Running) -> Option<SocketAddr> {
+        Some(running.nodes()[0].address())
+    }
+
+    /// Java is slow when it has just been started. A session outlives three times that and an answer.
+    fn connect_max(&self) -> Duration {
+        Duration::from_secs(4)
+    }
+
+    fn url_at(&self, _: &Running, address: SocketAddr, prefix: &str) -> String {
+        url(address, prefix)
     }
 
     fn separator(&self) -> &'static str {
@@ -128,11 +159,8 @@ impl Store for Zk {
 
     async fn remove(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
         let client = running.client().await?;
-        let directory = format!("/{}/", name.as_str().replace('/', "%2F"));
-        for path in nodes(&client, prefix).await? {
-            if path.contains(&directory) {
-                client.delete(&path, None).await.map_err(broken)?;
-            }
+        for path in queue(&client, prefix, name).await? {
+            client.delete(&path, None).await.map_err(broken)?;
         }
         Ok(())
     }
@@ -140,4 +168,64 @@ impl Store for Zk {
     async fn residue(&self, running: &Running, prefix: &str) -> Result<Vec<String>> {
         nodes(&running.client().await?, prefix).await
     }
+
+    async fn end_session(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
+        let client = running.client().await?;
+        // The first one has the lock.
+        let Some(path) = queue(&client, prefix, name).await?.into_iter().min() else {
+            return Ok(());
+        };
+        let stat = client.check_stat(&path).await.map_err(broken)?;
+        let session = stat.map_or(0, |stat| stat.ephemeral_owner);
+        let node = &running.nodes()[0];
+        node.end_session(session).await.map_err(broken)
+    }
+
+    /// All nodes go; the transactions' number, which tokens are, is what ZooKeeper cannot lose but with
+    /// all its data.
+    async fn forget(&self, running: &mut Running, prefix: &str) -> Result<()> {
+        let client = running.client().await?;
+        for path in nodes(&client, prefix).await? {
+            client.delete(&path, None).await.map_err(broken)?;
+        }
+        let mut locks = children(&client, &format!("/{prefix}")).await?;
+        // What belongs to no lock.
+        locks.retain(|lock| !lock.starts_with('%'));
+        for lock in locks {
+            let directory = format!("/{prefix}/{lock}");
+            match client.delete(&directory, None).await {
+                // The servers have removed it, or it is in use again.
+                Ok(()) | Err(ZkError::NoNode | ZkError::NotEmpty) => {}
+                Err(error) => return Err(broken(error)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn fail_over(&self, running: &mut Running, _: &str, _: &LockName) -> Result<()> {
+        let restarted = match running {
+            Running::Server(node) => node.restart().await,
+            Running::Ensemble(ensemble) => replace_leader(ensemble).await,
+        };
+        restarted.map_err(broken)
+    }
+}
+
+async fn replace_leader(ensemble: &mut Ensemble) -> io::Result<()> {
+    let leader = ensemble.leader().await?;
+    ensemble.nodes_mut()[leader].restart().await?;
+    ensemble.until_complete().await
+}
+
+fn url(addresses: impl Display, prefix: &str) -> String {
+    let (session, tick) = (SESSION.as_millis(), TICK.as_millis());
+    format!("zk://{addresses}?session={session}ms&tick={tick}ms&prefix={prefix}")
+}
+
+/// Paths of the nodes in the directory of a lock.
+async fn queue(client: &Client, prefix: &str, name: &LockName) -> Result<Vec<String>> {
+    let directory = format!("/{}/", name.as_str().replace('/', "%2F"));
+    let mut paths = nodes(client, prefix).await?;
+    paths.retain(|path| path.contains(&directory));
+    Ok(paths)
 }

@@ -1,6 +1,7 @@
 //! The suite has teeth: of each backend here, which breaks one clause, a case of that clause says so.
 
 mod mutants;
+mod remote;
 
 use std::{
     fmt,
@@ -18,6 +19,8 @@ use conformance_tests::{
 use dlock_core::{Capabilities, DistributedLock, LockName, Memory, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::NamedTempFile;
+
+use crate::remote::{Flaw, Remote};
 
 /// A memory store with something wrong in front of it.
 struct Broken {
@@ -86,8 +89,11 @@ struct Bite {
     mutant: &'static str,
     case: &'static str,
     says: &'static str,
-    break_it: fn(&Memory) -> Arc<dyn Interpose>,
+    sound: fn() -> Made,
+    broken: fn() -> Made,
 }
+
+type Made = Result<Arc<dyn Target>, Failed>;
 
 impl Bite {
     /// That the case passes where nothing is wrong, and fails on the mutant for what is.
@@ -96,17 +102,17 @@ impl Bite {
             mutant,
             case,
             says,
-            break_it,
+            sound,
+            broken,
         } = self;
         Trial::test(format!("{mutant} is caught by {case}"), move || {
-            let said = run(case, &Memory::new(), Arc::new(Sound))?;
+            let said = run(case, sound()?)?;
             if said.contains(FAILED) {
                 return Err(Failed::from(format!(
                     "it fails where nothing is wrong: {said}"
                 )));
             }
-            let store = Memory::new();
-            let said = run(case, &store, break_it(&store))?;
+            let said = run(case, broken()?)?;
             if !(said.contains(FAILED) && said.contains(says)) {
                 return Err(Failed::from(format!("it does not say {says:?}: {said}")));
             }
@@ -119,12 +125,9 @@ impl Bite {
 const FAILED: &str = "test result: FAILED. 0 passed; 1 failed";
 
 /// Runs one case; what is reported.
-fn run(case: &str, store: &Memory, how: Arc<dyn Interpose>) -> Result<String, Failed> {
+fn run(case: &str, target: Arc<dyn Target>) -> Result<String, Failed> {
     let report = NamedTempFile::new()?;
-    let trials = suite(Arc::new(Broken {
-        store: store.clone(),
-        how,
-    }));
+    let trials = suite(target);
     let (name, path) = (
         format!("broken::{case}"),
         report.path().display().to_string(),
@@ -135,6 +138,18 @@ fn run(case: &str, store: &Memory, how: Arc<dyn Interpose>) -> Result<String, Fa
         return Err(Failed::from(format!("there is no case {case}")));
     }
     Ok(std::fs::read_to_string(report.path())?)
+}
+
+/// A memory store with this in front of it.
+fn memory(break_it: impl FnOnce(&Memory) -> Arc<dyn Interpose>) -> Made {
+    let store = Memory::new();
+    let how = break_it(&store);
+    Ok(Arc::new(Broken { store, how }))
+}
+
+/// A store at the other end of a line.
+fn remote(flaw: Flaw) -> Made {
+    Ok(Arc::new(Remote::start(flaw)?))
 }
 
 fn one() -> AtomicU64 {
@@ -151,7 +166,21 @@ macro_rules! bite {
             mutant: $mutant,
             case: $case,
             says: $says,
-            break_it: |$store| Arc::new($make),
+            sound: || memory(|_| Arc::new(Sound)),
+            broken: || memory(|$store| Arc::new($make)),
+        }
+    };
+}
+
+/// The same for a store at the other end of a line.
+macro_rules! remote_bite {
+    ($flaw:ident, $case:literal, $says:literal) => {
+        Bite {
+            mutant: stringify!($flaw),
+            case: $case,
+            says: $says,
+            sound: || remote(Flaw::None),
+            broken: || remote(Flaw::$flaw),
         }
     };
 }
@@ -185,6 +214,19 @@ fn bites() -> Vec<Bite> {
         bite!(FoldsCase(Mutex::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
         bite!(SeesNobody, "k10_names::inspect_finds_the_holder_of_each", "nobody holds"),
         bite!(LeavesTasks, "k12_residue::nothing_after_many_clients", "tasks of the runtime"),
+        remote_bite!(CountsAnew, "k05_tokens::they_grow_over_a_failover_and_back", "token 1 after"),
+        remote_bite!(QueuesTheDead, "k06_waiting::waiters_that_vanished_block_nobody", "the living one's turn"),
+        remote_bite!(CountsAnew, "k08_loss::a_removal_on_a_silent_line", "token 1 after"),
+        remote_bite!(RenewsUnheard, "k08_loss::a_removal_on_a_silent_line", "held after its deadline"),
+        remote_bite!(RenewsBlindly, "k08_loss::a_removal_while_the_line_is_cut", "held after its deadline"),
+        remote_bite!(RenewsUnheard, "k08_loss::the_end_of_a_session_on_a_silent_line", "held after its deadline"),
+        remote_bite!(RenewsBlindly, "k08_loss::the_end_of_a_session_while_the_line_is_cut", "held after its deadline"),
+        remote_bite!(RenewsBlindly, "k08_loss::what_the_store_forgets_is_lost", "held after its deadline"),
+        remote_bite!(CountsAnew, "k08_loss::what_the_store_forgets_is_lost", "token 1 after"),
+        remote_bite!(GrantsAtOnce, "k08_loss::the_next_one_waits_until_what_was_forgotten_is_lost", "held beside the next one"),
+        remote_bite!(TakesSilenceForNo, "k09_ambiguity::a_wait_that_ended_in_a_silence_leaves_nothing", "is still taken"),
+        remote_bite!(TakesSilenceForNo, "k09_ambiguity::a_wait_that_was_dropped_in_a_silence_leaves_nothing", "is still taken"),
+        remote_bite!(TakesSilenceForNo, "k09_ambiguity::a_wait_whose_connections_die_leaves_nothing", "is still taken"),
     ]
 }
 

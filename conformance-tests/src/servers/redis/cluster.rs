@@ -104,6 +104,28 @@ impl Cluster {
         .await
     }
 
+    /// Moves the master that has `key` to its replica while all are well, and waits until all agree.
+    ///
+    /// # Errors
+    ///
+    /// When that takes more than a minute.
+    ///
+    /// # Cancel safety
+    ///
+    /// The move may go on.
+    pub async fn fail_over(&self, key: &str) -> io::Result<()> {
+        let former = self.owner_of(key).await?;
+        // Refused while the last one is being finished; nothing else is the master of these slots.
+        let replica = &self.nodes[(former + MASTERS) % self.nodes.len()];
+        until("a failover that begins", || async {
+            replica.until_it_follows().await?;
+            replica.ask(&["CLUSTER", "FAILOVER"]).await.map(drop)
+        })
+        .await?;
+        self.until_owner_of(key, former).await?;
+        self.until_ok().await
+    }
+
     /// Gives each master its slots, and tells the first node of all others.
     async fn meet(&self) -> io::Result<()> {
         for (index, node) in self.nodes.iter().enumerate() {

@@ -8,6 +8,7 @@ mod cluster;
 mod flavour;
 mod node;
 mod options;
+mod pair;
 mod replicated;
 mod reply;
 
@@ -16,6 +17,7 @@ pub use self::{
     flavour::Flavour,
     node::Node,
     options::{Login, Options, Persistence, Tls},
+    pair::Pair,
     replicated::Replicated,
     reply::Reply,
 };

@@ -5,6 +5,7 @@ mod ensemble;
 mod flavour;
 mod node;
 mod options;
+mod sessions;
 
 pub use self::{
     ensemble::Ensemble,

@@ -5,7 +5,7 @@ use std::{fs, io, net::SocketAddr, time::Duration};
 use tempfile::TempDir;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{Java, Options, admin};
+use super::{Java, Options, admin, sessions::end_session};
 use crate::servers::{Certificates, Port, Process, controls::controls};
 
 /// A server that has just begun to listen may forget who asked too early: then it is asked again.
@@ -115,6 +115,15 @@ impl Node {
     pub async fn monitored(&self, field: &str) -> io::Result<String> {
         let all = self.ask("mntr").await?;
         admin::field_of(&all, field).ok_or_else(|| io::Error::other(format!("no {field} in mntr")))
+    }
+
+    /// Ends a session, as its own client would.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer within 10 s.
+    pub async fn end_session(&self, session: i64) -> io::Result<()> {
+        end_session(self.address(), session).await
     }
 
     /// What it is: `standalone`, `leader`, `follower` or `read-only`.
