@@ -237,6 +237,6 @@ fn url_shared(url: &str, prefix: &str) -> String {
 
 /// They will forget.
 fn url_alone(url: &str, prefix: &str) -> String {
-    let guard = RESTART_GUARD.as_secs();
-    format!("{url}?restart_guard={guard}s&prefix={prefix}")
+    let (ttl, guard) = (TTL_ALONE.as_secs(), RESTART_GUARD.as_secs());
+    format!("{url}?ttl={ttl}s&restart_guard={guard}s&prefix={prefix}")
 }
