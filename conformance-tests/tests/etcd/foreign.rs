@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use conformance_tests::servers::etcd::{Flavour, Node};
+use conformance_tests::servers::etcd::{Cluster, Flavour, Node, Options};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
@@ -14,6 +14,7 @@ cases![
     t26_etcdctl_waits_for_us,
     t26_we_wait_for_etcdctl,
     t26_all_stand_in_one_fair_queue,
+    t24_a_leader_that_slept_may_end_a_lock_of_another_client,
 ];
 
 const EMPTY: &str = "prefix=";
@@ -26,12 +27,17 @@ struct Foreign {
 
 impl Foreign {
     fn lock(flavour: Flavour, node: &Node, name: &str) -> Outcome<Self> {
+        Self::lock_for(flavour, node, name, Duration::from_secs(60))
+    }
+
+    fn lock_for(flavour: Flavour, node: &Node, name: &str, ttl: Duration) -> Outcome<Self> {
         let program = flavour.find_client()?;
         let mut words = program.words().iter();
         let first = words.next().ok_or("no program")?;
         let mut child = Command::new(first)
             .args(words)
-            .args(["--endpoints", &node.address().to_string(), "lock", name])
+            .args(["--endpoints", &node.address().to_string()])
+            .args(["lock", "--ttl", &ttl.as_secs().to_string(), name])
             .env("ETCDCTL_API", "3")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -111,4 +117,44 @@ async fn t26_all_stand_in_one_fair_queue(flavour: Flavour) -> Outcome {
     second.release().await?;
     let last = soon("our turn", waiting).await???;
     Ok(last.release().await?)
+}
+
+/// `etcd.leader-slept`: a leader that slept for longer than the ttl may have the lease of a client revoked that does
+/// not move its lock, as dlock does. That client is told within its ttl, and the token covers it.
+async fn t24_a_leader_that_slept_may_end_a_lock_of_another_client(flavour: Flavour) -> Outcome {
+    const HOLDERS: usize = 6;
+    const TTL: Duration = Duration::from_secs(5);
+    let cluster = Cluster::start(&flavour.find()?, &Options::default()).await?;
+    let leader = cluster.leader().await?;
+    let at = (leader + 1) % Cluster::SIZE;
+    let node = cluster.node(at);
+    let locker = connect(node.address(), EMPTY).await?;
+    let (mut held, mut waiting) = (Vec::new(), Vec::new());
+    for number in 0..HOLDERS {
+        let name = format!("job{number}");
+        let mut foreign = Foreign::lock_for(flavour, node, &name, TTL)?;
+        let key = foreign.granted().await?;
+        let place = node.keys(&key).await?.pop().ok_or("it has no key")?;
+        held.push((foreign, place.create_revision));
+        let next = locker.acquire(&*name).wait_forever();
+        waiting.push(tokio::spawn(next.into_future()));
+    }
+    cluster.node(leader).stop()?;
+    // What a leader has counted to the end.
+    tokio::time::sleep(TTL * 2).await;
+    cluster.node(leader).cont()?;
+    // It says what it has to say at once.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for ((mut foreign, token), next) in held.into_iter().zip(waiting) {
+        if next.is_finished() {
+            let ended = tokio::time::timeout(TTL, foreign.child.wait()).await;
+            assert!(ended.is_ok(), "it has not been told");
+        } else {
+            foreign.release().await?;
+        }
+        let next = soon("the next one", next).await???;
+        assert!(next.token().get() > token);
+        next.release().await?;
+    }
+    Ok(())
 }

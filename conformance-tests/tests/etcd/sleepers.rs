@@ -25,8 +25,6 @@ cases![
 /// So many holders, each with a lease of its own: the leader revokes them one after another.
 const HOLDERS: usize = 12;
 
-const ROUNDS: usize = 2;
-
 /// Many elections fit in, on a busy machine too.
 const KEYS: &str = "ttl=14s";
 
@@ -66,7 +64,7 @@ async fn hold(addresses: &[SocketAddr], name: &str) -> Outcome<Held> {
     let locker = connect_all(addresses, KEYS).await?;
     let other = connect_all(addresses, KEYS).await?;
     let guard = take(&locker, name).await?;
-    let next = tokio::spawn(other.acquire(name).into_future());
+    let next = tokio::spawn(other.acquire(name).wait_forever().into_future());
     Ok(Held {
         locker,
         other,
@@ -77,43 +75,41 @@ async fn hold(addresses: &[SocketAddr], name: &str) -> Outcome<Held> {
 
 async fn t24_a_leader_that_slept_takes_no_living_lock_away(flavour: Flavour) -> Outcome {
     let cluster = start(flavour).await?;
-    for _ in 0..ROUNDS {
-        let leader = cluster.leader().await?;
-        let addresses: Vec<_> = others(leader).map(|at| cluster.addresses()[at]).collect();
-        let witness = others(leader).next().ok_or("one member")?;
-        let mut held = Vec::new();
-        for at in 0..HOLDERS {
-            let name = format!("n{at}");
-            held.push(hold(&addresses, &name).await?);
-            until_queued(cluster.node(witness), &name).await?;
-        }
-        cluster.node(leader).stop()?;
-        tokio::time::sleep(SLEEP).await;
-        for Held { guard, .. } in &held {
-            assert!(guard.is_held(), "lost while the leader slept");
-        }
-        cluster.node(leader).cont()?;
-        // It says what it has to say at once.
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        for Held { guard, next, .. } in &held {
-            assert!(guard.is_held(), "a living lock was taken away");
-            assert!(!next.is_finished(), "two holders");
-        }
-        for Held {
-            locker,
-            other,
-            guard,
-            next,
-        } in held
-        {
-            let token = guard.token();
-            guard.release().await?;
-            let next = soon("the next one", next).await???;
-            assert!(next.token() > token);
-            next.release().await?;
-            locker.shutdown(Duration::from_secs(5)).await?;
-            other.shutdown(Duration::from_secs(5)).await?;
-        }
+    let leader = cluster.leader().await?;
+    let addresses: Vec<_> = others(leader).map(|at| cluster.addresses()[at]).collect();
+    let witness = others(leader).next().ok_or("one member")?;
+    let mut held = Vec::new();
+    for at in 0..HOLDERS {
+        let name = format!("n{at}");
+        held.push(hold(&addresses, &name).await?);
+        until_queued(cluster.node(witness), &name).await?;
+    }
+    cluster.node(leader).stop()?;
+    tokio::time::sleep(SLEEP).await;
+    for Held { guard, .. } in &held {
+        assert!(guard.is_held(), "lost while the leader slept");
+    }
+    cluster.node(leader).cont()?;
+    // It says what it has to say at once.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for Held { guard, next, .. } in &held {
+        assert!(guard.is_held(), "a living lock was taken away");
+        assert!(!next.is_finished(), "two holders");
+    }
+    for Held {
+        locker,
+        other,
+        guard,
+        next,
+    } in held
+    {
+        let token = guard.token();
+        guard.release().await?;
+        let next = soon("the next one", next).await???;
+        assert!(next.token() > token);
+        next.release().await?;
+        locker.shutdown(Duration::from_secs(5)).await?;
+        other.shutdown(Duration::from_secs(5)).await?;
     }
     Ok(())
 }
@@ -122,49 +118,46 @@ async fn t24_a_leader_that_slept_takes_no_living_lock_away(flavour: Flavour) -> 
 async fn t24_a_leader_that_slept_makes_no_two_holders(flavour: Flavour) -> Outcome {
     let cluster = start(flavour).await?;
     let clock = Clock::boottime();
-    for _ in 0..ROUNDS {
-        let leader = cluster.leader().await?;
-        let addresses: Vec<_> = others(leader).map(|at| cluster.addresses()[at]).collect();
-        let witness = others(leader).next().ok_or("one member")?;
-        let ways = addresses.iter().map(|address| Proxy::start(*address));
-        let ways = ways.collect::<std::io::Result<Vec<_>>>()?;
-        let through: Vec<_> = ways.iter().map(Proxy::address).collect();
-        let (mut held, mut waiting) = (Vec::new(), Vec::new());
-        for at in 0..HOLDERS {
-            let name = format!("n{at}");
-            let locker = connect_all(&through, KEYS).await?;
-            let other = connect_all(&addresses, KEYS).await?;
-            held.push((take(&locker, &name).await?, locker));
-            let (acquire, clock) = (other.acquire(&name), clock.clone());
-            waiting.push(tokio::spawn(async move {
-                let guard = acquire.await?;
-                Ok::<_, dlock::Error>((guard, clock.now(), other))
-            }));
-            until_queued(cluster.node(witness), &name).await?;
+    let leader = cluster.leader().await?;
+    let addresses: Vec<_> = others(leader).map(|at| cluster.addresses()[at]).collect();
+    let witness = others(leader).next().ok_or("one member")?;
+    let ways = addresses.iter().map(|address| Proxy::start(*address));
+    let ways = ways.collect::<std::io::Result<Vec<_>>>()?;
+    let through: Vec<_> = ways.iter().map(Proxy::address).collect();
+    let (mut held, mut waiting) = (Vec::new(), Vec::new());
+    for at in 0..HOLDERS {
+        let name = format!("n{at}");
+        let locker = connect_all(&through, KEYS).await?;
+        let other = connect_all(&addresses, KEYS).await?;
+        held.push((take(&locker, &name).await?, locker));
+        let (acquire, clock) = (other.acquire(&name).wait_forever(), clock.clone());
+        waiting.push(tokio::spawn(async move {
+            let guard = acquire.await?;
+            Ok::<_, dlock::Error>((guard, clock.now(), other))
+        }));
+        until_queued(cluster.node(witness), &name).await?;
+    }
+    cluster.node(leader).stop()?;
+    tokio::time::sleep(SLEEP).await;
+    for way in &ways {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            way.set(direction, Fault::Hold);
         }
-        cluster.node(leader).stop()?;
-        tokio::time::sleep(SLEEP).await;
-        for way in &ways {
-            for direction in [Direction::ToServer, Direction::ToClient] {
-                way.set(direction, Fault::Hold);
-            }
-        }
-        // Nothing extends them from here on.
-        let ends: Vec<_> = held
-            .iter()
-            .map(|(guard, _)| clock.now().after(guard.remaining()))
-            .collect();
-        assert!(ends.iter().all(|end| *end > clock.now()), "lost too soon");
-        cluster.node(leader).cont()?;
-        for ((guard, _locker), (waits, end)) in held.into_iter().zip(waiting.into_iter().zip(ends))
-        {
-            let (next, since, other) = within(ENDED, "the next one", waits).await???;
-            let early = end.since(since);
-            assert!(early.is_zero(), "two holders for {early:?}");
-            assert!(next.token() > guard.token());
-            next.release().await?;
-            other.shutdown(Duration::from_secs(5)).await?;
-        }
+    }
+    // Nothing extends them from here on.
+    let ends: Vec<_> = held
+        .iter()
+        .map(|(guard, _)| clock.now().after(guard.remaining()))
+        .collect();
+    assert!(ends.iter().all(|end| *end > clock.now()), "lost too soon");
+    cluster.node(leader).cont()?;
+    for ((guard, _locker), (waits, end)) in held.into_iter().zip(waiting.into_iter().zip(ends)) {
+        let (next, since, other) = within(ENDED, "the next one", waits).await???;
+        let early = end.since(since);
+        assert!(early.is_zero(), "two holders for {early:?}");
+        assert!(next.token() > guard.token());
+        next.release().await?;
+        other.shutdown(Duration::from_secs(5)).await?;
     }
     Ok(())
 }
