@@ -79,7 +79,8 @@ impl Session {
     /// Notes the term in the answer to a linearizable read.
     pub(crate) fn saw_term(&self, header: Option<&ResponseHeader>) -> Result<u64> {
         let header = header.ok_or_else(|| errors::nonsense("no header"))?;
-        self.term.fetch_max(header.raft_term(), Ordering::AcqRel);
+        // Also a smaller one: of a cluster that was restored, or made anew. What comes late costs a move.
+        self.term.store(header.raft_term(), Ordering::Release);
         Ok(header.raft_term())
     }
 

@@ -232,11 +232,8 @@ pub(crate) async fn ask_of(session: &Session, boot: Boot, sql: String) -> Result
         asking.ask(&sql).await
     };
     let rows = session.control()?.run(ask).await;
-    // The lock is ours: what is taken is the row of the epoch.
-    let rows = rows.map_err(|error| match error.kind() {
-        ErrorKind::Contended => Error::new(ErrorKind::Unavailable, "the row of the epoch is busy"),
-        _ => error,
-    })?;
+    // The lock is ours: what is taken is the row of the epoch, or its table.
+    let rows = rows.map_err(errors::of_tables)?;
     let epoch = Epoch::among(&rows, asked)?.ok_or_else(no_row)?;
     session.latest.learn(epoch);
     Ok(epoch)

@@ -131,6 +131,12 @@ pub(crate) fn is_taken(error: &Error) -> bool {
     matches!(number(error), Some(LOCK_WAIT_TIMEOUT | LOCK_NOWAIT))
 }
 
+/// Whether a table, or a row that no lock stands for, is kept by somebody: what [`of_tables`] has made of it.
+pub(crate) fn is_kept(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    is_taken(error) || source.is_some_and(is_taken)
+}
+
 /// `error` of a statement that works with the tables on no lock's behalf: what it did not get in time is
 /// no lock, but a table that somebody keeps to himself, or a row of it.
 pub(crate) fn of_tables(error: Error) -> Error {

@@ -1,13 +1,14 @@
 //! A server that was started or promoted knows of no lock of before, and their holders may not have heard
 //! of it. So it grants nothing until the longest ttl that was in use is over (K1).
 //!
-//! The guard begins with the start of the server, and for one that takes over from another server, which
-//! may have been up for long, when somebody first comes to it: that is written down for those who come
-//! later. Its end needs no record of its own: it is when the epoch is raised.
+//! The guard begins when somebody first comes to the server: that is written down for those who come later. Not
+//! with its start: a second server of the same data waits for the first to end, and counts from before that; and
+//! one that takes over from another may have been up for long. Its end needs no record of its own: it is
+//! when the epoch is raised.
 //!
 //! The server counts seconds by its clock, which may be set meanwhile (`Uptime` follows it, on MySQL and on
 //! MariaDB). So a locker that has looked before counts on from there by its own clock, and lets the
-//! server's move that neither forward nor back. What remains: the clock is set forward before anybody has looked.
+//! server's move that neither forward nor back. What remains: the clock is set forward while nobody waits.
 
 use std::time::Duration;
 
@@ -103,13 +104,10 @@ pub(crate) async fn begins(
     }
     let boot = start.server.boot;
     if next.boot != boot {
-        let since = match boot.follows(epoch.boot) {
-            true => boot.second().to_string(),
-            false => "UNIX_TIMESTAMP()".to_owned(),
-        };
         let (boot, unchanged) = (boot.0, next.is_unchanged(epoch));
         let begin = format!(
-            "UPDATE {EPOCH} SET next_boot = {boot}, guarded_since = {since} WHERE {unchanged}; COMMIT"
+            "UPDATE {EPOCH} SET next_boot = {boot}, guarded_since = UNIX_TIMESTAMP() WHERE {unchanged}; \
+             COMMIT"
         );
         link.ask(clock, &begin, config.answer_max).await?;
         return Ok(true);

@@ -12,6 +12,7 @@ use dlock_core::{Attempt, Holder, Lease, LostCause, Renewed, Result};
 use tokio::sync::Mutex;
 
 use crate::{
+    epoch::{self, Epoch},
     errors,
     link::{Link, Row},
     server::{Server, is_on, number},
@@ -85,6 +86,28 @@ impl Held {
             Beat::Alive => Ok(lease.renewed(sent, self.silence_max)),
             Beat::Lost(cause) => Ok(Renewed::Lost(cause)),
         }
+    }
+
+    /// Reads the row of the epoch for all, over the connection that holds: when the one that works with the
+    /// tables cannot.
+    pub(crate) async fn reads(self: &Arc<Self>, session: &Arc<Session>) -> Result<()> {
+        let (held, session) = (self.clone(), session.clone());
+        let reading = tokio::spawn(async move {
+            let mut carrier = held.carrier.lock().await;
+            let Some(Carrier { link, .. }) = carrier.as_mut() else {
+                return Err(errors::gone());
+            };
+            let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
+            let asked = clock.now();
+            let rows = link.ask(clock, &epoch::ask(), answer_max).await?;
+            let epoch = Epoch::among(&rows, asked)?.ok_or_else(epoch::no_row)?;
+            if epoch.boot != held.server.boot {
+                return Err(errors::moved());
+            }
+            session.latest.learn(epoch);
+            Ok(())
+        });
+        reading.await.unwrap_or_else(errors::given_up)
     }
 
     /// Tells of a loss if its own connection knows of one. It proves no hold: nothing counts from it.

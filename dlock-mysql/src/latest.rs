@@ -22,6 +22,8 @@ pub(crate) struct Latest(Mutex<Shared>);
 #[derive(Default)]
 struct Shared {
     epoch: Epoch,
+    /// What was read before the longest ttl was lowered: it counts for renewals as long as it would have.
+    lowered: Epoch,
     /// When one of them was told last to read it.
     told: Option<Moment>,
     /// The guard that was seen last, when it was seen first.
@@ -45,6 +47,9 @@ impl Latest {
     pub(crate) fn learn(&self, epoch: Epoch) {
         self.with(|shared| {
             if epoch.read > shared.epoch.read {
+                if epoch.ttl_max < shared.epoch.ttl_max {
+                    shared.lowered = shared.epoch;
+                }
                 shared.epoch = epoch;
             }
         });
@@ -85,7 +90,12 @@ impl Latest {
     /// Whether a hold of `ttl` on `boot` may be renewed `now`. One is told for all to read the row again.
     pub(crate) fn covers(&self, boot: Boot, ttl: Duration, now: Moment) -> Covered {
         self.with(|shared| {
-            let covered = Covered::by(&shared.epoch, boot, ttl, now);
+            let by = |epoch| Covered::by(epoch, boot, ttl, now);
+            let covered = match by(&shared.epoch) {
+                // Somebody has lowered it, which counts not before the period after this one.
+                Covered::No if by(&shared.lowered) != Covered::No => Covered::Soon,
+                covered => covered,
+            };
             let is_told = shared.kept.is_some_and(|at| now.since(at) < ttl / 10);
             match covered {
                 Covered::Soon if is_told => return Covered::Yes,

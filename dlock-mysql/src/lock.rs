@@ -99,7 +99,7 @@ impl DistributedLock for MySqlLock {
             Some(held) => {
                 let renewed = held.renew(&self.session, lease).await?;
                 if matches!(renewed, Renewed::Until(_)) {
-                    longest::keep(&self.session, held.server.boot, lease.ttl).await?;
+                    longest::keep(&self.session, held, lease.ttl).await?;
                 }
                 Ok(renewed)
             }

@@ -15,6 +15,8 @@ use dlock_core::{Moment, Result};
 
 use crate::{
     epoch::{self, Epoch},
+    errors,
+    held::Held,
     layout::EPOCH,
     server::Boot,
     session::Session,
@@ -109,11 +111,11 @@ impl Covered {
     }
 }
 
-/// Lets the row say that `ttl` is still in use on `boot`, for a renewal. It waits for the server only if
+/// Lets the row say that `ttl` is still in use where `held` is, for a renewal. It waits for the server only if
 /// the row was not read for nearly three ttls.
-pub(crate) async fn keep(session: &Arc<Session>, boot: Boot, ttl: Duration) -> Result<()> {
-    let now = session.dialer.clock.now();
-    match session.latest.covers(boot, ttl, now) {
+pub(crate) async fn keep(session: &Arc<Session>, held: &Arc<Held>, ttl: Duration) -> Result<()> {
+    let boot = held.server.boot;
+    match session.latest.covers(boot, ttl, now(session)) {
         Covered::Yes => Ok(()),
         Covered::Soon => {
             let home = session.clone();
@@ -124,17 +126,32 @@ pub(crate) async fn keep(session: &Arc<Session>, boot: Boot, ttl: Duration) -> R
             });
             Ok(())
         }
-        Covered::No => read(session, boot, ttl).await,
+        Covered::No => match read(session, boot, ttl).await {
+            Ok(()) => Ok(()),
+            // Who keeps the table to himself keeps it also from those who would lower what it says.
+            Err(error) if errors::is_kept(&error) => Ok(()),
+            // The connection that works with the tables is gone, and perhaps there is room for no other.
+            Err(error) => {
+                held.reads(session).await?;
+                match session.latest.covers(boot, ttl, now(session)) {
+                    Covered::No => Err(error),
+                    Covered::Yes | Covered::Soon => Ok(()),
+                }
+            }
+        },
     }
 }
 
+fn now(session: &Session) -> Moment {
+    session.dialer.clock.now()
+}
+
 async fn read(session: &Session, boot: Boot, ttl: Duration) -> Result<()> {
-    let seconds = whole_seconds(ttl);
-    let epoch = epoch::ask_of(session, boot, epoch::ask()).await?;
-    if u64::from(epoch.ttl_max) < seconds {
-        epoch::ask_of(session, boot, grow(seconds)).await?;
+    let mut epoch = epoch::ask_of(session, boot, epoch::ask()).await?;
+    if epoch.boot != boot {
+        return Err(errors::moved());
     }
-    Ok(())
+    cover(session, boot, &mut epoch, whole_seconds(ttl)).await
 }
 
 /// Whole seconds, and never less than the ttl.

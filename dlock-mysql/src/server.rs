@@ -25,16 +25,6 @@ impl Boot {
         Self(id << 32 | second)
     }
 
-    /// The second of the start, by the server's clock.
-    pub(crate) fn second(self) -> u64 {
-        self.0 & u64::from(u32::MAX)
-    }
-
-    /// Whether it is a later start of the same server.
-    pub(crate) fn follows(self, other: Self) -> bool {
-        self.is_of_same_server(other) && self.second() > other.second()
-    }
-
     pub(crate) fn is_of_same_server(self, other: Self) -> bool {
         self.0 >> 32 == other.0 >> 32
     }

@@ -30,9 +30,8 @@ const RANGES_MAX: usize = 4;
 /// How much the clocks of two servers may differ, and a rate be wrong, before one server is taken for two.
 const CLOCK_ERROR: Duration = Duration::from_secs(5);
 
-/// So long after the last answer of the former server the one that answers now is its successor, at the latest
-/// after a guard.
-const PATIENCE_MIN: Duration = Duration::from_secs(30);
+/// So long after the last answer of the former server the one that answers now is its successor.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How a history began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,28 +126,41 @@ impl History {
         slots: Option<&[(u16, u16)]>,
         least: u64,
     ) -> Result<Self> {
-        let places = places(&options.prefix, slots);
-        let Some((first, others)) = places.split_first() else {
-            return Err(Error::new(ErrorKind::Unavailable, errors::NO_SLOTS));
-        };
+        let mut places = places(&options.prefix, slots);
         let counter = slots
             .is_none()
             .then(|| layout::counter(&options.prefix, None));
         let up = server.up.saturating_sub(UPTIME_ERROR);
-        let follows = if up < options.restart_guard {
+        let follows = if up < options.restart_guard.max(RedisOptions::RESTART_GUARD) {
             Began::Restart
         } else {
             Began::Failover
         };
-        let mut call = wire::LOOK.call(true, 1 + usize::from(counter.is_some()));
-        call.arg(first).arg(counter);
-        call.arg(LAYOUT.to_string())
-            .arg(server.run())
-            .arg(follows.word())
-            .arg(least)
-            .arg(others);
-        let answer = call.query_async(connection).await;
-        let answer: Vec<Value> = answer.map_err(errors::of_request)?;
+        let mut tries = places.len();
+        let answer: Vec<Value> = loop {
+            let [first, others @ ..] = &places[..] else {
+                return Err(Error::new(ErrorKind::Unavailable, errors::NO_SLOTS));
+            };
+            let mut call = wire::LOOK.call(true, 1 + usize::from(counter.is_some()));
+            call.arg(first).arg(&counter);
+            call.arg(LAYOUT.to_string())
+                .arg(server.run())
+                .arg(follows.word())
+                .arg(least)
+                .arg(others);
+            tries -= 1;
+            match call
+                .query_async(connection)
+                .await
+                .map_err(errors::of_request)
+            {
+                // Its slot is about to leave this node.
+                Err(error) if tries > 0 && errors::redirect(&error).is_some() => {
+                    places.rotate_left(1)
+                }
+                answer => break answer?,
+            }
+        };
         let text = |index: usize| -> Result<String> {
             let value = answer.get(index).cloned().unwrap_or(Value::Nil);
             redis::from_redis_value(value).map_err(wire::nonsense)
@@ -192,8 +204,7 @@ impl History {
         };
         let secs = wait.as_secs() + 1;
         let why = format!(
-            "{what}; it grants none for {secs} s more ({key}=; {key}=0s turns that off, for tests and for data \
-             that outlives everything)"
+            "{what}; it grants none for {secs} s more (as {key}= says; {key}=0s turns that off, for tests)"
         );
         Error::new(ErrorKind::Unavailable, why)
     }
@@ -201,7 +212,7 @@ impl History {
     /// Whether this server and the `former` one, which this client has seen at the same address, must be two that
     /// know nothing of each other: the history here had begun before the other one's last answer, and
     /// does not follow it.
-    pub(crate) fn is_beside(&self, former: &Former, now: Moment, guard: Duration) -> bool {
+    pub(crate) fn is_beside(&self, former: &Former, now: Moment) -> bool {
         let known = &former.history.record;
         let silent = now.since(former.contact);
         // One that begins now is guarded, and one that follows ours is, too.
@@ -209,7 +220,7 @@ impl History {
             && self.record.run != known.run
             && self.record.former != known.run
             && self.age() > silent + CLOCK_ERROR
-            && silent <= guard.max(PATIENCE_MIN)
+            && silent <= PATIENCE
     }
 
     fn age(&self) -> Duration {

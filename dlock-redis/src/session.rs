@@ -426,7 +426,7 @@ impl Session {
                 history: former,
                 contact,
             };
-            if history.is_beside(&former, now, self.options.restart_guard) {
+            if history.is_beside(&former, now) {
                 *known = Some(former.history);
                 return Err(errors::two_servers());
             }

@@ -8,6 +8,9 @@ use zookeeper_client::{Client, Error as ZkError};
 
 use crate::{config::ZkConfig, diagnose, errors, record, tls};
 
+/// Between two looks at the servers while the connection is made again.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 /// A connection is given up after this part of the session's time-out without an answer: early enough
 /// that another server confirms us before half of the session is over.
 const SILENCE_PART: u32 = 6;
@@ -82,9 +85,25 @@ fn cluster(config: &ZkConfig) -> String {
     format!("{}{}", hosts.collect::<Vec<_>>().join(","), config.chroot)
 }
 
+/// Asks until there is an answer, over the next connection if this one is lost: as long as connecting may take.
+pub(crate) async fn again<T, F>(ask: impl Fn() -> F) -> Result<T, ZkError>
+where
+    F: Future<Output = Result<T, ZkError>>,
+{
+    loop {
+        match ask().await {
+            Err(error) if errors::is_transient(&error) => {
+                tracing::debug!(%error, "the servers are looked at again");
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
 async fn check(client: Client, config: &ZkConfig) -> Result<Client> {
     check_session(client.session_timeout(), config)?;
-    match client.check_stat("/").await {
+    match again(|| client.check_stat("/")).await {
         Ok(Some(_)) => record::check(&client, config).await.map(|()| client),
         Ok(None) => {
             let chroot = &config.chroot;

@@ -8,6 +8,7 @@ use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
     config::ZkConfig,
+    dial::again,
     errors,
     layout::{self, LAYOUT},
     take::{acls, make_directory},
@@ -22,7 +23,7 @@ const TRIES_MAX: u32 = 5;
 ///
 /// `InvalidConfig`, with both numbers, if it is another one; or the servers do not answer.
 pub(crate) async fn check(client: &Client, config: &ZkConfig) -> Result<()> {
-    match find_or_make(client, &config.prefix, acls(config)).await {
+    match again(|| find_or_make(client, &config.prefix, acls(config))).await {
         Ok(Some(data)) => {
             let text = String::from_utf8_lossy(&data);
             // What follows the version is for later ones.

@@ -21,6 +21,7 @@ cases![
     what_is_waited_for_is_said_at_once,
     a_guard_that_is_over_is_over_for_all,
     the_guard_can_be_turned_off,
+    who_turns_the_guard_off_ends_it_for_all,
     a_longer_ttl_than_the_guard_is_refused_before_it_is_asked_for,
     a_long_ttl_is_remembered_while_it_is_in_use_and_forgotten_then,
     grants_and_renewals_write_nothing,
@@ -192,6 +193,18 @@ async fn the_guard_can_be_turned_off(flavour: Flavour) -> Outcome {
         .release()
         .await?;
     Ok(())
+}
+
+/// The exception `mysql.unguarded`.
+async fn who_turns_the_guard_off_ends_it_for_all(flavour: Flavour) -> Outcome {
+    let mut node = start(flavour).await?;
+    let cut_off = CutOff::holding(&node, "ttl=15s").await?;
+    node.kill()?;
+    node.resume().await?;
+    let careless = open_with(&node.url(), "ttl=1s&restart_guard=0s").await?;
+    take(&careless, "another").await?.release().await?;
+    let other = open_with(&node.url(), "ttl=15s").await?;
+    cut_off.overtaken_by(&other).await
 }
 
 async fn a_longer_ttl_than_the_guard_is_refused_before_it_is_asked_for(

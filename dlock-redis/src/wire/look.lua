@@ -5,7 +5,8 @@
 -- Returns the time in microseconds, the record that was found, the one that counts now, and 1 if it was
 -- begun just now; only the first two if the layout is another one.
 local call = redis.pcall
-local layout, run, least = ARGV[1], ARGV[2] .. promotion(), tonumber(ARGV[4])
+local layout, stage, least = ARGV[1], promotion(), tonumber(ARGV[4])
+local run = ARGV[2] .. stage
 local now = redis.call('TIME')
 local micros = string.format('%.0f', now[1] * 1000000 + now[2])
 
@@ -15,6 +16,11 @@ local TOKEN_MAX = 9007199254740992
 local places = {KEYS[1]}
 for i = 5, #ARGV do
   places[#places + 1] = ARGV[i]
+end
+
+-- Whether a record is this run's. Who has had no replica for `repl-backlog-ttl` forgets that it was promoted.
+local function is_ours(of)
+  return of == run or stage == '' and string.sub(of, 1, #run + 1) == run .. '.'
 end
 
 -- The first record that there is, and the newest of this run.
@@ -32,7 +38,8 @@ for i, place in ipairs(places) do
     if version ~= layout then
       return {micros, text}
     end
-    if of == run and (not since or tonumber(begun) > since) then
+    -- One that begins in the future, as the clock was set back, would be waited for with each connection.
+    if is_ours(of) and tonumber(begun) <= tonumber(micros) + 1000000 and (not since or tonumber(begun) > since) then
       ours, since = text, tonumber(begun)
     end
     if not found then
@@ -51,7 +58,7 @@ end
 
 local begun = 0
 if not ours then
-  local how = found and former ~= run and ARGV[3] or 'new'
+  local how = found and former ~= run and (stage == '' and 'restart' or ARGV[3]) or 'new'
   ours = table.concat({layout, run, micros, how, former or '-'}, ' ')
   begun = 1
 end
