@@ -331,7 +331,7 @@ impl LockerBuilder {
         }
         let wait = wait.unwrap_or_else(|| match capabilities.restart_guard {
             Duration::ZERO => Self::WAIT,
-            guard => Self::WAIT.max(guard + Self::WAIT_PAST_GUARD),
+            guard => Self::WAIT.max(guard.saturating_add(Self::WAIT_PAST_GUARD)),
         });
         let closed = CancellationToken::new();
         let schedule = Schedule::new(clock.clone());

@@ -17,7 +17,7 @@ const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
 pub(crate) const VERSION: LayoutVersion = LayoutVersion::new(1);
 
 /// The key whose value begins with the [`VERSION`] of the locks under `prefix`. It is no lock's: no escaped
-/// name has `%d` in it; and in no queue, also of `etcdctl lock`, as it has no slash after the prefix.
+/// name has `%d` in it; and it is in the queue of none, as it has no slash after the prefix.
 pub(crate) fn record(prefix: &str) -> String {
     format!("{prefix}%dlock-layout")
 }

@@ -131,7 +131,12 @@ impl History {
             .is_none()
             .then(|| layout::counter(&options.prefix, None));
         let up = server.up.saturating_sub(UPTIME_ERROR);
-        let follows = if up < options.restart_guard.max(RedisOptions::RESTART_GUARD) {
+        // The word is for others, too, so who waits for nothing says it by the default.
+        let young = match options.restart_guard {
+            Duration::ZERO => RedisOptions::RESTART_GUARD,
+            guard => guard,
+        };
+        let follows = if up < young {
             Began::Restart
         } else {
             Began::Failover

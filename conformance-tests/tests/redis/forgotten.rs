@@ -21,6 +21,8 @@ cases![
     t14_a_failover_waits_for_the_guard_of_its_own,
     t14_a_lost_counter_is_guarded,
     t14_a_primary_that_was_a_replica_meanwhile_is_guarded,
+    t14_a_primary_that_forgets_its_promotion_is_no_other_one,
+    t14_a_history_that_begins_in_the_future_begins_anew_once,
 ];
 
 const SHORT: &str = "restart_guard=2s&ttl=2s";
@@ -190,5 +192,54 @@ async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program)
     let guard = soon("the guard is over", living.acquire("x")).await??;
     assert!(!held.is_held(), "two hold it");
     assert!(guard.token() > held.token());
+    Ok(guard.release().await?)
+}
+
+/// Without a replica for `repl-backlog-ttl`, an hour unless it is set, a server forgets that it was promoted.
+async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Program) -> Outcome {
+    let (primary, replica) = start_pair(&program).await?;
+    acquaint(&primary).await?;
+    until("the replica has the record", async || {
+        Ok(replica.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
+    })
+    .await?;
+    follow(&replica, None).await?;
+    drop(primary);
+    let bold = format!("{SHORT}&failover_guard=0s");
+    let living = open(replica.address(), &bold).await?;
+    crate::kit::warm_up(&living).await?;
+    let record = async || replica.ask(&["GET", crate::kit::RECORD]).await?.text();
+    let before = record().await?;
+    replica
+        .ask(&["CONFIG", "SET", "repl-backlog-ttl", "1"])
+        .await?;
+    until("it forgets", async || {
+        Ok(replica.info("second_repl_offset").await? == "-1")
+    })
+    .await?;
+    for locker in [living, open(replica.address(), &bold).await?] {
+        crate::kit::warm_up(&locker).await?;
+    }
+    assert_eq!(record().await?, before);
+    Ok(())
+}
+
+/// The server's clock was ahead when it began, and was set back since.
+async fn t14_a_history_that_begins_in_the_future_begins_anew_once(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    acquaint(&node).await?;
+    let record = async || node.ask(&["GET", crate::kit::RECORD]).await?.text();
+    let mut words: Vec<_> = record().await?.split(' ').map(str::to_owned).collect();
+    words[2] = "2500000000000000".to_owned();
+    let ahead = words.join(" ");
+    node.ask(&["SET", crate::kit::RECORD, &ahead]).await?;
+    let locker = open(node.address(), SHORT).await?;
+    is_guarded(&locker, "restart_guard=").await?;
+    let begun = record().await?;
+    assert_ne!(begun, ahead);
+    // Another one waits for the same end.
+    let other = open(node.address(), SHORT).await?;
+    let guard = soon("the guard is over", other.acquire("x")).await??;
+    assert_eq!(record().await?, begun);
     Ok(guard.release().await?)
 }
