@@ -13,6 +13,7 @@ use crate::{
     guard::Seen,
     longest::{Covered, Period},
     server::Boot,
+    session::TABLE_MAX,
 };
 
 /// What was read last.
@@ -24,6 +25,8 @@ struct Shared {
     epoch: Epoch,
     /// What was read before the longest ttl was lowered: it counts for renewals as long as it would have.
     lowered: Epoch,
+    /// When somebody was last seen to keep it from all.
+    out_of_reach: Option<Moment>,
     /// When one of them was told last to read it.
     told: Option<Moment>,
     /// The guard that was seen last, when it was seen first.
@@ -94,9 +97,15 @@ impl Latest {
             let covered = match by(&shared.epoch) {
                 // Somebody has lowered it, which counts not before the period after this one.
                 Covered::No if by(&shared.lowered) != Covered::No => Covered::Soon,
+                // Nobody has lowered it meanwhile.
+                Covered::No if shared.out_of_reach.is_some_and(|at| now.since(at) < ttl) => {
+                    Covered::Soon
+                }
                 covered => covered,
             };
-            let is_told = shared.kept.is_some_and(|at| now.since(at) < ttl / 10);
+            let is_told = shared
+                .kept
+                .is_some_and(|at| now.since(at) < TABLE_MAX.max(ttl / 10));
             match covered {
                 Covered::Soon if is_told => return Covered::Yes,
                 Covered::Soon => shared.kept = Some(now),
@@ -104,6 +113,11 @@ impl Latest {
             }
             covered
         })
+    }
+
+    /// Somebody keeps the row from all.
+    pub(crate) fn is_kept(&self, now: Moment) {
+        self.with(|shared| shared.out_of_reach = Some(now));
     }
 
     /// The guard that is seen `now`, as it was seen first.

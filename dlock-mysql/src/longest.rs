@@ -11,7 +11,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{Moment, Result};
+use dlock_core::{Error, ErrorKind, Moment, Result};
 
 use crate::{
     epoch::{self, Epoch},
@@ -114,32 +114,46 @@ impl Covered {
 /// Lets the row say that `ttl` is still in use where `held` is, for a renewal. It waits for the server only if
 /// the row was not read for nearly three ttls.
 pub(crate) async fn keep(session: &Arc<Session>, held: &Arc<Held>, ttl: Duration) -> Result<()> {
-    let boot = held.server.boot;
-    match session.latest.covers(boot, ttl, now(session)) {
+    let covers = || session.latest.covers(held.server.boot, ttl, now(session));
+    match covers() {
         Covered::Yes => Ok(()),
         Covered::Soon => {
-            let home = session.clone();
+            let (session, held) = (session.clone(), held.clone());
             tokio::spawn(async move {
-                if let Err(error) = read(&home, boot, ttl).await {
+                if let Err(error) = look(&session, &held, ttl).await {
                     tracing::debug!(%error, "the longest ttl in use could not be read");
                 }
             });
             Ok(())
         }
-        Covered::No => match read(session, boot, ttl).await {
-            Ok(()) => Ok(()),
-            // Who keeps the table to himself keeps it also from those who would lower what it says.
-            Err(error) if errors::is_kept(&error) => Ok(()),
-            // The connection that works with the tables is gone, and perhaps there is room for no other.
-            Err(error) => {
-                held.reads(session).await?;
-                match session.latest.covers(boot, ttl, now(session)) {
-                    Covered::No => Err(error),
-                    Covered::Yes | Covered::Soon => Ok(()),
-                }
+        Covered::No => {
+            look(session, held, ttl).await?;
+            match covers() {
+                Covered::No => Err(not_written()),
+                Covered::Yes | Covered::Soon => Ok(()),
             }
-        },
+        }
     }
+}
+
+/// Reads the row, and writes `ttl` there if it does not say it.
+async fn look(session: &Arc<Session>, held: &Arc<Held>, ttl: Duration) -> Result<()> {
+    match read(session, held.server.boot, ttl).await {
+        // Who keeps the table to himself keeps it also from those who would lower what it says.
+        Err(error) if errors::is_kept(&error) => {
+            session.latest.is_kept(now(session));
+            Ok(())
+        }
+        // The connection that works with the tables is gone, and perhaps there is room for no other.
+        Err(_) => held.reads(session).await,
+        Ok(()) => Ok(()),
+    }
+}
+
+fn not_written() -> Error {
+    let why =
+        "the ttl of this lock could not be written down, for which a restarted server has to wait";
+    Error::new(ErrorKind::Unavailable, why)
 }
 
 fn now(session: &Session) -> Moment {

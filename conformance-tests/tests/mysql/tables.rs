@@ -12,8 +12,8 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::kit::{
-    CARRIER, Outcome, TTL_LONG, cases, open, root, sessions, soon, start, take, tell, until,
-    waiting, warm, within,
+    CARRIER, Outcome, TTL_LONG, cases, holder, open, open_with, root, sessions, soon, start, take,
+    tell, until, waiting, warm, within,
 };
 
 cases![
@@ -22,6 +22,8 @@ cases![
     renewals_and_releases_go_on_beside_a_backup,
     a_wait_outlives_a_change_of_the_table,
     an_inspection_beside_a_backup_says_so,
+    renewals_go_on_beside_a_change_of_the_epochs_table,
+    renewals_go_on_where_no_connection_is_left_for_the_tables,
 ];
 
 /// How long the statement of a waiter may wait before it is sent again.
@@ -195,4 +197,60 @@ async fn kept(node: &Node) -> Outcome<usize> {
     let sql = "SELECT id FROM information_schema.processlist WHERE state = 'Waiting for table metadata \
                lock'";
     Ok(node.ask(sql).await?.len())
+}
+
+/// What a locker reads of that table proves for nearly three ttls that a restart is waited for.
+const PROVED_TTLS: u32 = 5;
+
+/// One who had to wait has read the row of the epoch in its transaction: the change waits behind it, and all who
+/// read the row wait behind the change.
+async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) -> Outcome {
+    const TTL: Duration = Duration::from_secs(2);
+    let node = start(flavour).await?;
+    let (locker, other) = (
+        open_with(&node.url(), "ttl=2s").await?,
+        open_with(&node.url(), "ttl=2s").await?,
+    );
+    let first = take(&locker, "a").await?;
+    let before = take(&locker, "b").await?;
+    let waiter = tokio::spawn(other.acquire("b").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    before.release().await?;
+    let second = soon("it is granted", waiter).await???;
+    let mut admin = root(&node).await?;
+    let altering = tokio::spawn(async move {
+        tell(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
+    });
+    let lost = async {
+        tokio::select! {
+            cause = first.lost() => cause,
+            cause = second.lost() => cause,
+        }
+    };
+    let lost = tokio::time::timeout(TTL * PROVED_TTLS, lost).await;
+    assert!(lost.is_err(), "lost: {lost:?}");
+    first.release().await?;
+    second.release().await?;
+    soon("the change", altering).await??
+}
+
+/// The connection that works with the tables is ended, and the account may have no other.
+async fn renewals_go_on_where_no_connection_is_left_for_the_tables(flavour: Flavour) -> Outcome {
+    const TTL: Duration = Duration::from_secs(2);
+    let node = start(flavour).await?;
+    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
+        .await?;
+    let locker = open_with(&node.url(), "ttl=2s").await?;
+    let held = take(&locker, "a").await?;
+    let session = holder(&node).await?;
+    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 1")
+        .await?;
+    for other in sessions(&node).await? {
+        if other != session {
+            node.ask(&format!("KILL {other}")).await?;
+        }
+    }
+    let lost = tokio::time::timeout(TTL * PROVED_TTLS, held.lost()).await;
+    assert!(lost.is_err(), "lost: {lost:?}");
+    Ok(held.release().await?)
 }

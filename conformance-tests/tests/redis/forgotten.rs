@@ -199,6 +199,7 @@ async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program)
 async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Program) -> Outcome {
     let (primary, replica) = start_pair(&program).await?;
     acquaint(&primary).await?;
+    grown_up(&replica).await?;
     until("the replica has the record", async || {
         Ok(replica.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
     })
