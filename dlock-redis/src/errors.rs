@@ -155,9 +155,8 @@ pub(crate) fn has_forgotten(error: &RedisError) -> bool {
 
 /// Two servers that know nothing of each other.
 pub(crate) fn two_servers() -> Error {
-    let why = "two servers answer at this address, and neither knows the other's locks: the one that answers now \
-               has kept locks of its own since before the former one's last answer (or the server's clock was \
-               set); give one address for each server, and redis-sentinel:// or redis-cluster:// for several";
+    let why = "two servers answer at this address, and neither knows the other's locks (or the server's clock was \
+               set); give one address for each, or use redis-sentinel:// or redis-cluster://";
     Error::new(ErrorKind::Unavailable, why)
 }
 
