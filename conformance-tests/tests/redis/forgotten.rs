@@ -23,6 +23,8 @@ cases![
     t14_a_primary_that_was_a_replica_meanwhile_is_guarded,
     t14_a_primary_that_forgets_its_promotion_is_no_other_one,
     t14_a_history_that_begins_in_the_future_begins_anew_once,
+    t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token,
+    t14_a_release_that_a_failover_forgets_lasts_for_the_ttl,
 ];
 
 const SHORT: &str = "restart_guard=2s&ttl=2s";
@@ -242,5 +244,45 @@ async fn t14_a_history_that_begins_in_the_future_begins_anew_once(program: Progr
     let other = open(node.address(), SHORT).await?;
     let guard = soon("the guard is over", other.acquire("x")).await??;
     assert_eq!(record().await?, begun);
+    Ok(guard.release().await?)
+}
+
+/// The exception `redis.guards-differ`.
+async fn t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token(
+    program: Program,
+) -> Outcome {
+    let node = start(&program, &[]).await?;
+    acquaint(&node).await?;
+    let holder = open(node.address(), "ttl=30s&restart_guard=30s").await?;
+    let held = holder.acquire("x").no_renewal().await?;
+    node.ask(&["FLUSHALL"]).await?;
+    let other = open(node.address(), SHORT).await?;
+    let guard = soon("the shorter guard is over", other.acquire("x")).await??;
+    assert!(held.is_held());
+    assert!(guard.token() > held.token());
+    // The next renewal tells.
+    assert!(held.renew().await.is_err());
+    assert_eq!(soon("it is told", held.lost()).await?, LostCause::Taken);
+    Ok(guard.release().await?)
+}
+
+/// The exception `redis.failover-release`.
+async fn t14_a_release_that_a_failover_forgets_lasts_for_the_ttl(program: Program) -> Outcome {
+    let ttl = Duration::from_secs(4);
+    let bold = "restart_guard=0s&ttl=4s";
+    let (primary, replica) = start_pair(&program).await?;
+    let holder = open(primary.address(), bold).await?;
+    let held = take(&holder, "x").await?;
+    until("the replica has it", async || {
+        Ok(value(&replica, "x").await?.is_some())
+    })
+    .await?;
+    follow(&replica, None).await?;
+    held.release().await?;
+    drop(primary);
+    let other = open(replica.address(), bold).await?;
+    assert!(other.try_acquire("x").await?.is_none());
+    let most = ttl + other.capabilities().takeover_max;
+    let guard = crate::kit::within(most, "its ttl is over", other.acquire("x")).await??;
     Ok(guard.release().await?)
 }
