@@ -98,6 +98,7 @@ impl Listeners {
         let (listeners, at, channel) = (self.clone(), session.clone(), channel.to_owned());
         let work = |mut turn: Turn<Option<Ear>>| async move {
             let subscribed = listeners.subscribed(&at, &channel, &mut turn).await;
+            drop_if_closed(&at, &mut turn);
             turn.end(subscribed)
         };
         session.ear.run(work).await
@@ -178,6 +179,7 @@ impl Listeners {
             {
                 listeners.give_up(&at, &mut turn);
             }
+            drop_if_closed(&at, &mut turn);
             Ok(())
         };
         // After a failure there is no connection, and nothing to end.
@@ -206,6 +208,13 @@ impl Listeners {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who closed the session could not, as it was somebody's turn.
+fn drop_if_closed(session: &Session, ear: &mut Option<Ear>) {
+    if session.is_closed() {
+        *ear = None;
     }
 }
 
