@@ -76,16 +76,24 @@ impl Session<'_> {
         };
         tracing::debug!(name = %self.name, ttl = ?self.ttl, "asking for the lock");
         let acquire = acquire(&locker, self.name.clone(), self.args, self.ttl);
-        let (result, withstands) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
-            Ok(Ok(guard)) => (self.hold(guard).await, CLEANUP_SIGNALS),
-            Ok(Err(failure)) => (Err(failure), WAIT_SIGNALS),
-            Err(signal) => (Ok(Exit::by_signal(signal)), WAIT_SIGNALS),
+        let (result, was_granted) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
+            Ok(Ok(guard)) => (self.hold(guard).await, true),
+            Ok(Err(failure)) => (Err(failure), false),
+            Err(signal) => (Ok(Exit::by_signal(signal)), false),
         };
-        // Takes a wait that was given up out of the queue, and ends sessions. A failure loses
-        // nothing: they end by themselves.
-        let _ = self
+        let withstands = if was_granted {
+            CLEANUP_SIGNALS
+        } else {
+            WAIT_SIGNALS
+        };
+        // Takes a wait that was given up out of the queue, and ends sessions. Both end by themselves,
+        // but a grant that nobody heard of keeps the lock until then (K9).
+        let closed = self
             .unless_ended(withstands, locker.shutdown(CLEANUP_MAX))
             .await;
+        if !was_granted && !matches!(closed, Ok(Ok(()))) {
+            self.warn_not_undone();
+        }
         result
     }
 
@@ -146,6 +154,14 @@ impl Session<'_> {
             duration::show(self.ttl),
         ));
         false
+    }
+
+    fn warn_not_undone(&self) {
+        say(&format!(
+            "the store may have granted {:?} unheard, and that is not undone; it may be taken for up to {}",
+            self.name,
+            duration::show(self.ttl),
+        ));
     }
 
     /// Drives `work` unless `signals` of them end dlock first; for when there is no command to pass

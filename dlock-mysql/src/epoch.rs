@@ -201,7 +201,7 @@ pub(crate) async fn of_server(session: &Session, link: &mut Link, start: &Start)
         );
         link.ask(clock, &raise, config.answer_max).await?;
     }
-    let why = "the epoch of the tokens is raised again and again; do two servers share the table?";
+    let why = "dlock_epoch is changed again and again meanwhile; do two servers share the table?";
     Err(Error::new(ErrorKind::Unavailable, why))
 }
 

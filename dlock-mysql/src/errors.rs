@@ -76,13 +76,13 @@ pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "this backend is closed")
 }
 
-/// Another server counts the tokens now: this connection is to a former primary, or from before.
+/// Another server gives the tokens now: this connection is to a former primary, or from before.
 #[derive(Debug)]
 struct Moved;
 
 impl fmt::Display for Moved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another server counts the tokens now")
+        f.write_str("the server was restarted, or is not the primary any more")
     }
 }
 

@@ -143,7 +143,7 @@ async fn create(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<
             ErrorKind::Denied => {
                 let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
                 let why = format!(
-                    "the tables are missing and the account may not make them; an administrator runs \
+                    "a table of dlock or its row is missing, and the account may not make it; an administrator runs \
                      what dlock setup --print shows, first: {statement}"
                 );
                 Error::new(ErrorKind::Denied, why)

@@ -317,7 +317,7 @@ impl<'a> Errand<'a> {
             }
             link.epoch = epoch::raise(self.session(), boot, &link.epoch).await?;
         }
-        let why = "the epoch of the tokens is used up again and again";
+        let why = "the tokens that dlock_epoch gives are used up again and again";
         Err(Error::new(ErrorKind::Unavailable, why))
     }
 

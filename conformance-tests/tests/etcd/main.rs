@@ -16,6 +16,7 @@ mod kit;
 mod layout;
 mod lost_replies;
 mod partitions;
+mod restored;
 mod sleepers;
 mod space;
 mod takeover;
@@ -52,6 +53,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         layout::trials,
         lost_replies::trials,
         partitions::trials,
+        restored::trials,
         sleepers::trials,
         space::trials,
         takeover::trials,

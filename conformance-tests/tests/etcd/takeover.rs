@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use conformance_tests::{
     proxy::{Direction, Fault, Proxy},
-    servers::etcd::{Flavour, Login},
+    servers::etcd::{Cluster, Flavour, Login, Options},
 };
 use dlock_core::Clock;
 
-use crate::kit::{Outcome, cases, connect, start_with, take, within};
+use crate::kit::{Outcome, cases, connect, connect_all, start_with, take, until_places, within};
 
-cases![k06_a_dead_holder_on_a_server_with_slow_elections];
+cases![
+    k06_a_dead_holder_on_a_server_with_slow_elections,
+    k06_a_holder_and_the_leader_die,
+];
 
 /// What clients of such a server are told.
 const KEYS: &str = "ttl=2s&election_timeout=5s";
@@ -42,5 +45,39 @@ async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> 
         "{took:?} for a lease of one and a half elections"
     );
     assert!(!guard.is_held());
+    Ok(next.release().await?)
+}
+
+/// The exception `etcd.new-leader`.
+async fn k06_a_holder_and_the_leader_die(flavour: Flavour) -> Outcome {
+    const TTL: Duration = Duration::from_secs(6);
+    let mut cluster = Cluster::start(&flavour.find()?, &Options::default()).await?;
+    let leader = cluster.leader().await?;
+    let mut others = cluster.addresses();
+    others.remove(leader);
+    let way = Proxy::start(others[0])?;
+    let dead = connect(way.address(), "ttl=6s").await?;
+    let other = connect_all(&others, "ttl=6s&timeout=1s").await?;
+    let guard = take(&dead, "a").await?;
+    let waiting = tokio::spawn(other.acquire("a").wait_forever().into_future());
+    until_places(cluster.node((leader + 1) % 3), "a", 2).await?;
+    for direction in [Direction::ToServer, Direction::ToClient] {
+        way.set(direction, Fault::Hold);
+    }
+    // As late as may be: its last renewal may be a third of the ttl ago.
+    tokio::time::sleep(TTL / 2).await;
+    assert!(!waiting.is_finished(), "its lease lives");
+    let clock = Clock::boottime();
+    cluster.nodes()[leader].kill()?;
+    let killed = clock.now();
+    cluster.leader().await?;
+    let elected = clock.now();
+    let bound = TTL + other.capabilities().takeover_max;
+    let next = within(bound, "the next grant", waiting).await???;
+    let (took, lives) = (clock.now().since(elected), clock.now().since(killed));
+    assert!(!guard.is_held(), "told at its deadline");
+    assert!(took <= bound, "{took:?} of {bound:?}");
+    assert!(lives >= TTL, "{lives:?}: it is no exception any more");
+    assert!(next.token() > guard.token());
     Ok(next.release().await?)
 }

@@ -20,6 +20,7 @@ cases![
     a_backup_waits_seconds_for_those_who_wait,
     renewals_and_releases_go_on_beside_a_change_of_the_table,
     renewals_and_releases_go_on_beside_a_backup,
+    renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in,
     a_wait_outlives_a_change_of_the_table,
     an_inspection_beside_a_backup_says_so,
     renewals_go_on_beside_a_change_of_the_epochs_table,
@@ -83,6 +84,27 @@ async fn renewals_and_releases_go_on_beside_a_backup(flavour: Flavour) -> Outcom
     let mut backup = root(&node).await?;
     let flush = "FLUSH TABLES WITH READ LOCK";
     beside(&node, flush, async || tell(&mut backup, flush).await).await
+}
+
+/// Others have used no longer ttl for long, and the row says so.
+async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
+    flavour: Flavour,
+) -> Outcome {
+    const TTL: Duration = Duration::from_secs(2);
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), "ttl=2s").await?;
+    let held = take(&locker, "a").await?;
+    node.ask(
+        "UPDATE dlock.dlock_epoch SET ttl_max = 1, ttl_max_before = 1, period = period + 2 WHERE id = 1",
+    )
+    .await?;
+    let mut backup = root(&node).await?;
+    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    // What was read before the backup counts for three ttls at the most.
+    let lost = tokio::time::timeout(4 * TTL, held.lost()).await;
+    assert!(lost.is_err(), "{lost:?}");
+    at_once("a release", held.release()).await??;
+    Ok(())
 }
 
 /// What goes on, and what is said, beside the statement that is begun.

@@ -11,7 +11,7 @@ use dlock_core::Clock;
 
 use crate::kit::{
     Outcome, acquaint, cases, follow, open, refused, soon, start, start_keeping, start_pair, take,
-    until, value,
+    until, value, within,
 };
 
 cases![
@@ -25,7 +25,12 @@ cases![
     t14_a_history_that_begins_in_the_future_begins_anew_once,
     t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token,
     t14_a_release_that_a_failover_forgets_lasts_for_the_ttl,
+    t14_data_that_are_put_back_are_told_by_the_next_renewal,
+    t14_who_waits_for_no_guard_calls_a_restart_a_restart,
 ];
+
+/// A busy machine may be so late.
+const SLACK: Duration = Duration::from_secs(2);
 
 const SHORT: &str = "restart_guard=2s&ttl=2s";
 
@@ -70,6 +75,20 @@ async fn grown_up(node: &Node) -> Outcome {
         Ok(node.info("uptime_in_seconds").await?.parse::<u64>()? > 4)
     })
     .await
+}
+
+/// A primary that dlock knows, and a replica that has its record and is up for longer than the guard. What is
+/// granted from now on the replica does not get: it follows nobody.
+async fn start_parted(program: &Program) -> Outcome<(Node, Node)> {
+    let (primary, replica) = start_pair(program).await?;
+    acquaint(&primary).await?;
+    grown_up(&replica).await?;
+    until("the replica has the record", async || {
+        Ok(replica.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
+    })
+    .await?;
+    follow(&replica, None).await?;
+    Ok((primary, replica))
 }
 
 /// The primary restarts empty, its replica copies that, and is promoted.
@@ -120,15 +139,7 @@ async fn t14_a_wiped_disk_is_guarded(program: Program) -> Outcome {
 }
 
 async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outcome {
-    let (primary, replica) = start_pair(&program).await?;
-    acquaint(&primary).await?;
-    grown_up(&replica).await?;
-    until("the replica has the record", async || {
-        Ok(replica.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
-    })
-    .await?;
-    // What is granted from now on it does not get.
-    follow(&replica, None).await?;
+    let (primary, replica) = start_parted(&program).await?;
     let held = open(primary.address(), SHORT).await?;
     let held = held.acquire("x").no_renewal().await?;
     drop(primary);
@@ -199,14 +210,7 @@ async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program)
 
 /// Without a replica for `repl-backlog-ttl`, an hour unless it is set, a server forgets that it was promoted.
 async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Program) -> Outcome {
-    let (primary, replica) = start_pair(&program).await?;
-    acquaint(&primary).await?;
-    grown_up(&replica).await?;
-    until("the replica has the record", async || {
-        Ok(replica.ask(&["EXISTS", crate::kit::RECORD]).await?.int()? == 1)
-    })
-    .await?;
-    follow(&replica, None).await?;
+    let (primary, replica) = start_parted(&program).await?;
     drop(primary);
     let bold = format!("{SHORT}&failover_guard=0s");
     let living = open(replica.address(), &bold).await?;
@@ -283,6 +287,41 @@ async fn t14_a_release_that_a_failover_forgets_lasts_for_the_ttl(program: Progra
     let other = open(replica.address(), bold).await?;
     assert!(other.try_acquire("x").await?.is_none());
     let most = ttl + other.capabilities().takeover_max;
-    let guard = crate::kit::within(most, "its ttl is over", other.acquire("x")).await??;
+    let guard = within(most, "its ttl is over", other.acquire("x")).await??;
     Ok(guard.release().await?)
+}
+
+/// The exception `redis.put-back`: data of the same run of the server, which lack the last locks.
+async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    acquaint(&node).await?;
+    node.ask(&["SWAPDB", "0", "1"]).await?;
+    acquaint(&node).await?;
+    let ttl = Duration::from_secs(6);
+    let keys = "restart_guard=6s&ttl=6s";
+    let (holder, other) = (
+        open(node.address(), keys).await?,
+        open(node.address(), keys).await?,
+    );
+    let held = take(&holder, "x").await?;
+    node.ask(&["SWAPDB", "0", "1"]).await?;
+    let next = take(&other, "x").await?;
+    assert!(next.token() > held.token());
+    let cause = within(ttl / 3 + SLACK, "it is told", held.lost()).await?;
+    assert_eq!(cause, LostCause::Taken);
+    Ok(next.release().await?)
+}
+
+/// Others read the word, and wait for what it says.
+async fn t14_who_waits_for_no_guard_calls_a_restart_a_restart(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let former = "f".repeat(40);
+    let record = format!("1 {former} 1780000000000000 new -");
+    node.ask(&["SET", crate::kit::RECORD, &record]).await?;
+    let bold = open(node.address(), "restart_guard=0s").await?;
+    crate::kit::warm_up(&bold).await?;
+    let record = node.ask(&["GET", crate::kit::RECORD]).await?.text()?;
+    let words: Vec<_> = record.split(' ').collect();
+    assert_eq!(words[3..], ["restart", &former], "{record}");
+    Ok(())
 }

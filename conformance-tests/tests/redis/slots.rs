@@ -7,7 +7,7 @@ use std::sync::{
 
 use conformance_tests::servers::{
     Program,
-    redis::{Cluster, Node, Options},
+    redis::{Cluster, Node, Options, Reply},
 };
 use dlock::ErrorKind;
 use dlock_core::Clock;
@@ -25,6 +25,7 @@ cases![
     t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal,
     t11_nodes_without_names_of_their_own_are_followed,
     t11_a_slot_that_had_no_owner_is_found_when_it_has_one,
+    t11_a_record_whose_slot_is_on_its_way_hinders_no_other_name,
 ];
 
 /// Begins to move the slot of [`KEY`] from one node to another, as an administrator does.
@@ -39,8 +40,18 @@ struct Move<'a> {
 impl<'a> Move<'a> {
     /// Its keys may be at either from now on.
     async fn begin(cluster: &'a Cluster, from: usize, to: usize) -> Outcome<Self> {
+        let slot = slot(&cluster.nodes()[from]).await?;
+        Self::begin_with(cluster, from, to, slot).await
+    }
+
+    /// The same with another slot.
+    async fn begin_with(
+        cluster: &'a Cluster,
+        from: usize,
+        to: usize,
+        slot: String,
+    ) -> Outcome<Self> {
         let (source, target) = (&cluster.nodes()[from], &cluster.nodes()[to]);
-        let slot = slot(source).await?;
         let source_id = source.ask(&["CLUSTER", "MYID"]).await?.text()?;
         let target_id = target.ask(&["CLUSTER", "MYID"]).await?.text()?;
         let set_slot = ["CLUSTER", "SETSLOT", &slot];
@@ -271,4 +282,34 @@ async fn t11_a_slot_that_had_no_owner_is_found_when_it_has_one(program: Program)
     home.ask(&["CLUSTER", "ADDSLOTS", &slot]).await?;
     soon("it is found", waiter).await???.release().await?;
     Ok(take(&locker, NAME).await?.release().await?)
+}
+
+/// The record is in the first slot of each master, unless that one is about to leave.
+async fn t11_a_record_whose_slot_is_on_its_way_hinders_no_other_name(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let home = cluster.owner_of(KEY).await?;
+    let slots = cluster.nodes()[home].ask(&["CLUSTER", "SLOTS"]).await?;
+    let address = cluster.nodes()[home].address();
+    let first = first_slot(slots, address.port())?;
+    let moving = Move::begin_with(&cluster, home, (home + 1) % 3, first).await?;
+    let locker = connect(&cluster, "").await?;
+    let guard = take(&locker, NAME).await?;
+    guard.renew().await?;
+    guard.release().await?;
+    moving.end().await?;
+    take(&locker, NAME).await?.release().await?;
+    Ok(())
+}
+
+/// The first slot of the master with this port, by the answer to `CLUSTER SLOTS`.
+fn first_slot(slots: Reply, port: u16) -> Outcome<String> {
+    for range in slots.array()? {
+        let mut range = range.array()?.into_iter();
+        let first = range.next().ok_or("no slot")?.int()?;
+        let mut master = range.nth(1).ok_or("no master")?.array()?.into_iter();
+        if master.nth(1).ok_or("no port")?.int()? == i64::from(port) {
+            return Ok(first.to_string());
+        }
+    }
+    Err("it has no slot".into())
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Direction::ToClient, Fault, Proxy},
+    proxy::{
+        Direction::{ToClient, ToServer},
+        End, Fault, Faults, Proxy,
+    },
     servers::{
         Port,
         zk::{Ensemble, Java, Node, Options},
@@ -25,6 +28,7 @@ cases![
     t51_a_server_that_is_not_there,
     t51_a_server_that_does_not_answer,
     t51_a_server_that_takes_no_more_connections,
+    t51_a_connection_that_is_lost_while_it_is_looked_at,
     t51_of_several_servers_the_one_that_says_most_is_told,
     t51_locks_in_a_chroot,
     t51_locks_of_a_login,
@@ -293,4 +297,27 @@ async fn k10_inspect_at_a_server_that_is_behind(java: Java) -> Outcome {
     let found = soon("an answer", other.inspect("a")).await??;
     assert!(found.is_none(), "it was released before");
     Ok(())
+}
+
+/// There is a session, and the first look at the server has no answer.
+async fn t51_a_connection_that_is_lost_while_it_is_looked_at(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let slow = Faults {
+        to_client: Fault::Delay(Duration::from_millis(500)),
+        ..Faults::default()
+    };
+    proxy.set_next(slow);
+    let address = proxy.address();
+    let connecting = tokio::spawn(async move { connect(address, LONG).await });
+    until("it asks for a session", async || {
+        Ok(proxy.seen(ToServer) > 0)
+    })
+    .await?;
+    let asked = proxy.seen(ToServer);
+    until("it looks", async || Ok(proxy.seen(ToServer) > asked)).await?;
+    proxy.set_next(Faults::default());
+    proxy.end(End::Reset);
+    let locker = soon("it is connected", connecting).await???;
+    Ok(take(&locker, "a").await?.release().await?)
 }

@@ -23,6 +23,7 @@ cases![
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
     k06_a_holder_and_the_leader_die,
+    k05_a_server_that_is_set_up_anew_is_told_within_half_a_session,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
@@ -134,6 +135,29 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
         "{took:?} of {bound:?}"
     );
     assert!(took >= SESSION / 2, "{took:?}: it is no exception any more");
+    Ok(next.release().await?)
+}
+
+/// The exception `zk.set-up-anew`: locks are forgotten, and tokens given again.
+async fn k05_a_server_that_is_set_up_anew_is_told_within_half_a_session(java: Java) -> Outcome {
+    let mut node = start(&java).await?;
+    let holder = connect(node.address(), SHORT).await?;
+    let other = connect(node.address(), SHORT).await?;
+    for _ in 0..5 {
+        take(&other, "b").await?.release().await?;
+    }
+    let held = take(&holder, "a").await?;
+    node.kill()?;
+    let clock = Clock::boottime();
+    let killed = clock.now();
+    std::fs::remove_dir_all(node.process().directory().join("data/version-2"))?;
+    node.resume().await?;
+    within(SESSION, "it is told", held.lost()).await?;
+    let took = clock.now().since(killed);
+    // A busy machine may be late.
+    assert!(took <= SESSION / 2 + Duration::from_millis(500), "{took:?}");
+    let next = take(&other, "a").await?;
+    assert!(next.token() < held.token(), "it is no exception any more");
     Ok(next.release().await?)
 }
 

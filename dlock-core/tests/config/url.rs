@@ -124,9 +124,11 @@ proptest! {
         let password = format!("{before}{PASSWORD}{after}");
         for slashes in ["//", "/", "", ":", "://"] {
             let text = format!("redis:{slashes}u:{password}@h{end}");
-            let toml = format!("url = '{text}'\n");
-            let broken = format!("url = '{text}'\n!");
-            let unclosed = format!("url = \"{text}\n");
+            // A quote in it would end the string, and the rest be a comment: another URL, without a password.
+            let quoted = toml::Value::from(text.clone()).to_string();
+            let toml = format!("url = {quoted}\n");
+            let broken = format!("url = {quoted}\n!");
+            let unclosed = format!("url = {}\n", &quoted[..quoted.len() - 1]);
             for printed in [
                 format!("{:?}", BackendUrl::parse(&text)),
                 BackendUrl::parse(&text).map_or_else(|e| e.to_string(), |url| url.to_string()),

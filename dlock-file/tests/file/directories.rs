@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
+    os::unix::fs::{MetadataExt, chown, symlink},
     path::Path,
 };
 
@@ -11,12 +11,9 @@ use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
 use crate::{
-    support::{directory, locker, open, soon},
+    support::{STRANGER, binary_for_strangers, chmod, directory, locker, open, soon},
     worker::Worker,
 };
-
-/// A user that owns nothing here.
-const STRANGER: u32 = 65_534;
 
 fn refused(path: &Path) -> Error {
     let error = FileLock::open(FileConfig::new(path).expect("config")).expect_err("refused");
@@ -33,10 +30,6 @@ fn assert_refused(path: &Path, kind: ErrorKind, line: &str) {
     let error = refused(path);
     let line = format!("cannot connect (file): {line}").replace("{path}", &path.to_string_lossy());
     assert_eq!((error.kind(), error.to_string()), (kind, line));
-}
-
-fn chmod(path: &Path, mode: u32) {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
 #[test]
@@ -92,12 +85,8 @@ fn a_directory_that_others_write_to_is_refused() {
 fn a_stranger_s_directory_and_an_unwritable_one_are_refused() {
     let outer = directory();
     let root = rustix::process::geteuid().is_root();
-    // Root may write anywhere, so as root the worker is somebody else. It runs a copy of this binary,
-    // as the original may be in a directory that it cannot reach.
-    chmod(outer.path(), 0o755);
-    let binary = outer.path().join("binary");
-    fs::copy(std::env::current_exe().expect("test binary"), &binary).expect("copied");
-    chmod(&binary, 0o755);
+    // Root may write anywhere, so as root the worker is somebody else.
+    let binary = binary_for_strangers(outer.path());
     let locks = outer.path().join("locks");
     fs::create_dir(&locks).expect("made");
     let user = root.then_some(STRANGER);

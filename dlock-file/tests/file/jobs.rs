@@ -33,6 +33,8 @@ pub(crate) fn run(job: &str, directory: &Path) {
             "count" => count(&locker(directory), directory).await,
             "start a command" => start_a_command(&locker(directory)).await,
             "exhaust descriptors" => exhaust_descriptors(directory).await,
+            #[cfg(target_os = "linux")]
+            "poll" => crate::no_inotify::poll(directory).await,
             "open" => say_how_it_opens(directory),
             "lock" => say_how_it_locks(directory).await,
             unknown => panic!("no job {unknown:?}"),

@@ -8,7 +8,11 @@ mod jobs;
 mod layouts;
 mod locking;
 mod losses;
+#[cfg(target_os = "linux")]
+mod no_inotify;
 mod processes;
+#[cfg(target_os = "linux")]
+mod shared;
 mod support;
 mod worker;
 

@@ -1,6 +1,12 @@
 //! What the tests of this backend share.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use dlock_core::{DistributedLock, Locker};
 use dlock_file::{FileConfig, FileLock};
@@ -8,6 +14,23 @@ use tempfile::TempDir;
 
 /// Far more than anything here takes; only a hang reaches it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A user that owns nothing here.
+pub(crate) const STRANGER: u32 = 65_534;
+
+pub(crate) fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
+}
+
+/// A copy of this binary in `directory`, which anybody can reach from now on: the original may be where
+/// another user cannot.
+pub(crate) fn binary_for_strangers(directory: &Path) -> PathBuf {
+    chmod(directory, 0o755);
+    let binary = directory.join("binary");
+    fs::copy(env::current_exe().expect("test binary"), &binary).expect("copied");
+    chmod(&binary, 0o755);
+    binary
+}
 
 pub(crate) fn directory() -> TempDir {
     tempfile::Builder::new()

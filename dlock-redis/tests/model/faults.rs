@@ -16,6 +16,8 @@ pub(crate) enum Fault {
     Restart,
     Failover,
     RoleChange,
+    /// Who was promoted had no replica for long.
+    PromotionForgotten,
     Foreign,
     LockLost,
     PutBack,
@@ -24,7 +26,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Cut,
         Self::Pause,
         Self::Flush,
@@ -33,6 +35,7 @@ impl Fault {
         Self::Restart,
         Self::Failover,
         Self::RoleChange,
+        Self::PromotionForgotten,
         Self::Foreign,
         Self::LockLost,
         Self::PutBack,
@@ -67,6 +70,7 @@ impl Fault {
             Self::CounterLost | Self::RecordLost | Self::Restart | Self::Failover => {
                 &[0.0, 0.005, 0.01]
             }
+            Self::PromotionForgotten => &[0.0, 0.01, 0.05],
             Self::Foreign => &[0.0, 0.0, 0.02],
             Self::LockLost | Self::PutBack | Self::CutOff if setting == Setting::Excepted => {
                 &[0.0, 0.02]
@@ -94,6 +98,7 @@ impl Fault {
             Self::Restart => world.restart(),
             Self::Failover => world.promote(Demoted::Dead),
             Self::RoleChange => world.promote(Demoted::Replica),
+            Self::PromotionForgotten => world.forget_promotion(),
             Self::Foreign => world.foreign(),
             Self::LockLost => {
                 let name = world.any_name();

@@ -11,6 +11,9 @@ pub(crate) const FRESH: Micros = 20_000;
 /// How long a change of roles takes at least: the replica that becomes one gets all data anew.
 pub(crate) const SYNC: Micros = 40_000;
 
+/// A record may have begun so long after now: a newer one has a clock that was set back since.
+pub(crate) const AHEAD: Micros = 5_000;
+
 /// How far the clock of a server is off.
 pub(crate) const SKEW: Micros = 20_000;
 
@@ -81,6 +84,10 @@ pub(crate) enum Mutant {
     CounterNotLookedAt,
     /// Holders have a ttl above the guard.
     TtlAboveGuard,
+    /// A server forgets that it was promoted (`repl-backlog-ttl`) before the guard is over.
+    ForgetsAtOnce,
+    /// A record that begins in the future stays.
+    FutureStays,
 }
 
 /// One walk's.

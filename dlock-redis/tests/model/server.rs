@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::rules::{FRESH, GUARD, Mutant, Rules};
+use crate::rules::{AHEAD, FRESH, GUARD, Mutant, Rules};
 
 pub(crate) type Micros = i64;
 pub(crate) type Token = i64;
@@ -93,6 +93,8 @@ pub(crate) struct Server {
     /// Which process it is.
     pub(crate) run: u32,
     pub(crate) life: u32,
+    /// When it was promoted.
+    pub(crate) promoted: Micros,
     /// What its clock is ahead.
     pub(crate) ahead: Micros,
     data: Data,
@@ -105,6 +107,7 @@ impl Server {
             is_primary,
             run,
             life: run,
+            promoted: 0,
             ahead,
             data: Data::default(),
             past: VecDeque::new(),
@@ -209,13 +212,16 @@ impl Server {
     }
 
     fn is_ours(&self, history: &History, rules: &Rules) -> bool {
-        history.run == self.run && (history.life == self.life || rules.is(Mutant::RunOnly))
+        // Who has forgotten that it was promoted takes each record of its process for its own.
+        let is_same = history.life == self.life || self.life == self.run;
+        history.run == self.run && (is_same || rules.is(Mutant::RunOnly))
     }
 
     /// Finds the present history, or begins one.
     fn look(&mut self, least: Token, clock: Micros, rules: &Rules) -> Reply {
         let found = self.data.record;
-        let ours = found.filter(|found| self.is_ours(found, rules));
+        let may_stay = |since: Micros| since <= clock + AHEAD || rules.is(Mutant::FutureStays);
+        let ours = found.filter(|found| self.is_ours(found, rules) && may_stay(found.since));
         let counts = self.data.counter.is_some() || rules.is(Mutant::CounterNotLookedAt);
         if let Some(history) = ours
             && counts

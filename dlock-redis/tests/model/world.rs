@@ -4,7 +4,7 @@ use crate::{
     checks::{Checks, Grant, Violation},
     client::{Client, Connection, Heard, Request},
     dice::Dice,
-    rules::{Rules, SKEW, SYNC, Setting},
+    rules::{GUARD, Mutant, Rules, SKEW, SYNC, Setting},
     server::{Data, Micros, NAMES, Reply, Server},
 };
 
@@ -271,7 +271,17 @@ impl World {
         server.load(data);
         let took = self.dice.between(SYNC, 3 * SYNC);
         self.pass(took);
+        self.servers[self.primary].promoted = self.now;
         self.reconnect(if demoted == Demoted::Dead { 1.0 } else { 0.4 });
+    }
+
+    /// The primary forgets that it was promoted: `repl-backlog-ttl` is longer than any guard.
+    pub(crate) fn forget_promotion(&mut self) {
+        let (now, at_once) = (self.now, self.rules.is(Mutant::ForgetsAtOnce));
+        let server = self.primary();
+        if at_once || now - server.promoted >= GUARD {
+            server.life = server.run;
+        }
     }
 
     /// The clock of any server is set.
