@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use conformance_tests::{
-    proxy::{Direction::ToClient, End, Fault, Faults, Proxy},
+    proxy::{
+        Direction::{ToClient, ToServer},
+        End, Fault, Faults, Proxy,
+    },
     servers::{
         Port,
         zk::{Ensemble, Java, Node, Options},
@@ -307,7 +310,13 @@ async fn t51_a_connection_that_is_lost_while_it_is_looked_at(java: Java) -> Outc
     proxy.set_next(slow);
     let address = proxy.address();
     let connecting = tokio::spawn(async move { connect(address, LONG).await });
-    until("it has a session", async || Ok(proxy.passed(ToClient) > 0)).await?;
+    // An answer is on its way for longer than this takes. The driver asks for a session, then for a ping.
+    for answer in ["a session", "a pong"] {
+        let answered = proxy.seen(ToClient);
+        until(answer, async || Ok(proxy.seen(ToClient) > answered)).await?;
+    }
+    let asked = proxy.seen(ToServer);
+    until("it looks", async || Ok(proxy.seen(ToServer) > asked)).await?;
     proxy.set_next(Faults::default());
     proxy.end(End::Reset);
     let locker = soon("it is connected", connecting).await???;
