@@ -40,7 +40,7 @@ async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> 
     fs::remove_dir_all(&data)?;
     fs::rename(&backup, &data)?;
     node.resume().await?;
-    let restored = async { Outcome::Ok(take(&other, "a").await?) };
+    let restored = take(&other, "a");
     let told = async { Outcome::Ok(held.lost().await) };
     let (next, cause) = within(TTL + SLACK, "it is told", async {
         tokio::try_join!(restored, told)
