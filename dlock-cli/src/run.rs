@@ -158,7 +158,7 @@ impl Session<'_> {
 
     fn warn_not_undone(&self) {
         say(&format!(
-            "the store may have granted {:?} unheard, and that is not undone; it may be taken for up to {}",
+            "the acquire of {:?} could not be undone, as the store does not answer; the lock may stay taken for up to {}",
             self.name,
             duration::show(self.ttl),
         ));
