@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     process::ExitCode,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 use conformance_tests::{Backdoor, Target};
 use dlock_core::{
     AcquireRequest, AttemptId, Capabilities, DistributedLock, Error, ErrorKind, Holder, Lease,
-    LockName, Memory, Order, Renewed, Result, Token, Wait, Waiting, async_trait,
+    LockName, Memory, Order, Renewed, Result, Token, Wait, Waiting, async_trait, toolkit::Lock,
 };
 use rand::RngExt;
 
@@ -190,11 +190,11 @@ impl DistributedLock for Majority {
 /// here all clients are in one process and count together. The count is read while a majority is
 /// held, so it grows in the order of grants.
 #[derive(Debug, Default)]
-struct Tokens(Mutex<(u64, HashMap<AttemptId, u64>)>);
+struct Tokens(Lock<(u64, HashMap<AttemptId, u64>)>);
 
 impl Tokens {
     fn of(&self, id: AttemptId) -> Result<Token> {
-        let (last, known) = &mut *self.lock();
+        let (last, known) = &mut *self.0.lock();
         let token = known.entry(id).or_insert_with(|| {
             *last += 1;
             *last
@@ -203,21 +203,17 @@ impl Tokens {
     }
 
     fn forget(&self, id: AttemptId) {
-        self.lock().1.remove(&id);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (u64, HashMap<AttemptId, u64>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().1.remove(&id);
     }
 }
 
 /// The stores of all cases, by address.
 #[derive(Debug, Default)]
-struct MajorityTarget(Mutex<Vec<([Memory; NODES], Arc<Tokens>)>>);
+struct MajorityTarget(Lock<Vec<([Memory; NODES], Arc<Tokens>)>>);
 
 impl MajorityTarget {
     fn client(&self, address: &str) -> Result<Majority> {
-        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stores = self.0.lock();
         let store = address
             .parse()
             .ok()
@@ -247,7 +243,7 @@ impl Target for MajorityTarget {
     }
 
     async fn address(&self) -> Result<String> {
-        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.0.lock();
         stores.push(([(); NODES].map(|()| Memory::new()), Arc::default()));
         Ok((stores.len() - 1).to_string())
     }

@@ -10,7 +10,7 @@ use std::{
     path::PathBuf,
     process::ExitCode,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -19,7 +19,7 @@ use std::{
 use dlock_core::{
     AcquireRequest, AttemptId, Capabilities, Clock, DistributedLock, Error, ErrorKind, Expiry,
     Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
-    Waiting, async_trait,
+    Waiting, async_trait, toolkit::Lock,
 };
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -207,7 +207,7 @@ impl DistributedLock for Ledger {
 
 /// Each case has a directory for itself.
 #[derive(Debug, Default)]
-struct LedgerTarget(Mutex<Vec<TempDir>>);
+struct LedgerTarget(Lock<Vec<TempDir>>);
 
 #[async_trait]
 impl conformance_tests::Target for LedgerTarget {
@@ -222,10 +222,7 @@ impl conformance_tests::Target for LedgerTarget {
     async fn address(&self) -> Result<String> {
         let directory = TempDir::new().map_err(broken)?;
         let address = directory.path().to_string_lossy().into_owned();
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(directory);
+        self.0.lock().push(directory);
         Ok(address)
     }
 

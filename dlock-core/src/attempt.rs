@@ -4,7 +4,7 @@ use std::{
     fmt,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -12,6 +12,7 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
+    base::lock::Lock,
     cause::LostCause,
     clock::Moment,
     error::{Error, ErrorKind},
@@ -67,9 +68,9 @@ struct Inner {
     /// Whether the store's last word was that the lock is taken; false while it has not been asked.
     contended: AtomicBool,
     /// Why the store could not be asked, the last time.
-    why: Mutex<Option<Error>>,
+    why: Lock<Option<Error>>,
     /// What is odd about the lock that is taken.
-    doubt: Mutex<Option<String>>,
+    doubt: Lock<Option<String>>,
     owner: Owner,
     /// Wakes whoever waits for a change of `state`.
     changed: Notify,
@@ -106,8 +107,8 @@ impl Attempt {
             id,
             state: State::pending(),
             contended: AtomicBool::new(false),
-            why: Mutex::new(None),
-            doubt: Mutex::new(None),
+            why: Lock::new(None),
+            doubt: Lock::new(None),
             owner,
             changed: Notify::new(),
         }))
@@ -172,27 +173,27 @@ impl Attempt {
     /// }
     /// ```
     pub fn taken_doubting(&self, doubt: Option<String>) {
-        *self.doubt() = doubt;
+        *self.0.doubt.lock() = doubt;
         self.0.contended.store(true, Ordering::Release);
     }
 
     /// What the store has answered `other` holds for this one, too.
     pub(crate) fn taken_as_for(&self, other: &Self) {
-        let doubt = other.doubt().clone();
+        let doubt = other.0.doubt.lock().clone();
         self.taken_doubting(doubt);
     }
 
     /// The error of an attempt that does not wait, or waits no longer, for a lock that is taken.
     #[must_use]
     pub fn contended(&self) -> Error {
-        Error::contended_doubting(self.doubt().as_deref())
+        Error::contended_doubting(self.0.doubt.lock().as_deref())
     }
 
     /// Says that the store cannot be asked at present, and `why`, so that a wait which ends now ends as
     /// `Unavailable` and with that reason (K6). The first one of an attempt is a warning to whoever
     /// watches, at once: the wait may be long.
     pub fn unreachable(&self, why: &Error) {
-        if self.why().replace(why.again()).is_none() {
+        if self.0.why.lock().replace(why.again()).is_none() {
             tracing::warn!(target: "dlock_core::waiting", "{why}");
         }
         self.0.contended.store(false, Ordering::Release);
@@ -207,17 +208,9 @@ impl Attempt {
         if self.is_contended() {
             return Some(self.contended());
         }
-        let why = self.why();
+        let why = self.0.why.lock();
         let why = format!("no grant in time: {}", why.as_ref()?);
         Some(Error::new(ErrorKind::Unavailable, why))
-    }
-
-    fn why(&self) -> MutexGuard<'_, Option<Error>> {
-        self.0.why.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn doubt(&self) -> MutexGuard<'_, Option<String>> {
-        self.0.doubt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn state(&self) -> &State {

@@ -9,13 +9,14 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
+    base::lock::Lock,
     deadline::Sent,
     error::{Effect, Error, ErrorKind, Result},
 };
@@ -46,7 +47,7 @@ struct Inner<T, A> {
     /// Whether a flight leaves as soon as it has as many members as are in the air.
     is_prompt: bool,
     launch: Box<dyn Fn(Vec<T>) -> Flight<A> + Send + Sync>,
-    gate: Mutex<Gate<T, A>>,
+    gate: Lock<Gate<T, A>>,
 }
 
 struct Gate<T, A> {
@@ -101,7 +102,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
                 window,
                 is_prompt,
                 launch: Box::new(launch),
-                gate: Mutex::new(gate),
+                gate: Lock::new(gate),
             }),
         }
     }
@@ -132,7 +133,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
 impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     /// A flight of one, which needs no task of its own; `None` if there are others.
     fn take_off_alone(self: &Arc<Self>) -> Option<Airborne<T, A>> {
-        let mut gate = self.lock();
+        let mut gate = self.gate.lock();
         let is_alone = self.is_prompt && gate.in_air == 0 && gate.boarding.is_empty();
         is_alone.then(|| self.take_off(&mut gate, 1))
     }
@@ -146,7 +147,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     }
 
     fn board(self: &Arc<Self>, member: Member<T, A>) {
-        let mut gate = self.lock();
+        let mut gate = self.gate.lock();
         gate.boarding.push(member);
         if gate.boarding.len() >= self.size_max || self.is_due(&gate) {
             self.depart(gate);
@@ -189,10 +190,6 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
         } else {
             Err(unanswered())
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Gate<T, A>> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,7 +238,7 @@ impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
 
 impl<T: Send + 'static, A: Send + 'static> Drop for Airborne<T, A> {
     fn drop(&mut self) {
-        let mut gate = self.inner.lock();
+        let mut gate = self.inner.gate.lock();
         gate.in_air -= self.members;
         // A flight ends wherever its member is dropped, and nobody else would send off the next one
         // before its window is over. Without a runtime that one gives them up.
@@ -265,7 +262,7 @@ impl<T: Send + 'static, A: Send + 'static> Window<T, A> {
             tokio::time::sleep(inner.window).await;
         }
         if let Some(inner) = self.inner.take() {
-            let gate = inner.lock();
+            let gate = inner.gate.lock();
             if gate.boarded == self.flight {
                 inner.depart(gate);
             }
@@ -276,7 +273,7 @@ impl<T: Send + 'static, A: Send + 'static> Window<T, A> {
 impl<T: Send + 'static, A: Send + 'static> Drop for Window<T, A> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
-            let mut gate = inner.lock();
+            let mut gate = inner.gate.lock();
             let is_boarding = gate.boarded == self.flight;
             let given_up = is_boarding.then(|| std::mem::take(&mut gate.boarding));
             // Wakes those who wait, with the gate open.

@@ -11,6 +11,7 @@
 mod acquire;
 mod atomic;
 mod attempt;
+mod base;
 mod batch;
 mod builder;
 mod capabilities;
@@ -38,6 +39,7 @@ mod renewal;
 mod request;
 mod state;
 mod token;
+pub mod toolkit;
 mod turns;
 
 pub use async_trait::async_trait;

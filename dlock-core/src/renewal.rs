@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,6 +16,7 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
+    base::lock::Lock,
     capabilities::Expiry,
     clock::{Clock, JumpDetector, Moment},
     hold::Hold,
@@ -40,7 +41,7 @@ const RETRY_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) struct Schedule {
     clock: Clock,
-    table: Mutex<Table>,
+    table: Lock<Table>,
     /// Wakes the task when something is due before it would look.
     sooner: Notify,
     serial: AtomicU64,
@@ -69,7 +70,7 @@ impl Schedule {
         };
         Arc::new(Self {
             clock,
-            table: Mutex::new(table),
+            table: Lock::new(table),
             sooner: Notify::new(),
             serial: AtomicU64::new(0),
         })
@@ -90,7 +91,7 @@ impl Schedule {
         } else {
             deadline
         };
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.closed {
             return false;
         }
@@ -107,20 +108,20 @@ impl Schedule {
 
     /// Forgets `hold`.
     pub(crate) fn remove(&self, hold: &Hold) {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         table.take(hold);
     }
 
     /// Takes nothing in any more; all that is held, to be told so.
     pub(crate) fn close(&self) -> Vec<Arc<Hold>> {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         table.closed = true;
         table.holds.values().cloned().collect()
     }
 
     /// Ends the task.
     pub(crate) fn stop(&self) {
-        self.lock().stopped = true;
+        self.table.lock().stopped = true;
         self.sooner.notify_one();
     }
 
@@ -143,7 +144,7 @@ impl Schedule {
     /// shall end.
     fn look(self: &Arc<Self>) -> Option<Moment> {
         let now = self.clock.now();
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.stopped {
             return None;
         }
@@ -190,7 +191,7 @@ impl Schedule {
         } else {
             next_try(now, deadline)
         };
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.take(&hold).is_some() {
             table.put(next, hold.clone());
             self.look_by(&table, next);
@@ -205,14 +206,10 @@ impl Schedule {
     }
 
     fn wake_all(&self) {
-        let holds: Vec<_> = self.lock().holds.values().cloned().collect();
+        let holds: Vec<_> = self.table.lock().holds.values().cloned().collect();
         for hold in holds {
             hold.lease.attempt.wake();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

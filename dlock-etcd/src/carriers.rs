@@ -1,12 +1,8 @@
 //! The carriers that locks share: one for each ttl, as long as it is used.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result, Turn, Turns};
+use dlock_core::{AcquireRequest, Error, Renewal, Result, Turn, Turns, toolkit::Lock};
 
 use crate::{
     carrier::Carrier, errors, keeping::Kept, leases::whole_seconds, seat::Seat, session::Session,
@@ -31,7 +27,7 @@ pub(crate) struct Carriers(Arc<Inner>);
 
 struct Inner {
     session: Arc<Session>,
-    table: Mutex<Table>,
+    table: Lock<Table>,
     /// Only one is asked for at a time.
     granting: Turns<()>,
 }
@@ -40,7 +36,7 @@ impl Carriers {
     pub(crate) fn new(session: Arc<Session>) -> Self {
         Self(Arc::new(Inner {
             session,
-            table: Mutex::default(),
+            table: Lock::default(),
             granting: Turns::new(()),
         }))
     }
@@ -50,7 +46,7 @@ impl Carriers {
         if renewal == Renewal::None {
             return None;
         }
-        let mut table = self.0.table();
+        let mut table = self.0.table.lock();
         let shared = table.open.get_mut(&whole_seconds(ttl))?;
         if !shared.carrier.is_open() {
             return None;
@@ -100,7 +96,7 @@ impl Carriers {
             carrier: carrier.clone(),
             came: true,
         };
-        let mut table = self.0.table();
+        let mut table = self.0.table.lock();
         table.open.insert(seconds, shared);
         table.all.push(carrier.clone());
         drop(table);
@@ -129,7 +125,7 @@ impl Carriers {
         // One that is being granted is among them.
         let after = self.0.granting.run(|turn| async move { turn.end(Ok(())) });
         let _ = after.await;
-        let all = std::mem::take(&mut *self.0.table()).all;
+        let all = std::mem::take(&mut *self.0.table.lock()).all;
         let mut result = Ok(());
         for carrier in all {
             result = result.and(carrier.revoke().await);
@@ -141,7 +137,7 @@ impl Carriers {
 impl Inner {
     /// Whether there is a carrier, which is kept then for whoever comes for it.
     fn has(&self, seconds: u64) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let shared = table.open.get_mut(&seconds);
         let shared = shared.filter(|shared| shared.carrier.is_open());
         shared.is_some_and(|shared| {
@@ -152,7 +148,7 @@ impl Inner {
 
     /// Whether anybody stands on it, or has come since the last question. If not, nobody will.
     fn needs(&self, seconds: u64, carrier: &Arc<Carrier>) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let Some(shared) = table.open.get_mut(&seconds) else {
             return carrier.seats.are_taken();
         };
@@ -167,7 +163,7 @@ impl Inner {
     }
 
     fn forget(&self, seconds: u64, carrier: &Arc<Carrier>) {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         if table
             .open
             .get(&seconds)
@@ -179,12 +175,9 @@ impl Inner {
 
     /// The store does not have it any more.
     fn is_done(&self, carrier: &Arc<Carrier>) {
-        self.table()
+        self.table
+            .lock()
             .all
             .retain(|other| !Arc::ptr_eq(other, carrier));
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

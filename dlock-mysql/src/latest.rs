@@ -1,12 +1,9 @@
 //! What the connections of a locker have read of the epoch, together: on two connections to one start of
 //! a server the row is the same, so one of them that reads it now and then is enough.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use dlock_core::Moment;
+use dlock_core::{Moment, toolkit::Lock};
 
 use crate::{
     epoch::{Epoch, FRESH},
@@ -18,7 +15,7 @@ use crate::{
 
 /// What was read last.
 #[derive(Default)]
-pub(crate) struct Latest(Mutex<Shared>);
+pub(crate) struct Latest(Lock<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -133,7 +130,7 @@ impl Latest {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Shared) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0.lock())
     }
 }
 

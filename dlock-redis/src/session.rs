@@ -6,13 +6,13 @@
 use std::{
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result, Turns};
+use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result, Turns, toolkit::Lock};
 use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
 use crate::{
@@ -47,15 +47,15 @@ pub(crate) struct Session {
     /// The highest token that we were given, by this server or another one of its kind.
     highest: Arc<AtomicU64>,
     clock: Clock,
-    link: Mutex<Option<Link>>,
+    link: Lock<Option<Link>>,
     /// Only one connects at a time.
     connecting: Turns<()>,
     serial: AtomicU64,
     /// The history of the server that we were in contact with, and when it answered last, in nanoseconds.
-    known: Mutex<Option<History>>,
+    known: Lock<Option<History>>,
     contact: AtomicU64,
     /// Connections that we have left, and which their server may not have heard all of.
-    left: Mutex<Vec<Left>>,
+    left: Lock<Vec<Left>>,
     closed: AtomicBool,
     /// For the releases that are waited for, once somebody waits. Subscriptions are changed one at a
     /// time, so that none is ended after somebody else has begun it.
@@ -133,12 +133,12 @@ impl Session {
             clustered,
             highest,
             clock: Clock::boottime(),
-            link: Mutex::default(),
+            link: Lock::default(),
             connecting: Turns::new(()),
             serial: AtomicU64::new(0),
-            known: Mutex::default(),
+            known: Lock::default(),
             contact: AtomicU64::new(0),
-            left: Mutex::default(),
+            left: Lock::default(),
             closed: AtomicBool::new(false),
             ear: Turns::new(None),
         }
@@ -152,7 +152,7 @@ impl Session {
     /// Ends the connections.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        *self.slot() = None;
+        *self.link.lock() = None;
         // Whoever has the turn drops it.
         self.ear.now(|ear| *ear = None);
     }
@@ -169,7 +169,7 @@ impl Session {
     /// Refuses a connection for wake-ups that leads to another `run` of a server than that for requests: there
     /// may be two behind one address. If the server was replaced just now, the next request tells.
     pub(crate) fn check_same(&self, run: &str) -> Result<()> {
-        match &*self.slot() {
+        match &*self.link.lock() {
             Some(link) if !link.client.is_of_run(run) => Err(errors::other_server()),
             _ => Ok(()),
         }
@@ -177,7 +177,7 @@ impl Session {
 
     /// Which connection there is, if any.
     pub(crate) fn serial(&self) -> Option<u64> {
-        self.slot().as_ref().map(|link| link.serial)
+        self.link.lock().as_ref().map(|link| link.serial)
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -348,7 +348,7 @@ impl Session {
     }
 
     fn keep(&self, link: Link) -> Result<Link> {
-        *self.slot() = Some(link.clone());
+        *self.link.lock() = Some(link.clone());
         // A backend that was closed meanwhile keeps no connection.
         self.current().map(|current| current.unwrap_or(link))
     }
@@ -361,7 +361,7 @@ impl Session {
     }
 
     fn current(&self) -> Result<Option<Link>> {
-        let mut slot = self.slot();
+        let mut slot = self.link.lock();
         if self.is_closed() {
             *slot = None;
             return Err(errors::closed());
@@ -417,7 +417,7 @@ impl Session {
     /// Refuses a server that knows nothing of the one that was at this address before. In a Cluster the nodes
     /// themselves know who they are.
     fn follow(&self, history: &History, now: Moment) -> Result<()> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(former) = known.take()
             && !self.clustered
         {
@@ -438,7 +438,7 @@ impl Session {
 
     /// Forgets the connection with this number; the next request makes another.
     fn drop_link(&self, serial: u64) {
-        let mut slot = self.slot();
+        let mut slot = self.link.lock();
         if let Some(link) = slot.take_if(|link| link.serial == serial) {
             let mut left = self.left();
             left.push(Left {
@@ -469,14 +469,10 @@ impl Session {
 
     /// Those that may still deliver something.
     fn left(&self) -> MutexGuard<'_, Vec<Left>> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock();
         let now = self.clock.now();
         left.retain(|left| now.since(left.at) < LATE_MAX);
         left
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Link>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,11 +1,11 @@
 //! A lock that is held: its node, and how it is watched.
 
 use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
+    Arc, Weak,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use dlock_core::{Attempt, Lease, LostCause, Moment, Renewed, Result};
+use dlock_core::{Attempt, Lease, LostCause, Moment, Renewed, Result, toolkit::Lock};
 use zookeeper_client::{Error as ZkError, EventType};
 
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     /// The transaction that made the node: no other node has it.
     pub(crate) czxid: i64,
     /// When the write was sent that core was told of, and until when that holds.
-    told: Mutex<(Moment, Moment)>,
+    told: Lock<(Moment, Moment)>,
     /// The connection over which the node was looked at last.
     looked_over: AtomicU64,
     is_watched: AtomicBool,
@@ -47,7 +47,7 @@ impl Entry {
             path: place.path(&queued.name),
             directory: place.dir.clone(),
             czxid: queued.czxid,
-            told: Mutex::new((Moment::from_nanos(0), Moment::FOREVER)),
+            told: Lock::new((Moment::from_nanos(0), Moment::FOREVER)),
             looked_over: AtomicU64::new(0),
             is_watched: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
@@ -56,11 +56,11 @@ impl Entry {
 
     /// Core is told that the write sent at `proof` proves the lock until `until`.
     pub(crate) fn tell(&self, proof: Moment, until: Moment) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = (proof, until);
+        *self.told.lock() = (proof, until);
     }
 
     fn told(&self) -> (Moment, Moment) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.told.lock()
     }
 
     /// Whether its time is over.

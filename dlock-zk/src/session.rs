@@ -4,13 +4,13 @@ use std::{
     future::Future,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent};
+use dlock_core::{Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent, toolkit::Lock};
 use tokio::{
     sync::{Notify, watch},
     time::timeout,
@@ -41,7 +41,7 @@ const PLACE_FREE_AFTER: Duration = Duration::from_secs(1);
 /// One session, from its beginning to its end.
 pub(crate) struct Session {
     /// Gone when the session is over: then the driver ends it.
-    client: Mutex<Option<Client>>,
+    client: Lock<Option<Client>>,
     id: i64,
     pub(crate) times: Times,
     answer_max: Duration,
@@ -52,7 +52,7 @@ pub(crate) struct Session {
     /// The one that lasts longest. Beside the state, as each acquire makes one, and would wake all who
     /// wait for the session's end.
     proof: watch::Sender<Option<Proof>>,
-    told: Mutex<Told>,
+    told: Lock<Told>,
     pub(crate) held: Held,
     pub(crate) watches: Arc<Watches>,
     /// Attempts under way.
@@ -97,14 +97,14 @@ impl Session {
                 is_over: false,
             }),
             proof: watch::Sender::new(None),
-            told: Mutex::new(Told::since(began.moment())),
+            told: Lock::new(Told::since(began.moment())),
             held: Held::default(),
             watches: Watches::new(&config.chroot),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
             known: Known::default(),
             demand: Notify::new(),
-            client: Mutex::new(Some(client)),
+            client: Lock::new(Some(client)),
         });
         tokio::spawn(follow(session.clone(), states));
         tokio::spawn(heartbeat::run(session.clone(), config.clone()));
@@ -118,7 +118,7 @@ impl Session {
     ///
     /// The session is over.
     pub(crate) fn client(&self) -> Result<Client, ZkError> {
-        lock(&self.client).clone().ok_or(ZkError::SessionExpired)
+        self.client.lock().clone().ok_or(ZkError::SessionExpired)
     }
 
     /// Asks when fewer are asking than may at once, and awaits the answer, each for the time that an answer may
@@ -170,7 +170,7 @@ impl Session {
     /// To be called before an exchange with the leader.
     pub(crate) fn writing(&self) -> Writing {
         // What is known before it is sent, so in this order.
-        let told = lock(&self.told).at();
+        let told = self.told.lock().at();
         let sent = Sent::now(&self.clock);
         Writing { sent, told }
     }
@@ -178,7 +178,9 @@ impl Session {
     /// The leader has answered, if only a `sync`.
     pub(crate) fn answered(&self, writing: Writing) {
         let sent = writing.sent.moment();
-        lock(&self.told).answered(self.times, sent, self.clock.now());
+        self.told
+            .lock()
+            .answered(self.times, sent, self.clock.now());
     }
 
     /// The write is acknowledged now.
@@ -268,7 +270,7 @@ impl Session {
     }
 
     fn end_because(&self, cause: LostCause) {
-        drop(lock(&self.client).take());
+        drop(self.client.lock().take());
         // Whoever comes into the table after this sees that it is over.
         self.state.send_modify(|state| state.is_over = true);
         for entry in self.held.take() {
@@ -279,7 +281,7 @@ impl Session {
     /// Ends the session and waits until the servers know, for [`CLOSE_MAX`] at most: what is held is
     /// free then.
     pub(crate) async fn close(&self) {
-        let states = lock(&self.client).as_ref().map(Client::state_watcher);
+        let states = self.client.lock().as_ref().map(Client::state_watcher);
         self.end_because(LostCause::Closed);
         let Some(mut states) = states else { return };
         let closed = async { while !states.changed().await.is_terminated() {} };
@@ -338,8 +340,4 @@ async fn follow(session: Arc<Session>, mut states: StateWatcher) {
                 .send_modify(|state| state.is_connected = false),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,10 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -13,7 +10,7 @@ use async_trait::async_trait;
 use conformance_tests::interpose::Interpose;
 use dlock_core::{
     AcquireRequest, AttemptId, DistributedLock, Error, ErrorKind, Holder, Lease, LockName, Memory,
-    Mode, Renewed, Result, Token, Wait,
+    Mode, Renewed, Result, Token, Wait, toolkit::Lock,
 };
 
 fn token(value: u64) -> Result<Token> {
@@ -105,16 +102,12 @@ impl Interpose for ReleasesAnybodys {
 }
 
 /// Fails to release what is gone (K4).
-pub(super) struct ReleasesOnce(pub(super) Mutex<HashSet<AttemptId>>);
+pub(super) struct ReleasesOnce(pub(super) Lock<HashSet<AttemptId>>);
 
 #[async_trait]
 impl Interpose for ReleasesOnce {
     async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
-        let first = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(lease.id());
+        let first = self.0.lock().insert(lease.id());
         if !first {
             return Err(Error::new(ErrorKind::Internal, "not held"));
         }
@@ -268,7 +261,7 @@ impl Interpose for WaitsOn {
 }
 
 /// Folds names to lower case (K10).
-pub(super) struct FoldsCase(pub(super) Mutex<HashMap<AttemptId, Lease>>);
+pub(super) struct FoldsCase(pub(super) Lock<HashMap<AttemptId, Lease>>);
 
 #[async_trait]
 impl Interpose for FoldsCase {
@@ -281,19 +274,12 @@ impl Interpose for FoldsCase {
         folded.name = LockName::new(&request.name.as_str().to_ascii_lowercase())?;
         let lease = inner.acquire(&folded).await?;
         let outer = request.granted_until(lease.deadline, lease.token, ());
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(outer.id(), lease);
+        self.0.lock().insert(outer.id(), lease);
         Ok(outer)
     }
 
     async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
-        let held = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&lease.id());
+        let held = self.0.lock().remove(&lease.id());
         match held {
             Some(held) => inner.release(&held).await,
             None => Ok(()),

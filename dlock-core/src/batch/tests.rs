@@ -1,7 +1,7 @@
 use super::*;
 use crate::clock::Clock;
 
-type Sizes = Arc<Mutex<Vec<usize>>>;
+type Sizes = Arc<Lock<Vec<usize>>>;
 
 /// Doubles each number, a second after it was sent; fails for a zero.
 fn doubling(size_max: usize) -> (Clock, Sizes, Batch<u32, u32>) {
@@ -16,7 +16,7 @@ fn doubling_in(
     let (clock, sizes) = (Clock::pausable(), Sizes::default());
     let (seen, reading) = (sizes.clone(), clock.clone());
     let batch = Batch::with(size_max, window, is_prompt, move |items: Vec<u32>| {
-        seen.lock().expect("sizes").push(items.len());
+        seen.lock().push(items.len());
         let sent = Sent::now(&reading);
         Box::pin(async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -36,7 +36,7 @@ async fn those_within_the_window_leave_together_and_get_their_own_answers() {
     let (first, second, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
     let answers = [first, second, third].map(|answer| answer.expect("landed"));
     assert_eq!(answers.map(|(_, answer)| answer), [2, 4, 6]);
-    assert_eq!(*sizes.lock().expect("sizes"), [3]);
+    assert_eq!(*sizes.lock(), [3]);
     for (sent, _) in answers {
         let waited = sent.moment().since(joined);
         assert!(
@@ -55,7 +55,7 @@ async fn nobody_joins_what_was_sent() {
     };
     let (first, (joined, (sent, _))) = tokio::join!(batch.join(1), late);
     assert!(first.expect("landed").0 < sent && sent.moment() >= joined);
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1]);
+    assert_eq!(*sizes.lock(), [1, 1]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ async fn a_full_flight_leaves_at_once() {
     let (first, second, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
     assert_eq!(first.expect("landed").0.moment(), joined);
     assert!(second.is_ok() && third.is_ok());
-    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+    assert_eq!(*sizes.lock(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,7 +98,7 @@ async fn a_failure_is_everybodys_and_the_dropped_stay_behind() {
     let dropped = tokio::time::timeout(Duration::from_millis(1), batch.join(7)).await;
     assert!(dropped.is_err());
     assert_eq!(batch.join(8).await.expect("landed").1, 16);
-    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+    assert_eq!(*sizes.lock(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn the_window_of_one_flight_does_not_end_the_boarding_of_a_later_one() {
     assert!(full.since(joined) < Duration::from_millis(4));
     let waited = later.since(joined);
     assert!(waited >= Duration::from_millis(4) + WINDOW, "{waited:?}");
-    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+    assert_eq!(*sizes.lock(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +157,7 @@ async fn as_many_as_are_in_the_air_leave_at_once_and_fewer_when_those_have_lande
         "{waited:?}"
     );
     assert_eq!(answer, 10);
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 2, 1]);
+    assert_eq!(*sizes.lock(), [1, 1, 2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,7 +170,7 @@ async fn a_slow_flight_holds_nobody_up_for_longer_than_the_window() {
         waited >= PROMPT_WINDOW && waited < 3 * PROMPT_WINDOW,
         "{waited:?}"
     );
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 1]);
+    assert_eq!(*sizes.lock(), [1, 1, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,5 +183,5 @@ async fn a_flight_that_is_dropped_lets_the_next_one_leave() {
     assert!(dropped.is_err());
     let waited = third.expect("landed").0.moment().since(joined);
     assert!(waited >= short && waited <= 2 * short, "{waited:?}");
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 1]);
+    assert_eq!(*sizes.lock(), [1, 1, 1]);
 }

@@ -1,14 +1,12 @@
 //! What a memory store can be told to do wrong.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use tokio::sync::Notify;
 
 use crate::{
     attempt::Attempt,
+    base::lock::Lock,
     error::{Effect, Error, ErrorKind, Result},
 };
 
@@ -43,7 +41,7 @@ pub enum Fault {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// The fault of each operation, and for how many times more; `None` is without end.
-    injected: Mutex<HashMap<Operation, (Fault, Option<u32>)>>,
+    injected: Lock<HashMap<Operation, (Fault, Option<u32>)>>,
     healed: Notify,
 }
 
@@ -56,11 +54,11 @@ pub(super) enum Reply {
 
 impl Faults {
     pub(super) fn inject(&self, operation: Operation, fault: Fault, times: Option<u32>) {
-        self.lock().insert(operation, (fault, times));
+        self.injected.lock().insert(operation, (fault, times));
     }
 
     pub(super) fn heal(&self) {
-        self.lock().clear();
+        self.injected.lock().clear();
         self.healed.notify_waiters();
     }
 
@@ -90,7 +88,7 @@ impl Faults {
     }
 
     fn next(&self, operation: Operation) -> Option<Fault> {
-        let mut injected = self.lock();
+        let mut injected = self.injected.lock();
         let (fault, times) = injected.get_mut(&operation)?;
         let fault = *fault;
         match times {
@@ -101,10 +99,6 @@ impl Faults {
             }
         }
         Some(fault)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Operation, (Fault, Option<u32>)>> {
-        self.injected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
