@@ -3,7 +3,8 @@
 use std::{fmt::Display, future::Future, mem, sync::Arc, time::Duration};
 
 use dlock_core::{
-    Capabilities, Clock, DistributedLock, ErrorKind, Guard, LockName, Locker, Moment, toolkit::Lock,
+    BootInstant, Capabilities, Clock, DistributedLock, ErrorKind, Guard, LockName, Locker,
+    toolkit::Lock,
 };
 use libtest_mimic::Failed;
 use tokio::{runtime::Handle, sync::OnceCell, time::timeout};
@@ -147,13 +148,13 @@ impl Rig {
     }
 
     /// Until when `guard` says that it is held: not later than it is.
-    pub(crate) fn deadline_at_least(&self, guard: &Guard) -> Moment {
+    pub(crate) fn deadline_at_least(&self, guard: &Guard) -> BootInstant {
         let now = self.clock.now();
         now.after(guard.remaining())
     }
 
     /// Until when `guard` says that it is held: not earlier than it is.
-    pub(crate) fn deadline_at_most(&self, guard: &Guard) -> Moment {
+    pub(crate) fn deadline_at_most(&self, guard: &Guard) -> BootInstant {
         let remaining = guard.remaining();
         self.clock.now().after(remaining)
     }

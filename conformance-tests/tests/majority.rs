@@ -43,10 +43,10 @@ impl Majority {
             let (left, outer) = (left.clone(), request.attempt.clone());
             let on_lost = move |cause| {
                 if left.fetch_sub(1, Ordering::SeqCst) == MAJORITY {
-                    outer.lost(cause);
+                    outer.report_lost(cause);
                 }
             };
-            let inner = request.inner(on_lost).with_wait(Wait::Never);
+            let inner = request.nested(on_lost).with_wait(Wait::Never);
             async move {
                 let answer = self.nodes[node].acquire(&inner).await;
                 (inner, answer)
@@ -75,7 +75,7 @@ impl Majority {
     async fn free(&self, parts: &Parts) -> Result<()> {
         let free = |node: usize| async move {
             let (request, lease) = &parts[node];
-            request.give_up();
+            request.cancel_nested();
             match lease {
                 Some(lease) => self.nodes[node].release(lease).await,
                 None => Ok(()),
@@ -114,7 +114,9 @@ impl DistributedLock for Majority {
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         loop {
             match self.round(request).await {
-                Err(error) if error.kind() == ErrorKind::Contended => request.attempt.taken(),
+                Err(error) if error.kind() == ErrorKind::Contended => {
+                    request.attempt.report_contended()
+                }
                 other => return other,
             }
             if request.wait == Wait::Never {
@@ -123,7 +125,7 @@ impl DistributedLock for Majority {
             let pause = rand::rng().random_range(Duration::ZERO..PAUSE_MAX);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
         }
     }

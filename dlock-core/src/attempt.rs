@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::{
     base::lock::Lock,
     cause::LostCause,
-    clock::Moment,
+    clock::BootInstant,
     error::{Error, ErrorKind},
     hold::Hold,
     state::{Phase, State},
@@ -70,7 +70,7 @@ struct Inner {
     /// Why the store could not be asked, the last time.
     why: Lock<Option<Error>>,
     /// What is odd about the lock that is taken.
-    doubt: Lock<Option<String>>,
+    warning: Lock<Option<String>>,
     owner: Owner,
     /// Wakes whoever waits for a change of `state`.
     changed: Notify,
@@ -92,7 +92,7 @@ impl Attempt {
         Self::with(AttemptId::random(), Owner::Locker(OnceLock::new()))
     }
 
-    pub(crate) fn inner(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
+    pub(crate) fn nested(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
         Self::with(
             self.0.id,
             Owner::Layer {
@@ -108,7 +108,7 @@ impl Attempt {
             state: State::pending(),
             contended: AtomicBool::new(false),
             why: Lock::new(None),
-            doubt: Lock::new(None),
+            warning: Lock::new(None),
             owner,
             changed: Notify::new(),
         }))
@@ -145,7 +145,7 @@ impl Attempt {
     /// grant makes the acquire fail; after a release, and the second time, nothing happens.
     ///
     /// Never blocks and works off-runtime.
-    pub fn lost(&self, cause: LostCause) {
+    pub fn report_lost(&self, cause: LostCause) {
         // Taken before the change: after it the guard may go, and nobody would release.
         let hold = self.hold();
         if let Some(before) = self.0.state.lose(cause) {
@@ -156,44 +156,44 @@ impl Attempt {
 
     /// Says that the store has answered that the lock is taken, so that a wait which ends now ends
     /// as `Contended` (K6).
-    pub fn taken(&self) {
-        self.taken_doubting(None);
+    pub fn report_contended(&self) {
+        self.report_contended_with(None);
     }
 
-    /// As [`taken`](Self::taken). A `doubt` is what is odd about it, in a sentence for people: the error of
+    /// As [`report_contended`](Self::report_contended). A `warning` is what is odd about it, in a sentence for people: the error of
     /// a wait that ends as `Contended` says it, too.
     ///
     /// ```
     /// use dlock_core::{AcquireRequest, Error};
     ///
     /// fn refusal(request: &AcquireRequest) -> Error {
-    ///     let doubt = "it has no end: did somebody change its key?";
-    ///     request.attempt.taken_doubting(Some(doubt.to_owned()));
-    ///     request.attempt.contended()
+    ///     let warning = "it has no end: did somebody change its key?";
+    ///     request.attempt.report_contended_with(Some(warning.to_owned()));
+    ///     request.attempt.contended_error()
     /// }
     /// ```
-    pub fn taken_doubting(&self, doubt: Option<String>) {
-        *self.0.doubt.lock() = doubt;
+    pub fn report_contended_with(&self, warning: Option<String>) {
+        *self.0.warning.lock() = warning;
         self.0.contended.store(true, Ordering::Release);
     }
 
     /// What the store has answered `other` holds for this one, too.
-    pub(crate) fn taken_as_for(&self, other: &Self) {
-        let doubt = other.0.doubt.lock().clone();
-        self.taken_doubting(doubt);
+    pub(crate) fn copy_contention(&self, other: &Self) {
+        let warning = other.0.warning.lock().clone();
+        self.report_contended_with(warning);
     }
 
     /// The error of an attempt that does not wait, or waits no longer, for a lock that is taken.
     #[must_use]
-    pub fn contended(&self) -> Error {
-        Error::contended_doubting(self.0.doubt.lock().as_deref())
+    pub fn contended_error(&self) -> Error {
+        Error::contended_with(self.0.warning.lock().as_deref())
     }
 
     /// Says that the store cannot be asked at present, and `why`, so that a wait which ends now ends as
     /// `Unavailable` and with that reason (K6). The first one of an attempt is a warning to whoever
     /// watches, at once: the wait may be long.
-    pub fn unreachable(&self, why: &Error) {
-        if self.0.why.lock().replace(why.again()).is_none() {
+    pub fn report_unavailable(&self, why: &Error) {
+        if self.0.why.lock().replace(why.duplicate()).is_none() {
             tracing::warn!(target: "dlock_core::waiting", "{why}");
         }
         self.0.contended.store(false, Ordering::Release);
@@ -204,9 +204,9 @@ impl Attempt {
     }
 
     /// Why a wait that ends now got nothing, as far as the backend said so.
-    pub(crate) fn no_grant(&self) -> Option<Error> {
+    pub(crate) fn wait_error(&self) -> Option<Error> {
         if self.is_contended() {
-            return Some(self.contended());
+            return Some(self.contended_error());
         }
         let why = self.0.why.lock();
         let why = format!("no grant in time: {}", why.as_ref()?);
@@ -232,7 +232,7 @@ impl Attempt {
     }
 
     /// Ends the hold as lost if its deadline has passed at `now`.
-    pub(crate) fn expire(&self, now: Moment) {
+    pub(crate) fn expire(&self, now: BootInstant) {
         if !matches!(self.0.state.phase(), Phase::Held(deadline) if deadline <= now.as_nanos()) {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! A store with thousands of held locks is not asked about each of them alone, nor one that many
 //! tasks ask at once: what comes at about the same time leaves together. A member joins only a
-//! request that has not been sent, and takes that request's [`Sent`]: its own clock would be later
+//! request that has not been sent, and takes that request's [`SentAt`]: its own clock would be later
 //! than the question it is answered by (K2).
 
 use std::{
@@ -17,7 +17,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     base::lock::Lock,
-    deadline::Sent,
+    deadline::SentAt,
     error::{Effect, Error, ErrorKind, Result},
 };
 
@@ -28,16 +28,16 @@ const WINDOW: Duration = Duration::from_millis(5);
 const PROMPT_WINDOW: Duration = Duration::from_millis(1);
 
 /// What a flight brings back: when it was sent, and the answers of its members in their order.
-pub type Landing<A> = Result<(Sent, Vec<A>)>;
+pub type BatchReply<A> = Result<(SentAt, Vec<A>)>;
 
 /// A request on its way.
-pub type Flight<A> = Pin<Box<dyn Future<Output = Landing<A>> + Send>>;
+pub type BatchFuture<A> = Pin<Box<dyn Future<Output = BatchReply<A>> + Send>>;
 
 /// Joins what many tasks ask at about the same time into one request.
 ///
 /// Flights overlap, so that a slow one does not hold up the next (K13); each ends by the time-outs
 /// that its requests have of their own.
-pub struct Batch<T, A> {
+pub struct Batcher<T, A> {
     inner: Arc<Inner<T, A>>,
 }
 
@@ -46,7 +46,7 @@ struct Inner<T, A> {
     window: Duration,
     /// Whether a flight leaves as soon as it has as many members as are in the air.
     is_prompt: bool,
-    launch: Box<dyn Fn(Vec<T>) -> Flight<A> + Send + Sync>,
+    launch: Box<dyn Fn(Vec<T>) -> BatchFuture<A> + Send + Sync>,
     gate: Lock<Gate<T, A>>,
 }
 
@@ -60,16 +60,16 @@ struct Gate<T, A> {
 
 struct Member<T, A> {
     item: T,
-    answer: oneshot::Sender<Result<(Sent, A)>>,
+    answer: oneshot::Sender<Result<(SentAt, A)>>,
 }
 
-impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
+impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
     /// For what nobody waits for, such as renewals: flights of at most `size_max` members, which
     /// gather for 5 ms. `launch` makes the request of a flight: it reads the clock when it sends,
     /// answers each member, and has a time-out.
-    pub fn new(
+    pub fn windowed(
         size_max: usize,
-        launch: impl Fn(Vec<T>) -> Flight<A> + Send + Sync + 'static,
+        launch: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         Self::with(size_max, WINDOW, false, launch)
     }
@@ -78,9 +78,9 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
     /// come later leave together as soon as they are as many as are in the air, or after 1 ms. So two
     /// or three flights of about the same size overlap, and the server works on one while the members
     /// of another one go on: with a single one in the air, one of them would always wait.
-    pub fn prompt(
+    pub fn eager(
         size_max: usize,
-        launch: impl Fn(Vec<T>) -> Flight<A> + Send + Sync + 'static,
+        launch: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         Self::with(size_max, PROMPT_WINDOW, true, launch)
     }
@@ -89,7 +89,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
         size_max: usize,
         window: Duration,
         is_prompt: bool,
-        launch: impl Fn(Vec<T>) -> Flight<A> + Send + Sync + 'static,
+        launch: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         let gate = Gate {
             boarding: Vec::new(),
@@ -117,7 +117,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
     ///
     /// A flight of several goes on without this member. One that left alone is dropped with it: the
     /// request may or may not have been sent.
-    pub async fn join(&self, item: T) -> Result<(Sent, A)> {
+    pub async fn join(&self, item: T) -> Result<(SentAt, A)> {
         if let Some(airborne) = self.inner.take_off_alone() {
             return airborne.fly_alone(item).await;
         }
@@ -182,7 +182,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     }
 
     /// An answer for each, in their order: with one too few, some would get those of others.
-    async fn answered(&self, items: Vec<T>) -> Landing<A> {
+    async fn answered(&self, items: Vec<T>) -> BatchReply<A> {
         let count = items.len();
         let (sent, found) = (self.launch)(items).await?;
         if found.len() == count {
@@ -205,7 +205,7 @@ struct Airborne<T: Send + 'static, A: Send + 'static> {
 }
 
 impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
-    async fn fly_alone(self, item: T) -> Result<(Sent, A)> {
+    async fn fly_alone(self, item: T) -> Result<(SentAt, A)> {
         let (sent, mut found) = self.inner.answered(vec![item]).await?;
         let found = found.pop().ok_or_else(unanswered)?;
         Ok((sent, found))
@@ -229,7 +229,7 @@ impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
             }
             Err(error) => {
                 for answer in answers {
-                    let _ = answer.send(Err(error.again()));
+                    let _ = answer.send(Err(error.duplicate()));
                 }
             }
         }
@@ -283,9 +283,9 @@ impl<T: Send + 'static, A: Send + 'static> Drop for Window<T, A> {
     }
 }
 
-impl<T, A> fmt::Debug for Batch<T, A> {
+impl<T, A> fmt::Debug for Batcher<T, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch")
+        f.debug_struct("Batcher")
             .field("size_max", &self.inner.size_max)
             .finish_non_exhaustive()
     }

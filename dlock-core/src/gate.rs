@@ -73,8 +73,8 @@ impl Gate {
     }
 
     /// Why the attempt on the wire has got nothing yet, as far as is known.
-    pub(crate) fn no_grant(&self, name: &LockName) -> Option<Error> {
-        self.0.lock().get(name)?.on_wire.no_grant()
+    pub(crate) fn wait_error(&self, name: &LockName) -> Option<Error> {
+        self.0.lock().get(name)?.on_wire.wait_error()
     }
 
     fn pass(&self, name: &LockName) -> Pass {
@@ -103,7 +103,7 @@ impl Gate {
         for Waiter { attempt, turn, .. } in next {
             if answered {
                 // The store can be asked: a wait that ends before the next answer is contended.
-                attempt.taken_as_for(&before);
+                attempt.copy_contention(&before);
             }
             // To a waiter that has gone meanwhile this drops the pass: the next one gets it.
             let _ = turn.send(self.pass(name));

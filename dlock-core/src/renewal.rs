@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use crate::{
     base::lock::Lock,
     capabilities::Expiry,
-    clock::{Clock, JumpDetector, Moment},
+    clock::{BootInstant, Clock, JumpDetector},
     hold::Hold,
     request::Renewal,
 };
@@ -48,9 +48,9 @@ pub(crate) struct Schedule {
 }
 
 struct Table {
-    holds: BTreeMap<(Moment, u64), Arc<Hold>>,
+    holds: BTreeMap<(BootInstant, u64), Arc<Hold>>,
     /// When the task will look next.
-    next_look: Moment,
+    next_look: BootInstant,
     /// Whether anything was taken in since the task last looked.
     active: bool,
     /// Nothing is taken in any more.
@@ -63,7 +63,7 @@ impl Schedule {
     pub(crate) fn new(clock: Clock) -> Arc<Self> {
         let table = Table {
             holds: BTreeMap::new(),
-            next_look: Moment::FOREVER,
+            next_look: BootInstant::FOREVER,
             active: false,
             closed: false,
             stopped: false,
@@ -142,7 +142,7 @@ impl Schedule {
 
     /// Ends what has expired and renews what is due; when to look next, or `None` when the task
     /// shall end.
-    fn look(self: &Arc<Self>) -> Option<Moment> {
+    fn look(self: &Arc<Self>) -> Option<BootInstant> {
         let now = self.clock.now();
         let mut table = self.table.lock();
         if table.stopped {
@@ -199,7 +199,7 @@ impl Schedule {
     }
 
     /// Wakes the task if it would look after `due` only.
-    fn look_by(&self, table: &Table, due: Moment) {
+    fn look_by(&self, table: &Table, due: BootInstant) {
         if due < table.next_look {
             self.sooner.notify_one();
         }
@@ -220,12 +220,12 @@ fn renews(hold: &Hold) -> bool {
 
 /// Spread over the second half of the period: locks that are taken together must not be renewed
 /// together for ever.
-fn first_renewal(now: Moment, deadline: Moment) -> Moment {
+fn first_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let period = deadline.since(now) / RENEW_PART;
     now.after(period.mul_f64(rand::random_range(0.5..=1.0)))
 }
 
-fn next_renewal(now: Moment, deadline: Moment) -> Moment {
+fn next_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let left = deadline.since(now);
     let period = (left / RENEW_PART).mul_f64(rand::random_range(0.75..=1.0));
     // Not at once, also if a store renews without moving the deadline; but in time, also if the ttl is
@@ -233,19 +233,19 @@ fn next_renewal(now: Moment, deadline: Moment) -> Moment {
     now.after(period.max(RETRY_MIN.min(left / 2)))
 }
 
-fn next_try(now: Moment, deadline: Moment) -> Moment {
+fn next_try(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let pause = (deadline.since(now) / RETRY_PART).clamp(RETRY_MIN, RETRY_MAX);
     now.after(pause).min(deadline)
 }
 
 impl Table {
-    fn put(&mut self, due: Moment, hold: Arc<Hold>) {
+    fn put(&mut self, due: BootInstant, hold: Arc<Hold>) {
         hold.due.store(due.as_nanos(), Ordering::Relaxed);
         self.holds.insert((due, hold.serial), hold);
     }
 
     /// Decides when to look next.
-    fn plan(&mut self, now: Moment) -> Moment {
+    fn plan(&mut self, now: BootInstant) -> BootInstant {
         let first = self.holds.first_key_value().map(|((due, _), _)| *due);
         // After a busy second the task looks once more even if nothing is held just now, or a loop of
         // short holds would wake it each time.
@@ -253,14 +253,14 @@ impl Table {
         let tick = if busy {
             now.after(LOOK_EVERY)
         } else {
-            Moment::FOREVER
+            BootInstant::FOREVER
         };
         self.next_look = first.map_or(tick, |first| first.min(tick));
         self.next_look
     }
 
     fn take(&mut self, hold: &Hold) -> Option<Arc<Hold>> {
-        let due = Moment::from_nanos(hold.due.load(Ordering::Relaxed));
+        let due = BootInstant::from_nanos(hold.due.load(Ordering::Relaxed));
         self.holds.remove(&(due, hold.serial))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result, Turn, Turns, toolkit::Lock};
+use dlock_core::{AcquireRequest, Error, Renewal, Result, SingleFlight, Turn, toolkit::Lock};
 
 use crate::{
     carrier::Carrier, errors, keeping::Kept, leases::whole_seconds, seat::Seat, session::Session,
@@ -29,7 +29,7 @@ struct Inner {
     session: Arc<Session>,
     table: Lock<Table>,
     /// Only one is asked for at a time.
-    granting: Turns<()>,
+    granting: SingleFlight<()>,
 }
 
 impl Carriers {
@@ -37,7 +37,7 @@ impl Carriers {
         Self(Arc::new(Inner {
             session,
             table: Lock::default(),
-            granting: Turns::new(()),
+            granting: SingleFlight::new(()),
         }))
     }
 
@@ -66,7 +66,7 @@ impl Carriers {
             return Ok(present);
         }
         let carriers = self.clone();
-        let work = move |turn: Turn<()>| async move { turn.end(carriers.provide(ttl).await) };
+        let work = move |turn: Turn<()>| async move { turn.finish(carriers.provide(ttl).await) };
         self.0.granting.run(work).await?;
         self.present(ttl, renewal).ok_or_else(errors::lease_ended)
     }
@@ -80,7 +80,7 @@ impl Carriers {
         // The grant is not cut short by it: its lease would be left behind (T33).
         tokio::select! {
             seat = seat => seat,
-            () = request.attempt.cancelled() => Err(Error::contended()),
+            () = request.attempt.cancelled() => Err(Error::cancelled()),
         }
     }
 
@@ -123,7 +123,10 @@ impl Carriers {
     /// Ends all of them, with all that stands on them.
     pub(crate) async fn revoke_all(&self) -> Result<()> {
         // One that is being granted is among them.
-        let after = self.0.granting.run(|turn| async move { turn.end(Ok(())) });
+        let after = self
+            .0
+            .granting
+            .run(|turn| async move { turn.finish(Ok(())) });
         let _ = after.await;
         let all = std::mem::take(&mut *self.0.table.lock()).all;
         let mut result = Ok(());

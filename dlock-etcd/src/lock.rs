@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
+    AcquireRequest, AttemptId, Batcher, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
     Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
     Waiting, toolkit::Lock,
 };
@@ -34,7 +34,7 @@ pub struct EtcdLock {
     pub(crate) carriers: Carriers,
     pub(crate) watches: Watches,
     pub(crate) trips: Arc<Trips>,
-    looks: Batch<String, i64>,
+    looks: Batcher<String, i64>,
     pub(crate) ids: Arc<Ids>,
     held: Lock<HashMap<AttemptId, Arc<Held>>>,
 }
@@ -129,7 +129,7 @@ impl EtcdLock {
             match self.grant(request, entry, made).await {
                 // Its turn came, and its lease had ended: it waits for another one (K6).
                 Err(error) if may_pass(&error) && !self.session.is_closed() => {
-                    request.attempt.unreachable(&error);
+                    request.attempt.report_unavailable(&error);
                 }
                 granted => return granted,
             }
@@ -166,7 +166,7 @@ impl DistributedLock for EtcdLock {
             purpose: Purpose::Renewal,
         };
         let Some(proved) = self.prove(&claim).await? else {
-            return Ok(Renewed::Lost(LostCause::SessionOver));
+            return Ok(Renewed::Lost(LostCause::SessionEnded));
         };
         if proved.has_moved {
             entry.standing.hold(&lease.attempt);

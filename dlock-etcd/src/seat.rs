@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dlock_core::{Attempt, LostCause, Moment, toolkit::Lock};
+use dlock_core::{Attempt, BootInstant, LostCause, toolkit::Lock};
 
 use crate::{carrier::Carrier, entry::Entry};
 
@@ -80,7 +80,7 @@ impl Seats {
 
     /// Asks those who wait whether anybody polls them, and takes the places of those away who were asked
     /// before `since` and have not answered.
-    pub(crate) fn ask(&self, now: Moment, since: Moment) {
+    pub(crate) fn ask(&self, now: BootInstant, since: BootInstant) {
         for entry in self.waiting() {
             if entry.pulse.asked_since(now) <= since {
                 entry.abandon();
@@ -102,7 +102,7 @@ impl Seats {
         let taken = std::mem::take(&mut self.0.lock().taken);
         for user in taken.into_values() {
             if let User::Holds(attempt) = user {
-                attempt.lost(LostCause::SessionOver);
+                attempt.report_lost(LostCause::SessionEnded);
             }
         }
     }

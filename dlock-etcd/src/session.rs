@@ -13,7 +13,9 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Result, Sent, Turn, Turns, toolkit::Lock};
+use dlock_core::{
+    Clock, Effect, Error, ErrorKind, Result, SentAt, SingleFlight, Turn, toolkit::Lock,
+};
 use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
@@ -30,7 +32,7 @@ pub(crate) struct Session {
     options: ConnectOptions,
     slot: Lock<Slot>,
     /// Only one logs in at a time.
-    connecting: Turns<()>,
+    connecting: SingleFlight<()>,
     /// The number of the present connection: what hangs on an older one moves.
     moved: watch::Sender<u64>,
     closed: AtomicBool,
@@ -63,7 +65,7 @@ impl Session {
             config,
             clock: Clock::boottime(),
             slot: Lock::default(),
-            connecting: Turns::new(()),
+            connecting: SingleFlight::new(()),
             moved: watch::Sender::default(),
             closed: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
@@ -90,8 +92,8 @@ impl Session {
     }
 
     /// Reads the clock for a request that is about to be sent.
-    pub(crate) fn start(&self) -> Sent {
-        Sent::now(&self.clock)
+    pub(crate) fn start(&self) -> SentAt {
+        SentAt::now(&self.clock)
     }
 
     /// Asks a member, and the next one if that fails in a way in which another may not. What is asked
@@ -197,7 +199,7 @@ impl Session {
                 Ok(Some(link)) => Ok(link),
                 Err(error) => Err(error),
             };
-            turn.end(link)
+            turn.finish(link)
         };
         self.connecting.run(work).await
     }

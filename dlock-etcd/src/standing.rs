@@ -71,7 +71,7 @@ impl Standing {
         carrier.seats.hold(&seats.present, attempt);
         drop(seats);
         if carrier.is_over() {
-            attempt.lost(LostCause::SessionOver);
+            attempt.report_lost(LostCause::SessionEnded);
         }
     }
 

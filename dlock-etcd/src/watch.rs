@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Attempt, LostCause, Moment, toolkit::Lock};
+use dlock_core::{Attempt, BootInstant, LostCause, toolkit::Lock};
 use etcd_client::{WatchFilterType, WatchOptions};
 use tokio::sync::Notify;
 
@@ -52,11 +52,11 @@ struct Table {
     /// What the store is to be told, in order.
     todo: VecDeque<Say>,
     /// What becomes due, in order.
-    later: VecDeque<(Moment, i64)>,
+    later: VecDeque<(BootInstant, i64)>,
     /// Whether the task runs.
     running: bool,
     /// When it will look next, if it sleeps.
-    next_look: Moment,
+    next_look: BootInstant,
 }
 
 struct Watch {
@@ -89,11 +89,11 @@ pub(crate) enum Next {
     /// By the number that the server gave it.
     End(i64),
     /// Nothing before that.
-    Wait(Moment),
+    Wait(BootInstant),
     /// Nothing: a watch was asked for and is not answered.
     Silent,
     /// Nothing at all: nobody watches.
-    Idle(Moment),
+    Idle(BootInstant),
 }
 
 /// A watch; it ends when this is dropped.
@@ -222,8 +222,8 @@ impl Inner {
                     return Next::Idle(table.next_look);
                 }
                 None => {
-                    table.next_look = Moment::FOREVER;
-                    return Next::Wait(Moment::FOREVER);
+                    table.next_look = BootInstant::FOREVER;
+                    return Next::Wait(BootInstant::FOREVER);
                 }
             }
         }
@@ -254,7 +254,7 @@ impl Inner {
         drop(table);
         for told in told {
             match told {
-                Told::Holder(attempt) => attempt.lost(LostCause::Removed),
+                Told::Holder(attempt) => attempt.report_lost(LostCause::Removed),
                 Told::Waiter(woken) => woken.notify_one(),
             }
         }
@@ -333,14 +333,14 @@ impl Default for Table {
             todo: VecDeque::new(),
             later: VecDeque::new(),
             running: false,
-            next_look: Moment::FOREVER,
+            next_look: BootInstant::FOREVER,
         }
     }
 }
 
 impl Table {
     /// `None` if it has ended meanwhile.
-    fn begin(&mut self, id: i64, now: Moment) -> Option<Next> {
+    fn begin(&mut self, id: i64, now: BootInstant) -> Option<Next> {
         let watch = self.watches.get_mut(&id)?;
         watch.begun = true;
         self.by_key.entry(watch.key.clone()).or_default().push(id);

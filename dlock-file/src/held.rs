@@ -71,7 +71,7 @@ impl Held {
     fn look(&self) {
         let found = self.file.lock().as_ref().map(LockFile::is_in_place);
         if matches!(found, Some(Ok(false))) {
-            self.attempt.lost(LostCause::Removed);
+            self.attempt.report_lost(LostCause::Removed);
         }
     }
 }
@@ -126,7 +126,7 @@ impl HeldTable {
     pub(crate) fn close(&self) {
         self.0.lock().closed = true;
         for held in self.all() {
-            held.attempt.lost(LostCause::Closed);
+            held.attempt.report_lost(LostCause::Closed);
             held.release();
         }
     }

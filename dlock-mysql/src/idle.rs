@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use dlock_core::{Moment, toolkit::Lock};
+use dlock_core::{BootInstant, toolkit::Lock};
 use tokio::{sync::Notify, task::JoinSet};
 
 use crate::{dial::Dialer, link::Link};
@@ -28,7 +28,7 @@ struct Links {
     /// In the order in which they were used.
     links: VecDeque<Link>,
     /// When the task that ends them looks again; none if there is no task.
-    next: Option<Moment>,
+    next: Option<BootInstant>,
 }
 
 impl Idle {
@@ -77,7 +77,7 @@ impl Idle {
     }
 
     /// Takes out those that are too old, and says when the next one will be; `None` if none is left.
-    fn sweep(&self) -> (VecDeque<Link>, Option<Moment>) {
+    fn sweep(&self) -> (VecDeque<Link>, Option<BootInstant>) {
         let now = self.dialer.clock.now();
         let mut links = self.links.lock();
         // Each has the silence of its last hold, so they end in another order than they were used in.
@@ -97,11 +97,11 @@ impl Idle {
 }
 
 /// Whether the server has surely not ended it, by its own clock, nor is about to.
-fn is_alive(link: &Link, now: Moment) -> bool {
+fn is_alive(link: &Link, now: BootInstant) -> bool {
     now < end(link)
 }
 
-fn end(link: &Link) -> Moment {
+fn end(link: &Link) -> BootInstant {
     let silence = Duration::from_secs(link.silence_max);
     link.used.after(IDLE_MAX.min(silence / 2))
 }

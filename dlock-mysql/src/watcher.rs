@@ -106,7 +106,7 @@ async fn look(session: &Arc<Session>, held: Vec<Arc<Held>>) {
             for held in &held {
                 // The numbers begin anew when a server starts.
                 if held.server.boot != server.boot || !alive.contains(&held.server.connection) {
-                    held.attempt.lost(LostCause::SessionOver);
+                    held.attempt.report_lost(LostCause::SessionEnded);
                 }
             }
             return;

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use dlock_core::{Error, ErrorKind, Result, Turn, Turns, toolkit::Lock};
+use dlock_core::{Error, ErrorKind, Result, SingleFlight, Turn, toolkit::Lock};
 use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
 
@@ -31,7 +31,7 @@ pub(crate) struct Cluster {
     seeds: Vec<Address>,
     map: Lock<Map>,
     /// Only one reads the map at a time.
-    reading: Turns<()>,
+    reading: SingleFlight<()>,
 }
 
 /// Who has what.
@@ -63,7 +63,7 @@ impl Cluster {
                 owners: vec![None; usize::from(SLOTS)],
                 is_known: false,
             }),
-            reading: Turns::new(()),
+            reading: SingleFlight::new(()),
         }
     }
 
@@ -136,10 +136,10 @@ impl Cluster {
         let cluster = self.clone();
         let read = |turn: Turn<()>| async move {
             if cluster.map.lock().is_known {
-                return turn.end(Ok(()));
+                return turn.finish(Ok(()));
             }
             let ranges = cluster.ask_all().await;
-            turn.end(ranges.and_then(|ranges| cluster.learn(ranges)))
+            turn.finish(ranges.and_then(|ranges| cluster.learn(ranges)))
         };
         self.reading.run(read).await
     }

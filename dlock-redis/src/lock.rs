@@ -157,7 +157,7 @@ impl DistributedLock for RedisLock {
                 Ok(lease) => lease,
                 Err(taken) => {
                     self.longest.tell(request, taken);
-                    return Err(request.attempt.contended());
+                    return Err(request.attempt.contended_error());
                 }
             },
             Wait::UntilCancelled => wait::wait(self, request, &keys).await?,
@@ -199,7 +199,7 @@ impl DistributedLock for RedisLock {
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
         let ours = holder.remaining.filter(|_| holder.attempt.is_some());
-        holder.doubt = ours.and_then(|left| self.longest.doubt(left));
+        holder.warning = ours.and_then(|left| self.longest.doubt(left));
         // Gone between the two questions.
         Ok((left != -2).then_some(holder))
     }

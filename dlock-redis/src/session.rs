@@ -12,7 +12,9 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result, Turns, toolkit::Lock};
+use dlock_core::{
+    BootInstant, Clock, Effect, Error, ErrorKind, Result, SingleFlight, toolkit::Lock,
+};
 use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
 use crate::{
@@ -49,7 +51,7 @@ pub(crate) struct Session {
     clock: Clock,
     link: Lock<Option<Link>>,
     /// Only one connects at a time.
-    connecting: Turns<()>,
+    connecting: SingleFlight<()>,
     serial: AtomicU64,
     /// The history of the server that we were in contact with, and when it answered last, in nanoseconds.
     known: Lock<Option<History>>,
@@ -59,14 +61,14 @@ pub(crate) struct Session {
     closed: AtomicBool,
     /// For the releases that are waited for, once somebody waits. Subscriptions are changed one at a
     /// time, so that none is ended after somebody else has begun it.
-    pub(crate) ear: Turns<Option<Ear>>,
+    pub(crate) ear: SingleFlight<Option<Ear>>,
 }
 
 /// A connection that we have left.
 #[derive(Clone, PartialEq)]
 struct Left {
     client: Client,
-    at: Moment,
+    at: BootInstant,
 }
 
 /// One connection for requests.
@@ -77,9 +79,9 @@ pub(crate) struct Link {
     client: Client,
     /// What the server remembers, and from when on it grants again; or why it grants nothing, and when
     /// that was. Whatever it is, renewals and releases go on.
-    grants: std::result::Result<(Arc<History>, Moment), (Arc<Error>, Moment)>,
+    grants: std::result::Result<(Arc<History>, BootInstant), (Arc<Error>, BootInstant)>,
     /// Only one waits for replicas: nothing else is answered on the connection meanwhile.
-    pub(crate) confirming: Arc<Turns<()>>,
+    pub(crate) confirming: Arc<SingleFlight<()>>,
 }
 
 /// A request: what it says, given the connection and whether a script goes in full. Asked again after
@@ -134,13 +136,13 @@ impl Session {
             highest,
             clock: Clock::boottime(),
             link: Lock::default(),
-            connecting: Turns::new(()),
+            connecting: SingleFlight::new(()),
             serial: AtomicU64::new(0),
             known: Lock::default(),
             contact: AtomicU64::new(0),
             left: Lock::default(),
             closed: AtomicBool::new(false),
-            ear: Turns::new(None),
+            ear: SingleFlight::new(None),
         }
     }
 
@@ -154,7 +156,7 @@ impl Session {
         self.closed.store(true, Ordering::Release);
         *self.link.lock() = None;
         // Whoever has the turn drops it.
-        self.ear.now(|ear| *ear = None);
+        self.ear.try_update(|ear| *ear = None);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -290,7 +292,7 @@ impl Session {
                 if now.since(*since) >= RELOOK_AFTER {
                     self.drop_link(link.serial);
                 }
-                Err(why.again())
+                Err(why.duplicate())
             }
         }
     }
@@ -303,7 +305,7 @@ impl Session {
         self.connecting
             .run(|turn| async move {
                 let link = session.connected().await;
-                turn.end(link)
+                turn.finish(link)
             })
             .await
     }
@@ -315,7 +317,7 @@ impl Session {
         self.connecting
             .run(move |turn| async move {
                 let link = session.connected_beside(former, &answered).await;
-                turn.end(link)
+                turn.finish(link)
             })
             .await
     }
@@ -410,18 +412,18 @@ impl Session {
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
             client: server.client,
             grants,
-            confirming: Arc::new(Turns::new(())),
+            confirming: Arc::new(SingleFlight::new(())),
         })
     }
 
     /// Refuses a server that knows nothing of the one that was at this address before. In a Cluster the nodes
     /// themselves know who they are.
-    fn follow(&self, history: &History, now: Moment) -> Result<()> {
+    fn follow(&self, history: &History, now: BootInstant) -> Result<()> {
         let mut known = self.known.lock();
         if let Some(former) = known.take()
             && !self.clustered
         {
-            let contact = Moment::from_nanos(self.contact.load(Ordering::Relaxed));
+            let contact = BootInstant::from_nanos(self.contact.load(Ordering::Relaxed));
             let former = Former {
                 history: former,
                 contact,

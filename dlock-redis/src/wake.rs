@@ -100,7 +100,7 @@ impl Listeners {
         let work = |mut turn: Turn<Option<Ear>>| async move {
             let subscribed = listeners.subscribed(&at, &channel, &mut turn).await;
             drop_if_closed(&at, &mut turn);
-            turn.end(subscribed)
+            turn.finish(subscribed)
         };
         session.ear.run(work).await
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use dlock_core::{AttemptId, Moment, toolkit::Lock};
+use dlock_core::{AttemptId, BootInstant, toolkit::Lock};
 
 use crate::entry::Entry;
 
@@ -30,7 +30,7 @@ impl Held {
     }
 
     /// What is held by nobody's word: its deadline has passed without a renewal.
-    pub(crate) fn expired(&self, now: Moment) -> Vec<Arc<Entry>> {
+    pub(crate) fn expired(&self, now: BootInstant) -> Vec<Arc<Entry>> {
         let entries = self.0.lock();
         let expired = entries.values().filter(|entry| entry.is_expired(now));
         expired.cloned().collect()

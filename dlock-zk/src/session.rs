@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent, toolkit::Lock};
+use dlock_core::{
+    BootInstant, Clock, Effect, Error, ErrorKind, LostCause, Result, SentAt, toolkit::Lock,
+};
 use tokio::{
     sync::{Notify, watch},
     time::timeout,
@@ -80,7 +82,7 @@ pub(crate) struct Busy<'a>(&'a Session);
 impl Session {
     /// Takes over `client`, which did not exist at `began`, and starts the tasks that live as long as the
     /// session.
-    pub(crate) fn begin(client: Client, began: Sent, config: &ZkConfig) -> Arc<Self> {
+    pub(crate) fn begin(client: Client, began: SentAt, config: &ZkConfig) -> Arc<Self> {
         let states = client.state_watcher();
         let session = Arc::new(Self {
             id: client.session_id().0,
@@ -97,7 +99,7 @@ impl Session {
                 is_over: false,
             }),
             proof: watch::Sender::new(None),
-            told: Lock::new(Told::since(began.moment())),
+            told: Lock::new(Told::since(began.instant())),
             held: Held::default(),
             watches: Watches::new(&config.chroot),
             busy: AtomicUsize::new(0),
@@ -171,13 +173,13 @@ impl Session {
     pub(crate) fn writing(&self) -> Writing {
         // What is known before it is sent, so in this order.
         let told = self.told.lock().at();
-        let sent = Sent::now(&self.clock);
+        let sent = SentAt::now(&self.clock);
         Writing { sent, told }
     }
 
     /// The leader has answered, if only a `sync`.
     pub(crate) fn answered(&self, writing: Writing) {
-        let sent = writing.sent.moment();
+        let sent = writing.sent.instant();
         self.told
             .lock()
             .answered(self.times, sent, self.clock.now());
@@ -186,13 +188,13 @@ impl Session {
     /// The write is acknowledged now.
     pub(crate) fn acknowledged(&self, writing: Writing) -> Verdict {
         let Writing { sent, told } = writing;
-        let verdict = self.times.judge(sent.moment(), told, self.clock.now());
+        let verdict = self.times.judge(sent.instant(), told, self.clock.now());
         self.answered(writing);
         if let Verdict::Lives(ttl) = verdict {
             let proof = Proof { sent, ttl };
             self.proof.send_if_modified(|known| {
                 // Of two that end together the later one counts for those who ask for a fresh one.
-                let rank = |proof: Proof| (proof.end(), proof.sent.moment());
+                let rank = |proof: Proof| (proof.end(), proof.sent.instant());
                 let lasts = known.is_none_or(|known| rank(known) < rank(proof));
                 if lasts {
                     *known = Some(proof);
@@ -208,8 +210,8 @@ impl Session {
     /// # Errors
     ///
     /// `Unavailable` when the session is over, or none came in time.
-    pub(crate) async fn proof_after(&self, than: Moment) -> Result<Proof> {
-        let newer = |proof: &Option<Proof>| proof.filter(|proof| proof.sent.moment() > than);
+    pub(crate) async fn proof_after(&self, than: BootInstant) -> Result<Proof> {
+        let newer = |proof: &Option<Proof>| proof.filter(|proof| proof.sent.instant() > than);
         if self.is_over() {
             return Err(over());
         }
@@ -266,7 +268,7 @@ impl Session {
 
     /// The session is over, whoever says so: its locks are lost, and nothing is asked any more.
     pub(crate) fn end(&self) {
-        self.end_because(LostCause::SessionOver);
+        self.end_because(LostCause::SessionEnded);
     }
 
     fn end_because(&self, cause: LostCause) {
@@ -274,7 +276,7 @@ impl Session {
         // Whoever comes into the table after this sees that it is over.
         self.state.send_modify(|state| state.is_over = true);
         for entry in self.held.take() {
-            entry.attempt.lost(cause);
+            entry.attempt.report_lost(cause);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{Clock, Result, Sent, Turn, Turns, toolkit::Lock};
+use dlock_core::{Clock, Result, SentAt, SingleFlight, Turn, toolkit::Lock};
 
 use crate::{config::ZkConfig, dial, errors, session::Session};
 
@@ -14,7 +14,7 @@ pub(crate) struct Sessions {
     pub(crate) config: ZkConfig,
     current: Lock<Option<Arc<Session>>>,
     /// Only one connects at a time.
-    connecting: Turns<()>,
+    connecting: SingleFlight<()>,
     is_closed: AtomicBool,
 }
 
@@ -23,7 +23,7 @@ impl Sessions {
         Self {
             config,
             current: Lock::default(),
-            connecting: Turns::new(()),
+            connecting: SingleFlight::new(()),
             is_closed: AtomicBool::new(false),
         }
     }
@@ -41,7 +41,7 @@ impl Sessions {
         let sessions = self.clone();
         let work = |turn: Turn<()>| async move {
             let session = sessions.begun().await;
-            turn.end(session)
+            turn.finish(session)
         };
         self.connecting.run(work).await
     }
@@ -50,7 +50,7 @@ impl Sessions {
         if let Some(session) = self.living()? {
             return Ok(session);
         }
-        let began = Sent::now(&Clock::boottime());
+        let began = SentAt::now(&Clock::boottime());
         let client = dial::connect(&self.config).await?;
         let session = Session::begin(client, began, &self.config);
         *self.current.lock() = Some(session.clone());

@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Clock, DistributedLock, Guard, Lease, Moment, Renewed, Result, toolkit::Lock,
+    AcquireRequest, BootInstant, Clock, DistributedLock, Guard, Lease, Renewed, Result,
+    toolkit::Lock,
 };
 
 use super::{Case, Profile, case};
@@ -29,14 +30,14 @@ pub(crate) fn cases() -> Vec<Case> {
 struct LateReplies {
     by: Duration,
     /// When the store answered last.
-    answered: Lock<Moment>,
+    answered: Lock<BootInstant>,
 }
 
 impl LateReplies {
     fn new(by: Duration) -> Arc<Self> {
         Arc::new(Self {
             by,
-            answered: Lock::new(Moment::FOREVER),
+            answered: Lock::new(BootInstant::FOREVER),
         })
     }
 

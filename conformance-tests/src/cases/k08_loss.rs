@@ -164,11 +164,11 @@ async fn it_comes_as_soon_as_the_backend_knows(rig: &Rig) -> Outcome {
     let guard = rig.locker_over(&knowing).await?.acquire(&name).await?;
     let attempt = knowing.0.lock().take();
     let attempt = attempt.ok_or("no attempt")?;
-    attempt.lost(LostCause::SessionOver);
+    attempt.report_lost(LostCause::SessionEnded);
     ensure!(!guard.is_held(), "held although the backend said lost");
     // Once: what comes later does not change the cause.
-    attempt.lost(LostCause::Demoted);
-    lost_for_good(rig, &guard, LostCause::SessionOver).await?;
+    attempt.report_lost(LostCause::Demoted);
+    lost_for_good(rig, &guard, LostCause::SessionEnded).await?;
     rig.expect_free_soon(&name).await
 }
 
@@ -183,7 +183,7 @@ impl Interpose for Hasty {
         request: &AcquireRequest,
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await;
-        request.attempt.lost(LostCause::SessionOver);
+        request.attempt.report_lost(LostCause::SessionEnded);
         lease
     }
 }

@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder, Lease,
-    LockName, Locker, Moment, Renewed, Result, toolkit::Lock,
+    AcquireRequest, BootInstant, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder,
+    Lease, LockName, Locker, Renewed, Result, toolkit::Lock,
 };
 use tokio::sync::Notify;
 
@@ -166,7 +166,7 @@ impl Interpose for Keep {
 }
 
 /// Fails unless `guard` is lost at `deadline`: what was confirmed last had been asked for a ttl before.
-pub(super) async fn lost_by(rig: &Rig, guard: &Guard, deadline: Moment) -> Outcome {
+pub(super) async fn lost_by(rig: &Rig, guard: &Guard, deadline: BootInstant) -> Outcome {
     let left = deadline.since(rig.clock.now()) + READ;
     if tokio::time::timeout(left, guard.lost()).await.is_err() {
         ensure!(!guard.is_held(), "held after its deadline");

@@ -157,7 +157,7 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     let session = session.ok_or("no session of its own")?;
     node.ask(&format!("KILL {session}")).await?;
     let cause = at_once("the loss", lost).await?;
-    assert_eq!(cause, LostCause::SessionOver);
+    assert_eq!(cause, LostCause::SessionEnded);
     last.renew().await?;
     at_once("the last release", last.release()).await??;
     Ok(())

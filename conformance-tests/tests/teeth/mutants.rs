@@ -24,7 +24,7 @@ pub(super) struct GrantsTwice(pub(super) AtomicU64);
 impl Interpose for GrantsTwice {
     async fn acquire(&self, _: &dyn DistributedLock, request: &AcquireRequest) -> Result<Lease> {
         let token = token(self.0.fetch_add(1, Ordering::Relaxed))?;
-        Ok(request.granted(request.start(), request.ttl, token, ()))
+        Ok(request.granted(request.sent_now(), request.ttl, token, ()))
     }
 }
 
@@ -42,7 +42,7 @@ impl Interpose for ForgetsModes {
             return inner.acquire(request).await;
         }
         let token = token(self.0.fetch_add(1, Ordering::Relaxed))?;
-        Ok(request.granted(request.start(), request.ttl, token, ()))
+        Ok(request.granted(request.sent_now(), request.ttl, token, ()))
     }
 }
 
@@ -58,10 +58,10 @@ impl Interpose for NoMargin {
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await?;
         // A ttl that is asked for longer is what a reading of the clock that is later looks like.
-        let mut longer = request.inner(|_| {});
+        let mut longer = request.nested(|_| {});
         longer.ttl = request.ttl * 102 / 100;
         let deadline = longer
-            .granted(request.start(), longer.ttl, lease.token, ())
+            .granted(request.sent_now(), longer.ttl, lease.token, ())
             .deadline;
         Ok(request.granted_until(deadline, lease.token, ()))
     }
@@ -73,7 +73,7 @@ pub(super) struct RenewsBlindly;
 #[async_trait]
 impl Interpose for RenewsBlindly {
     async fn renew(&self, _: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
-        Ok(lease.renewed(lease.start(), lease.ttl))
+        Ok(lease.renewed(lease.sent_now(), lease.ttl))
     }
 }
 
@@ -168,16 +168,16 @@ impl Interpose for Polls {
     ) -> Result<Lease> {
         loop {
             match inner
-                .acquire(&request.inner(|_| {}).with_wait(Wait::Never))
+                .acquire(&request.nested(|_| {}).with_wait(Wait::Never))
                 .await
             {
                 Ok(lease) => return Ok(request.granted_until(lease.deadline, lease.token, ())),
                 Err(error) if request.wait == Wait::Never => return Err(error),
-                Err(_) => request.attempt.taken(),
+                Err(_) => request.attempt.report_contended(),
             }
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
         }
     }
@@ -193,7 +193,7 @@ impl Interpose for EatsTheTtl {
         inner: &dyn DistributedLock,
         request: &AcquireRequest,
     ) -> Result<Lease> {
-        let sent = request.start();
+        let sent = request.sent_now();
         let lease = inner.acquire(request).await?;
         Ok(request.granted(sent, request.ttl, lease.token, ()))
     }
@@ -209,7 +209,7 @@ impl Interpose for SaysNothing {
         inner: &dyn DistributedLock,
         request: &AcquireRequest,
     ) -> Result<Lease> {
-        let lease = inner.acquire(&request.inner(|_| {})).await?;
+        let lease = inner.acquire(&request.nested(|_| {})).await?;
         Ok(request.granted_until(lease.deadline, lease.token, ()))
     }
 }
@@ -245,12 +245,12 @@ impl Interpose for WaitsOn {
     ) -> Result<Lease> {
         loop {
             match inner
-                .acquire(&request.inner(|_| {}).with_wait(Wait::Never))
+                .acquire(&request.nested(|_| {}).with_wait(Wait::Never))
                 .await
             {
                 Ok(lease) => return Ok(request.granted_until(lease.deadline, lease.token, ())),
                 Err(error) if request.wait == Wait::Never => return Err(error),
-                Err(_) => request.attempt.taken(),
+                Err(_) => request.attempt.report_contended(),
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
             if request.attempt.is_cancelled() {
@@ -270,7 +270,7 @@ impl Interpose for FoldsCase {
         inner: &dyn DistributedLock,
         request: &AcquireRequest,
     ) -> Result<Lease> {
-        let mut folded = request.inner(|_| {});
+        let mut folded = request.nested(|_| {});
         folded.name = LockName::new(&request.name.as_str().to_ascii_lowercase())?;
         let lease = inner.acquire(&folded).await?;
         let outer = request.granted_until(lease.deadline, lease.token, ());

@@ -32,7 +32,7 @@ pub enum Fault {
     LoseRequest,
     /// The reply is lost: it happens, and the answer is an `Unavailable` with unknown effect.
     LoseReply,
-    /// Nothing comes back before [`heal`](crate::Memory::heal); then it happens.
+    /// Nothing comes back before [`clear_faults`](crate::Memory::clear_faults); then it happens.
     Stall,
     /// The store refuses: `Denied`, and nothing happens.
     Deny,
@@ -42,7 +42,7 @@ pub enum Fault {
 pub(super) struct Faults {
     /// The fault of each operation, and for how many times more; `None` is without end.
     injected: Lock<HashMap<Operation, (Fault, Option<u32>)>>,
-    healed: Notify,
+    cleared: Notify,
 }
 
 /// What becomes of a reply.
@@ -57,21 +57,21 @@ impl Faults {
         self.injected.lock().insert(operation, (fault, times));
     }
 
-    pub(super) fn heal(&self) {
+    pub(super) fn clear(&self) {
         self.injected.lock().clear();
-        self.healed.notify_waiters();
+        self.cleared.notify_waiters();
     }
 
     /// Fails or stalls if a fault of `operation` is injected; a stall ends with `attempt`.
-    pub(super) async fn meet(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
+    pub(super) async fn apply(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
         tokio::select! {
-            reply = self.meet_uncancelled(operation) => reply,
+            reply = self.apply_uncancelled(operation) => reply,
             () = attempt.cancelled() => Err(lost()),
         }
     }
 
-    pub(super) async fn meet_uncancelled(&self, operation: Operation) -> Result<Reply> {
-        let healed = self.healed.notified();
+    pub(super) async fn apply_uncancelled(&self, operation: Operation) -> Result<Reply> {
+        let cleared = self.cleared.notified();
         match self.next(operation) {
             None => Ok(Reply::Arrives),
             Some(Fault::LoseRequest) => Err(lost()),
@@ -81,7 +81,7 @@ impl Faults {
                 "the store refuses (injected)",
             )),
             Some(Fault::Stall) => {
-                healed.await;
+                cleared.await;
                 Ok(Reply::Arrives)
             }
         }

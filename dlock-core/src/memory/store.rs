@@ -12,7 +12,7 @@ use crate::{
     attempt::{Attempt, AttemptId},
     base::lock::Lock,
     cause::LostCause,
-    clock::{Clock, Moment},
+    clock::{BootInstant, Clock},
     holder::Holder,
     lease::Lease,
     name::LockName,
@@ -42,7 +42,7 @@ struct Held {
     client: usize,
     mode: Mode,
     token: Token,
-    until: Moment,
+    until: BootInstant,
     since_unix_micros: u64,
     note: Option<Arc<str>>,
 }
@@ -55,7 +55,7 @@ struct Waiting {
 
 /// The lock is taken, until `free_at` if nobody renews or releases it.
 pub(super) struct Taken {
-    pub(super) free_at: Moment,
+    pub(super) free_at: BootInstant,
 }
 
 /// A place in the queue of a name; given up when dropped.
@@ -121,7 +121,7 @@ impl Store {
         lock.admit(request.mode, place.map(|place| place.id))?;
         *last_token += 1;
         let token = Token::new(*last_token).ok_or(Taken {
-            free_at: Moment::FOREVER,
+            free_at: BootInstant::FOREVER,
         })?;
         if lock.held.is_empty() {
             // Most locks have one holder for all their life; a vector would make room for four.
@@ -223,7 +223,7 @@ impl Store {
 }
 
 impl LockState {
-    fn expire(&mut self, now: Moment) {
+    fn expire(&mut self, now: BootInstant) {
         self.held.retain(|held| held.until > now);
     }
 
@@ -246,7 +246,7 @@ impl LockState {
         if before.any(|waiting| !compatible(waiting.mode)) {
             // Whoever stands before takes the lock, or wakes us by leaving.
             return Err(Taken {
-                free_at: Moment::FOREVER,
+                free_at: BootInstant::FOREVER,
             });
         }
         Ok(())
