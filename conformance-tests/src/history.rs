@@ -3,10 +3,10 @@
 //! All processes of a run are on one machine, so `CLOCK_BOOTTIME` orders their events: the history
 //! knows more than any of its clients, and the [checker](crate::check) can be a pure function of it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
+
+use dlock_core::toolkit::Lock;
 
 /// One thing that happened to one client. As JSON it is one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,21 +81,21 @@ impl Event {
 /// A history that is being written: by tasks of this process, and by workers through their pipes.
 #[derive(Debug, Default)]
 pub struct History {
-    events: Mutex<Vec<Event>>,
+    events: Lock<Vec<Event>>,
     grown: Notify,
 }
 
 impl History {
     /// Adds `event`. Events of one client come in order; those of different ones may not.
     pub fn record(&self, event: Event) {
-        self.lock().push(event);
+        self.events.lock().push(event);
         self.grown.notify_waiters();
     }
 
     /// All events so far.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
-        self.lock().clone()
+        self.events.lock().clone()
     }
 
     /// Waits until at least `count` events satisfy `wanted`; without a bound of its own.
@@ -106,15 +106,18 @@ impl History {
     pub async fn until(&self, count: usize, wanted: impl Fn(&Event) -> bool) {
         loop {
             let grown = self.grown.notified();
-            if self.lock().iter().filter(|event| wanted(event)).count() >= count {
+            if self
+                .events
+                .lock()
+                .iter()
+                .filter(|event| wanted(event))
+                .count()
+                >= count
+            {
                 return;
             }
             grown.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Event>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

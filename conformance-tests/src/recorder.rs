@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Guard, LockName, Moment, Result};
+use dlock_core::{BootInstant, Clock, Guard, LockName, Result};
 
 use crate::history::{Event, What};
 
@@ -140,7 +140,7 @@ impl Held {
 }
 
 /// When it ends, by a clock that was read before `remaining` was: never too late.
-fn until(now: Moment, remaining: Duration) -> u64 {
+fn until(now: BootInstant, remaining: Duration) -> u64 {
     now.after(remaining).as_nanos()
 }
 

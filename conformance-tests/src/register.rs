@@ -1,16 +1,15 @@
 //! A resource that is protected by fencing tokens: what a lock is for.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+
+use dlock_core::toolkit::Lock;
 
 /// Registers by name, each of which refuses every token that is smaller than the largest it has
 /// seen, at reads as well as at writes. They keep a log for [`check::register`](crate::check).
 #[derive(Debug, Default)]
-pub struct FencedRegister(Mutex<State>);
+pub struct FencedRegister(Lock<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -55,7 +54,7 @@ impl FencedRegister {
     /// Reads, or writes where there is something to write: the value after it, or `None` when a
     /// larger token was seen before.
     pub fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Option<u64> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let cell = state.cells.entry(name.to_owned()).or_default();
         let accepted = token >= cell.token_max;
         if accepted {
@@ -75,10 +74,6 @@ impl FencedRegister {
     /// What was done so far, in order.
     #[must_use]
     pub fn log(&self) -> Vec<Access> {
-        self.lock().log.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().log.clone()
     }
 }

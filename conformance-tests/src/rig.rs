@@ -1,15 +1,10 @@
 //! What a case works with: clients of a place of its own, names of its own, and bounds.
 
-use std::{
-    fmt::Display,
-    future::Future,
-    mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt::Display, future::Future, mem, sync::Arc, time::Duration};
 
 use dlock_core::{
-    Capabilities, Clock, DistributedLock, ErrorKind, Guard, LockName, Locker, Moment,
+    BootInstant, Capabilities, Clock, DistributedLock, ErrorKind, Guard, LockName, Locker,
+    toolkit::Lock,
 };
 use libtest_mimic::Failed;
 use tokio::{runtime::Handle, sync::OnceCell, time::timeout};
@@ -38,9 +33,9 @@ pub(crate) struct Rig {
     /// Makes the names of this run different from those of every other one.
     run: String,
     /// All that were made, to be shut down at the end.
-    lockers: Mutex<Vec<Locker>>,
+    lockers: Lock<Vec<Locker>>,
     /// They are healed before the lockers end, and end after them.
-    lines: Mutex<Vec<Arc<Line>>>,
+    lines: Lock<Vec<Arc<Line>>>,
     witness: OnceCell<Locker>,
 }
 
@@ -53,8 +48,8 @@ impl Rig {
             capabilities: target.capabilities(),
             clock: Clock::boottime(),
             run: format!("{:016x}", rand::random::<u64>()),
-            lockers: Mutex::default(),
-            lines: Mutex::default(),
+            lockers: Lock::default(),
+            lines: Lock::default(),
             witness: OnceCell::new(),
             target,
         }
@@ -73,7 +68,7 @@ impl Rig {
     /// A line to the store that can fail; for cases that need one.
     pub(crate) async fn line(&self) -> Outcome<Arc<Line>> {
         let line = Arc::new(self.target.through(&self.address).await?);
-        locked(&self.lines).push(line.clone());
+        self.lines.lock().push(line.clone());
         Ok(line)
     }
 
@@ -110,7 +105,7 @@ impl Rig {
             Place::Alone => self.ttl_alone(),
         };
         let locker = Locker::builder(backend).ttl(ttl).build()?;
-        locked(&self.lockers).push(locker.clone());
+        self.lockers.lock().push(locker.clone());
         Ok(locker)
     }
 
@@ -153,13 +148,13 @@ impl Rig {
     }
 
     /// Until when `guard` says that it is held: not later than it is.
-    pub(crate) fn deadline_at_least(&self, guard: &Guard) -> Moment {
+    pub(crate) fn deadline_at_least(&self, guard: &Guard) -> BootInstant {
         let now = self.clock.now();
         now.after(guard.remaining())
     }
 
     /// Until when `guard` says that it is held: not earlier than it is.
-    pub(crate) fn deadline_at_most(&self, guard: &Guard) -> Moment {
+    pub(crate) fn deadline_at_most(&self, guard: &Guard) -> BootInstant {
         let remaining = guard.remaining();
         self.clock.now().after(remaining)
     }
@@ -238,11 +233,11 @@ impl Rig {
         // What a killed process left ends by time.
         let settled = self.takeover(self.ttl_short()) + bound;
         drop(self.witness);
-        let lines = mem::take(&mut *locked(&self.lines));
+        let lines = mem::take(&mut *self.lines.lock());
         for line in &lines {
             line.heal();
         }
-        let lockers = mem::take(&mut *locked(&self.lockers));
+        let lockers = mem::take(&mut *self.lockers.lock());
         for locker in lockers {
             locker.shutdown(bound).await?;
         }
@@ -263,10 +258,6 @@ impl Rig {
         })
         .await
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Looks until nothing is left, for `bound` at most.

@@ -54,7 +54,7 @@ pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> Strin
             format!("in {} unless it is renewed", duration::show(remaining)),
         );
     }
-    if let Some(doubt) = &holder.doubt {
+    if let Some(doubt) = &holder.warning {
         line("doubt", doubt.clone());
     }
     text
@@ -98,7 +98,7 @@ impl<'a> Report<'a> {
             remaining_ms: holder
                 .remaining
                 .map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
-            doubt: holder.doubt.as_deref(),
+            doubt: holder.warning.as_deref(),
         });
         Self {
             name: name.as_str(),

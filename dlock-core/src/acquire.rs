@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     attempt::Attempt,
-    clock::Moment,
+    clock::BootInstant,
     core::Core,
     error::{Effect, Error, ErrorKind, Result},
     gate::{Entry, Pass},
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) async fn acquire(
     core: Arc<Core>,
     request: AcquireRequest,
-    until: Moment,
+    until: BootInstant,
 ) -> Result<Guard> {
     // A backend that answers without waiting would let a loop of acquires starve the renewals (K13).
     tokio::task::coop::consume_budget().await;
@@ -45,7 +45,7 @@ pub(crate) async fn acquire(
     let asked_to_wait = pass.is_some();
     // Who did not ask to wait was refused nothing: the store owes an answer.
     let why = || {
-        let why = attempt.no_grant();
+        let why = attempt.wait_error();
         why.filter(|why| asked_to_wait || why.kind() != ErrorKind::Contended)
     };
     let mut flight = InFlight::launch(core.clone(), request);
@@ -69,7 +69,7 @@ pub(crate) async fn acquire(
 /// When an attempt ends without a grant: its time is over, or the locker's.
 struct End {
     core: Arc<Core>,
-    until: Moment,
+    until: BootInstant,
 }
 
 impl End {
@@ -81,7 +81,7 @@ impl End {
             Entry::Queued(turn) => tokio::select! {
                 biased;
                 pass = turn => pass.map_err(|_| self.core.closed_error()),
-                error = self.reached(|| gate.no_grant(&request.name)) => Err(error),
+                error = self.reached(|| gate.wait_error(&request.name)) => Err(error),
             },
         }
     }
@@ -167,7 +167,7 @@ impl Drop for InFlight {
 /// Counts an attempt as waiting for as long as it lives.
 struct Waiting {
     core: Arc<Core>,
-    since: Moment,
+    since: BootInstant,
 }
 
 impl Waiting {

@@ -4,7 +4,7 @@ use std::{
     fmt,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -12,8 +12,9 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
+    base::lock::Lock,
     cause::LostCause,
-    clock::Moment,
+    clock::BootInstant,
     error::{Error, ErrorKind},
     hold::Hold,
     state::{Phase, State},
@@ -67,9 +68,9 @@ struct Inner {
     /// Whether the store's last word was that the lock is taken; false while it has not been asked.
     contended: AtomicBool,
     /// Why the store could not be asked, the last time.
-    why: Mutex<Option<Error>>,
+    why: Lock<Option<Error>>,
     /// What is odd about the lock that is taken.
-    doubt: Mutex<Option<String>>,
+    warning: Lock<Option<String>>,
     owner: Owner,
     /// Wakes whoever waits for a change of `state`.
     changed: Notify,
@@ -91,7 +92,7 @@ impl Attempt {
         Self::with(AttemptId::random(), Owner::Locker(OnceLock::new()))
     }
 
-    pub(crate) fn inner(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
+    pub(crate) fn nested(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
         Self::with(
             self.0.id,
             Owner::Layer {
@@ -106,8 +107,8 @@ impl Attempt {
             id,
             state: State::pending(),
             contended: AtomicBool::new(false),
-            why: Mutex::new(None),
-            doubt: Mutex::new(None),
+            why: Lock::new(None),
+            warning: Lock::new(None),
             owner,
             changed: Notify::new(),
         }))
@@ -144,7 +145,7 @@ impl Attempt {
     /// grant makes the acquire fail; after a release, and the second time, nothing happens.
     ///
     /// Never blocks and works off-runtime.
-    pub fn lost(&self, cause: LostCause) {
+    pub fn report_lost(&self, cause: LostCause) {
         // Taken before the change: after it the guard may go, and nobody would release.
         let hold = self.hold();
         if let Some(before) = self.0.state.lose(cause) {
@@ -155,44 +156,44 @@ impl Attempt {
 
     /// Says that the store has answered that the lock is taken, so that a wait which ends now ends
     /// as `Contended` (K6).
-    pub fn taken(&self) {
-        self.taken_doubting(None);
+    pub fn report_contended(&self) {
+        self.report_contended_with(None);
     }
 
-    /// As [`taken`](Self::taken). A `doubt` is what is odd about it, in a sentence for people: the error of
+    /// As [`report_contended`](Self::report_contended). A `warning` is what is odd about it, in a sentence for people: the error of
     /// a wait that ends as `Contended` says it, too.
     ///
     /// ```
     /// use dlock_core::{AcquireRequest, Error};
     ///
     /// fn refusal(request: &AcquireRequest) -> Error {
-    ///     let doubt = "it has no end: did somebody change its key?";
-    ///     request.attempt.taken_doubting(Some(doubt.to_owned()));
-    ///     request.attempt.contended()
+    ///     let warning = "it has no end: did somebody change its key?";
+    ///     request.attempt.report_contended_with(Some(warning.to_owned()));
+    ///     request.attempt.contended_error()
     /// }
     /// ```
-    pub fn taken_doubting(&self, doubt: Option<String>) {
-        *self.doubt() = doubt;
+    pub fn report_contended_with(&self, warning: Option<String>) {
+        *self.0.warning.lock() = warning;
         self.0.contended.store(true, Ordering::Release);
     }
 
     /// What the store has answered `other` holds for this one, too.
-    pub(crate) fn taken_as_for(&self, other: &Self) {
-        let doubt = other.doubt().clone();
-        self.taken_doubting(doubt);
+    pub(crate) fn copy_contention(&self, other: &Self) {
+        let warning = other.0.warning.lock().clone();
+        self.report_contended_with(warning);
     }
 
     /// The error of an attempt that does not wait, or waits no longer, for a lock that is taken.
     #[must_use]
-    pub fn contended(&self) -> Error {
-        Error::contended_doubting(self.doubt().as_deref())
+    pub fn contended_error(&self) -> Error {
+        Error::contended_with(self.0.warning.lock().as_deref())
     }
 
     /// Says that the store cannot be asked at present, and `why`, so that a wait which ends now ends as
     /// `Unavailable` and with that reason (K6). The first one of an attempt is a warning to whoever
     /// watches, at once: the wait may be long.
-    pub fn unreachable(&self, why: &Error) {
-        if self.why().replace(why.again()).is_none() {
+    pub fn report_unavailable(&self, why: &Error) {
+        if self.0.why.lock().replace(why.duplicate()).is_none() {
             tracing::warn!(target: "dlock_core::waiting", "{why}");
         }
         self.0.contended.store(false, Ordering::Release);
@@ -203,21 +204,13 @@ impl Attempt {
     }
 
     /// Why a wait that ends now got nothing, as far as the backend said so.
-    pub(crate) fn no_grant(&self) -> Option<Error> {
+    pub(crate) fn wait_error(&self) -> Option<Error> {
         if self.is_contended() {
-            return Some(self.contended());
+            return Some(self.contended_error());
         }
-        let why = self.why();
+        let why = self.0.why.lock();
         let why = format!("no grant in time: {}", why.as_ref()?);
         Some(Error::new(ErrorKind::Unavailable, why))
-    }
-
-    fn why(&self) -> MutexGuard<'_, Option<Error>> {
-        self.0.why.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn doubt(&self) -> MutexGuard<'_, Option<String>> {
-        self.0.doubt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -239,7 +232,7 @@ impl Attempt {
     }
 
     /// Ends the hold as lost if its deadline has passed at `now`.
-    pub(crate) fn expire(&self, now: Moment) {
+    pub(crate) fn expire(&self, now: BootInstant) {
         if !matches!(self.0.state.phase(), Phase::Held(deadline) if deadline <= now.as_nanos()) {
             return;
         }

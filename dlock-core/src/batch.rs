@@ -2,21 +2,22 @@
 //!
 //! A store with thousands of held locks is not asked about each of them alone, nor one that many
 //! tasks ask at once: what comes at about the same time leaves together. A member joins only a
-//! request that has not been sent, and takes that request's [`Sent`]: its own clock would be later
+//! request that has not been sent, and takes that request's [`SentAt`]: its own clock would be later
 //! than the question it is answered by (K2).
 
 use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
-    deadline::Sent,
+    base::lock::Lock,
+    deadline::SentAt,
     error::{Effect, Error, ErrorKind, Result},
 };
 
@@ -27,16 +28,16 @@ const WINDOW: Duration = Duration::from_millis(5);
 const PROMPT_WINDOW: Duration = Duration::from_millis(1);
 
 /// What a flight brings back: when it was sent, and the answers of its members in their order.
-pub type Landing<A> = Result<(Sent, Vec<A>)>;
+pub type BatchReply<A> = Result<(SentAt, Vec<A>)>;
 
 /// A request on its way.
-pub type Flight<A> = Pin<Box<dyn Future<Output = Landing<A>> + Send>>;
+pub type BatchFuture<A> = Pin<Box<dyn Future<Output = BatchReply<A>> + Send>>;
 
 /// Joins what many tasks ask at about the same time into one request.
 ///
 /// Flights overlap, so that a slow one does not hold up the next (K13); each ends by the time-outs
 /// that its requests have of their own.
-pub struct Batch<T, A> {
+pub struct Batcher<T, A> {
     inner: Arc<Inner<T, A>>,
 }
 
@@ -45,8 +46,8 @@ struct Inner<T, A> {
     window: Duration,
     /// Whether a flight leaves as soon as it has as many members as are in the air.
     is_prompt: bool,
-    launch: Box<dyn Fn(Vec<T>) -> Flight<A> + Send + Sync>,
-    gate: Mutex<Gate<T, A>>,
+    launch: Box<dyn Fn(Vec<T>) -> BatchFuture<A> + Send + Sync>,
+    gate: Lock<Gate<T, A>>,
 }
 
 struct Gate<T, A> {
@@ -59,16 +60,16 @@ struct Gate<T, A> {
 
 struct Member<T, A> {
     item: T,
-    answer: oneshot::Sender<Result<(Sent, A)>>,
+    answer: oneshot::Sender<Result<(SentAt, A)>>,
 }
 
-impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
+impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
     /// For what nobody waits for, such as renewals: flights of at most `size_max` members, which
     /// gather for 5 ms. `launch` makes the request of a flight: it reads the clock when it sends,
     /// answers each member, and has a time-out.
-    pub fn new(
+    pub fn windowed(
         size_max: usize,
-        launch: impl Fn(Vec<T>) -> Flight<A> + Send + Sync + 'static,
+        launch: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         Self::with(size_max, WINDOW, false, launch)
     }
@@ -77,9 +78,9 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
     /// come later leave together as soon as they are as many as are in the air, or after 1 ms. So two
     /// or three flights of about the same size overlap, and the server works on one while the members
     /// of another one go on: with a single one in the air, one of them would always wait.
-    pub fn prompt(
+    pub fn eager(
         size_max: usize,
-        launch: impl Fn(Vec<T>) -> Flight<A> + Send + Sync + 'static,
+        launch: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         Self::with(size_max, PROMPT_WINDOW, true, launch)
     }
@@ -88,7 +89,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
         size_max: usize,
         window: Duration,
         is_prompt: bool,
-        launch: impl Fn(Vec<T>) -> Flight<A> + Send + Sync + 'static,
+        launch: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         let gate = Gate {
             boarding: Vec::new(),
@@ -101,7 +102,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
                 window,
                 is_prompt,
                 launch: Box::new(launch),
-                gate: Mutex::new(gate),
+                gate: Lock::new(gate),
             }),
         }
     }
@@ -116,7 +117,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
     ///
     /// A flight of several goes on without this member. One that left alone is dropped with it: the
     /// request may or may not have been sent.
-    pub async fn join(&self, item: T) -> Result<(Sent, A)> {
+    pub async fn join(&self, item: T) -> Result<(SentAt, A)> {
         if let Some(airborne) = self.inner.take_off_alone() {
             return airborne.fly_alone(item).await;
         }
@@ -132,7 +133,7 @@ impl<T: Send + 'static, A: Send + 'static> Batch<T, A> {
 impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     /// A flight of one, which needs no task of its own; `None` if there are others.
     fn take_off_alone(self: &Arc<Self>) -> Option<Airborne<T, A>> {
-        let mut gate = self.lock();
+        let mut gate = self.gate.lock();
         let is_alone = self.is_prompt && gate.in_air == 0 && gate.boarding.is_empty();
         is_alone.then(|| self.take_off(&mut gate, 1))
     }
@@ -146,7 +147,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     }
 
     fn board(self: &Arc<Self>, member: Member<T, A>) {
-        let mut gate = self.lock();
+        let mut gate = self.gate.lock();
         gate.boarding.push(member);
         if gate.boarding.len() >= self.size_max || self.is_due(&gate) {
             self.depart(gate);
@@ -181,7 +182,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     }
 
     /// An answer for each, in their order: with one too few, some would get those of others.
-    async fn answered(&self, items: Vec<T>) -> Landing<A> {
+    async fn answered(&self, items: Vec<T>) -> BatchReply<A> {
         let count = items.len();
         let (sent, found) = (self.launch)(items).await?;
         if found.len() == count {
@@ -189,10 +190,6 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
         } else {
             Err(unanswered())
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Gate<T, A>> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -208,7 +205,7 @@ struct Airborne<T: Send + 'static, A: Send + 'static> {
 }
 
 impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
-    async fn fly_alone(self, item: T) -> Result<(Sent, A)> {
+    async fn fly_alone(self, item: T) -> Result<(SentAt, A)> {
         let (sent, mut found) = self.inner.answered(vec![item]).await?;
         let found = found.pop().ok_or_else(unanswered)?;
         Ok((sent, found))
@@ -232,7 +229,7 @@ impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
             }
             Err(error) => {
                 for answer in answers {
-                    let _ = answer.send(Err(error.again()));
+                    let _ = answer.send(Err(error.duplicate()));
                 }
             }
         }
@@ -241,7 +238,7 @@ impl<T: Send + 'static, A: Send + 'static> Airborne<T, A> {
 
 impl<T: Send + 'static, A: Send + 'static> Drop for Airborne<T, A> {
     fn drop(&mut self) {
-        let mut gate = self.inner.lock();
+        let mut gate = self.inner.gate.lock();
         gate.in_air -= self.members;
         // A flight ends wherever its member is dropped, and nobody else would send off the next one
         // before its window is over. Without a runtime that one gives them up.
@@ -265,7 +262,7 @@ impl<T: Send + 'static, A: Send + 'static> Window<T, A> {
             tokio::time::sleep(inner.window).await;
         }
         if let Some(inner) = self.inner.take() {
-            let gate = inner.lock();
+            let gate = inner.gate.lock();
             if gate.boarded == self.flight {
                 inner.depart(gate);
             }
@@ -276,7 +273,7 @@ impl<T: Send + 'static, A: Send + 'static> Window<T, A> {
 impl<T: Send + 'static, A: Send + 'static> Drop for Window<T, A> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
-            let mut gate = inner.lock();
+            let mut gate = inner.gate.lock();
             let is_boarding = gate.boarded == self.flight;
             let given_up = is_boarding.then(|| std::mem::take(&mut gate.boarding));
             // Wakes those who wait, with the gate open.
@@ -286,9 +283,9 @@ impl<T: Send + 'static, A: Send + 'static> Drop for Window<T, A> {
     }
 }
 
-impl<T, A> fmt::Debug for Batch<T, A> {
+impl<T, A> fmt::Debug for Batcher<T, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch")
+        f.debug_struct("Batcher")
             .field("size_max", &self.inner.size_max)
             .finish_non_exhaustive()
     }

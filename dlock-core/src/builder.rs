@@ -12,7 +12,7 @@ use tracing::Instrument;
 use crate::{
     acquire::acquire,
     capabilities::{Capabilities, Modes},
-    clock::Moment,
+    clock::BootInstant,
     core::User,
     error::{Error, ErrorKind, Result},
     guard::Guard,
@@ -53,12 +53,12 @@ impl Options {
     }
 
     /// When the wait is over that begins now.
-    pub(crate) fn until(&self, wait: WaitFor, ttl: Duration) -> Moment {
+    pub(crate) fn until(&self, wait: WaitFor, ttl: Duration) -> BootInstant {
         match wait {
             // A grant that is answered after its ttl is over: there is nothing to wait for.
             WaitFor::Never => self.core.clock.now().after(ttl),
             WaitFor::AtMost(wait) => self.core.clock.now().after(wait),
-            WaitFor::Forever => Moment::FOREVER,
+            WaitFor::Forever => BootInstant::FOREVER,
         }
     }
 
@@ -91,7 +91,7 @@ impl Options {
         &self,
         name: LockName,
         wait: WaitFor,
-        until: Moment,
+        until: BootInstant,
     ) -> Result<Guard> {
         let core = Arc::clone(&self.core);
         let wait = if matches!(wait, WaitFor::Never) {
@@ -100,7 +100,7 @@ impl Options {
             Wait::UntilCancelled
         };
         let mut request = AcquireRequest::new(core.clone(), name.clone(), self.ttl(), wait);
-        request.wait_until = (until != Moment::FOREVER).then_some(until);
+        request.wait_until = (until != BootInstant::FOREVER).then_some(until);
         request.mode = self.mode;
         request.renewal = self.renewal;
         request.note = self.note.clone();

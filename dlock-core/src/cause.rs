@@ -14,7 +14,7 @@ pub enum LostCause {
     /// The store has no entry of ours any more: deleted, evicted, or forgotten by a restart.
     Removed = 2,
     /// The session or connection that carried it is over.
-    SessionOver = 3,
+    SessionEnded = 3,
     /// The server may no longer grant locks: it was demoted or made read-only.
     Demoted = 4,
     /// The locker was shut down while it was held.
@@ -27,7 +27,7 @@ impl LostCause {
         Self::Expired,
         Self::Taken,
         Self::Removed,
-        Self::SessionOver,
+        Self::SessionEnded,
         Self::Demoted,
         Self::Closed,
     ];
@@ -44,7 +44,7 @@ impl LostCause {
             Self::Expired => "it expired before a renewal was confirmed",
             Self::Taken => "somebody else holds it",
             Self::Removed => "its entry is gone from the store",
-            Self::SessionOver => "the session that carried it is over",
+            Self::SessionEnded => "the session that carried it is over",
             Self::Demoted => "the server no longer grants locks",
             Self::Closed => "the locker was shut down",
         }

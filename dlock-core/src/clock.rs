@@ -16,9 +16,9 @@ use std::{
 ///
 /// It means nothing on another machine or after a reboot, so it is never stored or sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(u64);
+pub struct BootInstant(u64);
 
-impl Moment {
+impl BootInstant {
     /// Later than every reading.
     pub const FOREVER: Self = Self(u64::MAX);
 
@@ -40,7 +40,7 @@ impl Moment {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment plus `duration`, at most [`Moment::FOREVER`].
+    /// This moment plus `duration`, at most [`BootInstant::FOREVER`].
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
@@ -96,28 +96,28 @@ impl Clock {
     /// Reads the clock. Costs about 30 ns and works off-runtime.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> BootInstant {
         match &self.0 {
             Source::Boottime => machine_now(),
             Source::Tokio { origin, jumped } => {
                 // An hour past the origin, so that tests can look back from the first reading.
                 const HEAD_START: Duration = Duration::from_secs(3600);
                 let run = tokio::time::Instant::now().saturating_duration_since(*origin);
-                Moment(jumped.load(Ordering::Acquire))
+                BootInstant(jumped.load(Ordering::Acquire))
                     .after(HEAD_START)
                     .after(run)
             }
         }
     }
 
-    /// Sleeps until this clock shows `until`; for ever when that is [`Moment::FOREVER`]. Wakes up to a
+    /// Sleeps until this clock shows `until`; for ever when that is [`BootInstant::FOREVER`]. Wakes up to a
     /// millisecond late, and after a suspend of the machine late by the time it was suspended.
     ///
     /// # Cancel safety
     ///
     /// Safe.
-    pub async fn sleep_until(&self, until: Moment) {
-        if until == Moment::FOREVER {
+    pub async fn sleep_until(&self, until: BootInstant) {
+        if until == BootInstant::FOREVER {
             std::future::pending::<()>().await;
         }
         loop {
@@ -156,7 +156,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-fn machine_now() -> Moment {
+fn machine_now() -> BootInstant {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const ID: rustix::time::ClockId = rustix::time::ClockId::Boottime;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -164,13 +164,13 @@ fn machine_now() -> Moment {
     let now = rustix::time::clock_gettime(ID);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(now.tv_nsec).unwrap_or(0);
-    Moment(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+    BootInstant(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
 }
 
 /// Notices that a clock and tokio's timers have drifted apart: the machine was suspended, and every
 /// timer that is set will fire too late.
 pub(crate) struct JumpDetector {
-    clock: Moment,
+    clock: BootInstant,
     timers: tokio::time::Instant,
 }
 
@@ -228,8 +228,11 @@ mod tests {
 
     #[test]
     fn arithmetic_saturates() {
-        assert_eq!(Moment::FOREVER.after(Duration::MAX), Moment::FOREVER);
-        assert_eq!(Moment(1).before(Duration::MAX), Moment(0));
-        assert_eq!(Moment(1).since(Moment(2)), Duration::ZERO);
+        assert_eq!(
+            BootInstant::FOREVER.after(Duration::MAX),
+            BootInstant::FOREVER
+        );
+        assert_eq!(BootInstant(1).before(Duration::MAX), BootInstant(0));
+        assert_eq!(BootInstant(1).since(BootInstant(2)), Duration::ZERO);
     }
 }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use crate::clock::{Clock, Moment};
+use crate::clock::{BootInstant, Clock};
 
 /// The clock read before a request was sent: the only thing that a deadline is counted from (K2).
 ///
 /// It belongs to the exchange on the wire. A renewal that joins a request which others share takes
-/// that request's `Sent`, and may join it only before it is sent.
+/// that request's `SentAt`, and may join it only before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sent(Moment);
+pub struct SentAt(BootInstant);
 
-impl Sent {
+impl SentAt {
     /// Reads `clock`; to be called before the request is written, and before it enters any queue.
     #[must_use]
     pub fn now(clock: &Clock) -> Self {
@@ -20,7 +20,7 @@ impl Sent {
 
     /// The clock's reading.
     #[must_use]
-    pub const fn moment(self) -> Moment {
+    pub const fn instant(self) -> BootInstant {
         self.0
     }
 
@@ -38,11 +38,11 @@ impl Sent {
 
 /// Until when the holder may act, by its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Deadline(Moment);
+pub struct Deadline(BootInstant);
 
 impl Deadline {
     /// No deadline: the hold ends with the process.
-    pub const FOREVER: Self = Self(Moment::FOREVER);
+    pub const FOREVER: Self = Self(BootInstant::FOREVER);
 
     /// One part in this many of a ttl is given up to clocks that run at different rates.
     const DRIFT_DIVISOR: u32 = 100;
@@ -52,7 +52,7 @@ impl Deadline {
 
     /// The deadline on the clock.
     #[must_use]
-    pub const fn moment(self) -> Moment {
+    pub const fn instant(self) -> BootInstant {
         self.0
     }
 }
@@ -72,15 +72,15 @@ mod tests {
             asked in 0..DAY_NS,
             granted in 0..DAY_NS,
         ) {
-            let sent = Sent(Moment::from_nanos(sent));
+            let sent = SentAt(BootInstant::from_nanos(sent));
             let (asked, granted) = (Duration::from_nanos(asked), Duration::from_nanos(granted));
-            let deadline = sent.deadline(asked, granted).moment();
-            prop_assert!(deadline >= sent.moment());
+            let deadline = sent.deadline(asked, granted).instant();
+            prop_assert!(deadline >= sent.instant());
             // The store counts `granted` from the arrival, which is not before `sent`, on a clock
             // that runs up to 1 % fast.
-            let store_ends = sent.moment().after(granted - granted / 100);
+            let store_ends = sent.instant().after(granted - granted / 100);
             prop_assert!(deadline <= store_ends);
-            prop_assert!(deadline <= sent.moment().after(asked));
+            prop_assert!(deadline <= sent.instant().after(asked));
         }
 
         #[test]
@@ -91,25 +91,25 @@ mod tests {
             longer in 0..DAY_NS,
         ) {
             let (ttl, longer) = (Duration::from_nanos(ttl), Duration::from_nanos(longer));
-            let first = Sent(Moment::from_nanos(sent));
-            let second = Sent(Moment::from_nanos(sent + later));
+            let first = SentAt(BootInstant::from_nanos(sent));
+            let second = SentAt(BootInstant::from_nanos(sent + later));
             prop_assert!(first.deadline(ttl, ttl) <= second.deadline(ttl, ttl));
             prop_assert!(first.deadline(ttl, ttl) <= first.deadline(ttl + longer, ttl + longer));
         }
 
         #[test]
         fn nothing_overflows(sent: u64, asked: u64, granted: u64) {
-            let sent = Sent(Moment::from_nanos(sent));
+            let sent = SentAt(BootInstant::from_nanos(sent));
             let (asked, granted) = (Duration::from_secs(asked), Duration::from_secs(granted));
-            prop_assert!(sent.deadline(asked, granted).moment() >= sent.moment());
+            prop_assert!(sent.deadline(asked, granted).instant() >= sent.instant());
         }
     }
 
     #[test]
     fn ten_seconds_are_held_for_9_898() {
-        let sent = Sent(Moment::from_nanos(0));
+        let sent = SentAt(BootInstant::from_nanos(0));
         let ttl = Duration::from_secs(10);
-        let held = sent.deadline(ttl, ttl).moment().since(sent.moment());
+        let held = sent.deadline(ttl, ttl).instant().since(sent.instant());
         assert_eq!(held, Duration::from_millis(9_898));
     }
 }

@@ -8,8 +8,10 @@ use crate::{cause::LostCause, name::LockName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Somebody else holds the lock, and the wait is over.
+    /// Another holder has the lock, and the wait is over.
     Contended,
+    /// The attempt was cancelled: its caller dropped it, or its wait is over. Only backends see it.
+    Cancelled,
     /// The lock was held and is not any more.
     Lost,
     /// The store could not be asked, or did not answer in time; trying again later may help.
@@ -80,18 +82,25 @@ impl Error {
         error
     }
 
-    /// The lock is held by somebody else.
+    /// Another holder has the lock. For an attempt that was cancelled, see [`cancelled`](Self::cancelled).
     #[must_use]
     pub fn contended() -> Self {
-        Self::contended_doubting(None)
+        Self::contended_with(None)
     }
 
-    pub(crate) fn contended_doubting(doubt: Option<&str>) -> Self {
+    pub(crate) fn contended_with(warning: Option<&str>) -> Self {
         let message = "somebody else holds it";
-        match doubt {
+        match warning {
             None => Self::new(ErrorKind::Contended, message),
-            Some(doubt) => Self::new(ErrorKind::Contended, format!("{message}; {doubt}")),
+            Some(warning) => Self::new(ErrorKind::Contended, format!("{message}; {warning}")),
         }
+    }
+
+    /// The attempt was [cancelled](crate::Attempt::cancelled), and is undone. Core reports to the caller
+    /// why the wait ended.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "the attempt was cancelled")
     }
 
     /// Says whether the request may have happened.
@@ -128,7 +137,7 @@ impl Error {
 
     /// The same error for another of those it happened to; the source is in its message.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub fn duplicate(&self) -> Self {
         let inner = &*self.0;
         let message = inner.source.as_ref().map_or_else(
             || inner.message.clone(),
@@ -137,6 +146,32 @@ impl Error {
         let mut error = Self::new(inner.kind, message).with_effect(inner.effect);
         error.0.cause = inner.cause;
         error
+    }
+
+    /// Whether another holder has the lock: the kind is [`Contended`](ErrorKind::Contended).
+    #[must_use]
+    pub fn is_contended(&self) -> bool {
+        self.kind() == ErrorKind::Contended
+    }
+
+    /// Whether the lock was held and is not any more: the kind is [`Lost`](ErrorKind::Lost).
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.kind() == ErrorKind::Lost
+    }
+
+    /// Whether the same request may succeed later without a change: the kind is
+    /// [`Contended`](ErrorKind::Contended) or [`Unavailable`](ErrorKind::Unavailable).
+    ///
+    /// ```
+    /// use dlock_core::{Error, ErrorKind};
+    ///
+    /// assert!(Error::new(ErrorKind::Unavailable, "no answer").is_retryable());
+    /// assert!(!Error::new(ErrorKind::Denied, "wrong password").is_retryable());
+    /// ```
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Contended | ErrorKind::Unavailable)
     }
 
     /// What went wrong.
@@ -239,7 +274,7 @@ mod tests {
             .in_context("acquire", "redis", Some(&name));
         let line = "cannot acquire \"seat/14C\" (redis): no answer: refused by peer";
         assert_eq!(error.to_string(), line);
-        assert_eq!(error.again().to_string(), "no answer: refused by peer");
+        assert_eq!(error.duplicate().to_string(), "no answer: refused by peer");
     }
 
     #[test]

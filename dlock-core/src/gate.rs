@@ -7,15 +7,15 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use tokio::sync::oneshot;
 
-use crate::{attempt::Attempt, error::Error, name::LockName, request::Mode};
+use crate::{attempt::Attempt, base::lock::Lock, error::Error, name::LockName, request::Mode};
 
 #[derive(Clone, Default)]
-pub(crate) struct Gate(Arc<Mutex<HashMap<LockName, Queue>>>);
+pub(crate) struct Gate(Arc<Lock<HashMap<LockName, Queue>>>);
 
 /// The right of one attempt to be on the wire; dropping it lets the next one pass.
 pub(crate) struct Pass {
@@ -52,7 +52,7 @@ struct Waiter {
 
 impl Gate {
     pub(crate) fn enter(&self, name: &LockName, mode: Mode, attempt: &Attempt) -> Entry {
-        let mut queues = self.lock();
+        let mut queues = self.0.lock();
         let Some(queue) = queues.get_mut(name) else {
             queues.insert(name.clone(), Queue::new(mode, attempt.clone()));
             return Entry::Passed(self.pass(name));
@@ -73,8 +73,8 @@ impl Gate {
     }
 
     /// Why the attempt on the wire has got nothing yet, as far as is known.
-    pub(crate) fn no_grant(&self, name: &LockName) -> Option<Error> {
-        self.lock().get(name)?.on_wire.no_grant()
+    pub(crate) fn wait_error(&self, name: &LockName) -> Option<Error> {
+        self.0.lock().get(name)?.on_wire.wait_error()
     }
 
     fn pass(&self, name: &LockName) -> Pass {
@@ -86,7 +86,7 @@ impl Gate {
     }
 
     fn leave(&self, name: &LockName, answered: bool) {
-        let mut queues = self.lock();
+        let mut queues = self.0.lock();
         let Some(queue) = queues.get_mut(name) else {
             return;
         };
@@ -103,15 +103,11 @@ impl Gate {
         for Waiter { attempt, turn, .. } in next {
             if answered {
                 // The store can be asked: a wait that ends before the next answer is contended.
-                attempt.taken_as_for(&before);
+                attempt.copy_contention(&before);
             }
             // To a waiter that has gone meanwhile this drops the pass: the next one gets it.
             let _ = turn.send(self.pass(name));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<LockName, Queue>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -226,7 +222,7 @@ mod tests {
         assert!(third.try_recv().is_err());
         drop(second.try_recv().expect("second"));
         drop(third.try_recv().expect("third"));
-        assert!(gate.lock().is_empty());
+        assert!(gate.0.lock().is_empty());
     }
 
     #[test]
@@ -246,7 +242,7 @@ mod tests {
             .each_mut()
             .map(|turned| turned.try_recv().expect("shared"));
         drop(passes);
-        assert!(gate.lock().is_empty());
+        assert!(gate.0.lock().is_empty());
     }
 
     #[test]
@@ -256,11 +252,11 @@ mod tests {
         for _ in 0..10_000 {
             drop(queued(enter(&gate, Mode::Exclusive)));
         }
-        assert!(gate.lock()[&name()].waiting.len() <= 2 * Queue::SWEEP_MIN);
+        assert!(gate.0.lock()[&name()].waiting.len() <= 2 * Queue::SWEEP_MIN);
         let mut last = queued(enter(&gate, Mode::Exclusive));
         drop(first);
         drop(last.try_recv().expect("last"));
-        assert!(gate.lock().is_empty());
+        assert!(gate.0.lock().is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use crate::{
     attempt::AttemptId,
-    clock::Moment,
+    clock::BootInstant,
     core::User,
     error::{Error, Result},
     hold::Hold,
@@ -77,7 +77,7 @@ impl Guard {
     #[must_use]
     pub fn remaining(&self) -> Duration {
         match self.hold.deadline() {
-            Some(Moment::FOREVER) => Duration::MAX,
+            Some(BootInstant::FOREVER) => Duration::MAX,
             Some(deadline) => deadline.since(self.hold.core.clock.now()),
             None => Duration::ZERO,
         }

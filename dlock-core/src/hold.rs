@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::{
     cause::LostCause,
-    clock::Moment,
+    clock::BootInstant,
     core::Core,
     error::{Effect, Error, ErrorKind, Result},
     lease::{Lease, Renewed},
@@ -33,7 +33,7 @@ pub(crate) struct Hold {
     pub(crate) lease: Lease,
     /// The store's token moved up by the locker's base.
     pub(crate) token: Token,
-    pub(crate) since: Moment,
+    pub(crate) since: BootInstant,
     /// The number that tells holds of one due time apart in the schedule.
     pub(crate) serial: u64,
     /// When the scheduler looks at this hold; written under the schedule's lock only.
@@ -72,7 +72,7 @@ impl Hold {
         }
         let attempt = &self.lease.attempt;
         attempt.belongs_to(self);
-        let deadline = self.lease.deadline.moment().as_nanos();
+        let deadline = self.lease.deadline.instant().as_nanos();
         match attempt.state().grant(self.since.as_nanos(), deadline) {
             Ok(()) => {}
             Err(Phase::Lost(LostCause::Expired)) => {
@@ -80,7 +80,7 @@ impl Hold {
                 return Err(Error::new(ErrorKind::Unavailable, late));
             }
             Err(Phase::Lost(cause)) => return Err(Error::lost(cause)),
-            Err(_) => return Err(Error::contended()),
+            Err(_) => return Err(Error::cancelled()),
         }
         // A loss is told from here on, also one that comes before the guard is built.
         if self.core.schedule.insert(self) {
@@ -92,9 +92,9 @@ impl Hold {
     }
 
     /// Until when it is held, if it is.
-    pub(crate) fn deadline(&self) -> Option<Moment> {
+    pub(crate) fn deadline(&self) -> Option<BootInstant> {
         match self.lease.attempt.state().phase() {
-            Phase::Held(deadline) => Some(Moment::from_nanos(deadline)),
+            Phase::Held(deadline) => Some(BootInstant::from_nanos(deadline)),
             _ => None,
         }
     }
@@ -126,10 +126,10 @@ impl Hold {
         match renewed {
             Renewed::Until(deadline) => {
                 let now = self.core.clock.now().as_nanos();
-                attempt.state().extend(now, deadline.moment().as_nanos());
+                attempt.state().extend(now, deadline.instant().as_nanos());
                 attempt.expire(self.core.clock.now());
             }
-            Renewed::Lost(cause) => attempt.lost(cause),
+            Renewed::Lost(cause) => attempt.report_lost(cause),
         }
         self.deadline()
             .map(drop)

@@ -29,7 +29,7 @@ pub struct Holder {
     /// How long it still lives without a renewal; `None` where the hold has no end or it is unknown.
     pub remaining: Option<Duration>,
     /// What is odd about it, in a sentence for people.
-    pub doubt: Option<String>,
+    pub warning: Option<String>,
 }
 
 impl Holder {
@@ -41,7 +41,7 @@ impl Holder {
 
     /// The holder that `request` becomes when it is granted with `token`: this process.
     #[must_use]
-    pub fn of_request(request: &AcquireRequest, token: Token) -> Self {
+    pub fn from_request(request: &AcquireRequest, token: Token) -> Self {
         Self {
             attempt: Some(request.attempt.id()),
             token: Some(token),
@@ -59,12 +59,12 @@ impl Holder {
     /// use dlock_core::{AcquireRequest, Holder};
     ///
     /// fn value(request: &AcquireRequest, token: u64) -> String {
-    ///     let words = Holder::words_of_request(request);
+    ///     let words = Holder::encode_tail(request);
     ///     format!("{} {token} {words}", request.attempt.id())
     /// }
     /// ```
     #[must_use]
-    pub fn words_of_request(request: &AcquireRequest) -> String {
+    pub fn encode_tail(request: &AcquireRequest) -> String {
         let words = Words {
             since: request.clock().unix_micros(),
             pid: pid(),
@@ -76,15 +76,15 @@ impl Holder {
 
     /// What a store keeps that has the token besides, such as a revision: `ATTEMPT SINCE PID@HOST NOTE`.
     #[must_use]
-    pub fn line_without_token(request: &AcquireRequest) -> String {
-        let words = Self::words_of_request(request);
+    pub fn encode_without_token(request: &AcquireRequest) -> String {
+        let words = Self::encode_tail(request);
         format!("{} {words}", request.attempt.id())
     }
 
-    /// Reads what [`line_without_token`](Self::line_without_token) wrote; anything else is of a
+    /// Reads what [`encode_without_token`](Self::encode_without_token) wrote; anything else is of a
     /// [foreign](Self::foreign) holder.
     #[must_use]
-    pub fn with_token(line: &[u8], token: Token) -> Self {
+    pub fn decode_with_token(line: &[u8], token: Token) -> Self {
         let line = String::from_utf8_lossy(line);
         let whole = line
             .split_once(' ')
@@ -136,7 +136,7 @@ impl Holder {
                 .filter(|note| !note.is_empty())
                 .map(str::to_owned),
             remaining: None,
-            doubt: None,
+            warning: None,
         })
     }
 }
@@ -214,14 +214,14 @@ mod tests {
         let mut request = AcquireRequest::new(core, name, ttl, Wait::Never);
         for note in [None, Some("checkout 77")] {
             request.note = note.map(Arc::from);
-            let words = Holder::words_of_request(&request);
+            let words = Holder::encode_tail(&request);
             let line = format!("{} 7 {words}", request.attempt.id());
             let holder = Holder::parse(&line).expect("a holder");
             assert_eq!(holder.to_string(), line);
             assert_eq!(holder.note.as_deref(), note);
             let token = Token::new(7).expect("token");
-            let bare = Holder::line_without_token(&request);
-            let read = Holder::with_token(bare.as_bytes(), token);
+            let bare = Holder::encode_without_token(&request);
+            let read = Holder::decode_with_token(bare.as_bytes(), token);
             // Said at another time.
             let since_unix_micros = holder.since_unix_micros;
             assert_eq!(

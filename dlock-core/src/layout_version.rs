@@ -41,7 +41,7 @@ impl LayoutVersion {
     /// The same version, of a store that keeps one for each of `scope`, such as a `"database"`, and not
     /// for each prefix.
     #[must_use]
-    pub const fn of_each(self, scope: &'static str) -> Self {
+    pub const fn per(self, scope: &'static str) -> Self {
         Self { scope, ..self }
     }
 

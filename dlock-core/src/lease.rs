@@ -6,7 +6,7 @@ use crate::{
     attempt::{Attempt, AttemptId},
     cause::LostCause,
     clock::Clock,
-    deadline::{Deadline, Sent},
+    deadline::{Deadline, SentAt},
     name::LockName,
     request::{AcquireRequest, Mode, Renewal},
     token::Token,
@@ -19,7 +19,7 @@ use crate::{
 pub struct Lease {
     /// What is locked.
     pub name: LockName,
-    /// The attempt that was granted; [`Attempt::lost`] tells its guard of a loss.
+    /// The attempt that was granted; [`Attempt::report_lost`] tells its guard of a loss.
     pub attempt: Attempt,
     /// The token that the store gave.
     pub token: Token,
@@ -63,8 +63,8 @@ impl Lease {
 
     /// Reads the clock; to be called before the request is sent that a renewal will be proved by.
     #[must_use]
-    pub fn start(&self) -> Sent {
-        Sent::now(&self.clock)
+    pub fn sent_now(&self) -> SentAt {
+        SentAt::now(&self.clock)
     }
 
     /// The clock that all times of this lease are read from.
@@ -76,7 +76,7 @@ impl Lease {
     /// What a renewal answers that was asked for at `sent` and that the store ends after
     /// `granted_ttl`.
     #[must_use]
-    pub fn renewed(&self, sent: Sent, granted_ttl: Duration) -> Renewed {
+    pub fn renewed(&self, sent: SentAt, granted_ttl: Duration) -> Renewed {
         Renewed::Until(sent.deadline(self.ttl, granted_ttl))
     }
 

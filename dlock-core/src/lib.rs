@@ -11,6 +11,7 @@
 mod acquire;
 mod atomic;
 mod attempt;
+mod base;
 mod batch;
 mod builder;
 mod capabilities;
@@ -38,18 +39,19 @@ mod renewal;
 mod request;
 mod state;
 mod token;
+pub mod toolkit;
 mod turns;
 
 pub use async_trait::async_trait;
 
 pub use crate::{
     attempt::{Attempt, AttemptId},
-    batch::{Batch, Flight, Landing},
+    batch::{BatchFuture, BatchReply, Batcher},
     builder::{Acquire, TryAcquire},
     capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
     cause::LostCause,
-    clock::{Clock, Moment},
-    deadline::{Deadline, Sent},
+    clock::{BootInstant, Clock},
+    deadline::{Deadline, SentAt},
     error::{Effect, Error, ErrorKind, Result},
     guard::Guard,
     hold::RELEASE_TRY_MAX,
@@ -64,5 +66,5 @@ pub use crate::{
     name::LockName,
     request::{AcquireRequest, Mode, Renewal, Wait},
     token::Token,
-    turns::{Turn, Turns},
+    turns::{SingleFlight, Turn},
 };

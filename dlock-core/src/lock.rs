@@ -28,8 +28,8 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// Takes the lock, or waits for it as `request.wait` says.
     ///
     /// Core has checked name, ttl, mode and note against the capabilities. While it waits, the backend
-    /// says [`taken`](crate::Attempt::taken) when the store has answered so, and
-    /// [`unreachable`](crate::Attempt::unreachable) while it cannot be asked; after
+    /// says [`report_contended`](crate::Attempt::report_contended) when the store has answered so, and
+    /// [`report_unavailable`](crate::Attempt::report_unavailable) while it cannot be asked; after
     /// [`cancelled`](crate::Attempt::cancelled) it undoes what it did and returns within a bound of
     /// its own, which its documentation names.
     ///

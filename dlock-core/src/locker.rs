@@ -197,7 +197,7 @@ impl Locker {
         let end = core.clock.now().after(timeout_after);
         core.closed.cancel();
         for hold in core.schedule.close() {
-            hold.lease.attempt.lost(LostCause::Closed);
+            hold.lease.attempt.report_lost(LostCause::Closed);
         }
         let drained = timeout(timeout_after, async {
             // What they were granted too late, or did not release, is told to the reaper before they

@@ -12,7 +12,7 @@ use std::{
 use crate::{
     attempt::Attempt,
     cause::LostCause,
-    clock::{Clock, Moment},
+    clock::{BootInstant, Clock},
     hold::Hold,
     state::Phase,
 };
@@ -93,7 +93,7 @@ impl Watch {
                 Phase::Lost(cause) => return cause,
                 // The scheduler tells of the deadline; this does not depend on it, as the runtime that
                 // the locker lives in may be gone.
-                Phase::Held(deadline) if Moment::from_nanos(deadline) <= self.clock.now() => {
+                Phase::Held(deadline) if BootInstant::from_nanos(deadline) <= self.clock.now() => {
                     self.attempt.expire(self.clock.now());
                 }
                 phase => self.change(phase, Duration::ZERO).await,
@@ -107,7 +107,7 @@ impl Watch {
                 Phase::Lost(_) => return,
                 Phase::Held(deadline)
                     if deadline != u64::MAX
-                        && Moment::from_nanos(deadline).before(left) <= self.clock.now() =>
+                        && BootInstant::from_nanos(deadline).before(left) <= self.clock.now() =>
                 {
                     return;
                 }
@@ -120,9 +120,9 @@ impl Watch {
     async fn change(&self, phase: Phase, left: Duration) {
         let until = match phase {
             Phase::Held(deadline) if deadline != u64::MAX => {
-                Moment::from_nanos(deadline).before(left)
+                BootInstant::from_nanos(deadline).before(left)
             }
-            _ => Moment::FOREVER,
+            _ => BootInstant::FOREVER,
         };
         let changed = || self.attempt.state().phase() != phase;
         tokio::select! {

@@ -22,7 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     capabilities::Expiry,
-    clock::{Clock, Moment},
+    clock::{BootInstant, Clock},
     core::Core,
     error::Result,
     hold::{Hold, contained, in_time},
@@ -127,7 +127,7 @@ impl Reaper {
 
     /// Tries `clear` as a release is tried, until `over` at most. What is returned gets nothing, and ends
     /// when that has ended, also with the runtime.
-    pub(crate) fn undo<C, F>(core: Arc<Core>, over: Moment, clear: C) -> oneshot::Receiver<()>
+    pub(crate) fn undo<C, F>(core: Arc<Core>, over: BootInstant, clear: C) -> oneshot::Receiver<()>
     where
         C: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<()>> + Send + 'static,
@@ -237,14 +237,18 @@ async fn release_until_confirmed(hold: Arc<Hold>, closed: Arc<AtomicBool>) {
     let over = match hold.core.capabilities.expiry {
         Expiry::Lease => clock.now().after(hold.lease.ttl).after(LEASE_SLACK),
         // An entry on a session lives as long as the session; the backend confirms when that is over.
-        Expiry::Session | Expiry::Process => Moment::FOREVER,
+        Expiry::Session | Expiry::Process => BootInstant::FOREVER,
     };
     until_confirmed(clock, &closed, over, || hold.try_release()).await;
 }
 
 /// Tries until the store has confirmed it, until `over`, or until the backend is closed.
-async fn until_confirmed<F>(clock: &Clock, closed: &AtomicBool, over: Moment, frees: impl Fn() -> F)
-where
+async fn until_confirmed<F>(
+    clock: &Clock,
+    closed: &AtomicBool,
+    over: BootInstant,
+    frees: impl Fn() -> F,
+) where
     F: Future<Output = Result<()>>,
 {
     let mut pause = RETRY_MIN;

@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,8 +16,9 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
+    base::lock::Lock,
     capabilities::Expiry,
-    clock::{Clock, JumpDetector, Moment},
+    clock::{BootInstant, Clock, JumpDetector},
     hold::Hold,
     request::Renewal,
 };
@@ -40,16 +41,16 @@ const RETRY_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) struct Schedule {
     clock: Clock,
-    table: Mutex<Table>,
+    table: Lock<Table>,
     /// Wakes the task when something is due before it would look.
     sooner: Notify,
     serial: AtomicU64,
 }
 
 struct Table {
-    holds: BTreeMap<(Moment, u64), Arc<Hold>>,
+    holds: BTreeMap<(BootInstant, u64), Arc<Hold>>,
     /// When the task will look next.
-    next_look: Moment,
+    next_look: BootInstant,
     /// Whether anything was taken in since the task last looked.
     active: bool,
     /// Nothing is taken in any more.
@@ -62,14 +63,14 @@ impl Schedule {
     pub(crate) fn new(clock: Clock) -> Arc<Self> {
         let table = Table {
             holds: BTreeMap::new(),
-            next_look: Moment::FOREVER,
+            next_look: BootInstant::FOREVER,
             active: false,
             closed: false,
             stopped: false,
         };
         Arc::new(Self {
             clock,
-            table: Mutex::new(table),
+            table: Lock::new(table),
             sooner: Notify::new(),
             serial: AtomicU64::new(0),
         })
@@ -90,7 +91,7 @@ impl Schedule {
         } else {
             deadline
         };
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.closed {
             return false;
         }
@@ -107,20 +108,20 @@ impl Schedule {
 
     /// Forgets `hold`.
     pub(crate) fn remove(&self, hold: &Hold) {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         table.take(hold);
     }
 
     /// Takes nothing in any more; all that is held, to be told so.
     pub(crate) fn close(&self) -> Vec<Arc<Hold>> {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         table.closed = true;
         table.holds.values().cloned().collect()
     }
 
     /// Ends the task.
     pub(crate) fn stop(&self) {
-        self.lock().stopped = true;
+        self.table.lock().stopped = true;
         self.sooner.notify_one();
     }
 
@@ -141,9 +142,9 @@ impl Schedule {
 
     /// Ends what has expired and renews what is due; when to look next, or `None` when the task
     /// shall end.
-    fn look(self: &Arc<Self>) -> Option<Moment> {
+    fn look(self: &Arc<Self>) -> Option<BootInstant> {
         let now = self.clock.now();
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.stopped {
             return None;
         }
@@ -190,7 +191,7 @@ impl Schedule {
         } else {
             next_try(now, deadline)
         };
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.take(&hold).is_some() {
             table.put(next, hold.clone());
             self.look_by(&table, next);
@@ -198,21 +199,17 @@ impl Schedule {
     }
 
     /// Wakes the task if it would look after `due` only.
-    fn look_by(&self, table: &Table, due: Moment) {
+    fn look_by(&self, table: &Table, due: BootInstant) {
         if due < table.next_look {
             self.sooner.notify_one();
         }
     }
 
     fn wake_all(&self) {
-        let holds: Vec<_> = self.lock().holds.values().cloned().collect();
+        let holds: Vec<_> = self.table.lock().holds.values().cloned().collect();
         for hold in holds {
             hold.lease.attempt.wake();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -223,12 +220,12 @@ fn renews(hold: &Hold) -> bool {
 
 /// Spread over the second half of the period: locks that are taken together must not be renewed
 /// together for ever.
-fn first_renewal(now: Moment, deadline: Moment) -> Moment {
+fn first_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let period = deadline.since(now) / RENEW_PART;
     now.after(period.mul_f64(rand::random_range(0.5..=1.0)))
 }
 
-fn next_renewal(now: Moment, deadline: Moment) -> Moment {
+fn next_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let left = deadline.since(now);
     let period = (left / RENEW_PART).mul_f64(rand::random_range(0.75..=1.0));
     // Not at once, also if a store renews without moving the deadline; but in time, also if the ttl is
@@ -236,19 +233,19 @@ fn next_renewal(now: Moment, deadline: Moment) -> Moment {
     now.after(period.max(RETRY_MIN.min(left / 2)))
 }
 
-fn next_try(now: Moment, deadline: Moment) -> Moment {
+fn next_try(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let pause = (deadline.since(now) / RETRY_PART).clamp(RETRY_MIN, RETRY_MAX);
     now.after(pause).min(deadline)
 }
 
 impl Table {
-    fn put(&mut self, due: Moment, hold: Arc<Hold>) {
+    fn put(&mut self, due: BootInstant, hold: Arc<Hold>) {
         hold.due.store(due.as_nanos(), Ordering::Relaxed);
         self.holds.insert((due, hold.serial), hold);
     }
 
     /// Decides when to look next.
-    fn plan(&mut self, now: Moment) -> Moment {
+    fn plan(&mut self, now: BootInstant) -> BootInstant {
         let first = self.holds.first_key_value().map(|((due, _), _)| *due);
         // After a busy second the task looks once more even if nothing is held just now, or a loop of
         // short holds would wake it each time.
@@ -256,14 +253,14 @@ impl Table {
         let tick = if busy {
             now.after(LOOK_EVERY)
         } else {
-            Moment::FOREVER
+            BootInstant::FOREVER
         };
         self.next_look = first.map_or(tick, |first| first.min(tick));
         self.next_look
     }
 
     fn take(&mut self, hold: &Hold) -> Option<Arc<Hold>> {
-        let due = Moment::from_nanos(hold.due.load(Ordering::Relaxed));
+        let due = BootInstant::from_nanos(hold.due.load(Ordering::Relaxed));
         self.holds.remove(&(due, hold.serial))
     }
 }

@@ -5,9 +5,9 @@ use std::{any::Any, future::Future, sync::Arc, time::Duration};
 use crate::{
     attempt::Attempt,
     cause::LostCause,
-    clock::{Clock, Moment},
+    clock::{BootInstant, Clock},
     core::Core,
-    deadline::{Deadline, Sent},
+    deadline::{Deadline, SentAt},
     error::Result,
     lease::Lease,
     name::LockName,
@@ -59,7 +59,7 @@ pub struct AcquireRequest {
     pub wait: Wait,
     /// Until when core will wait, if it will not wait for ever. A hint: core cancels the attempt
     /// then.
-    pub wait_until: Option<Moment>,
+    pub wait_until: Option<BootInstant>,
     /// Exclusive or shared; one that the backend has.
     pub mode: Mode,
     /// Whether the lease will be renewed.
@@ -89,8 +89,8 @@ impl AcquireRequest {
 
     /// Reads the clock; to be called before the request is sent that a grant will be proved by.
     #[must_use]
-    pub fn start(&self) -> Sent {
-        Sent::now(&self.core.clock)
+    pub fn sent_now(&self) -> SentAt {
+        SentAt::now(&self.core.clock)
     }
 
     /// The clock that all times of this attempt are read from.
@@ -129,7 +129,11 @@ impl AcquireRequest {
     /// # Cancel safety
     ///
     /// Safe: all goes on in the background from the call on, whether the future is polled or not.
-    pub fn undo<C, F>(&self, over: Moment, clear: C) -> impl Future<Output = ()> + Send + use<C, F>
+    pub fn undo<C, F>(
+        &self,
+        over: BootInstant,
+        clear: C,
+    ) -> impl Future<Output = ()> + Send + use<C, F>
     where
         C: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<()>> + Send + 'static,
@@ -149,7 +153,7 @@ impl AcquireRequest {
     #[must_use]
     pub fn granted(
         &self,
-        sent: Sent,
+        sent: SentAt,
         granted_ttl: Duration,
         token: Token,
         handle: impl Any + Send + Sync,
@@ -162,7 +166,7 @@ impl AcquireRequest {
     #[must_use]
     pub fn granted_to_process(
         &self,
-        sent: Sent,
+        sent: SentAt,
         token: Token,
         handle: impl Any + Send + Sync,
     ) -> Lease {
@@ -189,21 +193,21 @@ impl AcquireRequest {
     /// one, while a loss goes to `on_lost`, which is called at most once, at once and from anywhere.
     ///
     /// The layer is to the inner attempt what core is to the outer one: it polls the backend's
-    /// future to its end, and calls [`AcquireRequest::give_up`] before it releases.
+    /// future to its end, and calls [`AcquireRequest::cancel_nested`] before it releases.
     #[must_use]
-    pub fn inner(&self, on_lost: impl Fn(LostCause) + Send + Sync + 'static) -> Self {
+    pub fn nested(&self, on_lost: impl Fn(LostCause) + Send + Sync + 'static) -> Self {
         Self {
             name: self.name.clone(),
-            attempt: self.attempt.inner(Box::new(on_lost)),
+            attempt: self.attempt.nested(Box::new(on_lost)),
             note: self.note.clone(),
             core: self.core.clone(),
             ..*self
         }
     }
 
-    /// Cancels an [inner](Self::inner) attempt alone, or mutes its losses when its lease is about to
+    /// Cancels an [nested](Self::nested) attempt alone, or mutes its losses when its lease is about to
     /// be released.
-    pub fn give_up(&self) {
+    pub fn cancel_nested(&self) {
         self.attempt.cancel();
     }
 

@@ -13,12 +13,12 @@ use std::{
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
-    clock::{Clock, Moment},
+    clock::{BootInstant, Clock},
     error::{Effect, Error, ErrorKind, Result},
 };
 
 /// A value that one at a time works on, such as the place of a connection.
-pub struct Turns<T> {
+pub struct SingleFlight<T> {
     clock: Clock,
     slot: Arc<Mutex<Slot<T>>>,
 }
@@ -26,17 +26,17 @@ pub struct Turns<T> {
 struct Slot<T> {
     value: T,
     /// The last failure, and when it was.
-    failure: Option<(Moment, Error)>,
+    failure: Option<(BootInstant, Error)>,
 }
 
-/// The turn of one, who has the value meanwhile. It is ended by [`end`](Self::end); one that is
+/// The turn of one, who has the value meanwhile. It is ended by [`finish`](Self::finish); one that is
 /// dropped tells the others nothing, and the next one tries.
 pub struct Turn<T> {
     clock: Clock,
     slot: OwnedMutexGuard<Slot<T>>,
 }
 
-impl<T: Send + 'static> Turns<T> {
+impl<T: Send + 'static> SingleFlight<T> {
     /// Nobody's turn yet.
     #[must_use]
     pub fn new(value: T) -> Self {
@@ -71,7 +71,7 @@ impl<T: Send + 'static> Turns<T> {
         let task = tokio::spawn(async move {
             let slot = slot.lock_owned().await;
             match &slot.failure {
-                Some((at, error)) if *at >= came => Err(error.again()),
+                Some((at, error)) if *at >= came => Err(error.duplicate()),
                 _ => work(Turn { clock, slot }).await,
             }
         });
@@ -84,7 +84,7 @@ impl<T: Send + 'static> Turns<T> {
     }
 
     /// Changes the value if it is nobody's turn at present.
-    pub fn now(&self, change: impl FnOnce(&mut T)) {
+    pub fn try_update(&self, change: impl FnOnce(&mut T)) {
         if let Ok(mut slot) = self.slot.try_lock() {
             change(&mut slot.value);
         }
@@ -97,8 +97,8 @@ impl<T> Turn<T> {
     /// # Errors
     ///
     /// That of `result`.
-    pub fn end<R>(mut self, result: Result<R>) -> Result<R> {
-        let failure = result.as_ref().err().map(Error::again);
+    pub fn finish<R>(mut self, result: Result<R>) -> Result<R> {
+        let failure = result.as_ref().err().map(Error::duplicate);
         self.slot.failure = failure.map(|error| (self.clock.now(), error));
         result
     }
@@ -118,9 +118,9 @@ impl<T> DerefMut for Turn<T> {
     }
 }
 
-impl<T> fmt::Debug for Turns<T> {
+impl<T> fmt::Debug for SingleFlight<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turns").finish_non_exhaustive()
+        f.debug_struct("SingleFlight").finish_non_exhaustive()
     }
 }
 
@@ -140,19 +140,19 @@ mod tests {
 
     async fn fails(turn: Turn<u32>) -> Result<()> {
         tokio::time::sleep(SHORT).await;
-        turn.end(Err(Error::new(ErrorKind::Unavailable, "down")))
+        turn.finish(Err(Error::new(ErrorKind::Unavailable, "down")))
     }
 
     async fn counts(mut turn: Turn<u32>) -> Result<u32> {
         tokio::time::sleep(SHORT).await;
         *turn += 1;
         let count = *turn;
-        turn.end(Ok(count))
+        turn.finish(Ok(count))
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_waited_shares_the_failure_and_who_comes_later_tries() {
-        let turns = Turns::new(0);
+        let turns = SingleFlight::new(0);
         let (first, waited) = tokio::join!(turns.run(fails), turns.run(counts));
         assert!(first.is_err());
         assert_eq!(waited.expect_err("shared").to_string(), "down");
@@ -162,14 +162,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waited_for_a_success_has_its_turn() {
-        let turns = Turns::new(0);
+        let turns = SingleFlight::new(0);
         let (first, second) = tokio::join!(turns.run(counts), turns.run(counts));
         assert_eq!((first.expect("a turn"), second.expect("a turn")), (1, 2));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_for_one_that_is_not_polled() {
-        let turns = Turns::new(0);
+        let turns = SingleFlight::new(0);
         let mut unpolled = pin!(turns.run(counts));
         poll_fn(|cx| {
             assert!(unpolled.as_mut().poll(cx).is_pending());

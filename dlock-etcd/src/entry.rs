@@ -81,7 +81,7 @@ impl Entry {
             carrier: seat.carrier.clone(),
             standing: Standing::new(seat),
             is_own_carrier: request.renewal == Renewal::None,
-            value: Holder::line_without_token(request),
+            value: Holder::encode_without_token(request),
             pulse: pulse.clone(),
             doubtful: AtomicBool::new(false),
             settled: AtomicBool::new(false),

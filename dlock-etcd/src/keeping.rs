@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use dlock_core::Moment;
+use dlock_core::BootInstant;
 use tokio::time::timeout;
 
 use crate::{
@@ -39,7 +39,7 @@ impl Carrier {
         let mut wait = self.granted / KEEP_PART;
         let mut ask_at = self.session.clock.now();
         loop {
-            let end = self.kept().moment().after(self.granted);
+            let end = self.kept().instant().after(self.granted);
             let due = self.session.clock.now().after(wait).min(end);
             tokio::select! {
                 biased;
@@ -73,7 +73,7 @@ impl Carrier {
     }
 
     /// Ends when `is_needed` says no, which it is asked at `due` at the latest.
-    async fn unneeded_before(&self, due: Moment, is_needed: &impl Fn() -> bool) {
+    async fn unneeded_before(&self, due: BootInstant, is_needed: &impl Fn() -> bool) {
         loop {
             let clock = &self.session.clock;
             clock

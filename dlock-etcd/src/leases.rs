@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Effect, Error, Result, Sent};
+use dlock_core::{Effect, Error, Result, SentAt};
 use etcd_client::{Client, LeaseGrantOptions};
 use tokio::time::timeout;
 
@@ -22,7 +22,7 @@ const RECALL_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct Granted {
     pub(crate) id: i64,
     /// When the request was sent that the store has confirmed.
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentAt,
     /// How long the store keeps it without a keep-alive.
     pub(crate) ttl: Duration,
 }
@@ -46,7 +46,7 @@ pub(crate) async fn grant(session: &Arc<Session>, ttl: Duration) -> Result<Grant
 }
 
 /// When the grant was sent that the store has confirmed, and for how long it is.
-async fn grant_as(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(Sent, Duration)> {
+async fn grant_as(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(SentAt, Duration)> {
     let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
     let first = session.start();
     let granted = session.ask(|client| async move {
@@ -92,7 +92,7 @@ pub(crate) async fn keep_alive(
     session: &Arc<Session>,
     id: i64,
     max: Duration,
-) -> Result<Option<Sent>> {
+) -> Result<Option<SentAt>> {
     let asks = |client: Arc<Client>| async move {
         let sent = session.start();
         // T21: a stream for each, so that none has to be reopened.

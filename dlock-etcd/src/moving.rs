@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Renewal, Result, Sent};
+use dlock_core::{Renewal, Result, SentAt};
 use etcd_client::{Compare, CompareOp, Txn, TxnOp};
 
 use crate::{
@@ -53,7 +53,7 @@ pub(crate) struct Claim<'a> {
 /// That the store keeps a place.
 pub(crate) struct Proved {
     /// When the request was sent that proves it.
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentAt,
     /// How long the store keeps it from then on.
     pub(crate) granted: Duration,
     /// Whether it has another lease since.

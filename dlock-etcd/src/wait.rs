@@ -61,7 +61,7 @@ pub(crate) async fn wait(
         match end {
             End::Granted(revision) => return Ok((entry, revision)),
             End::Cancelled => {
-                return Err(take::undo(entry, request, is_there, Error::contended()).await);
+                return Err(take::undo(entry, request, is_there, Error::cancelled()).await);
             }
             End::Refused(error) => {
                 return Err(take::undo(entry, request, is_there, error).await);
@@ -98,10 +98,10 @@ async fn after_failure(
         return Err(error);
     }
     tracing::debug!(%error, "waiting goes on");
-    request.attempt.unreachable(&error);
+    request.attempt.report_unavailable(&error);
     tokio::select! {
         () = tokio::time::sleep(pause.next()) => Ok(()),
-        () = request.attempt.cancelled() => Err(Error::contended()),
+        () = request.attempt.cancelled() => Err(Error::cancelled()),
     }
 }
 
@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
             match stand {
                 Ok(Stand::First(revision)) => return End::Granted(revision),
                 Ok(Stand::Behind { own, before, seen }) => {
-                    self.request.attempt.taken();
+                    self.request.attempt.report_contended();
                     pause = Pause::new();
                     self.watch(own, before, seen);
                     called = self.sleep(LOOK_EVERY).await;
@@ -164,7 +164,7 @@ impl<'a> Place<'a> {
                 Ok(Stand::Nowhere | Stand::NoCarrier) => return End::Gone,
                 Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
-                    self.request.attempt.unreachable(&error);
+                    self.request.attempt.report_unavailable(&error);
                     called = self.sleep(pause.next()).await;
                 }
                 Err(error) => return End::Refused(error),

@@ -98,7 +98,7 @@ impl DistributedLock for FileLock {
     /// There is nothing to renew, so it checks that the file is still there.
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         self.session.check_open()?;
-        let sent = lease.start();
+        let sent = lease.sent_now();
         Ok(match (Self::held(lease)?.is_in_place()?, lease.renewal) {
             (false, _) => Renewed::Lost(LostCause::Removed),
             (true, Renewal::None) => lease.renewed(sent, lease.ttl),

@@ -103,7 +103,7 @@ impl DistributedLock for MySqlLock {
                 }
                 Ok(renewed)
             }
-            None => Ok(Renewed::Lost(LostCause::SessionOver)),
+            None => Ok(Renewed::Lost(LostCause::SessionEnded)),
         }
     }
 

@@ -28,11 +28,14 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 if !errand.was_behind() {
-                    request.attempt.taken();
+                    request.attempt.report_contended();
                 }
                 pause = RETRY_MIN;
                 match queue(errand, taken).await {
-                    Ok(lease) => return Ok(lease),
+                    Ok(Some(lease)) => return Ok(lease),
+                    // Another client deleted old rows: the next try inserts the row again.
+                    Ok(None) if request.attempt.is_cancelled() => return Err(Error::cancelled()),
+                    Ok(None) => continue,
                     Err(error) => error,
                 }
             }
@@ -46,34 +49,40 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
             ErrorKind::Contended => {}
             ErrorKind::Unavailable if !session.is_closed() => {
                 tracing::debug!(%error, "waiting goes on");
-                request.attempt.unreachable(&error);
+                request.attempt.report_unavailable(&error);
                 sleep(request, pause).await;
                 pause = (pause * 2).min(RETRY_MAX);
             }
             _ => return Err(error),
         }
         if request.attempt.is_cancelled() {
-            return Err(Error::contended());
+            return Err(Error::cancelled());
         }
     }
 }
 
-/// Waits for the row on the connection.
-async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> {
-    let sent = errand.request.start();
+/// Waits for the row on the connection; `None` when there is no such row any more.
+async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Option<Lease>> {
+    let sent = errand.request.sent_now();
     let granted = match ask(errand, &mut carrier.link).await {
         Ok(rows) => match Answer::read(&rows, sent) {
-            Ok(Some(answer)) => errand.grant(&mut carrier.link, answer, sent).await,
-            // Somebody cleared old rows: it is made anew.
-            Ok(None) => Err(Error::contended()),
+            Ok(Some(answer)) => errand
+                .grant(&mut carrier.link, answer, sent)
+                .await
+                .map(Some),
+            Ok(None) => Ok(None),
             Err(error) => Err(error),
         },
         Err(error) => Err(error),
     };
     match granted {
-        Ok(grant) => Ok(errand.lease(carrier, grant)),
+        Ok(Some(grant)) => Ok(Some(errand.lease(carrier, grant))),
+        Ok(None) => {
+            leave(errand, carrier, None).await;
+            Ok(None)
+        }
         Err(error) => {
-            leave(errand, carrier, &error).await;
+            leave(errand, carrier, Some(&error)).await;
             Err(error)
         }
     }
@@ -90,7 +99,7 @@ async fn ask(errand: &Errand<'_>, link: &mut Link) -> Result<Vec<Row>> {
     let asking = async { link.ask_long(request.clock(), &sql).await };
     let rows = tokio::select! {
         rows = behind::heard(errand, server, async { asking.await.map_err(errors::of_request) }) => rows,
-        () = request.attempt.cancelled() => Err(Error::contended()),
+        () = request.attempt.cancelled() => Err(Error::cancelled()),
         // A server that is cut off says nothing for ever.
         () = tokio::time::sleep(ask_max) => Err(errors::no_answer(ask_max)),
     };
@@ -102,7 +111,7 @@ async fn ask(errand: &Errand<'_>, link: &mut Link) -> Result<Vec<Row>> {
 }
 
 /// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
-async fn leave(errand: &Errand<'_>, carrier: Carrier, error: &Error) {
+async fn leave(errand: &Errand<'_>, carrier: Carrier, error: Option<&Error>) {
     let Carrier { mut link, seat } = carrier;
     let session = errand.session();
     if !link.is_clean() {
@@ -113,7 +122,7 @@ async fn leave(errand: &Errand<'_>, carrier: Carrier, error: &Error) {
         if let Err(error) = ended {
             tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
         }
-    } else if errors::is_taken(error) {
+    } else if error.is_some_and(errors::is_taken) {
         // The statement is undone, and the transaction with it: it would keep the table from others.
         let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
         if link.ask(clock, "ROLLBACK", answer_max).await.is_ok() {

@@ -48,7 +48,7 @@ pub(crate) async fn once(
         keys: keys.clone(),
         id: request.attempt.id(),
         ttl: wire::millis(request.ttl),
-        holder: Holder::words_of_request(request),
+        holder: Holder::encode_tail(request),
         waits: request.wait != Wait::Never,
     };
     match trips.take(take).await? {

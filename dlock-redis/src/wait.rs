@@ -93,11 +93,11 @@ async fn until_granted(
                 return Err(error);
             }
             tracing::debug!(%error, "waiting goes on");
-            request.attempt.unreachable(&error);
+            request.attempt.report_unavailable(&error);
             rest(request, &mut pause).await;
         }
         if request.attempt.is_cancelled() {
-            return Err(Error::contended());
+            return Err(Error::cancelled());
         }
         answer = take::once(&lock.trips, request, keys).await;
     }
@@ -126,7 +126,7 @@ async fn subscribed(
         rest(request, pause).await;
     }
     if request.attempt.is_cancelled() {
-        return Err(Error::contended());
+        return Err(Error::cancelled());
     }
     listener.subscribe(&owner).await?;
     Ok(Heard::FromNow)

@@ -74,7 +74,7 @@ impl ZkLock {
                 Err(ZkError::NoNode) => {}
                 Err(error) => return Err(error.into()),
                 Ok((data, stat)) => {
-                    return Ok(Some(Holder::with_token(&data, token(stat.czxid)?)));
+                    return Ok(Some(Holder::decode_with_token(&data, token(stat.czxid)?)));
                 }
             }
         }

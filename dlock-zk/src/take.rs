@@ -65,7 +65,7 @@ async fn enter_anyhow(
     place: &Place,
     request: &AcquireRequest,
 ) -> Result<Queued> {
-    let data = Holder::line_without_token(request);
+    let data = Holder::encode_without_token(request);
     let waits = request.wait == Wait::UntilCancelled;
     loop {
         let error = match make(session, acls(config), place, data.as_bytes()).await {
@@ -80,7 +80,7 @@ async fn enter_anyhow(
         }
         let is_ambiguous = errors::is_ambiguous(&error);
         let error = errors::of_request(error);
-        request.attempt.unreachable(&error);
+        request.attempt.report_unavailable(&error);
         if is_ambiguous && let Some(found) = find_surely(session, place).await? {
             return Ok(found);
         }

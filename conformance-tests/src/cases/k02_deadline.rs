@@ -1,12 +1,12 @@
 //! K2: a deadline counts from a clock that was read before the request was sent.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dlock_core::{AcquireRequest, Clock, DistributedLock, Guard, Lease, Moment, Renewed, Result};
+use dlock_core::{
+    AcquireRequest, BootInstant, Clock, DistributedLock, Guard, Lease, Renewed, Result,
+    toolkit::Lock,
+};
 
 use super::{Case, Profile, case};
 use crate::{
@@ -30,27 +30,27 @@ pub(crate) fn cases() -> Vec<Case> {
 struct LateReplies {
     by: Duration,
     /// When the store answered last.
-    answered: Mutex<Moment>,
+    answered: Lock<BootInstant>,
 }
 
 impl LateReplies {
     fn new(by: Duration) -> Arc<Self> {
         Arc::new(Self {
             by,
-            answered: Mutex::new(Moment::FOREVER),
+            answered: Lock::new(BootInstant::FOREVER),
         })
     }
 
     async fn dawdle(&self) {
         let now = Clock::boottime().now();
-        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        *self.answered.lock() = now;
         tokio::time::sleep(self.by).await;
     }
 
     /// Fails if `guard` is held for longer than `ttl`, less the hundredth for clocks that run at
     /// different rates, after the store's answer.
     fn check(&self, rig: &Rig, guard: &Guard, ttl: Duration) -> Outcome {
-        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = *self.answered.lock();
         let latest = answered.after(ttl - ttl / 100);
         let deadline = rig.deadline_at_least(guard);
         let late = deadline.since(latest);

@@ -1,9 +1,11 @@
 //! K5: tokens strictly grow in the order of grants; the same attempt retried gets the same token.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use dlock_core::{AcquireRequest, DistributedLock, Fencing, Guard, Lease, Result, Token};
+use dlock_core::{
+    AcquireRequest, DistributedLock, Fencing, Guard, Lease, Result, Token, toolkit::Lock,
+};
 
 use super::{Case, Profile, case};
 use crate::{
@@ -107,7 +109,7 @@ fn grown(last: &mut Option<Token>, guard: &Guard) -> Outcome {
 
 /// Loses the first reply of each acquire and asks again for the same attempt.
 #[derive(Default)]
-struct Retried(Mutex<Option<First>>);
+struct Retried(Lock<Option<First>>);
 
 /// What became of the first request.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +129,7 @@ impl Interpose for Retried {
     ) -> Result<Lease> {
         let token = inner.acquire(request).await?.token;
         let held = inner.inspect(&request.name).await?.is_some();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(First { token, held });
+        *self.0.lock() = Some(First { token, held });
         inner.acquire(request).await
     }
 }
@@ -137,7 +139,7 @@ impl Interpose for Retried {
 async fn a_retried_attempt_gets_the_same(rig: &Rig) -> Outcome {
     let (name, retried) = (rig.name("retried")?, Arc::new(Retried::default()));
     let guard = rig.locker_over(&retried).await?.acquire(&name).await?;
-    let first = *retried.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let first = *retried.0.lock();
     let (first, again) = (first.ok_or("no first request")?, guard.token());
     let grows = rig.capabilities.fencing == Fencing::Growing;
     let right = if first.held {

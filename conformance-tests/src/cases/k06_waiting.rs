@@ -117,7 +117,7 @@ struct Unreachable;
 #[async_trait]
 impl Interpose for Unreachable {
     async fn acquire(&self, _: &dyn DistributedLock, request: &AcquireRequest) -> Result<Lease> {
-        request.attempt.unreachable(&lost_reply());
+        request.attempt.report_unavailable(&lost_reply());
         request.attempt.cancelled().await;
         Err(lost_reply())
     }

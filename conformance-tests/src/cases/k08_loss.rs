@@ -1,16 +1,12 @@
 //! K8: the guard says lost at its deadline at the latest, and as soon as the backend knows; never on
 //! a release.
 
-use std::{
-    pin::pin,
-    sync::{Arc, Mutex, PoisonError},
-    task::Poll,
-    time::Duration,
-};
+use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
     AcquireRequest, Attempt, DistributedLock, ErrorKind, Guard, Lease, LostCause, Result,
+    toolkit::Lock,
 };
 
 use super::{Case, Profile, case, tools::StalledRenewals};
@@ -148,7 +144,7 @@ async fn it_comes_when_the_lock_is_removed(rig: &Rig) -> Outcome {
 
 /// Keeps the attempt, as a backend does that can learn of a loss by itself.
 #[derive(Default)]
-struct Knowing(Mutex<Option<Attempt>>);
+struct Knowing(Lock<Option<Attempt>>);
 
 #[async_trait]
 impl Interpose for Knowing {
@@ -158,7 +154,7 @@ impl Interpose for Knowing {
         request: &AcquireRequest,
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.attempt.clone());
+        *self.0.lock() = Some(request.attempt.clone());
         lease
     }
 }
@@ -166,17 +162,13 @@ impl Interpose for Knowing {
 async fn it_comes_as_soon_as_the_backend_knows(rig: &Rig) -> Outcome {
     let (name, knowing) = (rig.name("known")?, Arc::new(Knowing::default()));
     let guard = rig.locker_over(&knowing).await?.acquire(&name).await?;
-    let attempt = knowing
-        .0
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let attempt = knowing.0.lock().take();
     let attempt = attempt.ok_or("no attempt")?;
-    attempt.lost(LostCause::SessionOver);
+    attempt.report_lost(LostCause::SessionEnded);
     ensure!(!guard.is_held(), "held although the backend said lost");
     // Once: what comes later does not change the cause.
-    attempt.lost(LostCause::Demoted);
-    lost_for_good(rig, &guard, LostCause::SessionOver).await?;
+    attempt.report_lost(LostCause::Demoted);
+    lost_for_good(rig, &guard, LostCause::SessionEnded).await?;
     rig.expect_free_soon(&name).await
 }
 
@@ -191,7 +183,7 @@ impl Interpose for Hasty {
         request: &AcquireRequest,
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await;
-        request.attempt.lost(LostCause::SessionOver);
+        request.attempt.report_lost(LostCause::SessionEnded);
         lease
     }
 }

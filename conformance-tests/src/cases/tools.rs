@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder, Lease,
-    LockName, Locker, Moment, Renewed, Result,
+    AcquireRequest, BootInstant, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder,
+    Lease, LockName, Locker, Renewed, Result, toolkit::Lock,
 };
 use tokio::sync::Notify;
 
@@ -123,7 +123,7 @@ impl Loose {
         let interposed = Arc::new(Interposed::new(backend.clone(), keep.clone()));
         let locker = rig.locker_of(interposed)?;
         Self::ask(&locker, name, ttl).await?;
-        let lease = keep.lock().take().ok_or("the lease was not kept")?;
+        let lease = keep.0.lock().take().ok_or("the lease was not kept")?;
         Ok(Self { backend, lease })
     }
 
@@ -148,13 +148,9 @@ impl Loose {
 
 /// Keeps the lease and says that the reply was lost.
 #[derive(Default)]
-struct Keep(Mutex<Option<Lease>>);
+struct Keep(Lock<Option<Lease>>);
 
-impl Keep {
-    fn lock(&self) -> MutexGuard<'_, Option<Lease>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Keep {}
 
 #[async_trait]
 impl Interpose for Keep {
@@ -164,13 +160,13 @@ impl Interpose for Keep {
         request: &AcquireRequest,
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await?;
-        *self.lock() = Some(lease);
+        *self.0.lock() = Some(lease);
         Err(lost_reply())
     }
 }
 
 /// Fails unless `guard` is lost at `deadline`: what was confirmed last had been asked for a ttl before.
-pub(super) async fn lost_by(rig: &Rig, guard: &Guard, deadline: Moment) -> Outcome {
+pub(super) async fn lost_by(rig: &Rig, guard: &Guard, deadline: BootInstant) -> Outcome {
     let left = deadline.since(rig.clock.now()) + READ;
     if tokio::time::timeout(left, guard.lost()).await.is_err() {
         ensure!(!guard.is_held(), "held after its deadline");

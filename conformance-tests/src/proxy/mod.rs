@@ -28,7 +28,7 @@ mod pipe;
 use std::{
     fmt, io,
     net::{Ipv4Addr, SocketAddr, TcpListener as StdListener},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -43,6 +43,8 @@ pub use self::{
     connection::{Connection, End},
     fault::{Direction, Fault, Faults},
 };
+
+use dlock_core::toolkit::Lock;
 
 /// How long after an accept that failed the next one is tried.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
@@ -61,7 +63,7 @@ pub struct Proxy {
 struct Shared {
     route: Route,
     /// What new connections start with.
-    plan: Mutex<Plan>,
+    plan: Lock<Plan>,
     /// All connections so far.
     connections: watch::Sender<Vec<Connection>>,
 }
@@ -101,7 +103,7 @@ impl Proxy {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             route: Box::new(route),
-            plan: Mutex::default(),
+            plan: Lock::default(),
             connections: watch::Sender::default(),
         });
         let runtime = Builder::new_multi_thread()
@@ -156,7 +158,7 @@ impl Proxy {
     /// Sets the fault of one direction for all connections, the present and the new ones.
     pub fn set(&self, direction: Direction, fault: Fault) {
         // Locked until all have it: one that is accepted meanwhile is among them, or starts with it.
-        let mut plan = self.shared.plan();
+        let mut plan = self.shared.plan.lock();
         plan.always.set(direction, fault);
         for connection in self.connections() {
             connection.set(direction, fault);
@@ -165,7 +167,7 @@ impl Proxy {
 
     /// Sets the faults that the next connection starts with, instead of those of all.
     pub fn set_next(&self, faults: Faults) {
-        self.shared.plan().next = Some(faults);
+        self.shared.plan.lock().next = Some(faults);
     }
 
     /// Ends all present connections.
@@ -201,13 +203,9 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A connection that starts with what is planned.
     fn begin(&self) -> Connection {
-        let mut plan = self.plan();
+        let mut plan = self.plan.lock();
         let faults = plan.next.take().unwrap_or(plan.always);
         let connection = Connection::new(faults);
         self.connections

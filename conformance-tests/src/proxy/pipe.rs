@@ -1,6 +1,6 @@
 //! One direction of one connection.
 
-use dlock_core::{Clock, Moment};
+use dlock_core::{BootInstant, Clock};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     sync::{
@@ -42,7 +42,7 @@ pub(super) enum Stop {
 
 /// What arrived, and when.
 struct Chunk {
-    arrived: Moment,
+    arrived: BootInstant,
     what: What,
 }
 
@@ -143,7 +143,7 @@ impl Pipe {
     }
 
     /// Waits until the fault in force says what becomes of what arrived then.
-    async fn verdict(&self, arrived: Moment) -> Verdict {
+    async fn verdict(&self, arrived: BootInstant) -> Verdict {
         let mut fault = self.fault.subscribe();
         loop {
             let current = *fault.borrow_and_update();

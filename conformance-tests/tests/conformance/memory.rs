@@ -1,18 +1,20 @@
 //! `memory:`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Target};
-use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Memory, Result};
+use dlock_core::{
+    Capabilities, DistributedLock, Error, ErrorKind, LockName, Memory, Result, toolkit::Lock,
+};
 
 /// One store for each case; its address is its number.
 #[derive(Debug, Default)]
-pub(super) struct MemoryTarget(Mutex<Vec<Memory>>);
+pub(super) struct MemoryTarget(Lock<Vec<Memory>>);
 
 impl MemoryTarget {
     fn client(&self, address: &str) -> Result<Memory> {
-        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stores = self.0.lock();
         let number = address
             .strip_prefix("memory:")
             .and_then(|number| number.parse().ok());
@@ -33,7 +35,7 @@ impl Target for MemoryTarget {
     }
 
     async fn address(&self) -> Result<String> {
-        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.0.lock();
         stores.push(Memory::new());
         Ok(format!("memory:{}", stores.len() - 1))
     }

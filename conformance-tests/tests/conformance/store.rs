@@ -6,7 +6,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,6 +16,7 @@ use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Line, Reach, Target, proxy::Proxy};
 use dlock_core::{
     Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
+    toolkit::Lock,
 };
 use tokio::sync::{OnceCell, RwLock};
 
@@ -107,7 +108,7 @@ pub(super) struct Started<S: Store> {
     /// Started by the first case that needs them: workers use those of their parent.
     servers: OnceCell<Servers<S>>,
     /// By the prefix of their case.
-    alone: Mutex<HashMap<String, Servers<S>>>,
+    alone: Lock<HashMap<String, Servers<S>>>,
     cases: AtomicU64,
 }
 
@@ -118,7 +119,7 @@ impl<S: Store> Started<S> {
         Self {
             store,
             servers: OnceCell::new(),
-            alone: Mutex::default(),
+            alone: Lock::default(),
             cases: AtomicU64::new(0),
         }
     }
@@ -133,15 +134,11 @@ impl<S: Store> Started<S> {
 
     /// The servers of a case.
     async fn servers(&self, prefix: &str) -> Result<Servers<S>> {
-        let alone = self.alone().get(prefix).cloned();
+        let alone = self.alone.lock().get(prefix).cloned();
         match alone {
             Some(servers) => Ok(servers),
             None => self.shared().await,
         }
-    }
-
-    fn alone(&self) -> MutexGuard<'_, HashMap<String, Servers<S>>> {
-        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn new_prefix(&self) -> String {
@@ -173,13 +170,15 @@ impl<S: Store> Target for Started<S> {
         let (servers, prefix) = (self.store.start_alone().await, self.new_prefix());
         let servers = servers.map_err(broken)?;
         let url = self.store.url_alone(&servers, &prefix);
-        self.alone().insert(prefix, Arc::new(RwLock::new(servers)));
+        self.alone
+            .lock()
+            .insert(prefix, Arc::new(RwLock::new(servers)));
         Ok(url)
     }
 
     fn leave(&self, address: &str) {
         if let Ok(prefix) = prefix_of(address) {
-            let servers = self.alone().remove(prefix);
+            let servers = self.alone.lock().remove(prefix);
             drop(servers);
         }
     }

@@ -47,7 +47,7 @@ async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> 
     })
     .await??;
     assert!(
-        matches!(cause, LostCause::Removed | LostCause::SessionOver),
+        matches!(cause, LostCause::Removed | LostCause::SessionEnded),
         "{cause:?}"
     );
     assert!(next.token() <= held.token(), "it is no exception any more");

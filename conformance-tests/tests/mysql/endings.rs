@@ -189,7 +189,7 @@ async fn t65_a_killed_session_is_known_at_once(flavour: Flavour) -> Outcome {
             .await?;
         let cause = soon("the loss", lost).await?;
         best = best.min(clock.now().since(killed));
-        assert_eq!(cause, LostCause::SessionOver);
+        assert_eq!(cause, LostCause::SessionEnded);
         assert!(!held.is_held());
         assert!(held.release().await.is_err(), "a loss is told");
     }
@@ -275,7 +275,7 @@ async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome 
     let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
     until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
     node.restart().await?;
-    assert_eq!(soon("the loss", lost).await?, LostCause::SessionOver);
+    assert_eq!(soon("the loss", lost).await?, LostCause::SessionEnded);
     let guard = soon("the grant", waiter).await???;
     assert!(guard.token() > held.token());
     Ok(guard.release().await?)
@@ -360,7 +360,7 @@ async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
     let next = soon("it is granted", waiter).await???;
     // The connection that looks after it has to be given up first, which takes `timeout`.
     let cause = soon("the loss", lost).await?;
-    assert_eq!(cause, LostCause::SessionOver);
+    assert_eq!(cause, LostCause::SessionEnded);
     let told = clock.now().since(ended);
     assert!(told < ANSWER_MAX + SLACK, "told after {told:?}");
     assert!(next.token() > held.token());

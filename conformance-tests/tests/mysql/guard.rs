@@ -8,7 +8,7 @@ use conformance_tests::{
     servers::mysql::{Flavour, Node, Options},
 };
 use dlock::{ErrorKind, Guard, Locker, LostCause};
-use dlock_core::{Clock, Moment};
+use dlock_core::{BootInstant, Clock};
 
 use crate::kit::{Outcome, cases, cut_off, open_with, soon, start, take, until, within};
 
@@ -35,7 +35,7 @@ const SLACK: Duration = Duration::from_secs(10);
 pub(crate) struct CutOff {
     pub(crate) held: Guard,
     /// Until when it calls itself a holder.
-    pub(crate) deadline: Moment,
+    pub(crate) deadline: BootInstant,
     _locker: Locker,
     _proxy: Proxy,
 }

@@ -4,7 +4,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -20,8 +20,10 @@ use tokio::{
 
 use crate::kit::Outcome;
 
+use dlock_core::toolkit::Lock;
+
 /// Where bytes are written to, by the number of the connection.
-type Sinks = Mutex<Vec<Arc<Shared<OwnedWriteHalf>>>>;
+type Sinks = Lock<Vec<Arc<Shared<OwnedWriteHalf>>>>;
 
 /// The proxy; it ends with the runtime of its test.
 pub(crate) struct Relay {
@@ -44,8 +46,8 @@ impl Relay {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let routes = Arc::new(Routes {
-            clients: Mutex::default(),
-            servers: Mutex::default(),
+            clients: Lock::default(),
+            servers: Lock::default(),
             pair,
             is_swapped: AtomicBool::new(false),
         });
@@ -90,8 +92,7 @@ impl Routes {
     ) {
         let mut bytes = vec![0; 16 * 1024];
         while let Ok(count @ 1..) = from.read(&mut bytes).await {
-            let sink =
-                to(&self).lock().unwrap_or_else(PoisonError::into_inner)[self.of(number)].clone();
+            let sink = to(&self).lock()[self.of(number)].clone();
             if sink.lock().await.write_all(&bytes[..count]).await.is_err() {
                 return;
             }
@@ -109,7 +110,7 @@ impl Routes {
 }
 
 fn push(sinks: &Sinks, sink: OwnedWriteHalf) -> usize {
-    let mut sinks = sinks.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sinks = sinks.lock();
     sinks.push(Arc::new(Shared::new(sink)));
     sinks.len() - 1
 }

@@ -57,7 +57,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     relay.swap();
     for lost in lost {
         let cause = within(ttl / 3 + SLACK, "the loss", lost).await?;
-        assert_eq!(cause, LostCause::SessionOver);
+        assert_eq!(cause, LostCause::SessionEnded);
     }
     Ok(())
 }
@@ -93,7 +93,10 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     proxy.set(Direction::ToServer, Fault::None);
     proxy.set(Direction::ToClient, Fault::None);
     open_to.store(true, Ordering::Release);
-    assert_eq!(soon("the loss", held.lost()).await?, LostCause::SessionOver);
+    assert_eq!(
+        soon("the loss", held.lost()).await?,
+        LostCause::SessionEnded
+    );
     drop(held);
     soon("all is released", locker.shutdown(SOON)).await??;
     tell(&mut stranger, "DO 1").await?;

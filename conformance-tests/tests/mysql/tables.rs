@@ -12,7 +12,7 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::kit::{
-    CARRIER, Outcome, TTL_LONG, cases, holder, open, open_with, root, sessions, soon, start, take,
+    CARRIER, Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take,
     tell, until, waiting, warm, within,
 };
 
@@ -157,7 +157,7 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     let session = session.ok_or("no session of its own")?;
     node.ask(&format!("KILL {session}")).await?;
     let cause = at_once("the loss", lost).await?;
-    assert_eq!(cause, LostCause::SessionOver);
+    assert_eq!(cause, LostCause::SessionEnded);
     last.renew().await?;
     at_once("the last release", last.release()).await??;
     Ok(())
@@ -230,8 +230,8 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;
     let (locker, other) = (
-        open_with(&node.url(), "ttl=2s").await?,
-        open_with(&node.url(), "ttl=2s").await?,
+        open(&node.url(), TTL).await?,
+        open(&node.url(), TTL).await?,
     );
     let first = take(&locker, "a").await?;
     let before = take(&locker, "b").await?;
@@ -262,7 +262,7 @@ async fn renewals_go_on_where_no_connection_is_left_for_the_tables(flavour: Flav
     let node = start(flavour).await?;
     node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
-    let locker = open_with(&node.url(), "ttl=2s").await?;
+    let locker = open(&node.url(), TTL).await?;
     let held = take(&locker, "a").await?;
     let session = holder(&node).await?;
     node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 1")

@@ -42,7 +42,7 @@ async fn kill(node: &Node, held: &Guard, session: &str) -> Outcome<Duration> {
     let killed = clock.now();
     tell(&mut killer, &format!("KILL {session}")).await?;
     let cause = soon("the loss", lost).await?;
-    assert_eq!(cause, LostCause::SessionOver);
+    assert_eq!(cause, LostCause::SessionEnded);
     Ok(clock.now().since(killed))
 }
 

@@ -119,14 +119,14 @@ async fn t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks(
     let locker = connect(fake.node.address(), "").await?;
     leave_dead(&fake, Duration::from_secs(60)).await?;
     let holder = locker.inspect("a").await?.ok_or("it is held")?;
-    assert_eq!(holder.doubt, None);
+    assert_eq!(holder.warning, None);
     let wait = || locker.acquire("a").wait(Duration::from_millis(300));
     let error = refused(wait().await)?;
     assert!(!error.to_string().contains("clock"), "{error}");
     fake.set(-3_600).await?;
     let told = "its ttl is longer than any of ours (120 s): was the server's clock set back?";
     let holder = locker.inspect("a").await?.ok_or("it is held")?;
-    assert!(holder.doubt.is_some_and(|doubt| doubt.contains(told)));
+    assert!(holder.warning.is_some_and(|doubt| doubt.contains(told)));
     // Who waits, who asks once, and who stands behind one of his own.
     let (first, second) = tokio::join!(wait().into_future(), wait().into_future());
     let once = locker.acquire("a").wait(Duration::ZERO).await;

@@ -1,10 +1,6 @@
 //! One address behind which there are two servers that know nothing of each other: where it can be seen.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use conformance_tests::{
     proxy::{End, Proxy},
@@ -16,6 +12,8 @@ use crate::kit::{
     Outcome, acquaint, cases, connect, follow, open, refused, soon, start, start_pair, take, until,
     value, warm_up, within,
 };
+
+use dlock_core::toolkit::Lock;
 
 cases![
     two_servers_at_one_address_are_refused,
@@ -31,21 +29,20 @@ const SLACK: Duration = Duration::from_secs(1);
 /// An address whose server can be changed.
 struct Address {
     proxy: Proxy,
-    leads_to: Arc<Mutex<SocketAddr>>,
+    leads_to: Arc<Lock<SocketAddr>>,
 }
 
 impl Address {
     fn of(node: &Node) -> Outcome<Self> {
-        let leads_to = Arc::new(Mutex::new(node.address()));
+        let leads_to = Arc::new(Lock::new(node.address()));
         let at = leads_to.clone();
-        let proxy =
-            Proxy::switch(move |_| Some(*at.lock().unwrap_or_else(PoisonError::into_inner)))?;
+        let proxy = Proxy::switch(move |_| Some(*at.lock()))?;
         Ok(Self { proxy, leads_to })
     }
 
     /// From the next connection on.
     fn lead_to(&self, node: &Node) {
-        let mut at = self.leads_to.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut at = self.leads_to.lock();
         *at = node.address();
     }
 }

@@ -6,7 +6,7 @@ mod remote;
 use std::{
     fmt,
     process::ExitCode,
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use conformance_tests::{
     interpose::{Interpose, Interposed},
     suite,
 };
-use dlock_core::{Capabilities, DistributedLock, LockName, Memory, Result};
+use dlock_core::{Capabilities, DistributedLock, LockName, Memory, Result, toolkit::Lock};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::NamedTempFile;
 
@@ -199,7 +199,7 @@ fn bites() -> Vec<Bite> {
         bite!(NeverKnowsLoss, "k08_loss::it_comes_when_the_lock_is_removed", "never knew"),
         bite!(|store| mutants::ReleasesAnybodys(store.clone()), "ReleasesAnybodys",
             "k04_release::a_late_one_spares_the_successor", "is free, but somebody holds it"),
-        bite!(ReleasesOnce(Mutex::default()), "k04_release::a_second_one_is_a_success", "not held"),
+        bite!(ReleasesOnce(Lock::default()), "k04_release::a_second_one_is_a_success", "not held"),
         bite!(NeverReleases, "k04_release::it_frees_the_lock", "is taken, but nobody holds it"),
         bite!(NeverReleases, "k08_loss::it_comes_as_soon_as_the_backend_knows", "is still taken"),
         bite!(OneToken, "k05_tokens::they_grow_over_releases", "after Some(Token(1))"),
@@ -211,7 +211,7 @@ fn bites() -> Vec<Bite> {
         bite!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_backend", "is still taken"),
         bite!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_caller", "is still taken"),
         bite!(WaitsOn, "k07_cancellation::one_who_leaves_does_not_block_those_behind", "took longer"),
-        bite!(FoldsCase(Mutex::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
+        bite!(FoldsCase(Lock::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
         bite!(SeesNobody, "k10_names::inspect_finds_the_holder_of_each", "nobody holds"),
         bite!(LeavesTasks, "k12_residue::nothing_after_many_clients", "tasks of the runtime"),
         remote_bite!(CountsAnew, "k05_tokens::they_grow_over_a_failover_and_back", "token 1 after"),

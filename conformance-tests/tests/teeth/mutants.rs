@@ -2,10 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -13,7 +10,7 @@ use async_trait::async_trait;
 use conformance_tests::interpose::Interpose;
 use dlock_core::{
     AcquireRequest, AttemptId, DistributedLock, Error, ErrorKind, Holder, Lease, LockName, Memory,
-    Mode, Renewed, Result, Token, Wait,
+    Mode, Renewed, Result, Token, Wait, toolkit::Lock,
 };
 
 fn token(value: u64) -> Result<Token> {
@@ -27,7 +24,7 @@ pub(super) struct GrantsTwice(pub(super) AtomicU64);
 impl Interpose for GrantsTwice {
     async fn acquire(&self, _: &dyn DistributedLock, request: &AcquireRequest) -> Result<Lease> {
         let token = token(self.0.fetch_add(1, Ordering::Relaxed))?;
-        Ok(request.granted(request.start(), request.ttl, token, ()))
+        Ok(request.granted(request.sent_now(), request.ttl, token, ()))
     }
 }
 
@@ -45,7 +42,7 @@ impl Interpose for ForgetsModes {
             return inner.acquire(request).await;
         }
         let token = token(self.0.fetch_add(1, Ordering::Relaxed))?;
-        Ok(request.granted(request.start(), request.ttl, token, ()))
+        Ok(request.granted(request.sent_now(), request.ttl, token, ()))
     }
 }
 
@@ -61,10 +58,10 @@ impl Interpose for NoMargin {
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await?;
         // A ttl that is asked for longer is what a reading of the clock that is later looks like.
-        let mut longer = request.inner(|_| {});
+        let mut longer = request.nested(|_| {});
         longer.ttl = request.ttl * 102 / 100;
         let deadline = longer
-            .granted(request.start(), longer.ttl, lease.token, ())
+            .granted(request.sent_now(), longer.ttl, lease.token, ())
             .deadline;
         Ok(request.granted_until(deadline, lease.token, ()))
     }
@@ -76,7 +73,7 @@ pub(super) struct RenewsBlindly;
 #[async_trait]
 impl Interpose for RenewsBlindly {
     async fn renew(&self, _: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
-        Ok(lease.renewed(lease.start(), lease.ttl))
+        Ok(lease.renewed(lease.sent_now(), lease.ttl))
     }
 }
 
@@ -105,16 +102,12 @@ impl Interpose for ReleasesAnybodys {
 }
 
 /// Fails to release what is gone (K4).
-pub(super) struct ReleasesOnce(pub(super) Mutex<HashSet<AttemptId>>);
+pub(super) struct ReleasesOnce(pub(super) Lock<HashSet<AttemptId>>);
 
 #[async_trait]
 impl Interpose for ReleasesOnce {
     async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
-        let first = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(lease.id());
+        let first = self.0.lock().insert(lease.id());
         if !first {
             return Err(Error::new(ErrorKind::Internal, "not held"));
         }
@@ -175,16 +168,16 @@ impl Interpose for Polls {
     ) -> Result<Lease> {
         loop {
             match inner
-                .acquire(&request.inner(|_| {}).with_wait(Wait::Never))
+                .acquire(&request.nested(|_| {}).with_wait(Wait::Never))
                 .await
             {
                 Ok(lease) => return Ok(request.granted_until(lease.deadline, lease.token, ())),
                 Err(error) if request.wait == Wait::Never => return Err(error),
-                Err(_) => request.attempt.taken(),
+                Err(_) => request.attempt.report_contended(),
             }
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
         }
     }
@@ -200,7 +193,7 @@ impl Interpose for EatsTheTtl {
         inner: &dyn DistributedLock,
         request: &AcquireRequest,
     ) -> Result<Lease> {
-        let sent = request.start();
+        let sent = request.sent_now();
         let lease = inner.acquire(request).await?;
         Ok(request.granted(sent, request.ttl, lease.token, ()))
     }
@@ -216,7 +209,7 @@ impl Interpose for SaysNothing {
         inner: &dyn DistributedLock,
         request: &AcquireRequest,
     ) -> Result<Lease> {
-        let lease = inner.acquire(&request.inner(|_| {})).await?;
+        let lease = inner.acquire(&request.nested(|_| {})).await?;
         Ok(request.granted_until(lease.deadline, lease.token, ()))
     }
 }
@@ -252,12 +245,12 @@ impl Interpose for WaitsOn {
     ) -> Result<Lease> {
         loop {
             match inner
-                .acquire(&request.inner(|_| {}).with_wait(Wait::Never))
+                .acquire(&request.nested(|_| {}).with_wait(Wait::Never))
                 .await
             {
                 Ok(lease) => return Ok(request.granted_until(lease.deadline, lease.token, ())),
                 Err(error) if request.wait == Wait::Never => return Err(error),
-                Err(_) => request.attempt.taken(),
+                Err(_) => request.attempt.report_contended(),
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
             if request.attempt.is_cancelled() {
@@ -268,7 +261,7 @@ impl Interpose for WaitsOn {
 }
 
 /// Folds names to lower case (K10).
-pub(super) struct FoldsCase(pub(super) Mutex<HashMap<AttemptId, Lease>>);
+pub(super) struct FoldsCase(pub(super) Lock<HashMap<AttemptId, Lease>>);
 
 #[async_trait]
 impl Interpose for FoldsCase {
@@ -277,23 +270,16 @@ impl Interpose for FoldsCase {
         inner: &dyn DistributedLock,
         request: &AcquireRequest,
     ) -> Result<Lease> {
-        let mut folded = request.inner(|_| {});
+        let mut folded = request.nested(|_| {});
         folded.name = LockName::new(&request.name.as_str().to_ascii_lowercase())?;
         let lease = inner.acquire(&folded).await?;
         let outer = request.granted_until(lease.deadline, lease.token, ());
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(outer.id(), lease);
+        self.0.lock().insert(outer.id(), lease);
         Ok(outer)
     }
 
     async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
-        let held = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&lease.id());
+        let held = self.0.lock().remove(&lease.id());
         match held {
             Some(held) => inner.release(&held).await,
             None => Ok(()),

@@ -14,7 +14,7 @@ use conformance_tests::{
     servers::zk::{Ensemble, Java, Options},
 };
 use dlock::{Guard, Locker, LostCause};
-use dlock_core::{Clock, LockName, Moment};
+use dlock_core::{BootInstant, Clock, LockName};
 use tokio::task::JoinSet;
 
 use crate::kit::{Outcome, cases, connect, within};
@@ -200,7 +200,7 @@ async fn run(holder: Locker, guard: Guard, other: Locker) -> Outcome<Duration> {
     Ok(margin)
 }
 
-fn margin(lost: Moment, granted: Moment) -> Outcome<Duration> {
+fn margin(lost: BootInstant, granted: BootInstant) -> Outcome<Duration> {
     if granted < lost {
         return Err(format!("held twice for {:?}", lost.since(granted)).into());
     }

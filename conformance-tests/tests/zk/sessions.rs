@@ -128,7 +128,7 @@ async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome 
     cut.send(())?;
     // Its node lives on for a while, and may be written to.
     let cause = within(Duration::from_secs(30), "the loss", guard.lost()).await?;
-    assert_eq!(cause, LostCause::SessionOver);
+    assert_eq!(cause, LostCause::SessionEnded);
     relay.abort();
     Ok(())
 }

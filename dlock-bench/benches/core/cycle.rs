@@ -109,11 +109,11 @@ impl DistributedLock for Nothing {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let token = Token::new(1).expect("not zero");
-        Ok(request.granted(request.start(), request.ttl, token, ()))
+        Ok(request.granted(request.sent_now(), request.ttl, token, ()))
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        Ok(lease.renewed(lease.start(), Duration::from_secs(30)))
+        Ok(lease.renewed(lease.sent_now(), Duration::from_secs(30)))
     }
 
     async fn release(&self, _: &Lease) -> Result<()> {

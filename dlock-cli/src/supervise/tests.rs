@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use dlock::{Clock, Fault, Locker, Memory, Moment, Operation};
+use dlock::{BootInstant, Clock, Fault, Locker, Memory, Operation};
 use tokio::sync::Notify;
 
 use super::*;
@@ -18,7 +18,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A command that ends by itself after a while, by KILL, and by TERM if it obeys.
 struct Fake {
     clock: Clock,
-    started: Moment,
+    started: BootInstant,
     obeys: bool,
     runs: Duration,
     heard: RefCell<Vec<(Duration, Signal)>>,
@@ -149,7 +149,7 @@ async fn a_loss_that_the_store_tells_gives_no_time() {
     let at = clock.now().after(MINUTE);
     tokio::spawn(async move {
         clock.sleep_until(at).await;
-        store.take_away("a");
+        store.revoke("a");
     });
     let ended = scene.supervise().await;
     assert!(ended.lost && !scene.guard.is_held());
@@ -180,7 +180,7 @@ async fn a_renewal_after_term_spares_the_command_but_not_its_exit_code() {
     let at = clock.now().after(Duration::from_millis(24_800));
     tokio::spawn(async move {
         clock.sleep_until(at).await;
-        store.heal();
+        store.clear_faults();
     });
     let ended = scene.supervise().await;
     assert!(ended.lost && ended.status.success() && scene.guard.is_held());
@@ -193,7 +193,7 @@ async fn a_renewal_after_term_spares_the_command_but_not_its_exit_code() {
 #[tokio::test(start_paused = true)]
 async fn a_loss_counts_although_the_command_has_just_ended_well() {
     let mut scene = Scene::new(Duration::ZERO, true).await;
-    scene.store.take_away("a");
+    scene.store.revoke("a");
     let ended = scene.supervise().await;
     assert!(ended.lost && ended.status.success());
 }

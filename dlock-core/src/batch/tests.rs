@@ -1,10 +1,10 @@
 use super::*;
 use crate::clock::Clock;
 
-type Sizes = Arc<Mutex<Vec<usize>>>;
+type Sizes = Arc<Lock<Vec<usize>>>;
 
 /// Doubles each number, a second after it was sent; fails for a zero.
-fn doubling(size_max: usize) -> (Clock, Sizes, Batch<u32, u32>) {
+fn doubling(size_max: usize) -> (Clock, Sizes, Batcher<u32, u32>) {
     doubling_in(size_max, WINDOW, false)
 }
 
@@ -12,12 +12,12 @@ fn doubling_in(
     size_max: usize,
     window: Duration,
     is_prompt: bool,
-) -> (Clock, Sizes, Batch<u32, u32>) {
+) -> (Clock, Sizes, Batcher<u32, u32>) {
     let (clock, sizes) = (Clock::pausable(), Sizes::default());
     let (seen, reading) = (sizes.clone(), clock.clone());
-    let batch = Batch::with(size_max, window, is_prompt, move |items: Vec<u32>| {
-        seen.lock().expect("sizes").push(items.len());
-        let sent = Sent::now(&reading);
+    let batch = Batcher::with(size_max, window, is_prompt, move |items: Vec<u32>| {
+        seen.lock().push(items.len());
+        let sent = SentAt::now(&reading);
         Box::pin(async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
             if items.contains(&0) {
@@ -36,9 +36,9 @@ async fn those_within_the_window_leave_together_and_get_their_own_answers() {
     let (first, second, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
     let answers = [first, second, third].map(|answer| answer.expect("landed"));
     assert_eq!(answers.map(|(_, answer)| answer), [2, 4, 6]);
-    assert_eq!(*sizes.lock().expect("sizes"), [3]);
+    assert_eq!(*sizes.lock(), [3]);
     for (sent, _) in answers {
-        let waited = sent.moment().since(joined);
+        let waited = sent.instant().since(joined);
         assert!(
             waited >= WINDOW && waited < Duration::from_millis(8),
             "{waited:?}"
@@ -54,8 +54,8 @@ async fn nobody_joins_what_was_sent() {
         (clock.now(), batch.join(2).await.expect("landed"))
     };
     let (first, (joined, (sent, _))) = tokio::join!(batch.join(1), late);
-    assert!(first.expect("landed").0 < sent && sent.moment() >= joined);
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1]);
+    assert!(first.expect("landed").0 < sent && sent.instant() >= joined);
+    assert_eq!(*sizes.lock(), [1, 1]);
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn a_runtime_that_ends_while_a_flight_is_boarded_does_not_stop_the_next_one() {
             .build()
     };
     let clock = Clock::boottime();
-    let batch = Batch::<u32, u32>::new(500, move |items| {
-        let sent = Sent::now(&clock);
+    let batch = Batcher::<u32, u32>::windowed(500, move |items| {
+        let sent = SentAt::now(&clock);
         Box::pin(async move { Ok((sent, items)) })
     });
     let first = async { tokio::time::timeout(Duration::from_millis(1), batch.join(1)).await };
@@ -83,9 +83,9 @@ async fn a_full_flight_leaves_at_once() {
     let (clock, sizes, batch) = doubling(2);
     let joined = clock.now();
     let (first, second, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
-    assert_eq!(first.expect("landed").0.moment(), joined);
+    assert_eq!(first.expect("landed").0.instant(), joined);
     assert!(second.is_ok() && third.is_ok());
-    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+    assert_eq!(*sizes.lock(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,7 +98,7 @@ async fn a_failure_is_everybodys_and_the_dropped_stay_behind() {
     let dropped = tokio::time::timeout(Duration::from_millis(1), batch.join(7)).await;
     assert!(dropped.is_err());
     assert_eq!(batch.join(8).await.expect("landed").1, 16);
-    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+    assert_eq!(*sizes.lock(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,20 +107,20 @@ async fn the_window_of_one_flight_does_not_end_the_boarding_of_a_later_one() {
     let joined = clock.now();
     let after = async |ms, item| {
         tokio::time::sleep(Duration::from_millis(ms)).await;
-        batch.join(item).await.expect("landed").0.moment()
+        batch.join(item).await.expect("landed").0.instant()
     };
     let (_, full, later) = tokio::join!(after(0, 1), after(3, 2), after(4, 3));
     assert!(full.since(joined) < Duration::from_millis(4));
     let waited = later.since(joined);
     assert!(waited >= Duration::from_millis(4) + WINDOW, "{waited:?}");
-    assert_eq!(*sizes.lock().expect("sizes"), [2, 1]);
+    assert_eq!(*sizes.lock(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_too_few_is_everybodys_failure() {
     let clock = Clock::pausable();
-    let batch = Batch::<u32, u32>::new(500, move |mut items| {
-        let sent = Sent::now(&clock);
+    let batch = Batcher::<u32, u32>::windowed(500, move |mut items| {
+        let sent = SentAt::now(&clock);
         items.remove(0);
         Box::pin(async move { Ok((sent, items)) })
     });
@@ -131,7 +131,7 @@ async fn an_answer_too_few_is_everybodys_failure() {
     }
 }
 
-fn prompt() -> (Clock, Sizes, Batch<u32, u32>) {
+fn prompt() -> (Clock, Sizes, Batcher<u32, u32>) {
     doubling_in(500, Duration::from_secs(60), true)
 }
 
@@ -148,16 +148,16 @@ async fn as_many_as_are_in_the_air_leave_at_once_and_fewer_when_those_have_lande
     );
     for (answer, expected) in [(first, 2), (second, 4), (third, 6), (fourth, 8)] {
         let (sent, answer) = answer.expect("landed");
-        assert_eq!((sent.moment(), answer), (joined, expected));
+        assert_eq!((sent.instant(), answer), (joined, expected));
     }
     let (sent, answer) = fifth.expect("landed");
-    let waited = sent.moment().since(joined);
+    let waited = sent.instant().since(joined);
     assert!(
         waited >= Duration::from_secs(1) && waited < Duration::from_secs(2),
         "{waited:?}"
     );
     assert_eq!(answer, 10);
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 2, 1]);
+    assert_eq!(*sizes.lock(), [1, 1, 2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,12 +165,12 @@ async fn a_slow_flight_holds_nobody_up_for_longer_than_the_window() {
     let (clock, sizes, batch) = doubling_in(500, PROMPT_WINDOW, true);
     let joined = clock.now();
     let (_, _, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
-    let waited = third.expect("landed").0.moment().since(joined);
+    let waited = third.expect("landed").0.instant().since(joined);
     assert!(
         waited >= PROMPT_WINDOW && waited < 3 * PROMPT_WINDOW,
         "{waited:?}"
     );
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 1]);
+    assert_eq!(*sizes.lock(), [1, 1, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -181,7 +181,7 @@ async fn a_flight_that_is_dropped_lets_the_next_one_leave() {
     let dropped = async { tokio::time::timeout(short, batch.join(1)).await };
     let (dropped, _, third) = tokio::join!(dropped, batch.join(2), batch.join(3));
     assert!(dropped.is_err());
-    let waited = third.expect("landed").0.moment().since(joined);
+    let waited = third.expect("landed").0.instant().since(joined);
     assert!(waited >= short && waited <= 2 * short, "{waited:?}");
-    assert_eq!(*sizes.lock().expect("sizes"), [1, 1, 1]);
+    assert_eq!(*sizes.lock(), [1, 1, 1]);
 }

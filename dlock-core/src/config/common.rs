@@ -8,18 +8,18 @@ use crate::{error::Result, locker::LockerBuilder};
 /// The settings that mean the same whatever the store is; `None` where they are not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Common {
-    /// Key `ttl`: how long a lock lives without a renewal, [`Common::TTL_MIN`] to
-    /// [`Common::TTL_MAX`] and within the backend's own bounds.
+pub struct CommonSettings {
+    /// Key `ttl`: how long a lock lives without a renewal, [`CommonSettings::TTL_MIN`] to
+    /// [`CommonSettings::TTL_MAX`] and within the backend's own bounds.
     pub ttl: Option<Duration>,
-    /// Key `wait`: how long to wait for a lock at most, 0 s to [`Common::WAIT_MAX`].
+    /// Key `wait`: how long to wait for a lock at most, 0 s to [`CommonSettings::WAIT_MAX`].
     pub wait: Option<Duration>,
     /// Key `token_base`: added to every token, for a move from a store with larger ones; at most
     /// [`LockerBuilder::TOKEN_BASE_MAX`].
     pub token_base: Option<u64>,
 }
 
-impl Common {
+impl CommonSettings {
     /// The shortest ttl that can be configured; backends that talk to a server ask for more.
     pub const TTL_MIN: Duration = Duration::from_millis(10);
     /// The longest ttl: a dead holder blocks its lock that long.

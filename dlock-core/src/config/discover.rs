@@ -45,7 +45,7 @@ impl fmt::Display for Source {
 
 impl Source {
     /// An `InvalidConfig` error that says where the wrong setting is.
-    pub(super) fn refuse(&self, why: impl fmt::Display) -> Error {
+    pub(super) fn invalid(&self, why: impl fmt::Display) -> Error {
         let message = match self {
             Self::Argument | Self::Default => why.to_string(),
             Self::Environment | Self::File(_) => format!("{self}: {why}"),
@@ -133,7 +133,7 @@ impl<'a> Discovery<'a> {
         match (self.url, self.file) {
             (Some(_), Some(_)) => {
                 let why = "a URL and a configuration file are given, allowed is one of them";
-                return Err(Source::Argument.refuse(why));
+                return Err(Source::Argument.invalid(why));
             }
             (Some(url), None) => return Config::from_url(url),
             (None, Some(file)) => return Config::from_file(file),
@@ -142,15 +142,15 @@ impl<'a> Discovery<'a> {
         if let Some(url) = (self.env)(URL_VARIABLE) {
             let source = Source::Environment;
             let Some(url) = url.to_str() else {
-                return Err(source.refuse("it is not UTF-8"));
+                return Err(source.invalid("it is not UTF-8"));
             };
-            let url = BackendUrl::parse(url).map_err(|why| source.refuse(why))?;
+            let url = BackendUrl::parse(url).map_err(|why| source.invalid(why))?;
             return Ok(Config::new(url, source));
         }
         if let Some(path) = (self.env)(FILE_VARIABLE) {
             if path.is_empty() {
                 let why = format!("{FILE_VARIABLE} is empty; give it a path or unset it");
-                return Err(Source::Argument.refuse(why));
+                return Err(Source::Argument.invalid(why));
             }
             return Config::from_file(path);
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::Ipv6Addr};
 
-use super::parse::{Parsed, refuse};
+use super::parse::{Parsed, invalid};
 
 /// A server in a [`BackendUrl`](super::BackendUrl). `Display` writes it as in a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,15 +47,15 @@ fn parse_host(text: &str) -> Parsed<Host> {
 
 fn split_ipv6(rest: &str) -> Parsed<(&str, Option<&str>)> {
     let Some((address, port)) = rest.split_once(']') else {
-        return refuse("an IPv6 address has no closing \"]\"");
+        return invalid("an IPv6 address has no closing \"]\"");
     };
     if address.parse::<Ipv6Addr>().is_err() {
-        return refuse("what is in brackets is no IPv6 address");
+        return invalid("what is in brackets is no IPv6 address");
     }
     match port.strip_prefix(':') {
         Some(port) => Ok((address, Some(port))),
         None if port.is_empty() => Ok((address, None)),
-        None => refuse("after \"]\" only \":\" and a port may follow"),
+        None => invalid("after \"]\" only \":\" and a port may follow"),
     }
 }
 
@@ -66,10 +66,10 @@ fn split_name(text: &str) -> Parsed<(&str, Option<&str>)> {
     };
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     if name.is_empty() {
-        return refuse("a host is empty");
+        return invalid("a host is empty");
     }
     if !name.chars().all(allowed) {
-        return refuse("a host is a DNS name, an IPv4 address or an IPv6 address in brackets");
+        return invalid("a host is a DNS name, an IPv4 address or an IPv6 address in brackets");
     }
     Ok((name, port))
 }
@@ -77,7 +77,7 @@ fn split_name(text: &str) -> Parsed<(&str, Option<&str>)> {
 fn parse_port(text: &str) -> Parsed<u16> {
     match text.parse() {
         Ok(port) if port > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(port),
-        _ => refuse("a port is a number from 1 to 65535"),
+        _ => invalid("a port is a number from 1 to 65535"),
     }
 }
 

@@ -23,10 +23,10 @@ mod suggest;
 mod tls;
 mod url;
 
-pub use common::Common;
+pub use common::CommonSettings;
 pub use discover::{DEFAULT_URL, Discovery, FILE_NAME, FILE_VARIABLE, Source, URL_VARIABLE};
 pub use host::Host;
-pub use registry::{Opening, Registry};
+pub use registry::{ConnectFuture, Registry};
 pub use secret::Secret;
 pub use settings::Settings;
 pub use tls::TlsFiles;
@@ -84,7 +84,7 @@ impl Config {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         file::read(path)?
-            .ok_or_else(|| Source::File(path.to_owned()).refuse("there is no such file"))
+            .ok_or_else(|| Source::File(path.to_owned()).invalid("there is no such file"))
     }
 
     /// Finds the configuration of this process, as [`Discovery`] says: `DLOCK_URL`, the file that

@@ -16,14 +16,14 @@ use super::{
 /// What was parsed, or why not.
 pub(super) type Parsed<T> = Result<T, Cow<'static, str>>;
 
-pub(super) fn refuse<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
+pub(super) fn invalid<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
     Err(why.into())
 }
 
 pub(super) fn parse(text: &str) -> Parsed<BackendUrl> {
     let (scheme, rest) = split_scheme(text)?;
     if rest.contains(|c: char| c == '#' || c.is_control() || c.is_whitespace()) {
-        return refuse("\"#\", spaces and control characters must be percent-encoded");
+        return invalid("\"#\", spaces and control characters must be percent-encoded");
     }
     let (rest, query) = match rest.split_once('?') {
         Some((rest, query)) => (rest, Some(query)),
@@ -43,12 +43,12 @@ pub(super) fn parse(text: &str) -> Parsed<BackendUrl> {
         .iter()
         .any(|part| part.contains('@'))
     {
-        return refuse("\"@\" only ends the user and password, elsewhere it is written %40");
+        return invalid("\"@\" only ends the user and password, elsewhere it is written %40");
     }
     let (user, password) = parse_login(login)?;
     let hosts = parse_hosts(hosts)?;
     if login.is_some() && hosts.is_empty() {
-        return refuse("there is no host after the user and password");
+        return invalid("there is no host after the user and password");
     }
     let path = decode(path, "path")?;
     let params = query.map(parse_params).transpose()?.unwrap_or_default();
@@ -64,14 +64,14 @@ pub(super) fn parse(text: &str) -> Parsed<BackendUrl> {
 
 fn split_scheme(text: &str) -> Parsed<(String, &str)> {
     if text.is_empty() {
-        return refuse("it is empty");
+        return invalid("it is empty");
     }
     let Some((scheme, rest)) = text.split_once(':') else {
-        return refuse("it has no scheme, as in \"redis://host\" or \"file:/directory\"");
+        return invalid("it has no scheme, as in \"redis://host\" or \"file:/directory\"");
     };
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(allowed) {
-        return refuse("it does not start with a scheme, as in \"redis://host\"");
+        return invalid("it does not start with a scheme, as in \"redis://host\"");
     }
     Ok((scheme.to_ascii_lowercase(), rest))
 }
@@ -83,9 +83,9 @@ fn parse_login(login: Option<&str>) -> Parsed<(Option<String>, Option<Secret>)> 
         return Ok((None, None));
     };
     let (user, password) = match login.split_once(':') {
-        Some((_, "")) => return refuse("the password is empty; leave it out with its \":\""),
+        Some((_, "")) => return invalid("the password is empty; leave it out with its \":\""),
         Some((user, password)) => (user, Some(Secret::new(unescape(password, "password")?))),
-        None if login.is_empty() => return refuse("there is no user or password before \"@\""),
+        None if login.is_empty() => return invalid("there is no user or password before \"@\""),
         None => (login, None),
     };
     let user = decode(user, "user")?;
@@ -97,7 +97,7 @@ fn parse_params(query: &str) -> Parsed<BTreeMap<String, String>> {
     for pair in query.split('&') {
         let Some((key, value)) = pair.split_once('=') else {
             // Not quoted: it may be the rest of a password with a bare "&" in it.
-            return refuse(
+            return invalid(
                 "after \"?\" and \"&\" comes key=value; an \"&\" in a value is written %26",
             );
         };
@@ -108,7 +108,7 @@ fn parse_params(query: &str) -> Parsed<BTreeMap<String, String>> {
             decode(value, key)?
         };
         if params.insert(key.to_owned(), value).is_some() {
-            return refuse(format!("key {key:?} is given twice"));
+            return invalid(format!("key {key:?} is given twice"));
         }
     }
     Ok(params)
@@ -118,7 +118,7 @@ fn parse_params(query: &str) -> Parsed<BTreeMap<String, String>> {
 pub(super) fn check_key(key: &str) -> Parsed<()> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if key.is_empty() || !key.chars().all(allowed) {
-        return refuse(format!(
+        return invalid(format!(
             "{key:?} is no key: keys are of a-z, 0-9, \"_\" and \"-\""
         ));
     }
@@ -129,7 +129,7 @@ pub(super) fn check_key(key: &str) -> Parsed<()> {
 fn decode(text: &str, what: &str) -> Parsed<String> {
     let decoded = unescape(text, what)?;
     if decoded.contains(char::is_control) {
-        return refuse(format!("the {what} has a control character"));
+        return invalid(format!("the {what} has a control character"));
     }
     Ok(decoded)
 }
@@ -138,13 +138,13 @@ fn unescape(text: &str, what: &str) -> Parsed<String> {
     let is_escape =
         |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|b| b.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_escape) {
-        return refuse(format!(
+        return invalid(format!(
             "the {what} has a \"%\" that is no escape; \"%\" is written %25"
         ));
     }
     match percent_decode_str(text).decode_utf8() {
         Ok(decoded) => Ok(decoded.into_owned()),
-        Err(_) => refuse(format!("the {what} is not UTF-8 when decoded")),
+        Err(_) => invalid(format!("the {what} is not UTF-8 when decoded")),
     }
 }
 

@@ -25,7 +25,7 @@ impl Settings {
         match self.common().ttl {
             Some(ttl) if !allowed.contains(&ttl) => {
                 let ttl = humantime::format_duration(ttl).to_string();
-                Err(self.refuse_value("ttl", &ttl, &bounds(&allowed)))
+                Err(self.invalid_value("ttl", &ttl, &bounds(&allowed)))
             }
             _ => Ok(()),
         }
@@ -45,7 +45,7 @@ impl Settings {
         let ttl = self.common().ttl.unwrap_or(LockerBuilder::TTL);
         match given {
             Some(guard) if !guard.is_zero() && guard < ttl => {
-                Err(self.refuse(too_long_to_guard(ttl, guard)))
+                Err(self.invalid(too_long_to_guard(ttl, guard)))
             }
             given => Ok(given.unwrap_or_else(|| ttl.max(LockerBuilder::TTL))),
         }
@@ -65,7 +65,7 @@ impl Settings {
         let max = Self::PREFIX_BYTES_MAX;
         if prefix.len() > max {
             let len = prefix.len();
-            return Err(self.refuse(format!("prefix has {len} bytes, allowed are at most {max}")));
+            return Err(self.invalid(format!("prefix has {len} bytes, allowed are at most {max}")));
         }
         Ok(Some(prefix))
     }
@@ -78,7 +78,7 @@ impl Settings {
     pub fn take_str(&mut self, key: &'static str) -> Result<Option<String>> {
         match self.take(key) {
             Some(value) if value.is_empty() => {
-                Err(self.refuse(format!("{key} is empty; give it a value or leave it out")))
+                Err(self.invalid(format!("{key} is empty; give it a value or leave it out")))
             }
             value => Ok(value),
         }
@@ -107,7 +107,7 @@ impl Settings {
         match &*value {
             "true" => Ok(Some(true)),
             "false" => Ok(Some(false)),
-            _ => Err(self.refuse_value(key, &value, "allowed are true and false")),
+            _ => Err(self.invalid_value(key, &value, "allowed are true and false")),
         }
     }
 
@@ -130,7 +130,7 @@ impl Settings {
             _ => {
                 let (min, max) = allowed.into_inner();
                 let why = format!("allowed are whole numbers from {min} to {max}");
-                Err(self.refuse_value(key, &value, &why))
+                Err(self.invalid_value(key, &value, &why))
             }
         }
     }
@@ -151,21 +151,21 @@ impl Settings {
         };
         if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
             let why = format!("a time needs a unit, as in {value}s or {value}ms");
-            return Err(self.refuse_value(key, &value, &why));
+            return Err(self.invalid_value(key, &value, &why));
         }
         match humantime::parse_duration(&value) {
             Ok(duration) if allowed.contains(&duration) => Ok(Some(duration)),
-            Ok(_) => Err(self.refuse_value(key, &value, &bounds(&allowed))),
+            Ok(_) => Err(self.invalid_value(key, &value, &bounds(&allowed))),
             Err(_) => {
                 let why = "a time is a number with its unit, as in 10s, 500ms or 1m";
-                Err(self.refuse_value(key, &value, why))
+                Err(self.invalid_value(key, &value, why))
             }
         }
     }
 
-    fn refuse_value(&self, key: &str, value: &str, why: &str) -> Error {
+    fn invalid_value(&self, key: &str, value: &str, why: &str) -> Error {
         let value = if is_secret_key(key) { MASK } else { value };
-        self.refuse(format!("{key}={value}: {why}"))
+        self.invalid(format!("{key}={value}: {why}"))
     }
 }
 

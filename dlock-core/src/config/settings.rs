@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{Config, Source, common::Common, host::Host, secret::Secret, suggest::suggest};
+use super::{Config, Source, common::CommonSettings, host::Host, secret::Secret, suggest::suggest};
 use crate::error::{Error, Result};
 
 /// The settings of one backend, to be taken out one by one: the parts of the URL and its keys.
@@ -21,7 +21,7 @@ pub struct Settings {
     path: String,
     params: BTreeMap<String, String>,
     known: Vec<&'static str>,
-    common: Common,
+    common: CommonSettings,
 }
 
 impl Settings {
@@ -36,22 +36,22 @@ impl Settings {
             path: url.path,
             params: url.params,
             known: Vec::new(),
-            common: Common::default(),
+            common: CommonSettings::default(),
         };
-        settings.common = Common::take(&mut settings)?;
+        settings.common = CommonSettings::take(&mut settings)?;
         Ok(settings)
     }
 
     /// What is the same for all backends.
     #[must_use]
-    pub fn common(&self) -> &Common {
+    pub fn common(&self) -> &CommonSettings {
         &self.common
     }
 
     /// The error for settings that are wrong because of `why`: says where they came from.
     #[must_use]
-    pub fn refuse(&self, why: impl fmt::Display) -> Error {
-        self.source.refuse(why)
+    pub fn invalid(&self, why: impl fmt::Display) -> Error {
+        self.source.invalid(why)
     }
 
     /// Who logs in.
@@ -89,7 +89,7 @@ impl Settings {
             ("path", !self.path.is_empty()),
         ];
         if let Some((part, _)) = parts.into_iter().find(|(_, left)| *left) {
-            return Err(self.refuse(format!(
+            return Err(self.invalid(format!(
                 "the URL has a {part}, which this store has no use for"
             )));
         }
@@ -100,7 +100,7 @@ impl Settings {
         let mut known = self.known.clone();
         known.sort_unstable();
         let known = known.join(", ");
-        Err(self.refuse(format!("unknown key {key:?}{hint}; known keys: {known}")))
+        Err(self.invalid(format!("unknown key {key:?}{hint}; known keys: {known}")))
     }
 }
 

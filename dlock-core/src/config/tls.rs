@@ -71,7 +71,7 @@ impl TlsFiles {
         ) {
             (Some(cert), Some(key)) => Some((cert, key)),
             (None, None) => None,
-            _ => return Err(settings.refuse("tls_cert and tls_key go together, one is missing")),
+            _ => return Err(settings.invalid("tls_cert and tls_key go together, one is missing")),
         };
         Ok(Self { ca, client })
     }

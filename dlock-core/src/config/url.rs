@@ -50,14 +50,14 @@ impl BackendUrl {
     ///
     /// `InvalidConfig`, with the URL (its password masked) and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |why: String| Error::new(ErrorKind::InvalidConfig, why);
+        let invalid = |why: String| Error::new(ErrorKind::InvalidConfig, why);
         if text.len() > Self::BYTES_MAX {
             let (max, len) = (Self::BYTES_MAX, text.len());
-            return Err(refuse(format!(
+            return Err(invalid(format!(
                 "a URL has at most {max} bytes, this one has {len}"
             )));
         }
-        parse::parse(text).map_err(|why| refuse(format!("URL {:?}: {why}", mask(text))))
+        parse::parse(text).map_err(|why| invalid(format!("URL {:?}: {why}", mask(text))))
     }
 
     /// Which store it is, in lower case: `"redis"`.

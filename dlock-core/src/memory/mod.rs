@@ -48,7 +48,7 @@ use crate::{
 /// let guard = locks.acquire("report").await?;
 ///
 /// // Somebody deletes the lock: the code under test must notice.
-/// store.take_away("report");
+/// store.revoke("report");
 /// assert!(!guard.is_held());
 ///
 /// // The store is down: no lock, and an error that says so.
@@ -92,7 +92,7 @@ impl Memory {
         }
     }
 
-    /// Makes every `operation` of every client fail as `fault` says, until [`heal`](Self::heal).
+    /// Makes every `operation` of every client fail as `fault` says, until [`clear_faults`](Self::clear_faults).
     pub fn inject(&self, operation: Operation, fault: Fault) {
         self.faults.inject(operation, fault, None);
     }
@@ -103,8 +103,8 @@ impl Memory {
     }
 
     /// Ends all faults; what is stalled goes on.
-    pub fn heal(&self) {
-        self.faults.heal();
+    pub fn clear_faults(&self) {
+        self.faults.clear();
     }
 
     /// Ends every hold of `name` without telling its holder, who finds out by the next renewal: an
@@ -114,9 +114,9 @@ impl Memory {
     }
 
     /// Ends every hold of `name` and tells its holder at once, as a store does that pushes.
-    pub fn take_away(&self, name: &str) {
+    pub fn revoke(&self, name: &str) {
         for attempt in self.store.remove(name) {
-            attempt.lost(LostCause::Removed);
+            attempt.report_lost(LostCause::Removed);
         }
     }
 
@@ -136,16 +136,16 @@ impl Memory {
     async fn wait(&self, request: &AcquireRequest) -> Result<Lease> {
         let place = self.store.queue(request);
         loop {
-            let sent = request.start();
+            let sent = request.sent_now();
             let free_at = match self.store.take(request, self.client(), Some(&place)) {
                 Ok(token) => return Ok(request.granted(sent, request.ttl, token, ())),
                 Err(Taken { free_at }) => free_at,
             };
-            request.attempt.taken();
+            request.attempt.report_contended();
             tokio::select! {
                 () = place.turn() => {}
                 () = request.clock().sleep_until(free_at) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
             self.check_open()?;
         }
@@ -195,11 +195,11 @@ impl DistributedLock for Memory {
         self.check_open()?;
         let reply = self
             .faults
-            .meet(Operation::Acquire, &request.attempt)
+            .apply(Operation::Acquire, &request.attempt)
             .await?;
         let lease = match request.wait {
             Wait::Never => {
-                let sent = request.start();
+                let sent = request.sent_now();
                 match self.store.take(request, self.client(), None) {
                     Ok(token) => Ok(request.granted(sent, request.ttl, token, ())),
                     Err(_) => Err(Error::contended()),
@@ -212,8 +212,8 @@ impl DistributedLock for Memory {
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         self.check_open()?;
-        let sent = lease.start();
-        let reply = self.faults.meet_uncancelled(Operation::Renew).await?;
+        let sent = lease.sent_now();
+        let reply = self.faults.apply_uncancelled(Operation::Renew).await?;
         let renewed = match self.store.extend(lease) {
             Ok(()) => lease.renewed(sent, lease.ttl),
             Err(cause) => Renewed::Lost(cause),
@@ -223,14 +223,14 @@ impl DistributedLock for Memory {
 
     async fn release(&self, lease: &Lease) -> Result<()> {
         self.check_open()?;
-        let reply = self.faults.meet_uncancelled(Operation::Release).await?;
+        let reply = self.faults.apply_uncancelled(Operation::Release).await?;
         self.store.release(&lease.name, lease.id());
         reply.deliver(Ok(()))
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         self.check_open()?;
-        let reply = self.faults.meet_uncancelled(Operation::Inspect).await?;
+        let reply = self.faults.apply_uncancelled(Operation::Inspect).await?;
         reply.deliver(Ok(self.store.holder(name)))
     }
 

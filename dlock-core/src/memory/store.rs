@@ -3,15 +3,16 @@
 use std::{
     collections::{HashMap, VecDeque},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use tokio::sync::Notify;
 
 use crate::{
     attempt::{Attempt, AttemptId},
+    base::lock::Lock,
     cause::LostCause,
-    clock::{Clock, Moment},
+    clock::{BootInstant, Clock},
     holder::Holder,
     lease::Lease,
     name::LockName,
@@ -21,17 +22,17 @@ use crate::{
 
 pub(super) struct Store {
     clock: Clock,
-    locks: Mutex<Locks>,
+    locks: Lock<Locks>,
 }
 
 #[derive(Default)]
 struct Locks {
-    by_name: HashMap<LockName, Lock>,
+    by_name: HashMap<LockName, LockState>,
     last_token: u64,
 }
 
 #[derive(Default)]
-struct Lock {
+struct LockState {
     held: Vec<Held>,
     queue: VecDeque<Waiting>,
 }
@@ -41,7 +42,7 @@ struct Held {
     client: usize,
     mode: Mode,
     token: Token,
-    until: Moment,
+    until: BootInstant,
     since_unix_micros: u64,
     note: Option<Arc<str>>,
 }
@@ -54,7 +55,7 @@ struct Waiting {
 
 /// The lock is taken, until `free_at` if nobody renews or releases it.
 pub(super) struct Taken {
-    pub(super) free_at: Moment,
+    pub(super) free_at: BootInstant,
 }
 
 /// A place in the queue of a name; given up when dropped.
@@ -69,7 +70,7 @@ impl Store {
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
-            locks: Mutex::default(),
+            locks: Lock::default(),
         }
     }
 
@@ -81,7 +82,7 @@ impl Store {
             mode: request.mode,
             turn: turn.clone(),
         };
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         locks
             .by_name
             .entry(request.name.clone())
@@ -106,7 +107,7 @@ impl Store {
     ) -> Result<Token, Taken> {
         let now = self.clock.now();
         let until = now.after(request.ttl);
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         let Locks {
             by_name,
             last_token,
@@ -120,7 +121,7 @@ impl Store {
         lock.admit(request.mode, place.map(|place| place.id))?;
         *last_token += 1;
         let token = Token::new(*last_token).ok_or(Taken {
-            free_at: Moment::FOREVER,
+            free_at: BootInstant::FOREVER,
         })?;
         if lock.held.is_empty() {
             // Most locks have one holder for all their life; a vector would make room for four.
@@ -141,7 +142,7 @@ impl Store {
     /// Moves the end of a hold; never re-creates it (K3).
     pub(super) fn extend(&self, lease: &Lease) -> Result<(), LostCause> {
         let now = self.clock.now();
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         let lock = locks
             .by_name
             .get_mut(&lease.name)
@@ -182,7 +183,7 @@ impl Store {
 
     pub(super) fn names(&self) -> Vec<LockName> {
         let now = self.clock.now();
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         locks.by_name.retain(|_, lock| {
             lock.expire(now);
             !lock.is_unused()
@@ -192,7 +193,7 @@ impl Store {
 
     pub(super) fn holder(&self, name: &LockName) -> Option<Holder> {
         let now = self.clock.now();
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         let lock = locks.by_name.get_mut(name)?;
         lock.expire(now);
         let held = lock.held.first()?;
@@ -208,8 +209,8 @@ impl Store {
     }
 
     /// Changes a lock, wakes whose turn it is then, and forgets the lock when nobody uses it.
-    fn change(&self, name: &LockName, change: impl FnOnce(&mut Lock)) {
-        let mut locks = self.lock();
+    fn change(&self, name: &LockName, change: impl FnOnce(&mut LockState)) {
+        let mut locks = self.locks.lock();
         let Some(lock) = locks.by_name.get_mut(name) else {
             return;
         };
@@ -219,14 +220,10 @@ impl Store {
             locks.by_name.remove(name);
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Locks> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Lock {
-    fn expire(&mut self, now: Moment) {
+impl LockState {
+    fn expire(&mut self, now: BootInstant) {
         self.held.retain(|held| held.until > now);
     }
 
@@ -249,7 +246,7 @@ impl Lock {
         if before.any(|waiting| !compatible(waiting.mode)) {
             // Whoever stands before takes the lock, or wakes us by leaving.
             return Err(Taken {
-                free_at: Moment::FOREVER,
+                free_at: BootInstant::FOREVER,
             });
         }
         Ok(())
@@ -292,7 +289,7 @@ impl Drop for Place<'_> {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("locks", &self.lock().by_name.len())
+            .field("locks", &self.locks.lock().by_name.len())
             .finish()
     }
 }

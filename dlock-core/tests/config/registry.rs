@@ -16,7 +16,7 @@ use dlock_core::{
 fn registry(opened: &Arc<AtomicUsize>) -> Registry {
     let opened = opened.clone();
     Registry::new()
-        .declare_missing("redis", "redis")
+        .register_disabled("redis", "redis")
         .register("memory", move |_: &mut Settings| {
             let opened = opened.clone();
             Ok(Box::pin(async move {

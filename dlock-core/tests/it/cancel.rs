@@ -134,7 +134,7 @@ async fn a_loss_before_the_grant_is_an_error() {
     });
     let error = locks.acquire(NAME).await.expect_err("lost");
     assert_eq!(error.kind(), ErrorKind::Lost);
-    assert_eq!(error.lost_cause(), Some(LostCause::SessionOver));
+    assert_eq!(error.lost_cause(), Some(LostCause::SessionEnded));
     until_unused(&store).await;
 }
 
@@ -175,7 +175,7 @@ impl dlock_core::DistributedLock for LosesBeforeGrant {
         request: &dlock_core::AcquireRequest,
     ) -> dlock_core::Result<dlock_core::Lease> {
         let lease = self.inner.acquire(request).await?;
-        request.attempt.lost(LostCause::SessionOver);
+        request.attempt.report_lost(LostCause::SessionEnded);
         self.polled.fetch_add(1, Ordering::SeqCst);
         Ok(lease)
     }

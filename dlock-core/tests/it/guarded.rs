@@ -23,7 +23,7 @@ impl DistributedLock for Guarded {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let why = Error::new(ErrorKind::Unavailable, "see restart_guard=");
-        request.attempt.unreachable(&why);
+        request.attempt.report_unavailable(&why);
         request.attempt.cancelled().await;
         Err(why)
     }

@@ -1,16 +1,14 @@
 //! A server and another one that stands in for it, behind one address.
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{io, net::SocketAddr, sync::Arc};
 
 use super::{Node, Options, node::Group};
 use crate::{
     proxy::Proxy,
     servers::{Program, until::until},
 };
+
+use dlock_core::toolkit::Lock;
 
 /// A primary and its replica, without Sentinels: new connections are led to whoever is the primary, and
 /// the others stay where they are, as with an address that moves. They end when this is dropped.
@@ -19,7 +17,7 @@ pub struct Pair {
     nodes: [Node; 2],
     primary: usize,
     door: Proxy,
-    leads_to: Arc<Mutex<SocketAddr>>,
+    leads_to: Arc<Lock<SocketAddr>>,
 }
 
 impl Pair {
@@ -39,9 +37,9 @@ impl Pair {
         let group = Group::new(program, &options)?;
         let nodes = [group.data(&[]).await?, group.data(&[]).await?];
         follow(&nodes[1], &nodes[0]).await?;
-        let leads_to = Arc::new(Mutex::new(nodes[0].address()));
+        let leads_to = Arc::new(Lock::new(nodes[0].address()));
         let route = leads_to.clone();
-        let door = Proxy::switch(move |_| Some(*locked(&route)))?;
+        let door = Proxy::switch(move |_| Some(*route.lock()))?;
         Ok(Self {
             nodes,
             primary: 0,
@@ -89,7 +87,7 @@ impl Pair {
             self.nodes[next].ask(&["REPLICAOF", "NO", "ONE"]).await?;
         }
         self.primary = next;
-        *locked(&self.leads_to) = self.nodes[next].address();
+        *self.leads_to.lock() = self.nodes[next].address();
         Ok(())
     }
 }
@@ -107,8 +105,4 @@ async fn follow(replica: &Node, primary: &Node) -> io::Result<()> {
         }
     })
     .await
-}
-
-fn locked(address: &Mutex<SocketAddr>) -> MutexGuard<'_, SocketAddr> {
-    address.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -127,20 +127,20 @@ impl DistributedLock for Client {
         asked.ttl = request.ttl;
         // The store knows the token.
         let token = Token::new(1).ok_or_else(Error::contended)?;
-        asked.holder = Holder::of_request(request, token).to_string();
+        asked.holder = Holder::from_request(request, token).to_string();
         loop {
-            let sent = request.start();
+            let sent = request.sent_now();
             let refused = match self.ask(&asked).await {
                 Ok(Answer::Granted(token)) => {
                     let token = Token::new(token).ok_or_else(Error::contended)?;
                     return Ok(request.granted(sent, request.ttl, token, ()));
                 }
                 Ok(_) => {
-                    request.attempt.taken();
+                    request.attempt.report_contended();
                     Error::contended()
                 }
                 Err(error) => {
-                    request.attempt.unreachable(&error);
+                    request.attempt.report_unavailable(&error);
                     error
                 }
             };
@@ -159,7 +159,7 @@ impl DistributedLock for Client {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let sent = lease.start();
+        let sent = lease.sent_now();
         let renewed = lease.renewed(sent, lease.ttl);
         match self.ask(&self.of_lease(What::Renew, lease)).await {
             Ok(Answer::Done) => Ok(renewed),

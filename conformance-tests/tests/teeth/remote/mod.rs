@@ -11,13 +11,15 @@ mod wire;
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Line, Target, proxy::Proxy};
-use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Result};
+use dlock_core::{
+    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, toolkit::Lock,
+};
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
@@ -51,7 +53,7 @@ pub(super) enum Flaw {
 /// A store with its server, for one case.
 #[derive(Debug)]
 pub(super) struct Remote {
-    store: Arc<Mutex<Store>>,
+    store: Arc<Lock<Store>>,
     server: SocketAddr,
     runtime: Option<Runtime>,
 }
@@ -64,7 +66,7 @@ impl Remote {
             .build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let server = listener.local_addr()?;
-        let store = Arc::new(Mutex::new(Store::new(flaw)));
+        let store = Arc::new(Lock::new(Store::new(flaw)));
         runtime.spawn(serve(listener, store.clone()));
         Ok(Self {
             store,
@@ -82,13 +84,13 @@ impl Drop for Remote {
     }
 }
 
-async fn serve(listener: TcpListener, store: Arc<Mutex<Store>>) {
+async fn serve(listener: TcpListener, store: Arc<Lock<Store>>) {
     while let Ok((mut stream, _)) = listener.accept().await {
         let store = store.clone();
         tokio::spawn(async move {
             // Who is gone needs no answer.
             if let Ok(request) = receive(&mut stream).await {
-                let answer = locked(&store).answer(&request);
+                let answer = store.lock().answer(&request);
                 let _ = send(&mut stream, &answer).await;
             }
         });
@@ -112,7 +114,7 @@ impl Target for Remote {
     async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
         let server = address.parse();
         let server = server.map_err(|_| Error::new(ErrorKind::InvalidConfig, "no address"))?;
-        Ok(Arc::new(Client::new(locked(&self.store).flaw, server)))
+        Ok(Arc::new(Client::new(self.store.lock().flaw, server)))
     }
 
     fn backdoor(&self) -> Option<&dyn Backdoor> {
@@ -143,30 +145,26 @@ impl Target for Remote {
 #[async_trait]
 impl Backdoor for Remote {
     async fn remove(&self, _: &str, name: &LockName) -> Result<()> {
-        locked(&self.store).remove(name.as_str());
+        self.store.lock().remove(name.as_str());
         Ok(())
     }
 
     async fn residue(&self, _: &str) -> Result<Vec<String>> {
-        Ok(locked(&self.store).names())
+        Ok(self.store.lock().names())
     }
 
     async fn end_session(&self, _: &str, name: &LockName) -> Result<()> {
-        locked(&self.store).end_session(name.as_str());
+        self.store.lock().end_session(name.as_str());
         Ok(())
     }
 
     async fn forget(&self, _: &str) -> Result<()> {
-        locked(&self.store).forget();
+        self.store.lock().forget();
         Ok(())
     }
 
     async fn fail_over(&self, _: &str, _: &LockName) -> Result<()> {
-        locked(&self.store).count_anew();
+        self.store.lock().count_anew();
         Ok(())
     }
-}
-
-fn locked(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Clock, Moment};
+use dlock_core::{BootInstant, Clock};
 
 use super::{
     Flaw,
@@ -19,7 +19,7 @@ const PLACE_MAX: Duration = Duration::from_millis(400);
 struct Held {
     by: Request,
     token: u64,
-    until: Moment,
+    until: BootInstant,
 }
 
 #[derive(Debug)]
@@ -28,14 +28,14 @@ pub(super) struct Store {
     clock: Clock,
     held: HashMap<String, Held>,
     /// Who waits, and when it asked last.
-    queues: HashMap<String, Vec<(Request, Moment)>>,
+    queues: HashMap<String, Vec<(Request, BootInstant)>>,
     undone: HashSet<u128>,
     closed: HashSet<u64>,
     tokens: u64,
     /// The longest ttl in use.
     ttl_max: Duration,
     /// Nothing is granted before.
-    grants_from: Moment,
+    grants_from: BootInstant,
 }
 
 impl Store {
