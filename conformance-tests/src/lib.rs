@@ -35,34 +35,22 @@
 //! }
 //! ```
 //!
-//! Cases record what happens as a [`history`], which a pure [checker](check) judges. Where several
+//! Cases record what happens as a [`history`], which a pure [checker](checker) judges. Where several
 //! processes can reach the store, the binary runs itself again as worker processes, which are
 //! stopped and killed. See the crate's `README.md` for how to read and extend the suite.
 
-pub mod check;
-pub mod history;
-pub mod interpose;
-pub mod kit;
-pub mod proxy;
-pub mod recorder;
-pub mod register;
-pub mod servers;
-
-mod cases;
-mod crew;
-mod line;
-mod outcome;
-mod required;
-mod rig;
+mod case;
+mod clauses;
 mod runner;
 mod suite;
 mod target;
 mod worker;
-mod workload;
+
+pub use dlock_verify::{checker, history, proxy, support};
 
 pub use self::{
-    line::Line,
+    case::interpose,
     runner::main,
     suite::suite,
-    target::{Backdoor, Extra, Reach, TTL_ALONE, Target},
+    target::{Backdoor, Extra, Line, Reach, TTL_ALONE, Target},
 };

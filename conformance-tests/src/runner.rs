@@ -2,9 +2,10 @@
 
 use std::{process::ExitCode, sync::Arc};
 
+use dlock_verify::support::tested;
 use libtest_mimic::Arguments;
 
-use crate::{required::tested, suite::suite, target::Target, worker};
+use crate::{suite::suite, target::Target, worker};
 
 /// How many cases run at once unless `--test-threads` says otherwise: they mostly wait, so more than
 /// there are processors, but each process and runtime more makes the machine's pauses longer.

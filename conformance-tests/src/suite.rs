@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use dlock_verify::support::Outcome;
 use libtest_mimic::{Failed, Trial};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -9,9 +10,8 @@ use tokio::{
 };
 
 use crate::{
-    cases::{self, Case, Place, Profile},
-    outcome::Outcome,
-    rig::Rig,
+    case::{Case, Place, Profile, Rig},
+    clauses,
     target::Target,
 };
 
@@ -30,7 +30,7 @@ const WORKER_THREADS: usize = 2;
 pub fn suite(target: Arc<dyn Target>) -> Vec<Trial> {
     let profile = Profile::of(&*target);
     let mut trials = Vec::new();
-    for (clause, case) in cases::all() {
+    for (clause, case) in clauses::all() {
         if (case.needs)(&profile) {
             let name = format!("{}::{clause}::{}", target.name(), case.name);
             let target = target.clone();

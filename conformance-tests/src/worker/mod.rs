@@ -4,10 +4,11 @@
 //! value a line. It dies with its parent, whose death ends its standard input; and on Linux, where a
 //! process that is stopped can be killed so, by a signal.
 
-mod churn;
+mod client_churn;
 mod pipe;
 mod process;
 mod task;
+mod workload;
 
 use std::{env, process::ExitCode, sync::Arc};
 
@@ -19,10 +20,16 @@ use tokio::runtime::Builder;
 pub(crate) use self::{
     process::{Worker, WorkerStart},
     task::Task,
+    workload::{Contest, increment},
 };
 
 use self::pipe::Pipe;
-use crate::{history::Event, outcome::Outcome, recorder::Recorder, target::Target};
+use dlock_verify::{
+    history::{Event, Recorder},
+    support::Outcome,
+};
+
+use crate::target::Target;
 
 /// Set for a worker: its [`Assignment`] as JSON.
 const WORKER_ENV: &str = "DLOCK_CONFORMANCE_WORKER";

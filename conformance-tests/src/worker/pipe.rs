@@ -10,8 +10,10 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::{Mutex, Notify, mpsc};
 
+use dlock_verify::support::Outcome;
+
+use super::workload::Workplace;
 use super::{Order, Report};
-use crate::{outcome::Outcome, workload::Workplace};
 
 /// Answers that may be waiting: a worker has one access under way.
 const ANSWERS_MAX: usize = 1;

@@ -3,6 +3,11 @@
 use std::{env, process::Stdio, sync::Arc};
 
 use dlock_core::Clock;
+use dlock_verify::{
+    ensure,
+    history::{Event, FencedRegister, History, What},
+    support::Outcome,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -12,11 +17,6 @@ use tokio::{
 };
 
 use super::{Assignment, Order, Report, Task, WORKER_ENV};
-use crate::{
-    history::{Event, History, What},
-    outcome::{Outcome, ensure},
-    register::FencedRegister,
-};
 
 /// What a worker is started with.
 pub(crate) struct WorkerStart {

@@ -3,14 +3,13 @@
 use std::{pin::pin, time::Duration};
 
 use dlock_core::{LockName, Locker};
+use dlock_verify::{history::Recorder, support::Outcome};
 use serde::{Deserialize, Serialize};
 
-use super::{churn::churn, pipe::Pipe};
+use super::{client_churn::churn, pipe::Pipe};
 use crate::{
-    outcome::Outcome,
-    recorder::Recorder,
     target::Target,
-    workload::{Contest, increment},
+    worker::{Contest, increment},
 };
 
 /// A holder works this often.

@@ -3,12 +3,10 @@
 use std::{io, net::SocketAddr};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra,
-    servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options},
-};
+use conformance_tests::Extra;
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_etcd::EtcdLock;
+use dlock_servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options};
 
 use crate::store::{Store, broken};
 

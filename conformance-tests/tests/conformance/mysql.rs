@@ -3,12 +3,10 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra,
-    servers::mysql::{Flavour, Node, Options},
-};
+use conformance_tests::Extra;
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_mysql::MySqlLock;
+use dlock_servers::mysql::{Flavour, Node, Options};
 use tokio::sync::Mutex;
 
 use crate::store::{Store, broken};

@@ -3,15 +3,13 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra, TTL_ALONE,
-    servers::{
-        Program,
-        redis::{Cluster, Flavour, Node, Options, Pair, Replicated, Reply},
-    },
-};
+use conformance_tests::{Extra, TTL_ALONE};
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_redis::{RedisLock, Topology};
+use dlock_servers::{
+    Program,
+    redis::{Cluster, Flavour, Node, Options, Pair, Replicated, Reply},
+};
 
 use crate::store::{Store, broken};
 

@@ -3,11 +3,9 @@
 use std::{fmt::Display, io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra,
-    servers::zk::{Ensemble, Flavour, Node, Options},
-};
+use conformance_tests::Extra;
 use dlock_core::{Capabilities, Expiry, Fencing, LockName, Modes, Order, Result, Waiting};
+use dlock_servers::zk::{Ensemble, Flavour, Node, Options};
 use zookeeper_client::{Client, Error as ZkError};
 
 use crate::store::{Store, broken};

@@ -1,0 +1,194 @@
+//! Interposers that several clauses need, and leases outside of a locker.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use dlock_core::{
+    AcquireRequest, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder, Lease,
+    LockName, Locker, Moment, Renewed, Result,
+};
+use dlock_verify::{ensure, support::Outcome};
+use tokio::sync::Notify;
+
+use super::{
+    context::Rig,
+    interpose::{Interpose, Interposed},
+};
+
+/// A clock is read a little later than the other one that it is compared with.
+const READ: Duration = Duration::from_millis(5);
+
+/// Counts what reaches the backend.
+#[derive(Default)]
+pub(crate) struct Calls {
+    acquires: AtomicUsize,
+    others: AtomicUsize,
+    came: Notify,
+}
+
+impl Calls {
+    pub(crate) fn acquires(&self) -> usize {
+        self.acquires.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn all(&self) -> usize {
+        self.acquires() + self.others.load(Ordering::SeqCst)
+    }
+
+    /// Waits until `count` acquires have reached the backend.
+    pub(crate) async fn acquired(&self, count: usize) {
+        while self.acquires() < count {
+            self.came.notified().await;
+        }
+    }
+
+    fn other(&self) {
+        self.others.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Interpose for Calls {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        self.acquires.fetch_add(1, Ordering::SeqCst);
+        self.came.notify_one();
+        inner.acquire(request).await
+    }
+
+    async fn renew(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
+        self.other();
+        inner.renew(lease).await
+    }
+
+    async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
+        self.other();
+        inner.release(lease).await
+    }
+
+    async fn inspect(
+        &self,
+        inner: &dyn DistributedLock,
+        name: &LockName,
+    ) -> Result<Option<Holder>> {
+        self.other();
+        inner.inspect(name).await
+    }
+}
+
+/// Lets no renewal of one name come back, or of all; and tells of releases.
+#[derive(Default)]
+pub(crate) struct StalledRenewals {
+    /// `None` for all names.
+    pub(crate) only: Option<LockName>,
+    pub(crate) released: Notify,
+}
+
+#[async_trait]
+impl Interpose for StalledRenewals {
+    async fn renew(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
+        if self.only.as_ref().is_none_or(|only| *only == lease.name) {
+            std::future::pending::<()>().await;
+        }
+        inner.renew(lease).await
+    }
+
+    async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
+        let released = inner.release(lease).await;
+        self.released.notify_one();
+        released
+    }
+}
+
+/// A lease that no guard holds: what the calls of the backend itself are tried with.
+pub(crate) struct Loose {
+    pub(crate) backend: Arc<dyn DistributedLock>,
+    pub(crate) lease: Lease,
+}
+
+impl Loose {
+    /// Takes `name`, which nobody will renew.
+    pub(crate) async fn take(rig: &Rig, name: &LockName, ttl: Duration) -> Outcome<Self> {
+        let backend = rig.backend().await?;
+        let keep = Arc::new(Keep::default());
+        let interposed = Arc::new(Interposed::new(backend.clone(), keep.clone()));
+        let locker = rig.locker_of(interposed)?;
+        Self::ask(&locker, name, ttl).await?;
+        let lease = keep.lock().take().ok_or("the lease was not kept")?;
+        Ok(Self { backend, lease })
+    }
+
+    async fn ask(locker: &Locker, name: &LockName, ttl: Duration) -> Outcome {
+        match locker.try_acquire(name).ttl(ttl).no_renewal().await {
+            Err(error) if error.effect() == Effect::Unknown => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(guard) => {
+                Err(format!("{name:?} should have been granted and kept: {guard:?}").into())
+            }
+        }
+    }
+
+    pub(crate) async fn renew(&self) -> Outcome<Renewed> {
+        Ok(self.backend.renew(&self.lease).await?)
+    }
+
+    pub(crate) async fn release(&self) -> Outcome {
+        Ok(self.backend.release(&self.lease).await?)
+    }
+}
+
+/// Keeps the lease and says that the reply was lost.
+#[derive(Default)]
+struct Keep(Mutex<Option<Lease>>);
+
+impl Keep {
+    fn lock(&self) -> MutexGuard<'_, Option<Lease>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Interpose for Keep {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        let lease = inner.acquire(request).await?;
+        *self.lock() = Some(lease);
+        Err(lost_reply())
+    }
+}
+
+/// Fails unless `guard` is lost at `deadline`: what was confirmed last had been asked for a ttl before.
+pub(crate) async fn lost_by(rig: &Rig, guard: &Guard, deadline: Moment) -> Outcome {
+    let left = deadline.since(rig.clock.now()) + READ;
+    if tokio::time::timeout(left, guard.lost()).await.is_err() {
+        ensure!(!guard.is_held(), "held after its deadline");
+    }
+    rig.soon("the loss", guard.lost()).await?;
+    Ok(())
+}
+
+/// Fails unless the later one of two guards has the larger token, where tokens grow (K5).
+pub(crate) fn grown(rig: &Rig, first: &Guard, second: &Guard) -> Outcome {
+    let grows = rig.capabilities.fencing == Fencing::Growing;
+    let (first, second) = (first.token(), second.token());
+    ensure!(first < second || !grows, "token {second} after {first}");
+    Ok(())
+}
+
+/// The error of a request whose reply was lost.
+pub(crate) fn lost_reply() -> Error {
+    Error::new(ErrorKind::Unavailable, "the reply was lost by the test")
+        .with_effect(Effect::Unknown)
+}

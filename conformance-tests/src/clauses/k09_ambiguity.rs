@@ -1,0 +1,88 @@
+//! K9: an acquire whose reply is lost is resolved, with the same token, or undone.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dlock_core::{AcquireRequest, DistributedLock, Effect, ErrorKind, Lease, Result};
+use dlock_verify::{ensure, support::Outcome};
+
+use crate::case::{Case, Loose, Profile, Rig, case, interpose::Interpose, lost_reply};
+
+pub(crate) fn cases() -> Vec<Case> {
+    vec![
+        case!(a_retry_leaves_one_hold),
+        case!(a_hold_that_nobody_knows_of_ends_by_itself, Profile::lease),
+        case!(an_error_after_an_undone_grant_leaves_nothing),
+    ]
+}
+
+/// Loses the first reply and asks again for the same attempt.
+struct Retried;
+
+#[async_trait]
+impl Interpose for Retried {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        drop(inner.acquire(request).await?);
+        inner.acquire(request).await
+    }
+}
+
+async fn a_retry_leaves_one_hold(rig: &Rig) -> Outcome {
+    let (name, locker) = (
+        rig.name("retried")?,
+        rig.locker_over(&Arc::new(Retried)).await?,
+    );
+    let guard = locker.acquire(&name).await?;
+    rig.expect_taken(&name).await?;
+    guard.renew().await?;
+    guard.release().await?;
+    // One release frees all that two requests did.
+    rig.expect_free(&name).await
+}
+
+async fn a_hold_that_nobody_knows_of_ends_by_itself(rig: &Rig) -> Outcome {
+    let (name, ttl) = (rig.name("unknown")?, rig.ttl_short());
+    // Its reply is lost for the caller, who cannot release it.
+    drop(Loose::take(rig, &name, ttl).await?);
+    rig.take(&name, rig.takeover(ttl)).await?.release().await?;
+    Ok(())
+}
+
+/// Undoes the grant when the reply is lost.
+struct Undone;
+
+#[async_trait]
+impl Interpose for Undone {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        let lease = inner.acquire(request).await?;
+        inner.release(&lease).await?;
+        Err(lost_reply())
+    }
+}
+
+async fn an_error_after_an_undone_grant_leaves_nothing(rig: &Rig) -> Outcome {
+    let (name, locker) = (
+        rig.name("undone")?,
+        rig.locker_over(&Arc::new(Undone)).await?,
+    );
+    let error = locker
+        .acquire(&name)
+        .await
+        .err()
+        .ok_or("a guard without a lease")?;
+    let (kind, effect) = (error.kind(), error.effect());
+    let told = kind == ErrorKind::Unavailable && effect == Effect::Unknown;
+    ensure!(
+        told,
+        "what the backend said of its reply has become {kind:?}, {effect:?}: {error}"
+    );
+    rig.expect_free(&name).await
+}
