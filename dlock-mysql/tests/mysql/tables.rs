@@ -90,10 +90,10 @@ async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
 ) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;
-    let locker = open(&node.url(), "ttl=2s").await?;
+    let locker = open(&node.url(), TTL).await?;
     let held = take(&locker, "a").await?;
     node.ask(
-        "UPDATE dlock.dlock_epoch SET ttl_max = 1, ttl_max_before = 1, period = period + 2 WHERE id = 1",
+        "UPDATE locks.dlock_epoch SET ttl_max = 1, ttl_max_before = 1, period = period + 2 WHERE id = 1",
     )
     .await?;
     let mut backup = root(&node).await?;
