@@ -41,7 +41,6 @@
 
 mod case;
 mod clauses;
-mod runner;
 mod suite;
 mod target;
 mod worker;
@@ -50,7 +49,6 @@ pub use dlock_verify::{checker, history, proxy, support};
 
 pub use self::{
     case::interpose,
-    runner::main,
-    suite::suite,
+    suite::{main, suite},
     target::{Backdoor, Extra, Line, Reach, TTL_ALONE, Target},
 };

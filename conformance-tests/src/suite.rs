@@ -1,9 +1,9 @@
-//! From a target to its trials.
+//! From a target to its trials, and the entry point of a test binary.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use dlock_verify::support::Outcome;
-use libtest_mimic::{Failed, Trial};
+use dlock_verify::support::{Outcome, tested};
+use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{
     runtime::{Builder, Runtime},
     time::timeout,
@@ -13,6 +13,7 @@ use crate::{
     case::{Case, Place, Profile, Rig},
     clauses,
     target::Target,
+    worker,
 };
 
 /// No case takes longer; one that does hangs.
@@ -20,6 +21,28 @@ const CASE_MAX: Duration = Duration::from_secs(180);
 
 /// Threads of a case's runtime, unless it wants one: enough for two tasks to run at the same time.
 const WORKER_THREADS: usize = 2;
+
+/// How many cases run at once unless `--test-threads` says otherwise: they mostly wait, so more than
+/// there are processors, but each process and runtime more makes the machine's pauses longer.
+const THREADS: usize = 6;
+
+/// Runs the [`suite`] of each target as the arguments of the program say, which are those of every
+/// Rust test binary; or serves as a worker process, when started as one.
+///
+/// The targets are dropped before it returns, so a target may stop its server then.
+#[must_use]
+pub fn main(targets: Vec<Arc<dyn Target>>) -> ExitCode {
+    if let Some(code) = worker::serve_if_asked(&targets) {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
+    let trials = targets
+        .iter()
+        .flat_map(|target| tested(target.name(), target.available(), suite(target.clone())))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
 
 /// The cases that apply to `target`, as trials named `target::clause::case`.
 ///

@@ -8,12 +8,13 @@ use std::{
 };
 
 use async_trait::async_trait;
+use dlock_verify::support::Outcome;
 use tokio::sync::{Mutex, Notify, mpsc};
 
-use dlock_verify::support::Outcome;
-
-use super::workload::Workplace;
-use super::{Order, Report};
+use super::{
+    protocol::{Order, Report},
+    workload::Workplace,
+};
 
 /// Answers that may be waiting: a worker has one access under way.
 const ANSWERS_MAX: usize = 1;

@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Assignment, Order, Report, Task, WORKER_ENV};
+use super::protocol::{Assignment, Order, Report, Task, WORKER_ENV};
 
 /// What a worker is started with.
 pub(crate) struct WorkerStart {

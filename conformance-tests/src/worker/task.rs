@@ -4,33 +4,17 @@ use std::{pin::pin, time::Duration};
 
 use dlock_core::{LockName, Locker};
 use dlock_verify::{history::Recorder, support::Outcome};
-use serde::{Deserialize, Serialize};
 
-use super::{client_churn::churn, pipe::Pipe};
-use crate::{
-    target::Target,
-    worker::{Contest, increment},
+use super::{
+    client_churn::churn,
+    pipe::Pipe,
+    protocol::Task,
+    workload::{Contest, increment},
 };
+use crate::target::Target;
 
 /// A holder works this often.
 const WORK_EVERY: Duration = Duration::from_millis(5);
-
-/// A task of a worker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Task {
-    /// Takes part in a contest for `name`.
-    Contend {
-        name: String,
-        rounds: u32,
-        shared_every: Option<u32>,
-        ttl: Duration,
-    },
-    /// Makes many clients, one after the other, and looks at what is left of them in the process.
-    Churn { name: String },
-    /// Takes `name` and works on its register until it is told to release it, or it is lost.
-    Hold { name: String, ttl: Duration },
-}
 
 impl Task {
     /// Does the task as a client of `address`.

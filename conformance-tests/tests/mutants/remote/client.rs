@@ -14,7 +14,7 @@ use dlock_core::{
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{
-    Flaw,
+    flaw::Flaw,
     wire::{Answer, Request, What, receive, send},
 };
 

@@ -8,7 +8,7 @@ use std::{
 use dlock_core::{Clock, Moment};
 
 use super::{
-    Flaw,
+    flaw::Flaw,
     wire::{Answer, Request, What},
 };
 
