@@ -1,9 +1,8 @@
 //! The contract of dlock as tests: one suite for every backend and every layer, of this workspace
 //! and of others.
 //!
-//! A backend says how it is reached (a [`Target`]) and gets the cases that its
-//! [capabilities](dlock_core::Capabilities) call for, at least one for each clause of the contract,
-//! named after it. A test binary without a harness is all it takes:
+//! A [`Target`] tells how a backend is reached. Its [capabilities](dlock_core::Capabilities) select the
+//! cases, at least one for each clause of the contract. A test binary without a harness suffices:
 //!
 //! ```no_run
 //! # use std::{process::ExitCode, sync::Arc};
@@ -35,9 +34,9 @@
 //! }
 //! ```
 //!
-//! Cases record what happens as a [`history`], which a pure [checker](checker) judges. Where several
-//! processes can reach the store, the binary runs itself again as worker processes, which are
-//! stopped and killed. See the crate's `README.md` for how to read and extend the suite.
+//! Cases record a [`history`], which a pure [`checker`] examines. Where several processes can reach the
+//! store, the binary starts itself as worker processes, which are stopped and killed. The crate's
+//! `README.md` tells how to read and extend the suite.
 
 mod case;
 mod clauses;
@@ -50,5 +49,5 @@ pub use dlock_verify::{checker, history, proxy, support};
 pub use self::{
     case::interpose,
     suite::{main, suite},
-    target::{Backdoor, Extra, Line, Reach, TTL_ALONE, Target},
+    target::{Backdoor, Extra, Link, Reach, TTL_DEDICATED, Target},
 };

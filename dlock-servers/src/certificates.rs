@@ -28,7 +28,7 @@ impl Certificates {
     /// # Errors
     ///
     /// When a file cannot be written.
-    pub fn make() -> io::Result<Self> {
+    pub fn generate() -> io::Result<Self> {
         let made = Self {
             directory: Arc::new(TempDir::new()?),
         };
@@ -92,7 +92,7 @@ impl Certificates {
         let issuer = Issuer::new(authority, key);
 
         let mut server = named("dlock test server", &SERVER_NAMES)?;
-        // A member of etcd asks itself by it, too, for whoever uses its gateway.
+        // A member of etcd also uses it to connect to itself for its gateway.
         server.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ServerAuth,
             ExtendedKeyUsagePurpose::ClientAuth,

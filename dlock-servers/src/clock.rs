@@ -60,10 +60,10 @@ impl SetClock {
     pub(super) fn words(&self) -> Result<Vec<OsString>, String> {
         let library = Self::library()?;
         let variables = [
-            // With libc's malloc: a server's own asks for the time before the library is ready.
+            // With libc's malloc: a server's own reads the time before the library is ready.
             format!("LD_PRELOAD={}:libc.so.6", library.display()),
             format!("FAKETIME_TIMESTAMP_FILE={}", self.file().display()),
-            // In seconds: a server asks thousands of times a second.
+            // In seconds: a server reads the time thousands of times a second.
             "FAKETIME_CACHE_DURATION=1".to_owned(),
             // What is set is the wall's clock.
             "DONT_FAKE_MONOTONIC=1".to_owned(),

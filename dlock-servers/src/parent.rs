@@ -1,8 +1,8 @@
 //! The parent of all servers: one thread that lives as long as this process.
 //!
 //! A server must not outlive a test that is killed. Only the kernel can see to that: it signals a
-//! child whose parent dies, if the child has asked for it. Asking takes code between fork and exec,
-//! which is unsafe, so setpriv (util-linux) asks, and becomes the server; a re-execution of the test
+//! child whose parent dies, if the child requested it. The request takes code between fork and exec,
+//! which is unsafe, so setpriv (util-linux) makes it, and becomes the server; a re-execution of the test
 //! binary would need a hook in the `main` of each, which the standard test harness does not have.
 //!
 //! To the kernel the parent is the *thread* that forked. A test's thread ends with the test, and with
@@ -36,7 +36,7 @@ static PARENT: LazyLock<Sender<Start>> = LazyLock::new(|| {
             started,
         } in receiver
         {
-            // One that is not waited for any more is killed: nobody else knows of it.
+            // A child that is not awaited any more is killed: no other code knows of it.
             if let Err(unwanted) = started.send(command.spawn())
                 && let Ok(mut child) = unwanted.0
             {

@@ -48,7 +48,7 @@ impl Process {
         }
     }
 
-    /// Starts it, and waits until `ask` succeeds: at most a minute.
+    /// Starts it, and waits until `probe` succeeds, for at most a minute.
     ///
     /// # Errors
     ///

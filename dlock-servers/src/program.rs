@@ -29,7 +29,7 @@ impl Program {
     /// # Errors
     ///
     /// Why it cannot be run, in a line.
-    pub fn of_the_system(name: &str) -> Result<Self, String> {
+    pub fn installed(name: &str) -> Result<Self, String> {
         // Servers are for administrators: their directory is often not in a user's PATH.
         let path = env::var_os("PATH").unwrap_or_default();
         let directories = env::split_paths(&path).chain(["/usr/sbin".into()]);
@@ -50,7 +50,7 @@ impl Program {
     /// # Errors
     ///
     /// Why it cannot be run, in a line.
-    pub fn of_the_set(path: &str) -> Result<Self, String> {
+    pub fn newest(path: &str) -> Result<Self, String> {
         let (libraries, loader) = match env::consts::ARCH {
             "x86_64" => ("usr/lib/x86_64-linux-gnu", "ld-linux-x86-64.so.2"),
             "aarch64" => ("usr/lib/aarch64-linux-gnu", "ld-linux-aarch64.so.1"),
@@ -60,8 +60,8 @@ impl Program {
                 ));
             }
         };
-        let program = in_the_set(path)?;
-        let loader = in_the_set(&format!("{libraries}/{loader}"))?;
+        let program = in_newest_set(path)?;
+        let loader = in_newest_set(&format!("{libraries}/{loader}"))?;
         Ok(Self {
             words: vec![
                 loader.into(),
@@ -83,7 +83,7 @@ impl Program {
         Ok(self)
     }
 
-    /// What stands for `/` in the set that it is from; `None` for the machine's own program.
+    /// The root directory of the set that it is from; `None` for the machine's own program.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
@@ -97,7 +97,7 @@ impl Program {
 
 /// A file of the set of the newest servers. A server starts in its own directory, so the path must not
 /// depend on ours.
-pub(super) fn in_the_set(path: &str) -> Result<PathBuf, String> {
+pub(super) fn in_newest_set(path: &str) -> Result<PathBuf, String> {
     let file = Path::new(SET).join(path);
     if file.exists() {
         return Ok(file);
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn what_is_missing_says_how_to_get_it() {
         for missing in [
-            Program::of_the_system("no-such-server"),
-            Program::of_the_set("usr/bin/no-such-server"),
+            Program::installed("no-such-server"),
+            Program::newest("usr/bin/no-such-server"),
         ] {
             let why = missing.unwrap_err();
             assert!(why.contains("no-such-server"), "{why}");

@@ -1,10 +1,10 @@
-//! Waiting for what nothing tells of.
+//! Polling for a state that no event reports.
 
 use std::{future::Future, io, time::Duration};
 
 use tokio::time::{sleep, timeout};
 
-/// How often a server is asked.
+/// How often a server is polled.
 pub(super) const ASK_EVERY: Duration = Duration::from_millis(10);
 
 /// How long a server may take for anything. Generous: it costs time only where something is wrong.

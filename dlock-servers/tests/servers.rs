@@ -15,7 +15,7 @@ use dlock_servers::{
     Certificates, Program,
     redis::{Cluster, Flavour, Login, Node, Options, Persistence, Replicated, Reply, Tls},
 };
-use dlock_verify::support::{self, tested};
+use dlock_verify::support::{self, if_available};
 use libtest_mimic::{Failed, Trial};
 use redis::{ClientTlsConfig, TlsCertificates};
 use tokio::{runtime::Builder, time::timeout};
@@ -68,7 +68,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     let killed = move || dies_with_its_owner(flavour);
     let name = format!("{}::a_server_dies_with_its_owner", flavour.name());
     trials.push(Trial::test(name, killed));
-    tested(flavour.name(), found, trials)
+    if_available(flavour.name(), found, trials)
 }
 
 fn run<T>(case: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
@@ -79,17 +79,17 @@ fn run<T>(case: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
 }
 
 async fn set(node: &Node) -> io::Result<()> {
-    node.ask(&["SET", "key", "1"]).await.map(drop)
+    node.command(&["SET", "key", "1"]).await.map(drop)
 }
 
 /// On its replicas too.
 async fn set_everywhere(node: &Node, replicas: &str) -> io::Result<()> {
     let commands: [&[&str]; 2] = [&["SET", "key", "1"], &["WAIT", replicas, "0"]];
-    node.ask_in_turn(&commands).await.map(drop)
+    node.commands(&commands).await.map(drop)
 }
 
 async fn value(node: &Node) -> io::Result<Reply> {
-    node.ask(&["GET", "key"]).await
+    node.command(&["GET", "key"]).await
 }
 
 fn kept(value: &str) -> Reply {
@@ -99,14 +99,14 @@ fn kept(value: &str) -> Reply {
 async fn what_is_not_kept_is_gone_after_a_restart(program: Program) -> Outcome {
     let mut node = Node::start(&program, &Options::default()).await?;
     let address = node.address();
-    assert_eq!(node.ask(&["PING"]).await?, kept("PONG"));
+    assert_eq!(node.command(&["PING"]).await?, kept("PONG"));
     assert_eq!(node.info("tcp_port").await?, address.port().to_string());
     set(&node).await?;
     node.restart().await?;
     assert_eq!((value(&node).await?, node.address()), (Reply::Nil, address));
     node.kill()?;
     node.kill()?;
-    assert!(node.ask(&["PING"]).await.is_err());
+    assert!(node.command(&["PING"]).await.is_err());
     node.resume().await?;
     assert!(node.resume().await.is_err(), "it runs already");
     let directory = node.process().directory().to_owned();
@@ -147,10 +147,10 @@ async fn a_snapshot_outlives_an_orderly_end(program: Program) -> Outcome {
 async fn a_stopped_server_does_nothing_until_it_goes_on(program: Program) -> Outcome {
     let mut node = Node::start(&program, &Options::default()).await?;
     node.stop()?;
-    let asked = timeout(Duration::from_millis(300), node.ask(&["PING"])).await;
+    let asked = timeout(Duration::from_millis(300), node.command(&["PING"])).await;
     assert!(asked.is_err(), "{asked:?}");
     node.cont()?;
-    assert_eq!(node.ask(&["PING"]).await?, kept("PONG"));
+    assert_eq!(node.command(&["PING"]).await?, kept("PONG"));
     // A stopped one can be killed too.
     node.stop()?;
     node.restart().await?;
@@ -176,7 +176,7 @@ async fn a_password_is_needed(program: Program) -> Outcome {
     };
     assert!(!format!("{options:?}").contains("#d"));
     let node = Node::start(&program, &options).await?;
-    assert_eq!(node.ask(&["PING"]).await?, kept("PONG"));
+    assert_eq!(node.command(&["PING"]).await?, kept("PONG"));
     assert!(refusal(&node).await?.starts_with("-NOAUTH"));
     Ok(())
 }
@@ -188,8 +188,8 @@ async fn a_user_is_needed(program: Program) -> Outcome {
         ..Options::default()
     };
     let node = Node::start(&program, &options).await?;
-    assert_eq!(node.ask(&["ACL", "WHOAMI"]).await?, kept("dlock"));
-    assert_eq!(node.ask(&["ACL", "LIST"]).await?.array()?.len(), 3);
+    assert_eq!(node.command(&["ACL", "WHOAMI"]).await?, kept("dlock"));
+    assert_eq!(node.command(&["ACL", "LIST"]).await?.array()?.len(), 3);
     assert!(refusal(&node).await?.starts_with("-NOAUTH"));
     Ok(())
 }
@@ -254,9 +254,9 @@ async fn a_loading_server_is_not_ready(program: Program) -> Outcome {
     let mut node = Node::start(&program, &options).await?;
     let count = "5000";
     let fill = "for i = 1, ARGV[1] do redis.call('SET', i, i) end";
-    node.ask(&["EVAL", fill, "0", count]).await?;
+    node.command(&["EVAL", fill, "0", count]).await?;
     node.restart().await?;
-    assert_eq!(node.ask(&["DBSIZE"]).await?.int()?.to_string(), count);
+    assert_eq!(node.command(&["DBSIZE"]).await?.int()?.to_string(), count);
     Ok(())
 }
 
@@ -278,7 +278,9 @@ async fn sentinels_replace_a_primary(program: Program) -> Outcome {
     // A Sentinel keeps what it knows.
     let sentinel = &mut redis.sentinels()[0];
     sentinel.restart().await?;
-    let known = sentinel.ask(&["SENTINEL", "REPLICAS", "primary"]).await?;
+    let known = sentinel
+        .command(&["SENTINEL", "REPLICAS", "primary"])
+        .await?;
     assert_eq!(known.array()?.len(), 2);
     Ok(())
 }

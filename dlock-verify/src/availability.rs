@@ -1,4 +1,4 @@
-//! What is there to be tested, and what must be.
+//! Tests of a server that is missing: ignored, or failed where it is required.
 
 use std::{
     env,
@@ -7,18 +7,19 @@ use std::{
 
 use libtest_mimic::Trial;
 
-/// What must be there: `all`, or names separated by commas.
+/// What must be available: `all`, or names separated by commas.
 const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 
-/// The trials of what goes by `name`. If it was not found they are all ignored, and a line on standard
-/// error says why; where `DLOCK_TEST_REQUIRE` names it, there is one failure instead of them.
+/// The trials of the backend or server `name`, ignored if it was not found.
+///
+/// A line on standard error says why. If `DLOCK_TEST_REQUIRE` names it, one failure replaces the trials.
 #[must_use]
-pub fn tested<T>(name: &str, found: Result<T, String>, trials: Vec<Trial>) -> Vec<Trial> {
+pub fn if_available<T>(name: &str, found: Result<T, String>, trials: Vec<Trial>) -> Vec<Trial> {
     let required = env::var(REQUIRE_ENV).unwrap_or_default();
-    tested_if(name, found, trials, &required)
+    require_or_ignore(name, found, trials, &required)
 }
 
-fn tested_if<T>(
+fn require_or_ignore<T>(
     name: &str,
     found: Result<T, String>,
     trials: Vec<Trial>,
@@ -57,7 +58,7 @@ mod tests {
     fn missing(required: &str) -> Vec<Trial> {
         let trials = ["one", "two"].map(|name| Trial::test(name, || Ok(())));
         let found = Err::<(), _>("it is not installed".to_owned());
-        tested_if("missing", found, trials.into(), required)
+        require_or_ignore("missing", found, trials.into(), required)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use dlock_core::{Error, Guard, Locker};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{runtime::Builder, time::timeout};
 
-pub use crate::availability::tested;
+pub use crate::availability::if_available;
 
 /// What a case ends with: anything that can be displayed is a reason to fail.
 pub type Outcome<T = ()> = Result<T, Failed>;
@@ -24,8 +24,8 @@ pub type Outcome<T = ()> = Result<T, Failed>;
 /// of 120 s of the locks that time shall not free.
 pub const SOON: Duration = Duration::from_secs(15);
 
-/// How often a state is looked at that nothing tells of.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often a state without notification is polled.
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// The longest message of an error: a line of a terminal or two.
 const MESSAGE_BYTES_MAX: usize = 300;
@@ -120,23 +120,23 @@ pub fn refused<T>(result: dlock_core::Result<T>) -> Outcome<Error> {
     Ok(error)
 }
 
-/// Looks until the state is there, at most [`SOON`].
+/// Polls until `check` returns true, for at most [`SOON`].
 ///
 /// # Errors
 ///
-/// What was waited for, or why looking failed.
+/// What was waited for, or why `check` failed.
 ///
 /// # Cancel safety
 ///
-/// As that of `look`.
-pub async fn until(what: impl Display, mut look: impl AsyncFnMut() -> Outcome<bool>) -> Outcome {
-    let looking = async {
-        while !look().await? {
-            tokio::time::sleep(LOOK_EVERY).await;
+/// That of `check`.
+pub async fn until(what: impl Display, mut check: impl AsyncFnMut() -> Outcome<bool>) -> Outcome {
+    let polling = async {
+        while !check().await? {
+            tokio::time::sleep(POLL_EVERY).await;
         }
         Ok(())
     };
-    soon(what, looking).await?
+    soon(what, polling).await?
 }
 
 /// The result of a future that must end within [`SOON`].

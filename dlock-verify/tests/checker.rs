@@ -2,7 +2,7 @@
 
 use dlock_verify::{
     checker::{Violation, check},
-    history::{Access, Event, FencedRegister, What},
+    history::{Access, Event, EventKind, FencedRegister},
 };
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn asked(at: u64, client: u32, op: u64) -> Event {
     Event::new(
         at,
         client,
-        What::Asked {
+        EventKind::Asked {
             op,
             name: "n".to_owned(),
             shared: false,
@@ -25,7 +25,7 @@ fn asked_shared(at: u64, client: u32, op: u64) -> Event {
     Event::new(
         at,
         client,
-        What::Asked {
+        EventKind::Asked {
             op,
             name: "n".to_owned(),
             shared: true,
@@ -34,26 +34,26 @@ fn asked_shared(at: u64, client: u32, op: u64) -> Event {
 }
 
 fn granted(at: u64, client: u32, op: u64, token: u64, until: u64) -> Event {
-    Event::new(at, client, What::Granted { op, token, until })
+    Event::new(at, client, EventKind::Granted { op, token, until })
 }
 
 fn releasing(at: u64, client: u32, op: u64) -> Event {
-    Event::new(at, client, What::Releasing { op })
+    Event::new(at, client, EventKind::Releasing { op })
 }
 
 fn lost(at: u64, client: u32, op: u64) -> Event {
-    Event::new(at, client, What::Lost { op })
+    Event::new(at, client, EventKind::Lost { op })
 }
 
 fn reported(at: u64, client: u32, op: u64, until: u64) -> Event {
-    Event::new(at, client, What::Reported { op, until })
+    Event::new(at, client, EventKind::Reported { op, until })
 }
 
 fn killed(at: u64, client: u32) -> Event {
-    Event::new(at, client, What::Killed)
+    Event::new(at, client, EventKind::Killed)
 }
 
-/// What is wrong, by kind.
+/// The violations, by kind.
 fn kinds(events: &[Event]) -> Vec<&'static str> {
     check(events, &[]).iter().map(kind).collect()
 }
@@ -226,7 +226,7 @@ fn shared_ones_that_were_asked_at_once_have_no_order() {
 
 #[test]
 fn names_have_nothing_to_do_with_each_other() {
-    let other = What::Asked {
+    let other = EventKind::Asked {
         op: 0,
         name: "other".to_owned(),
         shared: false,
@@ -247,7 +247,10 @@ fn events_that_cannot_be_are_flagged() {
     let hold = [asked(0, 1, 0), granted(1, 1, 0, 9, 100)];
     let revived = [&hold[..], &[lost(2, 1, 0), reported(3, 1, 0, 200)]].concat();
     assert_eq!(kinds(&revived), ["malformed"]);
-    let refused = [asked(0, 1, 0), Event::new(1, 1, What::Refused { op: 0 })];
+    let refused = [
+        asked(0, 1, 0),
+        Event::new(1, 1, EventKind::Refused { op: 0 }),
+    ];
     assert_eq!(kinds(&refused), [""; 0]);
 }
 
@@ -313,7 +316,7 @@ fn serial() -> impl Strategy<Value = Vec<Event>> {
 
 /// Where the grants are.
 fn grants(events: &[Event]) -> Vec<usize> {
-    let granted = |event: &Event| matches!(event.what, What::Granted { .. });
+    let granted = |event: &Event| matches!(event.kind, EventKind::Granted { .. });
     (0..events.len())
         .filter(|index| granted(&events[*index]))
         .collect()
@@ -343,13 +346,13 @@ proptest! {
         let grants = grants(&events);
         let pick = pick.index(grants.len() - 1);
         let (first, second) = (grants[pick], grants[pick + 1]);
-        let token = |event: &Event| match event.what {
-            What::Granted { token, .. } => token,
+        let token = |event: &Event| match event.kind {
+            EventKind::Granted { token, .. } => token,
             _ => 0,
         };
         let tokens = (token(&events[first]), token(&events[second]));
         for (index, new) in [(first, tokens.1), (second, tokens.0)] {
-            if let What::Granted { token, .. } = &mut events[index].what {
+            if let EventKind::Granted { token, .. } = &mut events[index].kind {
                 *token = new;
             }
         }

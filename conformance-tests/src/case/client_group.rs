@@ -18,7 +18,7 @@ use dlock_verify::{
     support::Outcome,
 };
 
-use super::context::Rig;
+use super::context::CaseContext;
 use crate::worker::{Task, Worker, WorkerStart};
 
 /// So many violations are printed; the others are like them.
@@ -27,18 +27,18 @@ const SHOWN_MAX: usize = 5;
 /// A directory for the histories of runs that went wrong.
 const HISTORY_ENV: &str = "DLOCK_TEST_HISTORY";
 
-pub(crate) struct Crew<'a> {
-    rig: &'a Rig,
+pub(crate) struct ClientGroup<'a> {
+    context: &'a CaseContext,
     pub(crate) history: Arc<History>,
     pub(crate) register: Arc<FencedRegister>,
     clients: AtomicU32,
 }
 
-impl<'a> Crew<'a> {
-    pub(crate) fn new(rig: &'a Rig) -> Self {
+impl<'a> ClientGroup<'a> {
+    pub(crate) fn new(context: &'a CaseContext) -> Self {
         let (history, register) = (Arc::default(), Arc::default());
         Self {
-            rig,
+            context,
             history,
             register,
             clients: AtomicU32::new(1),
@@ -54,8 +54,8 @@ impl<'a> Crew<'a> {
     /// One client more, as a process.
     pub(crate) fn worker(&self, task: Task) -> Outcome<Worker> {
         let start = WorkerStart {
-            target: self.rig.target.name().to_owned(),
-            address: self.rig.address.clone(),
+            target: self.context.target.name().to_owned(),
+            address: self.context.address.clone(),
             client: self.client(),
             task,
             history: self.history.clone(),
@@ -77,7 +77,7 @@ impl<'a> Crew<'a> {
     /// register (C2, C3).
     pub(crate) fn check(&self) -> Outcome {
         let mut violations = check(&self.history.events(), &self.register.log());
-        if self.rig.capabilities.fencing == Fencing::None {
+        if self.context.capabilities.fencing == Fencing::None {
             violations.retain(|violation| !violation.needs_tokens());
         }
         if violations.is_empty() {
@@ -92,11 +92,11 @@ impl<'a> Crew<'a> {
         Err(format!("{count} violations, such as:\n{shown}\n{kept}").into())
     }
 
-    /// Writes the history to a file, one event a line, if somebody wants to see it.
+    /// Writes the history to a file, one event a line, if the environment names a directory.
     fn keep(&self) -> Outcome<String> {
         let Some(directory) = env::var_os(HISTORY_ENV) else {
             return Ok(format!(
-                "to keep the history, name a directory in {HISTORY_ENV}"
+                "to capture the history, name a directory in {HISTORY_ENV}"
             ));
         };
         let number = rand::random::<u64>();

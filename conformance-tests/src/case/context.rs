@@ -1,4 +1,4 @@
-//! What a case works with: clients of a place of its own, names of its own, and bounds.
+//! The context of a case: clients of its own address, names of its own, and bounds.
 
 use std::{
     fmt::Display,
@@ -16,19 +16,19 @@ use libtest_mimic::Failed;
 use tokio::{runtime::Handle, sync::OnceCell, time::timeout};
 
 use super::interpose::{Interpose, Interposed};
-use crate::target::{Backdoor, Extra, Line, TTL_ALONE, Target};
+use crate::target::{Backdoor, Extra, Link, TTL_DEDICATED, Target};
 
-/// How often a state is looked at that nothing tells of: what is left in a store.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often a store is polled for what is left in it.
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// A case takes one of this many parts of what a backend can hold: cases run at once, and what bounds
 /// one client may bound the process.
 const HELD_SHARES: u32 = 4;
 
-pub(crate) struct Rig {
+pub(crate) struct CaseContext {
     pub(crate) target: Arc<dyn Target>,
     pub(crate) address: String,
-    place: Place,
+    placement: Placement,
     pub(crate) capabilities: Capabilities,
     pub(crate) clock: Clock,
     /// Makes the names of this run different from those of every other one.
@@ -36,31 +36,31 @@ pub(crate) struct Rig {
     /// All that were made, to be shut down at the end.
     lockers: Mutex<Vec<Locker>>,
     /// They are healed before the lockers end, and end after them.
-    lines: Mutex<Vec<Arc<Line>>>,
-    witness: OnceCell<Locker>,
+    links: Mutex<Vec<Arc<Link>>>,
+    observer: OnceCell<Locker>,
 }
 
 /// Where in the store a case is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Placement {
     /// Beside others, which it does not disturb.
     Shared,
     /// In a store that it may take down.
-    Alone,
+    Dedicated,
 }
 
-impl Rig {
-    /// A rig at `address`, which no other one has.
-    pub(crate) fn new(target: Arc<dyn Target>, address: String, place: Place) -> Self {
+impl CaseContext {
+    /// A context at `address`, which no other one has.
+    pub(crate) fn new(target: Arc<dyn Target>, address: String, placement: Placement) -> Self {
         Self {
             address,
-            place,
+            placement,
             capabilities: target.capabilities(),
             clock: Clock::boottime(),
             run: format!("{:016x}", rand::random::<u64>()),
             lockers: Mutex::default(),
-            lines: Mutex::default(),
-            witness: OnceCell::new(),
+            links: Mutex::default(),
+            observer: OnceCell::new(),
             target,
         }
     }
@@ -76,25 +76,25 @@ impl Rig {
     }
 
     /// A line to the store that can fail; for cases that need one.
-    pub(crate) async fn line(&self) -> Outcome<Arc<Line>> {
-        let line = Arc::new(self.target.through(&self.address).await?);
-        locked(&self.lines).push(line.clone());
-        Ok(line)
+    pub(crate) async fn link(&self) -> Outcome<Arc<Link>> {
+        let link = Arc::new(self.target.link(&self.address).await?);
+        locked(&self.links).push(link.clone());
+        Ok(link)
     }
 
     /// Whether there is such a line.
-    pub(crate) fn has_line(&self) -> bool {
-        self.target.extras().contains(&Extra::Through)
+    pub(crate) fn has_link(&self) -> bool {
+        self.target.extras().contains(&Extra::Link)
     }
 
     /// A new client of the store over that line, without a locker.
-    pub(crate) async fn backend_over_line(&self, line: &Line) -> Outcome<Arc<dyn DistributedLock>> {
-        Ok(self.target.connect(&line.address).await?)
+    pub(crate) async fn backend_over_link(&self, link: &Link) -> Outcome<Arc<dyn DistributedLock>> {
+        Ok(self.target.connect(&link.address).await?)
     }
 
     /// A new client of the store over that line.
-    pub(crate) async fn locker_over_line(&self, line: &Line) -> Outcome<Locker> {
-        self.locker_of(self.backend_over_line(line).await?)
+    pub(crate) async fn locker_over_link(&self, link: &Link) -> Outcome<Locker> {
+        self.locker_of(self.backend_over_link(link).await?)
     }
 
     /// A new client of the store.
@@ -110,18 +110,18 @@ impl Rig {
 
     /// A locker over a client that the case made itself.
     pub(crate) fn locker_of(&self, backend: Arc<dyn DistributedLock>) -> Outcome<Locker> {
-        let ttl = match self.place {
-            Place::Shared => self.ttl_long(),
-            Place::Alone => self.ttl_alone(),
+        let ttl = match self.placement {
+            Placement::Shared => self.ttl_long(),
+            Placement::Dedicated => self.ttl_dedicated(),
         };
         let locker = Locker::builder(backend).ttl(ttl).build()?;
         locked(&self.lockers).push(locker.clone());
         Ok(locker)
     }
 
-    /// The client that looks from outside; one for the whole case.
-    pub(crate) async fn witness(&self) -> Outcome<&Locker> {
-        self.witness.get_or_try_init(|| self.locker()).await
+    /// The client that observes locks from outside; one for the whole case.
+    pub(crate) async fn observer(&self) -> Outcome<&Locker> {
+        self.observer.get_or_try_init(|| self.locker()).await
     }
 
     /// The way into the store behind the backend's back; for cases that need it.
@@ -148,8 +148,8 @@ impl Rig {
     }
 
     /// The ttl of cases that are alone: a few renewals long, and longer than a store takes to start again.
-    pub(crate) fn ttl_alone(&self) -> Duration {
-        self.ttl(TTL_ALONE)
+    pub(crate) fn ttl_dedicated(&self) -> Duration {
+        self.ttl(TTL_DEDICATED)
     }
 
     /// The ttl that is closest to what is wanted.
@@ -169,8 +169,8 @@ impl Rig {
         self.clock.now().after(remaining)
     }
 
-    pub(crate) fn slack(&self) -> Duration {
-        self.target.slack()
+    pub(crate) fn tolerance(&self) -> Duration {
+        self.target.tolerance()
     }
 
     /// How many locks a case may hold at once.
@@ -184,19 +184,19 @@ impl Rig {
         ttl + self.capabilities.takeover_max
     }
 
-    /// Awaits `future` for `bound` and the slack, or fails with what was waited for.
+    /// Awaits `future` for `bound` and the tolerance, or fails with what was waited for.
     pub(crate) async fn within<T>(
         &self,
         bound: Duration,
         what: impl Display,
         future: impl IntoFuture<Output = T>,
     ) -> Outcome<T> {
-        let bound = bound + self.slack();
+        let bound = bound + self.tolerance();
         let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
         timeout(bound, future).await.map_err(late)
     }
 
-    /// As [`within`](Self::within), right away: with the slack as the only bound.
+    /// As [`within`](Self::within), right away: with the tolerance as the only bound.
     pub(crate) async fn soon<T>(
         &self,
         what: impl Display,
@@ -207,31 +207,34 @@ impl Rig {
 
     /// Fails unless another client finds `name` taken.
     pub(crate) async fn expect_taken(&self, name: &LockName) -> Outcome {
-        let guard = self.witness().await?.try_acquire(name).await?;
+        let guard = self.observer().await?.try_acquire(name).await?;
         ensure!(guard.is_none(), "{name:?} is free, but somebody holds it");
         Ok(())
     }
 
     /// Fails unless another client finds `name` free right now.
     pub(crate) async fn expect_free(&self, name: &LockName) -> Outcome {
-        let guard = self.witness().await?.try_acquire(name).await?;
+        let guard = self.observer().await?.try_acquire(name).await?;
         let guard = guard.ok_or_else(|| format!("{name:?} is taken, but nobody holds it"))?;
         Ok(guard.release().await?)
     }
 
-    /// Fails unless another client gets `name` within the slack: what a bounded clean-up in the
+    /// Fails unless another client gets `name` within the tolerance: what a bounded clean-up in the
     /// background may take, and far less than [`ttl_long`](Self::ttl_long).
     pub(crate) async fn expect_free_soon(&self, name: &LockName) -> Outcome {
         Ok(self.take(name, Duration::ZERO).await?.release().await?)
     }
 
-    /// The guard that another client gets for `name` within `bound` and the slack.
+    /// The guard that another client gets for `name` within `bound` and the tolerance.
     pub(crate) async fn take(&self, name: &LockName, bound: Duration) -> Outcome<Guard> {
-        let witness = self.witness().await?;
-        match witness.acquire(name).wait(bound + self.slack()).await {
+        let observer = self.observer().await?;
+        match observer.acquire(name).wait(bound + self.tolerance()).await {
             Err(error) if error.kind() == ErrorKind::Contended => {
-                let holder = witness.inspect(name).await?;
-                Err(format!("{name:?} is still taken after {bound:?} and slack: {holder:?}").into())
+                let holder = observer.inspect(name).await?;
+                Err(
+                    format!("{name:?} is still taken after {bound:?} and tolerance: {holder:?}")
+                        .into(),
+                )
             }
             other => Ok(other?),
         }
@@ -239,20 +242,20 @@ impl Rig {
 
     /// Ends all clients; fails if anything is left of them (K12).
     pub(crate) async fn finish(self) -> Outcome {
-        let bound = self.slack();
-        // What a killed process left ends by time.
+        let bound = self.tolerance();
+        // The residue of a killed process expires.
         let settled = self.takeover(self.ttl_short()) + bound;
-        drop(self.witness);
-        let lines = mem::take(&mut *locked(&self.lines));
-        for line in &lines {
-            line.heal();
+        drop(self.observer);
+        let links = mem::take(&mut *locked(&self.links));
+        for link in &links {
+            link.heal();
         }
         let lockers = mem::take(&mut *locked(&self.lockers));
         for locker in lockers {
             locker.shutdown(bound).await?;
         }
-        drop(lines);
-        // What a killed process left ends by time.
+        drop(links);
+        // The residue of a killed process expires.
         if let Some(backdoor) = self.target.backdoor() {
             settle(settled, || async {
                 Ok(backdoor.residue(&self.address).await?)
@@ -287,6 +290,6 @@ async fn settle<F: Future<Output = Outcome<Vec<String>>>>(
             return Ok(());
         }
         ensure!(clock.now() < end, "left behind (K12): {}", left.join(", "));
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_EVERY).await;
     }
 }

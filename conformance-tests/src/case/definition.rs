@@ -5,22 +5,22 @@ use std::pin::Pin;
 use dlock_verify::support::Outcome;
 
 use super::{
-    context::{Place, Rig},
+    context::{CaseContext, Placement},
     profile::Profile,
 };
 
-/// One case. It is done when its future is; what it opened through its rig is ended after it.
+/// One case. It is done when its future is; what it opened through its context is ended after it.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) needs: fn(&Profile) -> bool,
-    pub(crate) run: for<'a> fn(&'a Rig) -> Running<'a>,
+    pub(crate) run: for<'a> fn(&'a CaseContext) -> CaseFuture<'a>,
     /// Whether it counts steps, which only one thread makes in the same order each time.
     pub(crate) one_thread: bool,
-    pub(crate) place: Place,
+    pub(crate) placement: Placement,
 }
 
-pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
+pub(crate) type CaseFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 
 impl Case {
     pub(crate) fn on_one_thread(self) -> Self {
@@ -30,9 +30,9 @@ impl Case {
         }
     }
 
-    pub(crate) fn alone(self) -> Self {
+    pub(crate) fn dedicated(self) -> Self {
         Self {
-            place: Place::Alone,
+            placement: Placement::Dedicated,
             ..self
         }
     }
@@ -47,9 +47,9 @@ macro_rules! case {
         $crate::case::Case {
             name: stringify!($function),
             needs: $needs,
-            run: |rig| Box::pin($function(rig)),
+            run: |context| Box::pin($function(context)),
             one_thread: false,
-            place: $crate::case::Place::Shared,
+            placement: $crate::case::Placement::Shared,
         }
     };
 }

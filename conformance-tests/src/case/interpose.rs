@@ -1,4 +1,4 @@
-//! Backends that stand between a locker and the backend under test.
+//! Wrappers between a locker and the backend under test.
 
 use std::{fmt, sync::Arc};
 
@@ -7,7 +7,7 @@ use dlock_core::{
     AcquireRequest, Capabilities, DistributedLock, Holder, Lease, LockName, Renewed, Result,
 };
 
-/// What is done instead of calling the backend inside; by default, calling it.
+/// Replaces calls of the inner backend; by default, calls it.
 ///
 /// Unlike [`DistributedLock`] it has bodies: an interposer is a test's, and forgets on purpose.
 #[async_trait]

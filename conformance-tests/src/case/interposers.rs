@@ -17,7 +17,7 @@ use dlock_verify::{ensure, support::Outcome};
 use tokio::sync::Notify;
 
 use super::{
-    context::Rig,
+    context::CaseContext,
     interpose::{Interpose, Interposed},
 };
 
@@ -26,13 +26,13 @@ const READ: Duration = Duration::from_millis(5);
 
 /// Counts what reaches the backend.
 #[derive(Default)]
-pub(crate) struct Calls {
+pub(crate) struct CallCounter {
     acquires: AtomicUsize,
     others: AtomicUsize,
     came: Notify,
 }
 
-impl Calls {
+impl CallCounter {
     pub(crate) fn acquires(&self) -> usize {
         self.acquires.load(Ordering::SeqCst)
     }
@@ -54,7 +54,7 @@ impl Calls {
 }
 
 #[async_trait]
-impl Interpose for Calls {
+impl Interpose for CallCounter {
     async fn acquire(
         &self,
         inner: &dyn DistributedLock,
@@ -85,7 +85,7 @@ impl Interpose for Calls {
     }
 }
 
-/// Lets no renewal of one name come back, or of all; and tells of releases.
+/// Stalls the renewals of one name, or of all, and notifies of releases.
 #[derive(Default)]
 pub(crate) struct StalledRenewals {
     /// `None` for all names.
@@ -110,20 +110,24 @@ impl Interpose for StalledRenewals {
 }
 
 /// A lease that no guard holds: what the calls of the backend itself are tried with.
-pub(crate) struct Loose {
+pub(crate) struct UnguardedLease {
     pub(crate) backend: Arc<dyn DistributedLock>,
     pub(crate) lease: Lease,
 }
 
-impl Loose {
-    /// Takes `name`, which nobody will renew.
-    pub(crate) async fn take(rig: &Rig, name: &LockName, ttl: Duration) -> Outcome<Self> {
-        let backend = rig.backend().await?;
-        let keep = Arc::new(Keep::default());
-        let interposed = Arc::new(Interposed::new(backend.clone(), keep.clone()));
-        let locker = rig.locker_of(interposed)?;
+impl UnguardedLease {
+    /// Acquires `name` with a lease that is never renewed.
+    pub(crate) async fn take(
+        context: &CaseContext,
+        name: &LockName,
+        ttl: Duration,
+    ) -> Outcome<Self> {
+        let backend = context.backend().await?;
+        let capture = Arc::new(CaptureLease::default());
+        let interposed = Arc::new(Interposed::new(backend.clone(), capture.clone()));
+        let locker = context.locker_of(interposed)?;
         Self::ask(&locker, name, ttl).await?;
-        let lease = keep.lock().take().ok_or("the lease was not kept")?;
+        let lease = capture.lock().take().ok_or("the lease was not kept")?;
         Ok(Self { backend, lease })
     }
 
@@ -148,16 +152,16 @@ impl Loose {
 
 /// Keeps the lease and says that the reply was lost.
 #[derive(Default)]
-struct Keep(Mutex<Option<Lease>>);
+struct CaptureLease(Mutex<Option<Lease>>);
 
-impl Keep {
+impl CaptureLease {
     fn lock(&self) -> MutexGuard<'_, Option<Lease>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
-impl Interpose for Keep {
+impl Interpose for CaptureLease {
     async fn acquire(
         &self,
         inner: &dyn DistributedLock,
@@ -169,19 +173,19 @@ impl Interpose for Keep {
     }
 }
 
-/// Fails unless `guard` is lost at `deadline`: what was confirmed last had been asked for a ttl before.
-pub(crate) async fn lost_by(rig: &Rig, guard: &Guard, deadline: Moment) -> Outcome {
-    let left = deadline.since(rig.clock.now()) + READ;
+/// Fails unless `guard` is lost at `deadline`: one ttl after the request that was confirmed last.
+pub(crate) async fn lost_by(context: &CaseContext, guard: &Guard, deadline: Moment) -> Outcome {
+    let left = deadline.since(context.clock.now()) + READ;
     if tokio::time::timeout(left, guard.lost()).await.is_err() {
         ensure!(!guard.is_held(), "held after its deadline");
     }
-    rig.soon("the loss", guard.lost()).await?;
+    context.soon("the loss", guard.lost()).await?;
     Ok(())
 }
 
 /// Fails unless the later one of two guards has the larger token, where tokens grow (K5).
-pub(crate) fn grown(rig: &Rig, first: &Guard, second: &Guard) -> Outcome {
-    let grows = rig.capabilities.fencing == Fencing::Growing;
+pub(crate) fn grown(context: &CaseContext, first: &Guard, second: &Guard) -> Outcome {
+    let grows = context.capabilities.fencing == Fencing::Growing;
     let (first, second) = (first.token(), second.token());
     ensure!(first < second || !grows, "token {second} after {first}");
     Ok(())

@@ -1,4 +1,4 @@
-//! What cases are made of.
+//! The parts of a case: its context, clients, interposers and selection.
 
 pub mod interpose;
 
@@ -9,9 +9,9 @@ mod interposers;
 mod profile;
 
 pub(crate) use self::{
-    client_group::Crew,
-    context::{Place, Rig},
+    client_group::ClientGroup,
+    context::{CaseContext, Placement},
     definition::{Case, case},
-    interposers::{Calls, Loose, StalledRenewals, grown, lost_by, lost_reply},
+    interposers::{CallCounter, StalledRenewals, UnguardedLease, grown, lost_by, lost_reply},
     profile::Profile,
 };

@@ -1,10 +1,10 @@
-//! What a case is chosen by.
+//! The selection of cases.
 
 use dlock_core::{Capabilities, Expiry, Fencing, Modes, Order, Waiting};
 
 use crate::target::{Extra, Reach, Target};
 
-/// What a case is chosen by.
+/// The properties of a target that cases are selected by.
 pub(crate) struct Profile {
     capabilities: Capabilities,
     processes: bool,
@@ -46,26 +46,26 @@ impl Profile {
     }
 
     /// The line to the store can fail.
-    pub(crate) fn line(&self) -> bool {
-        self.has(Extra::Through)
+    pub(crate) fn link(&self) -> bool {
+        self.has(Extra::Link)
     }
 
     /// It can fail while a lock is removed.
-    pub(crate) fn line_and_backdoor(&self) -> bool {
-        self.line() && self.backdoor
+    pub(crate) fn link_and_backdoor(&self) -> bool {
+        self.link() && self.backdoor
     }
 
     /// It can fail while a session ends.
-    pub(crate) fn line_and_sessions(&self) -> bool {
-        self.line_and_backdoor() && self.has(Extra::EndSession)
+    pub(crate) fn link_and_sessions(&self) -> bool {
+        self.link_and_backdoor() && self.has(Extra::EndSession)
     }
 
-    pub(crate) fn forgets(&self) -> bool {
-        self.backdoor && self.has(Extra::Forget)
+    pub(crate) fn loses_data(&self) -> bool {
+        self.backdoor && self.has(Extra::DataLoss)
     }
 
-    pub(crate) fn forgets_safely(&self) -> bool {
-        self.forgets() && self.has(Extra::ForgetSafely)
+    pub(crate) fn loses_data_safely(&self) -> bool {
+        self.loses_data() && self.has(Extra::SafeDataLoss)
     }
 
     pub(crate) fn fails_over(&self) -> bool {
@@ -96,12 +96,12 @@ impl Profile {
         self.capabilities.order == Order::Fifo
     }
 
-    /// Waiters are not made to ask again and again.
+    /// Waiters are notified instead of polling.
     pub(crate) fn woken(&self) -> bool {
         self.capabilities.waiting != Waiting::Polled
     }
 
-    /// A hold that nobody renews ends by itself.
+    /// A hold that is not renewed ends by itself.
     pub(crate) fn expires(&self) -> bool {
         self.capabilities.expiry != Expiry::Process
     }

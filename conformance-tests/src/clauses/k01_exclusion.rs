@@ -3,13 +3,13 @@
 use dlock_core::{LockName, Locker};
 use dlock_verify::{
     ensure,
-    history::{Event, What},
+    history::{Event, EventKind},
     support::Outcome,
 };
 use tokio::task::JoinSet;
 
 use crate::{
-    case::{Case, Crew, Profile, Rig, case},
+    case::{Case, CaseContext, ClientGroup, Profile, case},
     worker::{Contest, Task},
 };
 
@@ -29,52 +29,56 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn tasks_of_one_client(rig: &Rig) -> Outcome {
-    let locker = rig.locker().await?;
-    contest(rig, vec![locker; TASKS], None).await
+async fn tasks_of_one_client(context: &CaseContext) -> Outcome {
+    let locker = context.locker().await?;
+    contest(context, vec![locker; TASKS], None).await
 }
 
-async fn many_clients(rig: &Rig) -> Outcome {
-    contest(rig, lockers(rig).await?, None).await
+async fn many_clients(context: &CaseContext) -> Outcome {
+    contest(context, lockers(context).await?, None).await
 }
 
-async fn shared_and_exclusive_ones(rig: &Rig) -> Outcome {
-    contest(rig, lockers(rig).await?, Some(2)).await
+async fn shared_and_exclusive_ones(context: &CaseContext) -> Outcome {
+    contest(context, lockers(context).await?, Some(2)).await
 }
 
-async fn lockers(rig: &Rig) -> Outcome<Vec<Locker>> {
+async fn lockers(context: &CaseContext) -> Outcome<Vec<Locker>> {
     let mut lockers = Vec::new();
     for _ in 0..TASKS {
-        lockers.push(rig.locker().await?);
+        lockers.push(context.locker().await?);
     }
     Ok(lockers)
 }
 
-async fn contest(rig: &Rig, lockers: Vec<Locker>, shared_every: Option<u32>) -> Outcome {
-    let (crew, name) = (Crew::new(rig), rig.name("contest")?);
+async fn contest(
+    context: &CaseContext,
+    lockers: Vec<Locker>,
+    shared_every: Option<u32>,
+) -> Outcome {
+    let (group, name) = (ClientGroup::new(context), context.name("contest")?);
     let contest = Contest {
         rounds: ROUNDS,
         shared_every,
-        ttl: rig.ttl_long(),
+        ttl: context.ttl_long(),
     };
     let mut tasks = JoinSet::new();
     let asked = lockers.len() * ROUNDS as usize;
     for locker in lockers {
-        let (name, recorder, register) = (name.clone(), crew.recorder(), crew.register.clone());
+        let (name, recorder, register) = (name.clone(), group.recorder(), group.register.clone());
         tasks.spawn(async move { contest.run(&locker, &name, &recorder, &*register).await });
     }
     while let Some(done) = tasks.join_next().await {
         done??;
     }
-    crew.check()?;
-    let granted = crew.count(granted);
+    group.check()?;
+    let granted = group.count(granted);
     ensure!(granted == asked, "{granted} grants for {asked} acquires");
     Ok(())
 }
 
-async fn shared_ones_hold_together(rig: &Rig) -> Outcome {
-    let name = rig.name("shared")?;
-    let [first, second] = [rig.locker().await?, rig.locker().await?];
+async fn shared_ones_hold_together(context: &CaseContext) -> Outcome {
+    let name = context.name("shared")?;
+    let [first, second] = [context.locker().await?, context.locker().await?];
     let one = first
         .try_acquire(&name)
         .shared()
@@ -89,91 +93,99 @@ async fn shared_ones_hold_together(rig: &Rig) -> Outcome {
         one.is_held() && two.is_held(),
         "two shared guards are not held together"
     );
-    rig.expect_taken(&name).await?;
+    context.expect_taken(&name).await?;
     one.release().await?;
-    rig.expect_taken(&name).await?;
+    context.expect_taken(&name).await?;
     two.release().await?;
-    let alone = rig.take(&name, std::time::Duration::ZERO).await?;
+    let alone = context.take(&name, std::time::Duration::ZERO).await?;
     let refused = first.try_acquire(&name).shared().await?;
     ensure!(refused.is_none(), "shared beside exclusive: {refused:?}");
     Ok(alone.release().await?)
 }
 
-async fn processes(rig: &Rig) -> Outcome {
-    let (crew, name) = (Crew::new(rig), rig.name("contest")?);
+async fn processes(context: &CaseContext) -> Outcome {
+    let (group, name) = (ClientGroup::new(context), context.name("contest")?);
     let mut workers = Vec::new();
     for _ in 0..WORKERS {
-        workers.push(crew.worker(contender(&name, ROUNDS, rig))?);
+        workers.push(group.worker(contender(&name, ROUNDS, context))?);
     }
     for worker in workers {
         worker.finished().await?;
     }
-    crew.check()?;
-    let (granted, asked) = (crew.count(granted), WORKERS as usize * ROUNDS as usize);
+    group.check()?;
+    let (granted, asked) = (group.count(granted), WORKERS as usize * ROUNDS as usize);
     ensure!(granted == asked, "{granted} grants for {asked} acquires");
     Ok(())
 }
 
-/// The dead may have held the lock: the living get it all the same, and nobody gets it twice.
-async fn processes_that_are_killed(rig: &Rig) -> Outcome {
+/// Killed workers may have held the lock: the others still get it, and it is never held twice.
+async fn processes_that_are_killed(context: &CaseContext) -> Outcome {
     const ENDLESS: u32 = 1_000_000;
-    let (crew, name) = (Crew::new(rig), rig.name("contest")?);
+    let (group, name) = (ClientGroup::new(context), context.name("contest")?);
     let mut victims = Vec::new();
     for _ in 0..3 {
-        victims.push(crew.worker(contender(&name, ENDLESS, rig))?);
+        victims.push(group.worker(contender(&name, ENDLESS, context))?);
     }
     for (victim, grants) in victims.into_iter().zip([1, 5, 10]) {
-        rig.within(
-            rig.takeover(rig.ttl_short()),
-            "grants of a victim",
-            victim.granted(grants),
-        )
-        .await?;
+        context
+            .within(
+                context.takeover(context.ttl_short()),
+                "grants of a victim",
+                victim.granted(grants),
+            )
+            .await?;
         victim.kill().await?;
     }
-    let survivor = crew.worker(contender(&name, ROUNDS, rig))?;
+    let survivor = group.worker(contender(&name, ROUNDS, context))?;
     survivor.finished().await?;
-    crew.check()
+    group.check()
 }
 
 /// A holder that is stopped for longer than its lease has lost it when it goes on, whatever it was
 /// about to do.
-async fn a_process_that_is_stopped(rig: &Rig) -> Outcome {
-    let (crew, name, ttl) = (Crew::new(rig), rig.name("stopped")?, rig.ttl_short());
+async fn a_process_that_is_stopped(context: &CaseContext) -> Outcome {
+    let (group, name, ttl) = (
+        ClientGroup::new(context),
+        context.name("stopped")?,
+        context.ttl_short(),
+    );
     let hold = || Task::Hold {
         name: name.as_str().to_owned(),
         ttl,
     };
-    let stopped = crew.worker(hold())?;
-    rig.soon("the first grant", stopped.granted(1)).await?;
+    let stopped = group.worker(hold())?;
+    context.soon("the first grant", stopped.granted(1)).await?;
     stopped.stop()?;
-    let successor = crew.worker(hold())?;
-    rig.within(
-        rig.takeover(ttl),
-        "the successor's grant",
-        successor.granted(1),
-    )
-    .await?;
-    stopped.go_on()?;
+    let successor = group.worker(hold())?;
+    context
+        .within(
+            context.takeover(ttl),
+            "the successor's grant",
+            successor.granted(1),
+        )
+        .await?;
+    stopped.resume()?;
     let client = stopped.client();
-    let lost = |event: &Event| event.client == client && matches!(event.what, What::Lost { .. });
-    rig.soon("the loss of the stopped one", crew.history.until(1, lost))
+    let lost =
+        |event: &Event| event.client == client && matches!(event.kind, EventKind::Lost { .. });
+    context
+        .soon("the loss of the stopped one", group.history.until(1, lost))
         .await?;
     successor.release().await?;
     stopped.finished().await?;
     successor.finished().await?;
-    crew.check()
+    group.check()
 }
 
-fn contender(name: &LockName, rounds: u32, rig: &Rig) -> Task {
+fn contender(name: &LockName, rounds: u32, context: &CaseContext) -> Task {
     Task::Contend {
         name: name.as_str().to_owned(),
         rounds,
         shared_every: None,
-        ttl: rig.ttl_short(),
+        ttl: context.ttl_short(),
     }
 }
 
 fn granted(event: &Event) -> bool {
-    matches!(event.what, What::Granted { .. })
+    matches!(event.kind, EventKind::Granted { .. })
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use dlock_core::{AcquireRequest, Clock, DistributedLock, Guard, Lease, Moment, Renewed, Result};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Crew, Profile, Rig, case, interpose::Interpose};
+use crate::case::{Case, CaseContext, ClientGroup, Profile, case, interpose::Interpose};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -44,10 +44,10 @@ impl LateReplies {
 
     /// Fails if `guard` is held for longer than `ttl`, less the hundredth for clocks that run at
     /// different rates, after the store's answer.
-    fn check(&self, rig: &Rig, guard: &Guard, ttl: Duration) -> Outcome {
+    fn check(&self, context: &CaseContext, guard: &Guard, ttl: Duration) -> Outcome {
         let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         let latest = answered.after(ttl - ttl / 100);
-        let deadline = rig.deadline_at_least(guard);
+        let deadline = context.deadline_at_least(guard);
         let late = deadline.since(latest);
         ensure!(
             deadline <= latest,
@@ -76,51 +76,51 @@ impl Interpose for LateReplies {
     }
 }
 
-async fn a_slow_reply_does_not_extend_a_grant(rig: &Rig) -> Outcome {
-    let ttl = rig.ttl_middle();
+async fn a_slow_reply_does_not_extend_a_grant(context: &CaseContext) -> Outcome {
+    let ttl = context.ttl_middle();
     let late = LateReplies::new(ttl / 8);
-    let guard = rig
+    let guard = context
         .locker_over(&late)
         .await?
-        .acquire(&rig.name("late")?)
+        .acquire(&context.name("late")?)
         .ttl(ttl)
         .no_renewal()
         .await?;
-    late.check(rig, &guard, ttl)?;
+    late.check(context, &guard, ttl)?;
     Ok(guard.release().await?)
 }
 
-async fn a_slow_reply_does_not_extend_a_renewal(rig: &Rig) -> Outcome {
-    let ttl = rig.ttl_middle();
+async fn a_slow_reply_does_not_extend_a_renewal(context: &CaseContext) -> Outcome {
+    let ttl = context.ttl_middle();
     let late = LateReplies::new(ttl / 16);
-    let guard = rig
+    let guard = context
         .locker_over(&late)
         .await?
-        .acquire(&rig.name("late")?)
+        .acquire(&context.name("late")?)
         .ttl(ttl)
         .no_renewal()
         .await?;
     guard.renew().await?;
-    late.check(rig, &guard, ttl)?;
+    late.check(context, &guard, ttl)?;
     Ok(guard.release().await?)
 }
 
-async fn a_reply_after_the_deadline_is_no_grant(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("late")?, rig.ttl_short());
+async fn a_reply_after_the_deadline_is_no_grant(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("late")?, context.ttl_short());
     let late = LateReplies::new(ttl);
-    let locker = rig.locker_over(&late).await?;
+    let locker = context.locker_over(&late).await?;
     let granted = locker.acquire(&name).ttl(ttl).no_renewal().await;
     ensure!(
         granted.is_err(),
         "a grant although the lease had ended: {granted:?}"
     );
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
-async fn a_margin_of_the_ttl_is_given_up(rig: &Rig) -> Outcome {
-    let (locker, ttl) = (rig.locker().await?, rig.ttl_middle());
+async fn a_margin_of_the_ttl_is_given_up(context: &CaseContext) -> Outcome {
+    let (locker, ttl) = (context.locker().await?, context.ttl_middle());
     let guard = locker
-        .acquire(&rig.name("margin")?)
+        .acquire(&context.name("margin")?)
         .ttl(ttl)
         .no_renewal()
         .await?;
@@ -136,13 +136,17 @@ async fn a_margin_of_the_ttl_is_given_up(rig: &Rig) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn a_hold_that_is_not_renewed_ends_before_the_next_begins(rig: &Rig) -> Outcome {
-    let (crew, name, ttl) = (Crew::new(rig), rig.name("ends")?, rig.ttl_short());
-    let [holder, waiter] = [rig.locker().await?, rig.locker().await?];
+async fn a_hold_that_is_not_renewed_ends_before_the_next_begins(context: &CaseContext) -> Outcome {
+    let (group, name, ttl) = (
+        ClientGroup::new(context),
+        context.name("ends")?,
+        context.ttl_short(),
+    );
+    let [holder, waiter] = [context.locker().await?, context.locker().await?];
     let acquire = holder.acquire(&name).ttl(ttl).no_renewal();
-    let first = crew.recorder().acquire(&name, false, acquire).await?;
-    let wait = rig.takeover(ttl) + rig.slack();
-    let second = crew
+    let first = group.recorder().acquire(&name, false, acquire).await?;
+    let wait = context.takeover(ttl) + context.tolerance();
+    let second = group
         .recorder()
         .acquire(&name, false, waiter.acquire(&name).wait(wait))
         .await?;
@@ -152,5 +156,5 @@ async fn a_hold_that_is_not_renewed_ends_before_the_next_begins(rig: &Rig) -> Ou
     );
     first.lost();
     second.release().await?;
-    crew.check()
+    group.check()
 }

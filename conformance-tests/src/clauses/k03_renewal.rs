@@ -12,7 +12,9 @@ use async_trait::async_trait;
 use dlock_core::{DistributedLock, ErrorKind, Lease, Renewed, Result};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Loose, Profile, Rig, case, interpose::Interpose, lost_reply};
+use crate::case::{
+    Case, CaseContext, Profile, UnguardedLease, case, interpose::Interpose, lost_reply,
+};
 
 /// How much later a second request is sent than the first: more than a busy machine stops for.
 const STEP: Duration = Duration::from_secs(1);
@@ -29,18 +31,18 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn it_moves_the_deadline_and_keeps_the_token(rig: &Rig) -> Outcome {
-    let (name, locker) = (rig.name("renewed")?, rig.locker().await?);
+async fn it_moves_the_deadline_and_keeps_the_token(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("renewed")?, context.locker().await?);
     let guard = locker
         .acquire(&name)
-        .ttl(rig.ttl_middle())
+        .ttl(context.ttl_middle())
         .no_renewal()
         .await?;
-    let (token, first) = (guard.token(), rig.deadline_at_most(&guard));
+    let (token, first) = (guard.token(), context.deadline_at_most(&guard));
     tokio::time::sleep(STEP).await;
     guard.renew().await?;
     ensure!(
-        first < rig.deadline_at_least(&guard),
+        first < context.deadline_at_least(&guard),
         "a renewal did not move the deadline"
     );
     ensure!(
@@ -59,12 +61,12 @@ async fn it_moves_the_deadline_and_keeps_the_token(rig: &Rig) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn a_lock_is_held_beyond_its_ttl(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("kept")?, rig.ttl_short());
-    let guard = rig.locker().await?.acquire(&name).ttl(ttl).await?;
+async fn a_lock_is_held_beyond_its_ttl(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("kept")?, context.ttl_short());
+    let guard = context.locker().await?.acquire(&name).ttl(ttl).await?;
     let token = guard.token();
-    tokio::time::sleep(ttl * 2 + rig.capabilities.takeover_max).await;
-    rig.expect_taken(&name).await?;
+    tokio::time::sleep(ttl * 2 + context.capabilities.takeover_max).await;
+    context.expect_taken(&name).await?;
     ensure!(guard.is_held(), "lost while it was renewed");
     ensure!(
         guard.token() == token,
@@ -91,16 +93,16 @@ impl Interpose for LostRenewals {
     }
 }
 
-async fn unknown_keeps_the_old_deadline(rig: &Rig) -> Outcome {
-    let locker = rig
+async fn unknown_keeps_the_old_deadline(context: &CaseContext) -> Outcome {
+    let locker = context
         .locker_over(&Arc::new(LostRenewals(AtomicUsize::new(1))))
         .await?;
     let acquire = locker
-        .acquire(&rig.name("unknown")?)
-        .ttl(rig.ttl_middle())
+        .acquire(&context.name("unknown")?)
+        .ttl(context.ttl_middle())
         .no_renewal();
     let guard = acquire.await?;
-    let first = rig.deadline_at_most(&guard);
+    let first = context.deadline_at_most(&guard);
     tokio::time::sleep(STEP).await;
     let error = guard
         .renew()
@@ -112,7 +114,7 @@ async fn unknown_keeps_the_old_deadline(rig: &Rig) -> Outcome {
         "unknown became lost: {error}"
     );
     ensure!(
-        rig.deadline_at_least(&guard) <= first,
+        context.deadline_at_least(&guard) <= first,
         "unknown moved the deadline"
     );
     ensure!(guard.is_held(), "unknown ended the hold");
@@ -120,45 +122,49 @@ async fn unknown_keeps_the_old_deadline(rig: &Rig) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn a_renewal_that_fails_is_tried_again(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("retried")?, rig.ttl_short() * 2);
-    let locker = rig
+async fn a_renewal_that_fails_is_tried_again(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("retried")?, context.ttl_short() * 2);
+    let locker = context
         .locker_over(&Arc::new(LostRenewals(AtomicUsize::new(2))))
         .await?;
     let guard = locker.acquire(&name).ttl(ttl).await?;
-    tokio::time::sleep(ttl + rig.capabilities.takeover_max).await;
-    rig.expect_taken(&name).await?;
+    tokio::time::sleep(ttl + context.capabilities.takeover_max).await;
+    context.expect_taken(&name).await?;
     ensure!(guard.is_held(), "lost after two renewals without a reply");
     Ok(guard.release().await?)
 }
 
-async fn an_expired_lock_is_lost_and_stays_free(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("expired")?, rig.ttl_short());
-    let loose = Loose::take(rig, &name, ttl).await?;
-    // Whoever waited for it is told of the expiry by getting it.
-    rig.take(&name, rig.takeover(ttl)).await?.release().await?;
+async fn an_expired_lock_is_lost_and_stays_free(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("expired")?, context.ttl_short());
+    let loose = UnguardedLease::take(context, &name, ttl).await?;
+    // The waiter learns of the expiry by its grant.
+    context
+        .take(&name, context.takeover(ttl))
+        .await?
+        .release()
+        .await?;
     expect_lost(&loose).await?;
-    rig.expect_free(&name).await
+    context.expect_free(&name).await
 }
 
-async fn a_successor_keeps_its_lock(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("successor")?, rig.ttl_short());
-    let loose = Loose::take(rig, &name, ttl).await?;
-    let successor = rig.take(&name, rig.takeover(ttl)).await?;
+async fn a_successor_keeps_its_lock(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("successor")?, context.ttl_short());
+    let loose = UnguardedLease::take(context, &name, ttl).await?;
+    let successor = context.take(&name, context.takeover(ttl)).await?;
     expect_lost(&loose).await?;
     successor.renew().await?;
     Ok(successor.release().await?)
 }
 
-async fn a_removed_lock_is_lost_and_stays_free(rig: &Rig) -> Outcome {
-    let name = rig.name("removed")?;
-    let loose = Loose::take(rig, &name, rig.ttl_long()).await?;
-    rig.backdoor()?.remove(&rig.address, &name).await?;
+async fn a_removed_lock_is_lost_and_stays_free(context: &CaseContext) -> Outcome {
+    let name = context.name("removed")?;
+    let loose = UnguardedLease::take(context, &name, context.ttl_long()).await?;
+    context.backdoor()?.remove(&context.address, &name).await?;
     expect_lost(&loose).await?;
-    rig.expect_free(&name).await
+    context.expect_free(&name).await
 }
 
-async fn expect_lost(loose: &Loose) -> Outcome {
+async fn expect_lost(loose: &UnguardedLease) -> Outcome {
     let renewed = loose.renew().await?;
     ensure!(
         matches!(renewed, Renewed::Lost(_)),

@@ -13,7 +13,9 @@ use async_trait::async_trait;
 use dlock_core::{DistributedLock, Error, ErrorKind, Guard, Lease, Renewed, Result};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Loose, Profile, Rig, case, interpose::Interpose, lost_reply};
+use crate::case::{
+    Case, CaseContext, Profile, UnguardedLease, case, interpose::Interpose, lost_reply,
+};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -31,64 +33,64 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn it_frees_the_lock(rig: &Rig) -> Outcome {
-    let (name, locker) = (rig.name("freed")?, rig.locker().await?);
+async fn it_frees_the_lock(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("freed")?, context.locker().await?);
     let guard = locker.acquire(&name).await?;
-    rig.expect_taken(&name).await?;
+    context.expect_taken(&name).await?;
     guard.release().await?;
-    rig.expect_free(&name).await?;
+    context.expect_free(&name).await?;
     let holder = locker.inspect(&name).await?;
     ensure!(holder.is_none(), "after a release there is {holder:?}");
     Ok(())
 }
 
-async fn dropping_the_guard_frees_the_lock(rig: &Rig) -> Outcome {
-    let name = rig.name("dropped")?;
-    drop(rig.locker().await?.acquire(&name).await?);
-    rig.expect_free_soon(&name).await
+async fn dropping_the_guard_frees_the_lock(context: &CaseContext) -> Outcome {
+    let name = context.name("dropped")?;
+    drop(context.locker().await?.acquire(&name).await?);
+    context.expect_free_soon(&name).await
 }
 
-async fn a_second_one_is_a_success(rig: &Rig) -> Outcome {
-    let name = rig.name("twice")?;
-    let loose = Loose::take(rig, &name, rig.ttl_long()).await?;
+async fn a_second_one_is_a_success(context: &CaseContext) -> Outcome {
+    let name = context.name("twice")?;
+    let loose = UnguardedLease::take(context, &name, context.ttl_long()).await?;
     loose.release().await?;
-    rig.expect_free(&name).await?;
+    context.expect_free(&name).await?;
     loose.release().await
 }
 
-async fn a_second_one_spares_the_successor(rig: &Rig) -> Outcome {
-    let name = rig.name("successor")?;
-    let loose = Loose::take(rig, &name, rig.ttl_long()).await?;
+async fn a_second_one_spares_the_successor(context: &CaseContext) -> Outcome {
+    let name = context.name("successor")?;
+    let loose = UnguardedLease::take(context, &name, context.ttl_long()).await?;
     loose.release().await?;
-    let successor = rig.locker().await?.acquire(&name).await?;
-    spares(rig, &loose, successor).await
+    let successor = context.locker().await?.acquire(&name).await?;
+    spares(context, &loose, successor).await
 }
 
-async fn a_late_one_spares_the_successor(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("successor")?, rig.ttl_short());
-    let loose = Loose::take(rig, &name, ttl).await?;
-    let wait = rig.takeover(ttl) + rig.slack();
-    let successor = rig.locker().await?.acquire(&name).wait(wait).await?;
-    spares(rig, &loose, successor).await
+async fn a_late_one_spares_the_successor(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("successor")?, context.ttl_short());
+    let loose = UnguardedLease::take(context, &name, ttl).await?;
+    let wait = context.takeover(ttl) + context.tolerance();
+    let successor = context.locker().await?.acquire(&name).wait(wait).await?;
+    spares(context, &loose, successor).await
 }
 
-async fn spares(rig: &Rig, old: &Loose, successor: Guard) -> Outcome {
+async fn spares(context: &CaseContext, old: &UnguardedLease, successor: Guard) -> Outcome {
     old.release().await?;
-    rig.expect_taken(successor.name()).await?;
+    context.expect_taken(successor.name()).await?;
     successor.renew().await?;
     Ok(successor.release().await?)
 }
 
-async fn a_renewal_that_lands_after_it_finds_nothing(rig: &Rig) -> Outcome {
-    let name = rig.name("renewed")?;
-    let loose = Loose::take(rig, &name, rig.ttl_long()).await?;
+async fn a_renewal_that_lands_after_it_finds_nothing(context: &CaseContext) -> Outcome {
+    let name = context.name("renewed")?;
+    let loose = UnguardedLease::take(context, &name, context.ttl_long()).await?;
     loose.release().await?;
     let renewed = loose.renew().await?;
     ensure!(
         matches!(renewed, Renewed::Lost(_)),
         "a released lock was renewed: {renewed:?}"
     );
-    rig.expect_free(&name).await
+    context.expect_free(&name).await
 }
 
 /// Does not pass a release on at once.
@@ -102,9 +104,9 @@ impl Interpose for LateReleases {
     }
 }
 
-async fn it_goes_on_without_its_caller(rig: &Rig) -> Outcome {
-    let name = rig.name("abandoned")?;
-    let guard = rig
+async fn it_goes_on_without_its_caller(context: &CaseContext) -> Outcome {
+    let name = context.name("abandoned")?;
+    let guard = context
         .locker_over(&Arc::new(LateReleases))
         .await?
         .acquire(&name)
@@ -114,7 +116,7 @@ async fn it_goes_on_without_its_caller(rig: &Rig) -> Outcome {
         let poll = std::future::poll_fn(|cx| Poll::Ready(release.as_mut().poll(cx))).await;
         ensure!(poll.is_pending(), "released before the store was told");
     }
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
 /// Fails the first releases without passing them on.
@@ -134,9 +136,9 @@ impl Interpose for LostReleases {
     }
 }
 
-async fn it_is_retried_until_confirmed(rig: &Rig) -> Outcome {
-    let name = rig.name("retried")?;
-    let locker = rig
+async fn it_is_retried_until_confirmed(context: &CaseContext) -> Outcome {
+    let name = context.name("retried")?;
+    let locker = context
         .locker_over(&Arc::new(LostReleases(AtomicUsize::new(3))))
         .await?;
     let guard = locker.acquire(&name).await?;
@@ -149,19 +151,19 @@ async fn it_is_retried_until_confirmed(rig: &Rig) -> Outcome {
         error.kind() != ErrorKind::Lost,
         "a release without a reply became a loss: {error}"
     );
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
-async fn it_reports_a_loss(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("lost")?, rig.ttl_short());
-    let guard = rig
+async fn it_reports_a_loss(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("lost")?, context.ttl_short());
+    let guard = context
         .locker()
         .await?
         .acquire(&name)
         .ttl(ttl)
         .no_renewal()
         .await?;
-    rig.within(ttl, "the loss", guard.lost()).await?;
+    context.within(ttl, "the loss", guard.lost()).await?;
     let error = guard
         .release()
         .await
@@ -171,14 +173,14 @@ async fn it_reports_a_loss(rig: &Rig) -> Outcome {
         error.kind() == ErrorKind::Lost,
         "the release of a lost guard says: {error}"
     );
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
-async fn a_scope_reports_a_loss(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("lost")?, rig.ttl_short());
-    let acquire = rig.locker().await?.acquire(&name).ttl(ttl).no_renewal();
+async fn a_scope_reports_a_loss(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("lost")?, context.ttl_short());
+    let acquire = context.locker().await?.acquire(&name).ttl(ttl).no_renewal();
     let scope = acquire.scope(async |_: &Guard| std::future::pending::<Result<()>>().await);
-    let error = rig.within(ttl, "the end of the scope", scope).await?;
+    let error = context.within(ttl, "the end of the scope", scope).await?;
     let error = error
         .err()
         .ok_or("a scope whose lock was lost is a success")?;
@@ -186,14 +188,14 @@ async fn a_scope_reports_a_loss(rig: &Rig) -> Outcome {
         error.kind() == ErrorKind::Lost,
         "a scope whose lock was lost says: {error}"
     );
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
-async fn a_scope_returns_its_value_and_frees_the_lock(rig: &Rig) -> Outcome {
-    let name = rig.name("scope")?;
-    let locker = rig.locker().await?;
+async fn a_scope_returns_its_value_and_frees_the_lock(context: &CaseContext) -> Outcome {
+    let name = context.name("scope")?;
+    let locker = context.locker().await?;
     let body = async |guard: &Guard| Ok::<_, Error>(guard.is_held());
     let held = locker.scope(&name, body).await?;
     ensure!(held, "a scope ran without its lock");
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }

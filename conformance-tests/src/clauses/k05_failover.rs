@@ -6,7 +6,7 @@ use std::time::Duration;
 use dlock_core::{LockName, Locker, Token};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Profile, Rig, case};
+use crate::case::{Case, CaseContext, Profile, case};
 
 /// How many grants each of the servers gives.
 const GRANTS: usize = 10;
@@ -15,31 +15,31 @@ const GRANTS: usize = 10;
 const GRANTED_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![case!(they_grow_over_a_failover_and_back, Profile::fails_over).alone()]
+    vec![case!(they_grow_over_a_failover_and_back, Profile::fails_over).dedicated()]
 }
 
-async fn they_grow_over_a_failover_and_back(rig: &Rig) -> Outcome {
-    let name = rig.name("failover")?;
+async fn they_grow_over_a_failover_and_back(context: &CaseContext) -> Outcome {
+    let name = context.name("failover")?;
     let mut tokens = Tokens {
-        rig,
+        context,
         name,
         last: None,
     };
-    let first = rig.locker().await?;
+    let first = context.locker().await?;
     tokens.grow(&first, GRANTS).await?;
-    let backdoor = rig.backdoor()?;
-    backdoor.fail_over(&rig.address, &tokens.name).await?;
-    let second = rig.locker().await?;
+    let backdoor = context.backdoor()?;
+    backdoor.fail_over(&context.address, &tokens.name).await?;
+    let second = context.locker().await?;
     tokens.grow(&second, GRANTS).await?;
-    backdoor.fail_over(&rig.address, &tokens.name).await?;
+    backdoor.fail_over(&context.address, &tokens.name).await?;
     // It knows nothing of what the second one was given.
     tokens.grow(&first, GRANTS).await?;
     tokens.grow(&second, GRANTS).await?;
-    tokens.grow(&rig.locker().await?, GRANTS).await
+    tokens.grow(&context.locker().await?, GRANTS).await
 }
 
 struct Tokens<'a> {
-    rig: &'a Rig,
+    context: &'a CaseContext,
     name: LockName,
     last: Option<Token>,
 }
@@ -49,7 +49,10 @@ impl Tokens<'_> {
     async fn grow(&mut self, locker: &Locker, grants: usize) -> Outcome {
         for _ in 0..grants {
             let acquire = locker.acquire(&self.name).wait_forever();
-            let guard = self.rig.within(GRANTED_MAX, "a grant", acquire).await??;
+            let guard = self
+                .context
+                .within(GRANTED_MAX, "a grant", acquire)
+                .await??;
             let (before, now) = (self.last.replace(guard.token()), guard.token());
             ensure!(
                 before.is_none_or(|before| before < now),

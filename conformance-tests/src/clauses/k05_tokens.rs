@@ -7,7 +7,7 @@ use dlock_core::{AcquireRequest, DistributedLock, Fencing, Guard, Lease, Result,
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::{
-    case::{Case, Crew, Profile, Rig, case, interpose::Interpose},
+    case::{Case, CaseContext, ClientGroup, Profile, case, interpose::Interpose},
     worker::Task,
 };
 
@@ -28,9 +28,9 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn they_grow_over_releases(rig: &Rig) -> Outcome {
-    let (name, mut last) = (rig.name("releases")?, None);
-    let lockers = [rig.locker().await?, rig.locker().await?];
+async fn they_grow_over_releases(context: &CaseContext) -> Outcome {
+    let (name, mut last) = (context.name("releases")?, None);
+    let lockers = [context.locker().await?, context.locker().await?];
     for locker in lockers.iter().cycle().take(GRANTS) {
         let guard = locker.acquire(&name).await?;
         grown(&mut last, &guard)?;
@@ -39,56 +39,65 @@ async fn they_grow_over_releases(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-async fn they_grow_over_expiry(rig: &Rig) -> Outcome {
-    let (name, ttl, mut last) = (rig.name("expiry")?, rig.ttl_short(), None);
-    let locker = rig.locker().await?;
+async fn they_grow_over_expiry(context: &CaseContext) -> Outcome {
+    let (name, ttl, mut last) = (context.name("expiry")?, context.ttl_short(), None);
+    let locker = context.locker().await?;
     let guard = locker.acquire(&name).ttl(ttl).no_renewal().await?;
     grown(&mut last, &guard)?;
-    let successor = rig.take(&name, rig.takeover(ttl)).await?;
+    let successor = context.take(&name, context.takeover(ttl)).await?;
     grown(&mut last, &successor)?;
     Ok(successor.release().await?)
 }
 
-async fn they_grow_over_processes(rig: &Rig) -> Outcome {
-    let (crew, name) = (Crew::new(rig), rig.name("processes")?);
+async fn they_grow_over_processes(context: &CaseContext) -> Outcome {
+    let (group, name) = (ClientGroup::new(context), context.name("processes")?);
     for _ in 0..KILLS {
         let task = Task::Hold {
             name: name.as_str().to_owned(),
-            ttl: rig.ttl_long(),
+            ttl: context.ttl_long(),
         };
-        let worker = crew.worker(task)?;
-        rig.soon("a grant", worker.granted(1)).await?;
+        let worker = group.worker(task)?;
+        context.soon("a grant", worker.granted(1)).await?;
         worker.release().await?;
         worker.finished().await?;
     }
-    crew.check()
+    group.check()
 }
 
-async fn they_grow_over_kills(rig: &Rig) -> Outcome {
-    let (crew, name, ttl) = (Crew::new(rig), rig.name("kills")?, rig.ttl_short());
+async fn they_grow_over_kills(context: &CaseContext) -> Outcome {
+    let (group, name, ttl) = (
+        ClientGroup::new(context),
+        context.name("kills")?,
+        context.ttl_short(),
+    );
     for _ in 0..KILLS {
-        let worker = crew.worker(Task::Hold {
+        let worker = group.worker(Task::Hold {
             name: name.as_str().to_owned(),
             ttl,
         })?;
-        rig.within(rig.takeover(ttl), "a grant after a kill", worker.granted(1))
+        context
+            .within(
+                context.takeover(ttl),
+                "a grant after a kill",
+                worker.granted(1),
+            )
             .await?;
         worker.kill().await?;
     }
-    crew.check()
+    group.check()
 }
 
-async fn they_grow_among_shared_holders(rig: &Rig) -> Outcome {
-    let (name, mut last, mut guards) = (rig.name("shared")?, None, Vec::new());
+async fn they_grow_among_shared_holders(context: &CaseContext) -> Outcome {
+    let (name, mut last, mut guards) = (context.name("shared")?, None, Vec::new());
     for _ in 0..5 {
-        let guard = rig.locker().await?.acquire(&name).shared().await?;
+        let guard = context.locker().await?.acquire(&name).shared().await?;
         grown(&mut last, &guard)?;
         guards.push(guard);
     }
     for guard in guards {
         guard.release().await?;
     }
-    let alone = rig.take(&name, std::time::Duration::ZERO).await?;
+    let alone = context.take(&name, std::time::Duration::ZERO).await?;
     grown(&mut last, &alone)?;
     Ok(alone.release().await?)
 }
@@ -102,11 +111,11 @@ fn grown(last: &mut Option<Token>, guard: &Guard) -> Outcome {
     Ok(())
 }
 
-/// Loses the first reply of each acquire and asks again for the same attempt.
+/// Loses the first reply of each acquire and repeats the request of the same attempt.
 #[derive(Default)]
 struct Retried(Mutex<Option<First>>);
 
-/// What became of the first request.
+/// The result of the first request.
 #[derive(Clone, Copy, Debug)]
 struct First {
     token: Token,
@@ -131,12 +140,12 @@ impl Interpose for Retried {
 
 /// K9: the first request is resolved, with its token, or was undone, and then a later grant has a
 /// larger one.
-async fn a_retried_attempt_gets_the_same(rig: &Rig) -> Outcome {
-    let (name, retried) = (rig.name("retried")?, Arc::new(Retried::default()));
-    let guard = rig.locker_over(&retried).await?.acquire(&name).await?;
+async fn a_retried_attempt_gets_the_same(context: &CaseContext) -> Outcome {
+    let (name, retried) = (context.name("retried")?, Arc::new(Retried::default()));
+    let guard = context.locker_over(&retried).await?.acquire(&name).await?;
     let first = *retried.0.lock().unwrap_or_else(PoisonError::into_inner);
     let (first, again) = (first.ok_or("no first request")?, guard.token());
-    let grows = rig.capabilities.fencing == Fencing::Growing;
+    let grows = context.capabilities.fencing == Fencing::Growing;
     let right = if first.held {
         again == first.token
     } else {
@@ -144,5 +153,5 @@ async fn a_retried_attempt_gets_the_same(rig: &Rig) -> Outcome {
     };
     ensure!(right, "{again:?} when retried, after {first:?}");
     guard.release().await?;
-    rig.expect_free(&name).await
+    context.expect_free(&name).await
 }

@@ -7,9 +7,9 @@ use tokio::task::JoinSet;
 
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Profile, Rig, case};
+use crate::case::{Case, CaseContext, Profile, case};
 
-/// Enough for a waiter to have reached the store, which nothing tells of.
+/// Enough for a waiter to reach the store; no event reports it.
 const QUEUE_GAP: Duration = Duration::from_millis(200);
 
 /// How often the lock is handed over.
@@ -28,12 +28,12 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn a_release_lets_the_next_one_in(rig: &Rig) -> Outcome {
-    hand_over(rig, 1).await.map(drop)
+async fn a_release_lets_the_next_one_in(context: &CaseContext) -> Outcome {
+    hand_over(context, 1).await.map(drop)
 }
 
-async fn a_release_wakes_the_next_one(rig: &Rig) -> Outcome {
-    let mut times = hand_over(rig, HAND_OVERS).await?;
+async fn a_release_wakes_the_next_one(context: &CaseContext) -> Outcome {
+    let mut times = hand_over(context, HAND_OVERS).await?;
     times.sort_unstable();
     let median = times[times.len() / 2];
     ensure!(
@@ -44,18 +44,18 @@ async fn a_release_wakes_the_next_one(rig: &Rig) -> Outcome {
 }
 
 /// How long it takes from a release to the grant of another client that waits, `times` times.
-async fn hand_over(rig: &Rig, times: usize) -> Outcome<Vec<Duration>> {
-    let (name, mut took) = (rig.name("next")?, Vec::new());
-    let lockers = [rig.locker().await?, rig.locker().await?];
+async fn hand_over(context: &CaseContext, times: usize) -> Outcome<Vec<Duration>> {
+    let (name, mut took) = (context.name("next")?, Vec::new());
+    let lockers = [context.locker().await?, context.locker().await?];
     let mut guard = lockers[0].acquire(&name).await?;
     for turn in 1..=times {
         let acquire = lockers[turn % 2].acquire(&name).wait_forever();
-        let clock = rig.clock.clone();
+        let clock = context.clock.clone();
         let waiting = tokio::spawn(async move { acquire.await.map(|guard| (guard, clock.now())) });
         tokio::time::sleep(QUEUE_GAP).await;
-        let released = rig.clock.now();
+        let released = context.clock.now();
         guard.release().await?;
-        let (next, granted) = rig.soon("the next one's turn", waiting).await???;
+        let (next, granted) = context.soon("the next one's turn", waiting).await???;
         took.push(granted.since(released));
         guard = next;
     }
@@ -63,14 +63,14 @@ async fn hand_over(rig: &Rig, times: usize) -> Outcome<Vec<Duration>> {
     Ok(took)
 }
 
-async fn who_came_first_is_served_first(rig: &Rig) -> Outcome {
-    let name = rig.name("queue")?;
-    let guard = rig.locker().await?.acquire(&name).await?;
+async fn who_came_first_is_served_first(context: &CaseContext) -> Outcome {
+    let name = context.name("queue")?;
+    let guard = context.locker().await?.acquire(&name).await?;
     let (served, mut order) = tokio::sync::mpsc::unbounded_channel();
     let mut waiting = JoinSet::new();
     for place in 0..5 {
         let (acquire, served) = (
-            rig.locker().await?.acquire(&name).wait_forever(),
+            context.locker().await?.acquire(&name).wait_forever(),
             served.clone(),
         );
         waiting.spawn(async move {
@@ -84,7 +84,7 @@ async fn who_came_first_is_served_first(rig: &Rig) -> Outcome {
     drop(served);
     guard.release().await?;
     let mut seen = Vec::new();
-    while let Some(place) = rig.soon("everybody's turn", order.recv()).await? {
+    while let Some(place) = context.soon("everybody's turn", order.recv()).await? {
         seen.push(place);
     }
     while let Some(done) = waiting.join_next().await {
@@ -95,21 +95,21 @@ async fn who_came_first_is_served_first(rig: &Rig) -> Outcome {
 }
 
 /// In one process nothing has to be reached, so the order is exact whatever the store promises.
-async fn tasks_of_one_client_take_turns(rig: &Rig) -> Outcome {
-    let (name, locker) = (rig.name("turns")?, rig.locker().await?);
+async fn tasks_of_one_client_take_turns(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("turns")?, context.locker().await?);
     let guard = locker.acquire(&name).await?;
     let mut waiting = Vec::new();
     for _ in 0..20 {
         let mut acquire = locker.acquire(&name).wait_forever().into_future();
-        // Polled once, it stands in the queue behind those before it.
+        // Polled once, it is in the queue behind the earlier waiters.
         let poll = poll_fn(|cx| Poll::Ready(acquire.as_mut().poll(cx))).await;
         ensure!(poll.is_pending(), "granted while another guard holds");
         waiting.push(acquire);
     }
     guard.release().await?;
     for acquire in waiting {
-        // Out of turn, the lock would be granted to one that nobody polls yet, and this one waits.
-        rig.soon("its turn", acquire).await??.release().await?;
+        // Out of order, the lock would go to a waiter that is not polled yet, and this one waits.
+        context.soon("its turn", acquire).await??.release().await?;
     }
     Ok(())
 }

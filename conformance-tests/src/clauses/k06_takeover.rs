@@ -3,7 +3,7 @@
 use dlock_verify::support::Outcome;
 
 use crate::{
-    case::{Case, Crew, Loose, Profile, Rig, case},
+    case::{Case, CaseContext, ClientGroup, Profile, UnguardedLease, case},
     worker::Task,
 };
 
@@ -21,54 +21,68 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn a_lock_that_nobody_renews_is_granted_in_time(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("forgotten")?, rig.ttl_short());
-    let forgotten = Loose::take(rig, &name, ttl).await?;
-    rig.take(&name, rig.takeover(ttl)).await?.release().await?;
+async fn a_lock_that_nobody_renews_is_granted_in_time(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("forgotten")?, context.ttl_short());
+    let forgotten = UnguardedLease::take(context, &name, ttl).await?;
+    context
+        .take(&name, context.takeover(ttl))
+        .await?
+        .release()
+        .await?;
     drop(forgotten);
     Ok(())
 }
 
-async fn the_lock_of_a_killed_process_is_granted_in_time(rig: &Rig) -> Outcome {
-    let (crew, name) = (Crew::new(rig), rig.name("killed")?);
+async fn the_lock_of_a_killed_process_is_granted_in_time(context: &CaseContext) -> Outcome {
+    let (group, name) = (ClientGroup::new(context), context.name("killed")?);
     // A process has no lease to wait for; anything else ends by its ttl.
-    let process = rig.capabilities.expiry == dlock_core::Expiry::Process;
+    let process = context.capabilities.expiry == dlock_core::Expiry::Process;
     let (ttl, left) = if process {
-        (rig.ttl_long(), std::time::Duration::ZERO)
+        (context.ttl_long(), std::time::Duration::ZERO)
     } else {
-        (rig.ttl_short(), rig.ttl_short())
+        (context.ttl_short(), context.ttl_short())
     };
-    let holder = crew.worker(Task::Hold {
+    let holder = group.worker(Task::Hold {
         name: name.as_str().to_owned(),
         ttl,
     })?;
-    rig.soon("the holder's grant", holder.granted(1)).await?;
-    rig.expect_taken(&name).await?;
+    context
+        .soon("the holder's grant", holder.granted(1))
+        .await?;
+    context.expect_taken(&name).await?;
     let (recorder, acquire) = (
-        crew.recorder(),
-        rig.locker().await?.acquire(&name).wait_forever(),
+        group.recorder(),
+        context.locker().await?.acquire(&name).wait_forever(),
     );
     let waiting = recorder.acquire(&name, false, acquire);
-    let waiting = rig.within(rig.takeover(left), "the waiter's grant", waiting);
+    let waiting = context.within(context.takeover(left), "the waiter's grant", waiting);
     let (guard, killed) = tokio::join!(waiting, holder.kill());
     killed?;
     guard??.release().await?;
-    crew.check()
+    group.check()
 }
 
-async fn a_killed_waiter_blocks_nobody(rig: &Rig) -> Outcome {
-    let (crew, name, ttl) = (Crew::new(rig), rig.name("waiter")?, rig.ttl_short());
-    let guard = rig.locker().await?.acquire(&name).await?;
-    let waiter = crew.worker(Task::Hold {
+async fn a_killed_waiter_blocks_nobody(context: &CaseContext) -> Outcome {
+    let (group, name, ttl) = (
+        ClientGroup::new(context),
+        context.name("waiter")?,
+        context.ttl_short(),
+    );
+    let guard = context.locker().await?.acquire(&name).await?;
+    let waiter = group.worker(Task::Hold {
         name: name.as_str().to_owned(),
         ttl,
     })?;
-    let asked = crew
+    let asked = group
         .history
         .until(1, |event| event.client == waiter.client());
-    rig.soon("the waiter's start", asked).await?;
+    context.soon("the waiter's start", asked).await?;
     waiter.kill().await?;
     guard.release().await?;
-    rig.take(&name, rig.takeover(ttl)).await?.release().await?;
+    context
+        .take(&name, context.takeover(ttl))
+        .await?
+        .release()
+        .await?;
     Ok(())
 }

@@ -7,53 +7,58 @@ use dlock_verify::support::Outcome;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    case::{Calls, Case, Profile, Rig, case, interpose::Interposed},
-    target::Line,
+    case::{CallCounter, Case, CaseContext, Profile, case, interpose::Interposed},
+    target::Link,
 };
 
 /// Enough that the bound is broken if each keeps the lock for its ttl.
 const VANISHED: usize = 4;
 
-/// Enough for a waiter to have reached the store, which nothing tells of.
+/// Enough for a waiter to reach the store; no event reports it.
 const QUEUE_GAP: Duration = Duration::from_millis(300);
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![case!(waiters_that_vanished_block_nobody, Profile::line)]
+    vec![case!(waiters_that_vanished_block_nobody, Profile::link)]
 }
 
-async fn waiters_that_vanished_block_nobody(rig: &Rig) -> Outcome {
-    let (name, ttl, line) = (rig.name("vanished")?, rig.ttl_middle(), rig.line().await?);
-    let holder = rig.locker().await?.acquire(&name).await?;
-    let host = Host::new(rig, &line, &name, ttl)?;
+async fn waiters_that_vanished_block_nobody(context: &CaseContext) -> Outcome {
+    let (name, ttl, link) = (
+        context.name("vanished")?,
+        context.ttl_middle(),
+        context.link().await?,
+    );
+    let holder = context.locker().await?.acquire(&name).await?;
+    let host = Host::new(context, &link, &name, ttl)?;
     let queued = host.calls.acquired(VANISHED);
-    rig.within(line.patience(), "the waiters at the store", queued)
+    context
+        .within(link.client_timeout(), "the waiters at the store", queued)
         .await?;
     tokio::time::sleep(QUEUE_GAP).await;
-    let acquire = rig.locker().await?.acquire(&name).wait_forever();
+    let acquire = context.locker().await?.acquire(&name).wait_forever();
     let living = tokio::spawn(acquire.into_future());
     tokio::time::sleep(QUEUE_GAP).await;
-    line.vanish();
+    link.vanish();
     drop(host);
     holder.release().await?;
-    let turn = rig.within(rig.takeover(ttl), "the living one's turn", living);
+    let turn = context.within(context.takeover(ttl), "the living one's turn", living);
     Ok(turn.await???.release().await?)
 }
 
 /// Waiters with a runtime of their own: when it is dropped, none of them says goodbye.
 struct Host {
     runtime: Option<Runtime>,
-    calls: Arc<Calls>,
+    calls: Arc<CallCounter>,
 }
 
 impl Host {
-    fn new(rig: &Rig, line: &Line, name: &LockName, ttl: Duration) -> Outcome<Self> {
+    fn new(context: &CaseContext, link: &Link, name: &LockName, ttl: Duration) -> Outcome<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()?;
-        let calls = Arc::new(Calls::default());
+        let calls = Arc::new(CallCounter::default());
         for _ in 0..VANISHED {
-            let (target, address) = (rig.target.clone(), line.address.clone());
+            let (target, address) = (context.target.clone(), link.address.clone());
             let (name, calls) = (name.clone(), calls.clone());
             runtime.spawn(async move {
                 let backend = target.connect(&address).await?;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use dlock_core::{AcquireRequest, DistributedLock, ErrorKind, Lease, Result};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Calls, Case, Rig, case, interpose::Interpose, lost_reply};
+use crate::case::{CallCounter, Case, CaseContext, case, interpose::Interpose, lost_reply};
 
 /// A wait that is in vain.
 const WAIT: Duration = Duration::from_millis(300);
@@ -24,29 +24,32 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// K6: an answer that others of the process are waiting for is not the store's.
-async fn never_asks_the_store_past_those_who_wait(rig: &Rig) -> Outcome {
-    let (name, calls) = (rig.name("never")?, Arc::new(Calls::default()));
-    let (holder, locker) = (rig.locker().await?, rig.locker_over(&calls).await?);
+async fn never_asks_the_store_past_those_who_wait(context: &CaseContext) -> Outcome {
+    let (name, calls) = (context.name("never")?, Arc::new(CallCounter::default()));
+    let (holder, locker) = (context.locker().await?, context.locker_over(&calls).await?);
     let guard = holder.acquire(&name).await?;
     let waiting = tokio::spawn({
         let acquire = locker.acquire(&name).wait_forever();
         async move { acquire.await?.release().await }
     });
-    rig.soon("the waiter at the store", calls.acquired(1))
+    context
+        .soon("the waiter at the store", calls.acquired(1))
         .await?;
-    let refused = rig.soon("an answer", locker.try_acquire(&name)).await??;
+    let refused = context
+        .soon("an answer", locker.try_acquire(&name))
+        .await??;
     ensure!(refused.is_none(), "a second guard: {refused:?}");
     ensure!(calls.acquires() == 2, "the store was not asked");
     guard.release().await?;
-    rig.soon("the waiter's turn", waiting).await???;
+    context.soon("the waiter's turn", waiting).await???;
     Ok(())
 }
 
-async fn a_wait_of_zero_asks_once(rig: &Rig) -> Outcome {
-    let (name, calls) = (rig.name("zero")?, Arc::new(Calls::default()));
-    let guard = rig.locker().await?.acquire(&name).await?;
-    let locker = rig.locker_over(&calls).await?;
-    let refused = rig
+async fn a_wait_of_zero_asks_once(context: &CaseContext) -> Outcome {
+    let (name, calls) = (context.name("zero")?, Arc::new(CallCounter::default()));
+    let guard = context.locker().await?.acquire(&name).await?;
+    let locker = context.locker_over(&calls).await?;
+    let refused = context
         .soon("an answer", locker.acquire(&name).wait(Duration::ZERO))
         .await?;
     let error = refused.err().ok_or("a second guard")?;
@@ -62,15 +65,15 @@ async fn a_wait_of_zero_asks_once(rig: &Rig) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn a_wait_ends_contended_in_time(rig: &Rig) -> Outcome {
-    let name = rig.name("bounded")?;
-    let guard = rig.locker().await?.acquire(&name).await?;
-    let locker = rig.locker().await?;
-    let start = rig.clock.now();
-    let refused = rig
+async fn a_wait_ends_contended_in_time(context: &CaseContext) -> Outcome {
+    let name = context.name("bounded")?;
+    let guard = context.locker().await?.acquire(&name).await?;
+    let locker = context.locker().await?;
+    let start = context.clock.now();
+    let refused = context
         .within(WAIT, "an answer", locker.acquire(&name).wait(WAIT))
         .await?;
-    let waited = rig.clock.now().since(start);
+    let waited = context.clock.now().since(start);
     let error = refused.err().ok_or("a second guard")?;
     ensure!(
         error.kind() == ErrorKind::Contended,
@@ -80,18 +83,19 @@ async fn a_wait_ends_contended_in_time(rig: &Rig) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn a_wait_behind_others_ends_contended_in_time(rig: &Rig) -> Outcome {
-    let (name, calls) = (rig.name("behind")?, Arc::new(Calls::default()));
-    let guard = rig.locker().await?.acquire(&name).await?;
-    let locker = rig.locker_over(&calls).await?;
+async fn a_wait_behind_others_ends_contended_in_time(context: &CaseContext) -> Outcome {
+    let (name, calls) = (context.name("behind")?, Arc::new(CallCounter::default()));
+    let guard = context.locker().await?.acquire(&name).await?;
+    let locker = context.locker_over(&calls).await?;
     let first = tokio::spawn({
         let acquire = locker.acquire(&name).wait_forever();
         async move { acquire.await?.release().await }
     });
-    rig.soon("the first waiter at the store", calls.acquired(1))
+    context
+        .soon("the first waiter at the store", calls.acquired(1))
         .await?;
     // A later one does not get to the store, and knows from the first what the store said.
-    let refused = rig
+    let refused = context
         .within(WAIT, "an answer", locker.acquire(&name).wait(WAIT))
         .await?;
     let error = refused.err().ok_or("a second guard")?;
@@ -100,11 +104,11 @@ async fn a_wait_behind_others_ends_contended_in_time(rig: &Rig) -> Outcome {
         "a lock that is taken: {error}"
     );
     guard.release().await?;
-    rig.soon("the first waiter's turn", first).await???;
+    context.soon("the first waiter's turn", first).await???;
     Ok(())
 }
 
-/// A store that cannot be asked.
+/// A store that cannot be reached.
 struct Unreachable;
 
 #[async_trait]
@@ -116,12 +120,12 @@ impl Interpose for Unreachable {
     }
 }
 
-async fn a_wait_without_an_answer_ends_unavailable(rig: &Rig) -> Outcome {
+async fn a_wait_without_an_answer_ends_unavailable(context: &CaseContext) -> Outcome {
     let (name, locker) = (
-        rig.name("silent")?,
-        rig.locker_over(&Arc::new(Unreachable)).await?,
+        context.name("silent")?,
+        context.locker_over(&Arc::new(Unreachable)).await?,
     );
-    let refused = rig
+    let refused = context
         .within(WAIT, "an end", locker.acquire(&name).wait(WAIT))
         .await?;
     let error = refused
@@ -139,10 +143,10 @@ async fn a_wait_without_an_answer_ends_unavailable(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-async fn waiting_does_not_eat_the_ttl(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("long")?, rig.ttl_middle());
-    let guard = rig.locker().await?.acquire(&name).await?;
-    let acquire = rig
+async fn waiting_does_not_eat_the_ttl(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("long")?, context.ttl_middle());
+    let guard = context.locker().await?.acquire(&name).await?;
+    let acquire = context
         .locker()
         .await?
         .acquire(&name)
@@ -151,11 +155,14 @@ async fn waiting_does_not_eat_the_ttl(rig: &Rig) -> Outcome {
         .wait_forever();
     let waiting = tokio::spawn(acquire.into_future());
     tokio::time::sleep(ttl + ttl / 8).await;
-    let released = rig.clock.now();
+    let released = context.clock.now();
     guard.release().await?;
-    let waited = rig.soon("the waiter's turn", waiting).await???;
-    // What proves its grant was sent after the release.
-    let (deadline, least) = (rig.deadline_at_most(&waited), released.after(ttl * 9 / 10));
+    let waited = context.soon("the waiter's turn", waiting).await???;
+    // The request that proves its grant was sent after the release.
+    let (deadline, least) = (
+        context.deadline_at_most(&waited),
+        released.after(ttl * 9 / 10),
+    );
     let lacks = least.since(deadline);
     ensure!(
         deadline >= least,

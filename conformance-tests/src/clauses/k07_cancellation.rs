@@ -17,7 +17,7 @@ use dlock_verify::{ensure, support::Outcome};
 use rand::RngExt;
 use tokio::sync::Notify;
 
-use crate::case::{Case, Rig, case, interpose::Interpose};
+use crate::case::{Case, CaseContext, case, interpose::Interpose};
 
 /// An acquire that needs more polls than this never ends.
 const POLLS_MAX: usize = 500;
@@ -86,18 +86,18 @@ impl Interpose for TripAtPoll {
     }
 }
 
-async fn at_each_poll_of_the_backend(rig: &Rig) -> Outcome {
+async fn at_each_poll_of_the_backend(context: &CaseContext) -> Outcome {
     for at in 1..POLLS_MAX {
-        if cancel_backend(rig, at, false).await? {
+        if cancel_backend(context, at, false).await? {
             return Ok(());
         }
     }
     Err("the acquire never ends".into())
 }
 
-async fn at_each_poll_of_the_backend_that_waits(rig: &Rig) -> Outcome {
+async fn at_each_poll_of_the_backend_that_waits(context: &CaseContext) -> Outcome {
     for at in 1..POLLS_MAX {
-        if cancel_backend(rig, at, true).await? {
+        if cancel_backend(context, at, true).await? {
             return Ok(());
         }
     }
@@ -105,11 +105,11 @@ async fn at_each_poll_of_the_backend_that_waits(rig: &Rig) -> Outcome {
 }
 
 /// Drops an acquire when the backend's future has been polled `at` times; whether it was done before.
-async fn cancel_backend(rig: &Rig, at: usize, contended: bool) -> Outcome<bool> {
-    let (name, trip) = (rig.name("cancelled")?, TripAtPoll::new(at));
-    let locker = rig.locker_over(&trip).await?;
+async fn cancel_backend(context: &CaseContext, at: usize, contended: bool) -> Outcome<bool> {
+    let (name, trip) = (context.name("cancelled")?, TripAtPoll::new(at));
+    let locker = context.locker_over(&trip).await?;
     let mut holder = if contended {
-        Some(rig.take(&name, Duration::ZERO).await?)
+        Some(context.take(&name, Duration::ZERO).await?)
     } else {
         None
     };
@@ -124,21 +124,21 @@ async fn cancel_backend(rig: &Rig, at: usize, contended: bool) -> Outcome<bool> 
             }
         }
     };
-    after_cancel(rig, &locker, &name, holder, guard).await
+    after_cancel(context, &locker, &name, holder, guard).await
 }
 
-async fn at_each_poll_of_the_caller(rig: &Rig) -> Outcome {
+async fn at_each_poll_of_the_caller(context: &CaseContext) -> Outcome {
     for polls in 0..POLLS_MAX {
-        if cancel_caller(rig, polls, false).await? {
+        if cancel_caller(context, polls, false).await? {
             return Ok(());
         }
     }
     Err("the acquire never ends".into())
 }
 
-async fn at_each_poll_of_the_caller_that_waits(rig: &Rig) -> Outcome {
+async fn at_each_poll_of_the_caller_that_waits(context: &CaseContext) -> Outcome {
     for polls in 0..POLLS_MAX {
-        if cancel_caller(rig, polls, true).await? {
+        if cancel_caller(context, polls, true).await? {
             return Ok(());
         }
     }
@@ -146,10 +146,10 @@ async fn at_each_poll_of_the_caller_that_waits(rig: &Rig) -> Outcome {
 }
 
 /// Drops an acquire after `polls` polls of its own; whether it was done by then.
-async fn cancel_caller(rig: &Rig, mut polls: usize, contended: bool) -> Outcome<bool> {
-    let (name, locker) = (rig.name("cancelled")?, rig.locker().await?);
+async fn cancel_caller(context: &CaseContext, mut polls: usize, contended: bool) -> Outcome<bool> {
+    let (name, locker) = (context.name("cancelled")?, context.locker().await?);
     let mut holder = if contended {
-        Some(rig.take(&name, Duration::ZERO).await?)
+        Some(context.take(&name, Duration::ZERO).await?)
     } else {
         None
     };
@@ -163,7 +163,7 @@ async fn cancel_caller(rig: &Rig, mut polls: usize, contended: bool) -> Outcome<
             }
         }
     };
-    after_cancel(rig, &locker, &name, holder, guard).await
+    after_cancel(context, &locker, &name, holder, guard).await
 }
 
 /// The output of `future` if it comes within `left` polls, which are used up.
@@ -184,7 +184,7 @@ async fn polled<F: Future + Unpin>(future: &mut F, left: &mut usize) -> Option<F
 
 /// Nothing is left of an acquire that was dropped; whether there is a guard, so that it was not.
 async fn after_cancel(
-    rig: &Rig,
+    context: &CaseContext,
     locker: &Locker,
     name: &LockName,
     holder: Option<Guard>,
@@ -193,22 +193,23 @@ async fn after_cancel(
     let granted = guard.is_some();
     drop((holder, guard));
     // The ttl is long, so it is not free by time; the same locker must get it, too.
-    rig.expect_free_soon(name).await?;
-    rig.soon("the same client's turn", locker.acquire(name))
+    context.expect_free_soon(name).await?;
+    context
+        .soon("the same client's turn", locker.acquire(name))
         .await??
         .release()
         .await?;
     Ok(granted)
 }
 
-async fn at_random_times(rig: &Rig) -> Outcome {
-    let (name, locker) = (rig.name("random")?, rig.locker().await?);
+async fn at_random_times(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("random")?, context.locker().await?);
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..RANDOM_DROPS {
         let acquire = locker.acquire(&name).wait_forever();
-        let patience = Duration::from_micros(rand::rng().random_range(0..20_000));
+        let client_timeout = Duration::from_micros(rand::rng().random_range(0..20_000));
         tasks.spawn(async move {
-            if let Ok(guard) = tokio::time::timeout(patience, acquire).await {
+            if let Ok(guard) = tokio::time::timeout(client_timeout, acquire).await {
                 drop(guard?);
             }
             Ok::<_, dlock_core::Error>(())
@@ -217,15 +218,15 @@ async fn at_random_times(rig: &Rig) -> Outcome {
     while let Some(done) = tasks.join_next().await {
         done??;
     }
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
 /// The wait ends at the moment of the release, so that the time-out meets the grant.
-async fn a_grant_and_a_time_out_at_once(rig: &Rig) -> Outcome {
-    let (name, locker) = (rig.name("at-once")?, rig.locker().await?);
+async fn a_grant_and_a_time_out_at_once(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("at-once")?, context.locker().await?);
     let wait = Duration::from_millis(10);
     for round in 0..50 {
-        let holder = rig.take(&name, Duration::ZERO).await?;
+        let holder = context.take(&name, Duration::ZERO).await?;
         // From a little before to a little after it.
         let release_at = wait - Duration::from_micros(1_500) + Duration::from_micros(60 * round);
         let releasing = async {
@@ -236,19 +237,20 @@ async fn a_grant_and_a_time_out_at_once(rig: &Rig) -> Outcome {
         released?;
         if let Ok(guard) = waited {
             ensure!(guard.is_held(), "a guard that is not held");
-            rig.expect_taken(&name).await?;
+            context.expect_taken(&name).await?;
             guard.release().await?;
         }
-        rig.expect_free_soon(&name).await?;
+        context.expect_free_soon(&name).await?;
     }
     Ok(())
 }
 
-async fn one_who_leaves_does_not_block_those_behind(rig: &Rig) -> Outcome {
-    let name = rig.name("behind")?;
-    let holder = rig.take(&name, Duration::ZERO).await?;
+async fn one_who_leaves_does_not_block_those_behind(context: &CaseContext) -> Outcome {
+    let name = context.name("behind")?;
+    let holder = context.take(&name, Duration::ZERO).await?;
     let leaving = tokio::spawn(
-        rig.locker()
+        context
+            .locker()
             .await?
             .acquire(&name)
             .wait_forever()
@@ -256,7 +258,8 @@ async fn one_who_leaves_does_not_block_those_behind(rig: &Rig) -> Outcome {
     );
     tokio::time::sleep(RELEASE_AFTER).await;
     let behind = tokio::spawn(
-        rig.locker()
+        context
+            .locker()
             .await?
             .acquire(&name)
             .wait_forever()
@@ -265,6 +268,8 @@ async fn one_who_leaves_does_not_block_those_behind(rig: &Rig) -> Outcome {
     tokio::time::sleep(RELEASE_AFTER).await;
     leaving.abort();
     holder.release().await?;
-    let guard = rig.soon("the turn of the one behind", behind).await???;
+    let guard = context
+        .soon("the turn of the one behind", behind)
+        .await???;
     Ok(guard.release().await?)
 }

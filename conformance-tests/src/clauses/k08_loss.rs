@@ -14,7 +14,7 @@ use dlock_core::{
 };
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Profile, Rig, StalledRenewals, case, interpose::Interpose};
+use crate::case::{Case, CaseContext, Profile, StalledRenewals, case, interpose::Interpose};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -33,42 +33,44 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn it_comes_at_the_deadline_when_renewals_hang(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("hang")?, rig.ttl_short());
-    let locker = rig
+async fn it_comes_at_the_deadline_when_renewals_hang(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("hang")?, context.ttl_short());
+    let locker = context
         .locker_over(&Arc::new(StalledRenewals::default()))
         .await?;
     let guard = locker.acquire(&name).ttl(ttl).await?;
-    let deadline = rig.deadline_at_most(&guard);
-    let cause = rig.within(ttl, "the loss", guard.lost()).await?;
+    let deadline = context.deadline_at_most(&guard);
+    let cause = context.within(ttl, "the loss", guard.lost()).await?;
     ensure!(cause == LostCause::Expired, "lost because {cause}");
     // The flag may come late on a busy machine; the clock that is_held reads does not.
-    let now = rig.clock.now();
+    let now = context.clock.now();
     ensure!(
         now.after(Duration::from_millis(5)) >= deadline,
         "lost {:?} early",
         deadline.since(now)
     );
-    lost_for_good(rig, &guard, cause).await
+    lost_for_good(context, &guard, cause).await
 }
 
-/// Level-triggered: whoever asks later gets the same answer at once.
-async fn lost_for_good(rig: &Rig, guard: &Guard, cause: LostCause) -> Outcome {
+/// Level-triggered: a later call returns the same cause at once.
+async fn lost_for_good(context: &CaseContext, guard: &Guard, cause: LostCause) -> Outcome {
     ensure!(!guard.is_held(), "held after the loss");
     ensure!(
         guard.remaining() == Duration::ZERO,
         "{:?} remain after the loss",
         guard.remaining()
     );
-    let again = rig.soon("the loss, asked for again", guard.lost()).await?;
+    let again = context
+        .soon("the loss, asked for again", guard.lost())
+        .await?;
     ensure!(again == cause, "lost because {cause}, then because {again}");
     Ok(())
 }
 
-/// While code blocks the only thread nothing can be told; but is_held reads the clock.
-async fn it_needs_no_timer(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("blocked")?, rig.ttl_short());
-    let guard = rig
+/// Blocked code on the only thread delays the notification, but `is_held` reads the clock.
+async fn it_needs_no_timer(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("blocked")?, context.ttl_short());
+    let guard = context
         .locker()
         .await?
         .acquire(&name)
@@ -80,18 +82,19 @@ async fn it_needs_no_timer(rig: &Rig) -> Outcome {
         !guard.is_held(),
         "held after its deadline, until a timer fires"
     );
-    lost_for_good(rig, &guard, LostCause::Expired).await?;
-    rig.expect_free_soon(&name).await
+    lost_for_good(context, &guard, LostCause::Expired).await?;
+    context.expect_free_soon(&name).await
 }
 
-async fn work_is_warned_before_the_deadline(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("warned")?, rig.ttl_middle());
-    let locker = rig
+async fn work_is_warned_before_the_deadline(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("warned")?, context.ttl_middle());
+    let locker = context
         .locker_over(&Arc::new(StalledRenewals::default()))
         .await?;
     let guard = locker.acquire(&name).ttl(ttl).await?;
     let (early, left) = (ttl * 3 / 4, ttl / 2);
-    rig.within(ttl, "the warning", guard.expires_within(left))
+    context
+        .within(ttl, "the warning", guard.expires_within(left))
         .await?;
     ensure!(guard.is_held(), "warned after the loss");
     ensure!(
@@ -99,21 +102,22 @@ async fn work_is_warned_before_the_deadline(rig: &Rig) -> Outcome {
         "warned while {:?} remain",
         guard.remaining()
     );
-    rig.soon("a warning that is due", guard.expires_within(early))
+    context
+        .soon("a warning that is due", guard.expires_within(early))
         .await?;
     Ok(guard.release().await?)
 }
 
-async fn work_is_dropped(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("work")?, rig.ttl_short());
-    let guard = rig
+async fn work_is_dropped(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("work")?, context.ttl_short());
+    let guard = context
         .locker()
         .await?
         .acquire(&name)
         .ttl(ttl)
         .no_renewal()
         .await?;
-    let worked = rig
+    let worked = context
         .within(ttl, "the loss", guard.run(std::future::pending::<()>()))
         .await?;
     let error = worked.err().ok_or("work without an end has ended")?;
@@ -128,18 +132,18 @@ async fn work_is_dropped(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-async fn it_comes_when_the_lock_is_removed(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("removed")?, rig.ttl_middle());
-    let guard = rig.locker().await?.acquire(&name).ttl(ttl).await?;
-    let deadline = rig.deadline_at_most(&guard);
-    rig.backdoor()?.remove(&rig.address, &name).await?;
-    // A store that does not tell is asked by the next renewal, which comes well before the deadline.
-    let cause = rig.within(ttl, "the loss", guard.lost()).await?;
-    let late = rig.clock.now().since(deadline);
+async fn it_comes_when_the_lock_is_removed(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("removed")?, context.ttl_middle());
+    let guard = context.locker().await?.acquire(&name).ttl(ttl).await?;
+    let deadline = context.deadline_at_most(&guard);
+    context.backdoor()?.remove(&context.address, &name).await?;
+    // If the store does not report the loss, the next renewal finds it, well before the deadline.
+    let cause = context.within(ttl, "the loss", guard.lost()).await?;
+    let late = context.clock.now().since(deadline);
     ensure!(cause != LostCause::Expired, "the backend never knew");
     ensure!(late == Duration::ZERO, "lost {late:?} after the deadline");
-    lost_for_good(rig, &guard, cause).await?;
-    rig.expect_free_soon(&name).await
+    lost_for_good(context, &guard, cause).await?;
+    context.expect_free_soon(&name).await
 }
 
 /// Keeps the attempt, as a backend does that can learn of a loss by itself.
@@ -159,9 +163,9 @@ impl Interpose for Knowing {
     }
 }
 
-async fn it_comes_as_soon_as_the_backend_knows(rig: &Rig) -> Outcome {
-    let (name, knowing) = (rig.name("known")?, Arc::new(Knowing::default()));
-    let guard = rig.locker_over(&knowing).await?.acquire(&name).await?;
+async fn it_comes_as_soon_as_the_backend_knows(context: &CaseContext) -> Outcome {
+    let (name, knowing) = (context.name("known")?, Arc::new(Knowing::default()));
+    let guard = context.locker_over(&knowing).await?.acquire(&name).await?;
     let attempt = knowing
         .0
         .lock()
@@ -172,8 +176,8 @@ async fn it_comes_as_soon_as_the_backend_knows(rig: &Rig) -> Outcome {
     ensure!(!guard.is_held(), "held although the backend said lost");
     // Once: what comes later does not change the cause.
     attempt.lost(LostCause::Demoted);
-    lost_for_good(rig, &guard, LostCause::SessionOver).await?;
-    rig.expect_free_soon(&name).await
+    lost_for_good(context, &guard, LostCause::SessionOver).await?;
+    context.expect_free_soon(&name).await
 }
 
 /// Says lost before it answers.
@@ -192,9 +196,9 @@ impl Interpose for Hasty {
     }
 }
 
-async fn a_backend_that_knows_before_the_grant_makes_it_fail(rig: &Rig) -> Outcome {
-    let name = rig.name("hasty")?;
-    let granted = rig
+async fn a_backend_that_knows_before_the_grant_makes_it_fail(context: &CaseContext) -> Outcome {
+    let name = context.name("hasty")?;
+    let granted = context
         .locker_over(&Arc::new(Hasty))
         .await?
         .acquire(&name)
@@ -203,11 +207,11 @@ async fn a_backend_that_knows_before_the_grant_makes_it_fail(rig: &Rig) -> Outco
         granted.is_err(),
         "a grant that was lost before: {granted:?}"
     );
-    rig.expect_free_soon(&name).await
+    context.expect_free_soon(&name).await
 }
 
-async fn it_never_comes_on_a_release(rig: &Rig) -> Outcome {
-    let (name, locker) = (rig.name("released")?, rig.locker().await?);
+async fn it_never_comes_on_a_release(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("released")?, context.locker().await?);
     let guard = locker.acquire(&name).await?;
     let (released, warned) = (guard.lost(), guard.expires_within(Duration::from_millis(1)));
     guard.release().await?;
@@ -215,7 +219,7 @@ async fn it_never_comes_on_a_release(rig: &Rig) -> Outcome {
     let dropped = guard.lost();
     drop(guard);
     // The lock was free and taken again, so whatever the first ends lead to has happened.
-    rig.take(&name, Duration::ZERO).await?.release().await?;
+    context.take(&name, Duration::ZERO).await?.release().await?;
     let mut futures = (pin!(released), pin!(warned), pin!(dropped));
     let told = std::future::poll_fn(|cx| {
         let (released, warned, dropped) = &mut futures;
@@ -233,22 +237,23 @@ async fn it_never_comes_on_a_release(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-async fn what_is_lost_is_released(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("tidied")?, rig.ttl_short());
+async fn what_is_lost_is_released(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("tidied")?, context.ttl_short());
     let stalled = Arc::new(StalledRenewals::default());
-    let guard = rig
+    let guard = context
         .locker_over(&stalled)
         .await?
         .acquire(&name)
         .ttl(ttl)
         .await?;
     // An entry on a shared session would outlive its guard.
-    rig.within(
-        ttl,
-        "the release after the loss",
-        stalled.released.notified(),
-    )
-    .await?;
+    context
+        .within(
+            ttl,
+            "the release after the loss",
+            stalled.released.notified(),
+        )
+        .await?;
     ensure!(!guard.is_held(), "released while it was held");
     Ok(())
 }

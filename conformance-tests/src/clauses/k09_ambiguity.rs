@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use dlock_core::{AcquireRequest, DistributedLock, Effect, ErrorKind, Lease, Result};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Loose, Profile, Rig, case, interpose::Interpose, lost_reply};
+use crate::case::{
+    Case, CaseContext, Profile, UnguardedLease, case, interpose::Interpose, lost_reply,
+};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -16,7 +18,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Loses the first reply and asks again for the same attempt.
+/// Loses the first reply and repeats the request of the same attempt.
 struct Retried;
 
 #[async_trait]
@@ -31,24 +33,28 @@ impl Interpose for Retried {
     }
 }
 
-async fn a_retry_leaves_one_hold(rig: &Rig) -> Outcome {
+async fn a_retry_leaves_one_hold(context: &CaseContext) -> Outcome {
     let (name, locker) = (
-        rig.name("retried")?,
-        rig.locker_over(&Arc::new(Retried)).await?,
+        context.name("retried")?,
+        context.locker_over(&Arc::new(Retried)).await?,
     );
     let guard = locker.acquire(&name).await?;
-    rig.expect_taken(&name).await?;
+    context.expect_taken(&name).await?;
     guard.renew().await?;
     guard.release().await?;
     // One release frees all that two requests did.
-    rig.expect_free(&name).await
+    context.expect_free(&name).await
 }
 
-async fn a_hold_that_nobody_knows_of_ends_by_itself(rig: &Rig) -> Outcome {
-    let (name, ttl) = (rig.name("unknown")?, rig.ttl_short());
+async fn a_hold_that_nobody_knows_of_ends_by_itself(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("unknown")?, context.ttl_short());
     // Its reply is lost for the caller, who cannot release it.
-    drop(Loose::take(rig, &name, ttl).await?);
-    rig.take(&name, rig.takeover(ttl)).await?.release().await?;
+    drop(UnguardedLease::take(context, &name, ttl).await?);
+    context
+        .take(&name, context.takeover(ttl))
+        .await?
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -68,10 +74,10 @@ impl Interpose for Undone {
     }
 }
 
-async fn an_error_after_an_undone_grant_leaves_nothing(rig: &Rig) -> Outcome {
+async fn an_error_after_an_undone_grant_leaves_nothing(context: &CaseContext) -> Outcome {
     let (name, locker) = (
-        rig.name("undone")?,
-        rig.locker_over(&Arc::new(Undone)).await?,
+        context.name("undone")?,
+        context.locker_over(&Arc::new(Undone)).await?,
     );
     let error = locker
         .acquire(&name)
@@ -84,5 +90,5 @@ async fn an_error_after_an_undone_grant_leaves_nothing(rig: &Rig) -> Outcome {
         told,
         "what the backend said of its reply has become {kind:?}, {effect:?}: {error}"
     );
-    rig.expect_free(&name).await
+    context.expect_free(&name).await
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use dlock_core::LockName;
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, Rig, case};
+use crate::case::{Case, CaseContext, case};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -14,7 +14,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// What stores give a meaning to, fold, trim, normalise or cut off.
+/// Names that stores interpret, fold, trim, normalise or truncate.
 const NASTY: &[&str] = &[
     "a",
     "A",
@@ -126,8 +126,8 @@ const NASTY: &[&str] = &[
 
 /// Nasty names, and long ones that differ late; as they are where the store has room for the run's
 /// own mark, which comes last so that it hides nothing at the start.
-fn names(rig: &Rig) -> Outcome<Vec<LockName>> {
-    let mark = rig.name("n")?;
+fn names(context: &CaseContext) -> Outcome<Vec<LockName>> {
+    let mark = context.name("n")?;
     let mark = mark.as_str();
     let mut names = Vec::new();
     for nasty in NASTY {
@@ -147,9 +147,9 @@ fn names(rig: &Rig) -> Outcome<Vec<LockName>> {
 }
 
 /// All at once by one client: two names that met would be one lock, which the second could not get.
-async fn nasty_ones_are_all_different(rig: &Rig) -> Outcome {
-    let (names, locker) = (names(rig)?, rig.locker().await?);
-    for names in names.chunks(rig.held_share()) {
+async fn nasty_ones_are_all_different(context: &CaseContext) -> Outcome {
+    let (names, locker) = (names(context)?, context.locker().await?);
+    for names in names.chunks(context.held_share()) {
         let mut guards = Vec::new();
         for name in names {
             let guard = locker.try_acquire(name).await?;
@@ -162,22 +162,22 @@ async fn nasty_ones_are_all_different(rig: &Rig) -> Outcome {
                 "{:?} was lost to another name",
                 guard.name()
             );
-            rig.expect_taken(guard.name()).await?;
+            context.expect_taken(guard.name()).await?;
         }
         for guard in guards {
             let name = guard.name().clone();
             guard.release().await?;
-            rig.expect_free(&name).await?;
+            context.expect_free(&name).await?;
         }
     }
     Ok(())
 }
 
-async fn inspect_finds_the_holder_of_each(rig: &Rig) -> Outcome {
-    let locker = rig.locker().await?;
-    for name in names(rig)? {
+async fn inspect_finds_the_holder_of_each(context: &CaseContext) -> Outcome {
+    let locker = context.locker().await?;
+    for name in names(context)? {
         let guard = locker.acquire(&name).note("ein Zettel 🗒").await?;
-        let holder = rig.witness().await?.inspect(&name).await?;
+        let holder = context.observer().await?.inspect(&name).await?;
         let holder = holder.ok_or_else(|| format!("nobody holds {name:?}"))?;
         let known = (holder.attempt, holder.token) == (Some(guard.id()), Some(guard.token()));
         ensure!(known, "{name:?} is held by {guard:?}, not by {holder:?}");
@@ -186,7 +186,7 @@ async fn inspect_finds_the_holder_of_each(rig: &Rig) -> Outcome {
             "{name:?}: the note of {holder:?}"
         );
         guard.release().await?;
-        let holder = rig.witness().await?.inspect(&name).await?;
+        let holder = context.observer().await?.inspect(&name).await?;
         ensure!(
             holder.is_none(),
             "after a release of {name:?} there is {holder:?}"

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use dlock_core::{AcquireRequest, ErrorKind, Guard, LockName, Locker, Result};
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Calls, Case, Profile, Rig, case};
+use crate::case::{CallCounter, Case, CaseContext, Profile, case};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -18,8 +18,8 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn names_that_are_not_allowed(rig: &Rig) -> Outcome {
-    let (locker, calls) = counted(rig).await?;
+async fn names_that_are_not_allowed(context: &CaseContext) -> Outcome {
+    let (locker, calls) = counted(context).await?;
     let long = "x".repeat(LockName::BYTES_MAX + 1);
     for bad in ["", &long, "a\0b", "a\nb", "\u{7f}", "\u{85}", "a\u{9f}"] {
         refused(&locker.acquire(bad).await, ErrorKind::InvalidInput)?;
@@ -35,10 +35,10 @@ async fn names_that_are_not_allowed(rig: &Rig) -> Outcome {
     unasked(&calls)
 }
 
-async fn times_to_live_out_of_bounds(rig: &Rig) -> Outcome {
-    let (locker, calls) = counted(rig).await?;
-    let name = rig.name("ttl")?;
-    for bad in bad_ttls(rig) {
+async fn times_to_live_out_of_bounds(context: &CaseContext) -> Outcome {
+    let (locker, calls) = counted(context).await?;
+    let name = context.name("ttl")?;
+    for bad in bad_ttls(context) {
         refused(
             &locker.acquire(&name).ttl(bad).await,
             ErrorKind::InvalidInput,
@@ -55,9 +55,9 @@ async fn times_to_live_out_of_bounds(rig: &Rig) -> Outcome {
     unasked(&calls)
 }
 
-async fn notes_that_are_not_allowed(rig: &Rig) -> Outcome {
-    let (locker, calls) = counted(rig).await?;
-    let name = rig.name("note")?;
+async fn notes_that_are_not_allowed(context: &CaseContext) -> Outcome {
+    let (locker, calls) = counted(context).await?;
+    let name = context.name("note")?;
     for bad in [
         "two\nlines",
         &"x".repeat(AcquireRequest::NOTE_BYTES_MAX + 1),
@@ -74,9 +74,9 @@ async fn notes_that_are_not_allowed(rig: &Rig) -> Outcome {
     unasked(&calls)
 }
 
-async fn a_mode_that_the_store_does_not_have(rig: &Rig) -> Outcome {
-    let (locker, calls) = counted(rig).await?;
-    let name = rig.name("shared")?;
+async fn a_mode_that_the_store_does_not_have(context: &CaseContext) -> Outcome {
+    let (locker, calls) = counted(context).await?;
+    let name = context.name("shared")?;
     refused(
         &locker.acquire(&name).shared().await,
         ErrorKind::Unsupported,
@@ -88,25 +88,28 @@ async fn a_mode_that_the_store_does_not_have(rig: &Rig) -> Outcome {
     unasked(&calls)
 }
 
-async fn a_default_ttl_out_of_bounds(rig: &Rig) -> Outcome {
-    for bad in bad_ttls(rig) {
-        let built = Locker::builder(rig.backend().await?).ttl(bad).build();
+async fn a_default_ttl_out_of_bounds(context: &CaseContext) -> Outcome {
+    for bad in bad_ttls(context) {
+        let built = Locker::builder(context.backend().await?).ttl(bad).build();
         refused(&built, ErrorKind::InvalidConfig)?;
     }
     Ok(())
 }
 
 /// The cases were chosen by what the target says.
-async fn the_client_is_what_the_target_says(rig: &Rig) -> Outcome {
-    let (said, is) = (rig.capabilities, rig.backend().await?.capabilities());
+async fn the_client_is_what_the_target_says(context: &CaseContext) -> Outcome {
+    let (said, is) = (
+        context.capabilities,
+        context.backend().await?.capabilities(),
+    );
     ensure!(said == is, "the target says {said:?}, its client is {is:?}");
     ensure!(said.ttl_min <= said.ttl_max, "no ttl is allowed: {said:?}");
     ensure!(said.held_max != Some(0), "no lock can be held: {said:?}");
     Ok(())
 }
 
-fn bad_ttls(rig: &Rig) -> Vec<Duration> {
-    let (min, max) = (rig.capabilities.ttl_min, rig.capabilities.ttl_max);
+fn bad_ttls(context: &CaseContext) -> Vec<Duration> {
+    let (min, max) = (context.capabilities.ttl_min, context.capabilities.ttl_max);
     let mut bad = vec![
         Duration::ZERO,
         min / 2,
@@ -117,9 +120,9 @@ fn bad_ttls(rig: &Rig) -> Vec<Duration> {
     bad
 }
 
-async fn counted(rig: &Rig) -> Outcome<(Locker, Arc<Calls>)> {
-    let calls = Arc::new(Calls::default());
-    Ok((rig.locker_over(&calls).await?, calls))
+async fn counted(context: &CaseContext) -> Outcome<(Locker, Arc<CallCounter>)> {
+    let calls = Arc::new(CallCounter::default());
+    Ok((context.locker_over(&calls).await?, calls))
 }
 
 fn refused<T: std::fmt::Debug>(result: &Result<T>, kind: ErrorKind) -> Outcome {
@@ -143,7 +146,7 @@ fn refused<T: std::fmt::Debug>(result: &Result<T>, kind: ErrorKind) -> Outcome {
     Ok(())
 }
 
-fn unasked(calls: &Calls) -> Outcome {
+fn unasked(calls: &CallCounter) -> Outcome {
     ensure!(
         calls.all() == 0,
         "the backend was called {} times",

@@ -10,7 +10,7 @@ use dlock_verify::{ensure, support::Outcome};
 use tokio::runtime::Handle;
 
 use crate::{
-    case::{Case, Crew, Loose, Profile, Rig, case},
+    case::{Case, CaseContext, ClientGroup, Profile, UnguardedLease, case},
     worker::Task,
 };
 
@@ -24,19 +24,23 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn nothing_after_a_shutdown_with_holders_and_waiters(rig: &Rig) -> Outcome {
-    let (held, taken, locker) = (rig.name("held")?, rig.name("taken")?, rig.locker().await?);
+async fn nothing_after_a_shutdown_with_holders_and_waiters(context: &CaseContext) -> Outcome {
+    let (held, taken, locker) = (
+        context.name("held")?,
+        context.name("taken")?,
+        context.locker().await?,
+    );
     let guard = locker.acquire(&held).await?;
-    let other = rig.take(&taken, Duration::ZERO).await?;
+    let other = context.take(&taken, Duration::ZERO).await?;
     let mut waiting = tokio::task::JoinSet::new();
     for _ in 0..10 {
         waiting.spawn(locker.acquire(&taken).wait_forever().into_future());
     }
     tokio::task::yield_now().await;
     let lost = guard.lost();
-    locker.shutdown(rig.slack()).await?;
+    locker.shutdown(context.tolerance()).await?;
     ensure!(!guard.is_held(), "held after the shutdown");
-    let cause = rig.soon("the loss", lost).await?;
+    let cause = context.soon("the loss", lost).await?;
     ensure!(
         cause == LostCause::Closed,
         "after a shutdown it is lost because {cause}"
@@ -57,18 +61,18 @@ async fn nothing_after_a_shutdown_with_holders_and_waiters(rig: &Rig) -> Outcome
         error.kind() == ErrorKind::Unavailable,
         "one who comes later is told: {error}"
     );
-    rig.expect_free(&held).await?;
-    locker.shutdown(rig.slack()).await?;
+    context.expect_free(&held).await?;
+    locker.shutdown(context.tolerance()).await?;
     Ok(other.release().await?)
 }
 
-/// Without a shutdown the locker tidies up in the background when nobody needs it any more.
-async fn nothing_after_the_last_locker_and_guard(rig: &Rig) -> Outcome {
-    let name = rig.name("last")?;
+/// Without a shutdown the locker cleans up in the background after its last user is dropped.
+async fn nothing_after_the_last_locker_and_guard(context: &CaseContext) -> Outcome {
+    let name = context.name("last")?;
     let tasks = || Handle::current().metrics().num_alive_tasks();
     let before = tasks();
-    let locker = Locker::builder(rig.backend().await?)
-        .ttl(rig.ttl_long())
+    let locker = Locker::builder(context.backend().await?)
+        .ttl(context.ttl_long())
         .build()?;
     let guard: Guard = locker.acquire(&name).await?;
     drop(locker);
@@ -79,33 +83,33 @@ async fn nothing_after_the_last_locker_and_guard(rig: &Rig) -> Outcome {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    rig.soon("the end of the locker's tasks", gone).await?;
-    rig.expect_free(&name).await
+    context.soon("the end of the locker's tasks", gone).await?;
+    context.expect_free(&name).await
 }
 
-async fn nothing_after_many_clients(rig: &Rig) -> Outcome {
-    let name = rig.name("many")?;
+async fn nothing_after_many_clients(context: &CaseContext) -> Outcome {
+    let name = context.name("many")?;
     for _ in 0..50 {
-        let locker = Locker::builder(rig.backend().await?)
-            .ttl(rig.ttl_long())
+        let locker = Locker::builder(context.backend().await?)
+            .ttl(context.ttl_long())
             .build()?;
         locker.acquire(&name).await?.release().await?;
-        locker.shutdown(rig.slack()).await?;
+        locker.shutdown(context.tolerance()).await?;
     }
     Ok(())
 }
 
-/// A process of its own, because its descriptors are looked at.
-async fn nothing_in_a_process_after_many_clients(rig: &Rig) -> Outcome {
-    let task = Task::Churn {
-        name: rig.name("churn")?.as_str().to_owned(),
+/// A process of its own, because its descriptors are counted.
+async fn nothing_in_a_process_after_many_clients(context: &CaseContext) -> Outcome {
+    let task = Task::ClientChurn {
+        name: context.name("client_churn")?.as_str().to_owned(),
     };
-    Crew::new(rig).worker(task)?.finished().await
+    ClientGroup::new(context).worker(task)?.finished().await
 }
 
-async fn a_closed_client_refuses_everything(rig: &Rig) -> Outcome {
-    let name = rig.name("closed")?;
-    let loose = Loose::take(rig, &name, rig.ttl_long()).await?;
+async fn a_closed_client_refuses_everything(context: &CaseContext) -> Outcome {
+    let name = context.name("closed")?;
+    let loose = UnguardedLease::take(context, &name, context.ttl_long()).await?;
     let backend = &loose.backend;
     backend.close().await?;
     backend.close().await?;
@@ -127,7 +131,7 @@ async fn a_closed_client_refuses_everything(rig: &Rig) -> Outcome {
         renewed.kind() == ErrorKind::Unavailable,
         "a closed client says: {renewed}"
     );
-    let locker = rig.locker_of(backend.clone())?;
+    let locker = context.locker_of(backend.clone())?;
     let acquired = locker
         .try_acquire(&name)
         .await
@@ -137,6 +141,6 @@ async fn a_closed_client_refuses_everything(rig: &Rig) -> Outcome {
         acquired.kind() == ErrorKind::Unavailable,
         "a closed client says: {acquired}"
     );
-    // What it held ended with it.
-    rig.expect_free_soon(&name).await
+    // Its holds ended with it.
+    context.expect_free_soon(&name).await
 }

@@ -6,9 +6,9 @@ use dlock_core::LostCause;
 use dlock_verify::{ensure, support::Outcome};
 use tokio::task::JoinSet;
 
-use crate::case::{Case, Profile, Rig, StalledRenewals, case};
+use crate::case::{Case, CaseContext, Profile, StalledRenewals, case};
 
-/// What the suite takes at once where the backend allows it; the figure of the contract is for
+/// The locks that the suite acquires at once where the backend allows it; the figure of the contract is for
 /// benchmarks.
 const HELD_MAX: usize = 2_000;
 
@@ -20,24 +20,24 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn a_stuck_renewal_delays_no_other(rig: &Rig) -> Outcome {
-    let (stuck, ttl) = (rig.name("stuck")?, rig.ttl_short());
+async fn a_stuck_renewal_delays_no_other(context: &CaseContext) -> Outcome {
+    let (stuck, ttl) = (context.name("stuck")?, context.ttl_short());
     let stalled = StalledRenewals {
         only: Some(stuck.clone()),
         ..StalledRenewals::default()
     };
-    let locker = rig.locker_over(&Arc::new(stalled)).await?;
+    let locker = context.locker_over(&Arc::new(stalled)).await?;
     let mut others = Vec::new();
     for index in 0..20 {
         others.push(
             locker
-                .acquire(rig.name(&format!("other-{index}"))?)
+                .acquire(context.name(&format!("other-{index}"))?)
                 .ttl(ttl)
                 .await?,
         );
     }
     let guard = locker.acquire(&stuck).ttl(ttl).await?;
-    let cause = rig
+    let cause = context
         .within(ttl, "the loss of the stuck one", guard.lost())
         .await?;
     ensure!(
@@ -56,29 +56,33 @@ async fn a_stuck_renewal_delays_no_other(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-async fn a_name_that_is_waited_for_delays_no_other(rig: &Rig) -> Outcome {
-    let (taken, locker) = (rig.name("taken")?, rig.locker().await?);
-    let holder = rig.take(&taken, std::time::Duration::ZERO).await?;
+async fn a_name_that_is_waited_for_delays_no_other(context: &CaseContext) -> Outcome {
+    let (taken, locker) = (context.name("taken")?, context.locker().await?);
+    let holder = context.take(&taken, std::time::Duration::ZERO).await?;
     let mut waiting = JoinSet::new();
     for _ in 0..20 {
         waiting.spawn(locker.acquire(&taken).wait_forever().into_future());
     }
     for index in 0..50 {
-        let acquire = locker.acquire(rig.name(&format!("other-{index}"))?);
-        rig.soon("another name", acquire).await??.release().await?;
+        let acquire = locker.acquire(context.name(&format!("other-{index}"))?);
+        context
+            .soon("another name", acquire)
+            .await??
+            .release()
+            .await?;
     }
     waiting.shutdown().await;
     Ok(holder.release().await?)
 }
 
-async fn many_are_held_at_once(rig: &Rig) -> Outcome {
-    let (locker, ttl) = (rig.locker().await?, rig.ttl_middle());
-    let count = rig.held_share().min(HELD_MAX);
+async fn many_are_held_at_once(context: &CaseContext) -> Outcome {
+    let (locker, ttl) = (context.locker().await?, context.ttl_middle());
+    let count = context.held_share().min(HELD_MAX);
     let mut guards = Vec::new();
     for index in 0..count {
         guards.push(
             locker
-                .acquire(rig.name(&format!("held-{index}"))?)
+                .acquire(context.name(&format!("held-{index}"))?)
                 .ttl(ttl)
                 .await?,
         );
@@ -89,7 +93,7 @@ async fn many_are_held_at_once(rig: &Rig) -> Outcome {
         ensure!(guard.is_held(), "{:?} of {count} was lost", guard.name());
     }
     for guard in guards.iter().step_by(100) {
-        rig.expect_taken(guard.name()).await?;
+        context.expect_taken(guard.name()).await?;
     }
     for guard in guards {
         guard.release().await?;

@@ -11,9 +11,9 @@ mod k06_takeover;
 mod k06_vanished;
 mod k06_waiting;
 mod k07_cancellation;
-mod k08_forgotten;
+mod k08_data_loss;
+mod k08_link_faults;
 mod k08_loss;
-mod k08_unheard;
 mod k09_ambiguity;
 mod k09_silence;
 mod k10_names;
@@ -38,8 +38,8 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, Case)> {
         ("k06_waiting", k06_vanished::cases()),
         ("k07_cancellation", k07_cancellation::cases()),
         ("k08_loss", k08_loss::cases()),
-        ("k08_loss", k08_unheard::cases()),
-        ("k08_loss", k08_forgotten::cases()),
+        ("k08_loss", k08_link_faults::cases()),
+        ("k08_loss", k08_data_loss::cases()),
         ("k09_ambiguity", k09_ambiguity::cases()),
         ("k09_ambiguity", k09_silence::cases()),
         ("k10_names", k10_names::cases()),

@@ -1,55 +1,60 @@
-//! The way into a store behind the backend's back.
+//! Access to a store that bypasses the backend.
 
 use async_trait::async_trait;
 use dlock_core::{Error, ErrorKind, LockName, Result};
 
-/// The way into a store behind the backend's back.
+/// Access to a store that bypasses the backend.
 #[async_trait]
 pub trait Backdoor: Send + Sync {
-    /// Destroys the lock of `name`, whoever holds it (K3, K8).
+    /// Destroys the lock of `name` regardless of its holder (K3, K8).
     ///
     /// # Errors
     ///
-    /// The case fails with what goes wrong.
+    /// Fails the case.
     async fn remove(&self, address: &str, name: &LockName) -> Result<()>;
 
-    /// What is left at `address` beyond the documented token counters, one line each (K12). It is
-    /// asked for when a case has ended, so the address must be that case's own.
+    /// The residue at `address` beyond the documented token counters, one line each (K12).
+    ///
+    /// It is checked after each case, so the address must be that case's own.
     ///
     /// # Errors
     ///
-    /// The case fails with what goes wrong.
+    /// Fails the case.
     async fn residue(&self, address: &str) -> Result<Vec<String>>;
 
-    /// Ends the session that holds the lock of `name`, as the store does with one that it does not hear
-    /// of ([`Extra::EndSession`]).
+    /// Ends the session that holds the lock of `name`, as the store does with an expired one
+    /// ([`Extra::EndSession`](super::Extra::EndSession)).
     ///
     /// # Errors
     ///
-    /// By default, that it cannot; else the case fails with what goes wrong.
+    /// By default, because the target cannot; else fails the case.
     async fn end_session(&self, address: &str, _name: &LockName) -> Result<()> {
         Err(cannot("end a session", address))
     }
 
-    /// Makes the store forget what is held at `address`, and the counters of tokens if it can lose them
-    /// ([`Extra::Forget`]). It returns when the store serves again. The address is one of
-    /// [`Target::address_alone`].
+    /// Makes the store lose the locks at `address`, and the token counters if it can lose them
+    /// ([`Extra::DataLoss`](super::Extra::DataLoss)).
+    ///
+    /// It returns when the store serves again. The address is a
+    /// [dedicated](super::Target::dedicated_address) one.
     ///
     /// # Errors
     ///
-    /// By default, that it cannot; else the case fails with what goes wrong.
-    async fn forget(&self, address: &str) -> Result<()> {
-        Err(cannot("forget", address))
+    /// By default, because the target cannot; else fails the case.
+    async fn lose_data(&self, address: &str) -> Result<()> {
+        Err(cannot("lose data", address))
     }
 
-    /// Lets another server take over the lock of `name`, or starts the same one again
-    /// ([`Extra::FailOver`]); the second time it goes back to the first one. Connections stay where the
-    /// store lets them, and what the store may lose is lost. It returns when the store serves again.
-    /// The address is one of [`Target::address_alone`].
+    /// Lets another server take over the lock of `name`, or restarts the same server
+    /// ([`Extra::FailOver`](super::Extra::FailOver)).
+    ///
+    /// The second time it returns to the first server. Connections stay open where the store allows
+    /// that; data that the store may lose are lost. It returns when the store serves again. The address
+    /// is a [dedicated](super::Target::dedicated_address) one.
     ///
     /// # Errors
     ///
-    /// By default, that it cannot; else the case fails with what goes wrong.
+    /// By default, because the target cannot; else fails the case.
     async fn fail_over(&self, address: &str, _name: &LockName) -> Result<()> {
         Err(cannot("fail over", address))
     }

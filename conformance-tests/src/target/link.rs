@@ -1,4 +1,4 @@
-//! A line between a client and its store, which can fail.
+//! A network link between a client and its store, which can fail.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -7,73 +7,71 @@ use std::{
 
 use dlock_verify::proxy::{Connection, Direction, End, Fault, Proxy};
 
-/// The server is silent for so many times as long as a client waits for it: whoever tries again once or twice has
-/// given up, too.
+/// A silence lasts this many client timeouts, so that a client that retries once or twice has failed, too.
 const SILENT_TIMES: u32 = 3;
 
-/// A store does in less what it was asked for, which nothing tells of.
+/// A store executes a request in less than this; no event reports it.
 const DONE: Duration = Duration::from_millis(200);
 
 const BOTH: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
-/// A line to a store that can be silent, cut and healed again.
+/// A network link to a store that can be silenced, cut and healed.
 #[derive(Debug)]
-pub struct Line {
-    /// Leads through the proxy, to the place that the line was made for.
+pub struct Link {
+    /// The store's address over the proxy.
     pub(crate) address: String,
     proxy: Proxy,
-    /// No client of that address waits for longer, to connect or for an answer.
-    patience: Duration,
+    /// No client of that address waits for longer, for a connection or a reply.
+    client_timeout: Duration,
     /// Whether the clients' host is gone.
     vanished: AtomicBool,
 }
 
-impl Line {
-    /// A line over `proxy`, whose clients find the store at `address`.
+impl Link {
+    /// A link over `proxy`, whose clients find the store at `address`.
     ///
-    /// `patience` is the longest time for which such a client waits to be connected and then for an
-    /// answer: the sum of its time-outs. Cases wait for several times that, so set short ones in the
-    /// address.
+    /// `client_timeout` is the sum of a client's timeouts for its connection and a reply. Cases wait for
+    /// several times that, so set short timeouts in the address.
     #[must_use]
-    pub fn new(address: String, proxy: Proxy, patience: Duration) -> Self {
+    pub fn new(address: String, proxy: Proxy, client_timeout: Duration) -> Self {
         Self {
             address,
             proxy,
-            patience,
+            client_timeout,
             vanished: AtomicBool::new(false),
         }
     }
 
-    /// How long a client may take for what it does at once.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    /// The longest time of a request that does not wait for a lock.
+    pub(crate) fn client_timeout(&self) -> Duration {
+        self.client_timeout
     }
 
-    /// How long the store must be silent until every time-out is over.
+    /// How long the store must be silent until every timeout has expired.
     pub(crate) fn silent_for(&self) -> Duration {
-        self.patience * SILENT_TIMES
+        self.client_timeout * SILENT_TIMES
     }
 
-    /// From now on nothing arrives, in neither direction: as with a server that is stopped.
+    /// Holds back everything in both directions, as a stopped server does.
     pub(crate) fn silence(&self) {
         for direction in BOTH {
             self.proxy.set(direction, Fault::Hold);
         }
     }
 
-    /// The client loses its connections, of which the server hears nothing, and new ones are silent.
+    /// Ends the connections on the client's side only; the server does not notice, and new ones are silent.
     pub(crate) fn cut(&self) {
         self.silence();
         self.proxy.end(End::Client);
     }
 
-    /// The clients' host is gone: nothing arrives any more, not even the end of a connection.
+    /// Removes the clients' host: nothing arrives any more, not even the end of a connection.
     pub(crate) fn vanish(&self) {
         self.vanished.store(true, Ordering::Release);
         self.silence();
     }
 
-    /// What was held back arrives, and all that comes later; unless the host is gone.
+    /// Delivers everything held back, and all later bytes; unless the host has vanished.
     pub(crate) fn heal(&self) {
         if self.vanished.load(Ordering::Acquire) {
             return;
@@ -83,12 +81,13 @@ impl Line {
         }
     }
 
-    /// What was held back arrives at the store, whose answers do not: the connections are gone by then. New
-    /// ones are well.
+    /// Delivers held-back requests to the store, and resets the connections before its replies arrive.
+    ///
+    /// New connections work.
     ///
     /// # Cancel safety
     ///
-    /// The line is not healed.
+    /// The link is not healed.
     pub(crate) async fn heal_without_answers(&self) {
         self.proxy.set(Direction::ToServer, Fault::None);
         for connection in self.proxy.connections() {
@@ -99,11 +98,11 @@ impl Line {
         self.heal();
     }
 
-    /// Waits until all that has been sent up to now has arrived.
+    /// Waits until everything sent so far has arrived.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is changed by it.
+    /// It changes nothing.
     pub(crate) async fn delivered(&self) {
         for connection in self.proxy.connections() {
             for direction in BOTH {
@@ -113,7 +112,7 @@ impl Line {
     }
 }
 
-/// Waits until all that has been sent up to now has been passed on, or cannot be any more.
+/// Waits until everything sent so far has been passed on, or its connection has ended.
 async fn has_passed(connection: &Connection, direction: Direction) {
     let sent = connection.seen(direction);
     tokio::select! {

@@ -1,4 +1,4 @@
-//! What the suite has to know of a backend.
+//! A backend under test, as the suite needs it.
 
 mod backdoor;
 mod link;
@@ -8,41 +8,43 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use dlock_core::{Capabilities, DistributedLock, Result};
 
-pub use self::{backdoor::Backdoor, link::Line};
+pub use self::{backdoor::Backdoor, link::Link};
 
 use self::backdoor::cannot;
 
-/// The ttl of the locks of cases that are [alone](Target::address_alone), or the one closest to it that the
-/// store allows.
-pub const TTL_ALONE: Duration = Duration::from_secs(5);
+/// The ttl of locks at a [dedicated address](Target::dedicated_address), or the closest that the store
+/// allows.
+pub const TTL_DEDICATED: Duration = Duration::from_secs(5);
 
-/// A backend under test. The methods with a body bring more cases, or closer ones.
+/// A backend under test. The methods with a body add cases, or make them stricter.
 #[async_trait]
 pub trait Target: Debug + Send + Sync + 'static {
-    /// Its name: the first part of the names of its cases, and what `DLOCK_TEST_REQUIRE` calls it.
+    /// The target's name, with which its cases begin; `DLOCK_TEST_REQUIRE` uses it, too.
     fn name(&self) -> &str;
 
-    /// What its clients will say of themselves: the cases are chosen by it before there is a client.
+    /// The capabilities of the target's clients; they select its cases before there is a client.
     fn capabilities(&self) -> Capabilities;
 
-    /// A place in the store that one case has for itself, as a URL or anything else that
-    /// [`connect`](Self::connect) reads. Cases use names of their own besides, so a store that has no
-    /// such places gives always the same.
+    /// An address for one case: a URL, or anything else that [`connect`](Self::connect) reads.
+    ///
+    /// Cases also use lock names of their own, so a store without key prefixes or directories may
+    /// return the same address each time.
     ///
     /// # Errors
     ///
-    /// The case fails with what goes wrong, such as a server that does not start.
+    /// Fails the case, for example when a server does not start.
     async fn address(&self) -> Result<String>;
 
-    /// A new client of that place, in this process or in a worker.
+    /// A new client at `address`, in this process or in a worker.
     ///
     /// # Errors
     ///
-    /// The case fails with what goes wrong.
+    /// Fails the case.
     async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>>;
 
-    /// Why it cannot be tested on this machine, if so: a server that is not installed. Its cases are
-    /// then reported as ignored, or fail where `DLOCK_TEST_REQUIRE` names it.
+    /// The reason why the target cannot be tested on this machine, such as a missing server.
+    ///
+    /// Its cases are then reported as ignored, or fail where `DLOCK_TEST_REQUIRE` names the target.
     ///
     /// # Errors
     ///
@@ -51,78 +53,79 @@ pub trait Target: Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// From where an address can be reached.
+    /// The processes that can reach an address.
     fn reach(&self) -> Reach {
         Reach::OneProcess
     }
 
-    /// The way into the store behind the backend's back, if there is one.
+    /// The access to the store that bypasses the backend, if there is one.
     fn backdoor(&self) -> Option<&dyn Backdoor> {
         None
     }
 
-    /// What it can do of all that is optional and does something: cases are chosen by it before there
-    /// is a store. None by default.
+    /// The optional abilities of the target, none by default; they select cases before there is a store.
     fn extras(&self) -> &[Extra] {
         &[]
     }
 
-    /// A line to the store that can fail, and the address of the place `address` over it
-    /// ([`Extra::Through`]).
+    /// A network link to the store that can fail, with `address` as it is reached over the link
+    /// ([`Extra::Link`]).
     ///
     /// # Errors
     ///
-    /// By default, that it cannot; else the case fails with what goes wrong.
-    async fn through(&self, address: &str) -> Result<Line> {
-        Err(cannot("lead through a proxy", address))
+    /// By default, because the target has no link; else fails the case.
+    async fn link(&self, address: &str) -> Result<Link> {
+        Err(cannot("give a link that can fail", address))
     }
 
-    /// As [`address`](Self::address), for a case that takes the store down: nothing that another case
-    /// uses may be lost with it. By default it is what `address` gives.
+    /// An address in a store of its own, for a case that takes the store down.
     ///
-    /// Its locks have a ttl of [`TTL_ALONE`]. A store that grants nothing for a while after it may have
-    /// forgotten its locks should be set to hardly more than that.
+    /// No other case may use that store. By default it is [`address`](Self::address). Its locks have a
+    /// ttl of [`TTL_DEDICATED`]; set the time in which the store grants nothing after a loss of data
+    /// to hardly more than that.
     ///
     /// # Errors
     ///
-    /// The case fails with what goes wrong, such as a server that does not start.
-    async fn address_alone(&self) -> Result<String> {
+    /// Fails the case, for example when a server does not start.
+    async fn dedicated_address(&self) -> Result<String> {
         self.address().await
     }
 
-    /// The case is done that `address` was made for. By default nothing happens.
-    fn leave(&self, _address: &str) {}
+    /// Ends the use of `address`: its case is done. By default nothing happens.
+    fn dispose(&self, _address: &str) {}
 
-    /// How much later than the contract's bound something may happen on a busy machine. Generous: it
-    /// costs time only where something is wrong.
-    fn slack(&self) -> Duration {
+    /// The delay beyond the contract's bounds that a busy machine may add.
+    ///
+    /// A generous value costs time only when a case fails.
+    fn tolerance(&self) -> Duration {
         Duration::from_secs(10)
     }
 }
 
-/// From where the address of a target can be reached.
+/// The processes that can reach the address of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Reach {
-    /// From the process that made it only: `memory:`.
+    /// Only the process that made it: `memory:`.
     OneProcess,
-    /// From all processes of this machine.
+    /// All processes of this machine.
     Processes,
 }
 
-/// Something that a target can do but need not.
+/// An optional ability of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Extra {
-    /// [`Target::through`]: the store is at the other end of a line that can fail.
-    Through,
-    /// [`Backdoor::end_session`]: locks are held by sessions, which the store can end.
+    /// [`Target::link`]: the store is reached over a network link that can fail.
+    Link,
+    /// [`Backdoor::end_session`]: sessions hold the locks, and the store can end a session.
     EndSession,
-    /// [`Backdoor::forget`]: the store can forget.
-    Forget,
-    /// [`Backdoor::fail_over`]: other servers can take over, or the same ones start again.
+    /// [`Backdoor::lose_data`]: the store can lose its data.
+    DataLoss,
+    /// [`Backdoor::fail_over`]: another server can take over, or the same server can restart.
     FailOver,
-    /// The backend promises exclusion even when the store forgets: its next grant waits until whoever was
-    /// forgotten has been told.
-    ForgetSafely,
+    /// The backend promises exclusion even when the store loses its data.
+    ///
+    /// Its next grant waits until the former holder has noticed the loss.
+    SafeDataLoss,
 }

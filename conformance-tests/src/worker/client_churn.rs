@@ -7,21 +7,21 @@ use dlock_verify::{ensure, support::Outcome};
 
 use crate::target::Target;
 
-/// How many clients come and go before the first look, so that what a process opens once is open,
+/// How many clients come and go before the first count: a process opens some things only once.
 const WARM_UP: usize = 3;
 
-/// and how many after it.
+/// How many clients come and go between the two counts.
 const ROUNDS: usize = 30;
 
 /// A waiter is dropped after this.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// How often what is left is looked at; a socket is closed in the background.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often the process's resources are counted; sockets are closed in the background.
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// Clients of `address` hold `name`, wait for it and give up, and are shut down. Fails if that leaves
 /// open descriptors or threads.
-pub(super) async fn churn(target: &dyn Target, address: &str, name: &LockName) -> Outcome {
+pub(super) async fn client_churn(target: &dyn Target, address: &str, name: &LockName) -> Outcome {
     for _ in 0..WARM_UP {
         round(target, address, name).await?;
     }
@@ -30,7 +30,7 @@ pub(super) async fn churn(target: &dyn Target, address: &str, name: &LockName) -
         round(target, address, name).await?;
     }
     let clock = Clock::boottime();
-    let end = clock.now().after(target.slack());
+    let end = clock.now().after(target.tolerance());
     loop {
         let after = resources();
         if after.0 <= before.0 && after.1 <= before.1 {
@@ -40,7 +40,7 @@ pub(super) async fn churn(target: &dyn Target, address: &str, name: &LockName) -
             clock.now() < end,
             "descriptors and threads were {before:?}, are {after:?}"
         );
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_EVERY).await;
     }
 }
 
@@ -52,8 +52,8 @@ async fn round(target: &dyn Target, address: &str, name: &LockName) -> Outcome {
     ensure!(waited.is_err(), "granted beside another guard: {waited:?}");
     guard.release().await?;
     drop(waiter.acquire(name).await?);
-    holder.shutdown(target.slack()).await?;
-    Ok(waiter.shutdown(target.slack()).await?)
+    holder.shutdown(target.tolerance()).await?;
+    Ok(waiter.shutdown(target.tolerance()).await?)
 }
 
 /// Open descriptors and threads; none where the system does not list them.

@@ -15,6 +15,6 @@ mod workload;
 pub(crate) use self::{
     process::{Worker, WorkerStart},
     protocol::Task,
-    serve::serve_if_asked,
+    serve::serve_if_worker,
     workload::Contest,
 };

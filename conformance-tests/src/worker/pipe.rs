@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, Notify, mpsc};
 
 use super::{
     protocol::{Order, Report},
-    workload::Workplace,
+    workload::FencedStore,
 };
 
 /// Answers that may be waiting: a worker has one access under way.
@@ -36,7 +36,7 @@ impl Pipe {
                 match serde_json::from_str(&line) {
                     Ok(Order::Answer(value)) => drop(sender.blocking_send(value)),
                     Ok(Order::Release) => told.notify_one(),
-                    Err(error) => complain(&format!("no order: {error}")),
+                    Err(error) => log_error(&format!("no order: {error}")),
                 }
             }
             process::exit(1);
@@ -48,13 +48,13 @@ impl Pipe {
     }
 
     /// Waits for the order to release.
-    pub(super) async fn told_to_release(&self) {
+    pub(super) async fn release_ordered(&self) {
         self.release.notified().await;
     }
 }
 
 #[async_trait]
-impl Workplace for Pipe {
+impl FencedStore for Pipe {
     async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>> {
         let mut answers = self.answers.lock().await;
         say(&Report::Access {
@@ -75,6 +75,6 @@ pub(super) fn say(report: &Report) {
 }
 
 /// Writes to the standard error, which the parent shares.
-pub(super) fn complain(message: &str) {
+pub(super) fn log_error(message: &str) {
     let _ = writeln!(io::stderr(), "worker {}: {message}", process::id());
 }

@@ -1,4 +1,4 @@
-//! What a worker and its parent say to each other.
+//! The messages between a worker and its parent.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Set for a worker: its [`Assignment`] as JSON.
 pub(super) const WORKER_ENV: &str = "DLOCK_CONFORMANCE_WORKER";
 
-/// What a worker is for.
+/// A worker's task, as its parent passes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Assignment {
     pub(super) target: String,
@@ -17,7 +17,7 @@ pub(super) struct Assignment {
     pub(super) task: Task,
 }
 
-/// What a worker says.
+/// A report of a worker to its parent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
@@ -31,7 +31,7 @@ pub(super) enum Report {
     },
 }
 
-/// What a worker is told.
+/// An order of the parent to its worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
@@ -52,8 +52,8 @@ pub(crate) enum Task {
         shared_every: Option<u32>,
         ttl: Duration,
     },
-    /// Makes many clients, one after the other, and looks at what is left of them in the process.
-    Churn { name: String },
-    /// Takes `name` and works on its register until it is told to release it, or it is lost.
+    /// Opens many clients, one after the other, and checks that the process keeps nothing of them.
+    ClientChurn { name: String },
+    /// Acquires `name` and writes to its register until the lock is lost or the parent orders the release.
     Hold { name: String, ttl: Duration },
 }

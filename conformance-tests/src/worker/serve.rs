@@ -14,7 +14,7 @@ use super::{
 use crate::target::Target;
 
 /// Runs this process as a worker if it was started as one.
-pub(crate) fn serve_if_asked(targets: &[Arc<dyn Target>]) -> Option<ExitCode> {
+pub(crate) fn serve_if_worker(targets: &[Arc<dyn Target>]) -> Option<ExitCode> {
     let assignment = env::var(WORKER_ENV).ok()?;
     let outcome = serde_json::from_str(&assignment)
         .map_err(Into::into)
@@ -22,7 +22,7 @@ pub(crate) fn serve_if_asked(targets: &[Arc<dyn Target>]) -> Option<ExitCode> {
     match outcome {
         Ok(()) => Some(ExitCode::SUCCESS),
         Err(failed) => {
-            pipe::complain(failed.message().unwrap_or_default());
+            pipe::log_error(failed.message().unwrap_or_default());
             Some(ExitCode::FAILURE)
         }
     }

@@ -1,4 +1,4 @@
-//! What workers do.
+//! The tasks of workers.
 
 use std::{pin::pin, time::Duration};
 
@@ -6,7 +6,7 @@ use dlock_core::{LockName, Locker};
 use dlock_verify::{history::Recorder, support::Outcome};
 
 use super::{
-    client_churn::churn,
+    client_churn::client_churn,
     pipe::Pipe,
     protocol::Task,
     workload::{Contest, increment},
@@ -29,7 +29,9 @@ impl Task {
             Ok(Locker::builder(target.connect(address).await?).build()?)
         };
         let locker = match self {
-            Self::Churn { name } => return churn(target, address, &LockName::new(name)?).await,
+            Self::ClientChurn { name } => {
+                return client_churn(target, address, &LockName::new(name)?).await;
+            }
             Self::Contend {
                 name,
                 rounds,
@@ -56,12 +58,12 @@ impl Task {
                 locker
             }
         };
-        Ok(locker.shutdown(target.slack()).await?)
+        Ok(locker.shutdown(target.tolerance()).await?)
     }
 }
 
-/// A holder that is stopped between its look at the guard and its write will write too late: what
-/// the register's tokens are for.
+/// A holder stopped between its check of the guard and its write writes too late. The register's tokens
+/// refuse that write.
 async fn hold(
     locker: &Locker,
     name: &LockName,
@@ -76,7 +78,7 @@ async fn hold(
     loop {
         tokio::select! {
             biased;
-            () = pipe.told_to_release() => break,
+            () = pipe.release_ordered() => break,
             _ = &mut lost => break,
             () = tokio::time::sleep(WORK_EVERY) => {
                 if !held.report() {

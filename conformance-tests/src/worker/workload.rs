@@ -1,11 +1,11 @@
-//! What holders do, the same in tasks of this process and in worker processes.
+//! The work of holders, the same in tasks of this process and in worker processes.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dlock_core::{LockName, Locker};
 use dlock_verify::{
-    history::{FencedRegister, Held, Recorder},
+    history::{FencedRegister, RecordedGuard, Recorder},
     support::Outcome,
 };
 
@@ -14,13 +14,13 @@ const TURN_MAX: Duration = Duration::from_secs(120);
 
 /// Where a holder does its work: the fenced register of the run, here or in another process.
 #[async_trait]
-pub(crate) trait Workplace: Send + Sync {
+pub(crate) trait FencedStore: Send + Sync {
     /// As [`FencedRegister::access`].
     async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>>;
 }
 
 #[async_trait]
-impl Workplace for FencedRegister {
+impl FencedStore for FencedRegister {
     async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>> {
         Ok(Self::access(self, name, token, wrote))
     }
@@ -43,7 +43,7 @@ impl Contest {
         locker: &Locker,
         name: &LockName,
         recorder: &Recorder,
-        workplace: &dyn Workplace,
+        store: &dyn FencedStore,
     ) -> Outcome {
         for round in 1..=self.rounds {
             let shared = self.shared_every.is_some_and(|every| round % every == 0);
@@ -53,7 +53,7 @@ impl Contest {
             if shared {
                 tokio::task::yield_now().await;
             } else {
-                increment(&held, workplace).await?;
+                increment(&held, store).await?;
             }
             if held.report() {
                 held.release().await?;
@@ -67,11 +67,11 @@ impl Contest {
 
 /// Adds one to the register of the lock, with a gap between reading and writing in which everybody
 /// else can run.
-pub(crate) async fn increment(held: &Held, workplace: &dyn Workplace) -> Outcome {
+pub(crate) async fn increment(held: &RecordedGuard, store: &dyn FencedStore) -> Outcome {
     let (name, token) = (held.guard().name().as_str(), held.guard().token().get());
-    if let Some(value) = workplace.access(name, token, None).await? {
+    if let Some(value) = store.access(name, token, None).await? {
         tokio::task::yield_now().await;
-        workplace.access(name, token, Some(value + 1)).await?;
+        store.access(name, token, Some(value + 1)).await?;
     }
     Ok(())
 }

@@ -115,9 +115,9 @@ impl Store for Zk {
 
     fn extras(&self) -> &[Extra] {
         &[
-            Extra::Through,
+            Extra::Link,
             Extra::EndSession,
-            Extra::Forget,
+            Extra::DataLoss,
             Extra::FailOver,
         ]
     }
@@ -181,7 +181,7 @@ impl Store for Zk {
 
     /// All nodes go; the transactions' number, which tokens are, is what ZooKeeper cannot lose but with
     /// all its data.
-    async fn forget(&self, running: &mut Running, prefix: &str) -> Result<()> {
+    async fn lose_data(&self, running: &mut Running, prefix: &str) -> Result<()> {
         let client = running.client().await?;
         for path in nodes(&client, prefix).await? {
             client.delete(&path, None).await.map_err(broken)?;

@@ -54,7 +54,7 @@ impl Target for Broken {
     }
 
     /// Most of what is broken shows itself by something that does not come.
-    fn slack(&self) -> Duration {
+    fn tolerance(&self) -> Duration {
         Duration::from_secs(2)
     }
 }

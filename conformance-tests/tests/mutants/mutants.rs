@@ -20,7 +20,7 @@ fn token(value: u64) -> Result<Token> {
     Token::new(value).ok_or_else(|| Error::new(ErrorKind::Internal, "no token"))
 }
 
-/// Grants what somebody else holds (K1).
+/// Grants what another client holds (K1).
 pub(super) struct GrantsTwice(pub(super) AtomicU64);
 
 #[async_trait]
@@ -60,7 +60,7 @@ impl Interpose for NoMargin {
         request: &AcquireRequest,
     ) -> Result<Lease> {
         let lease = inner.acquire(request).await?;
-        // A ttl that is asked for longer is what a reading of the clock that is later looks like.
+        // A longer requested ttl has the same effect as a later reading of the clock.
         let mut longer = request.inner(|_| {});
         longer.ttl = request.ttl * 102 / 100;
         let deadline = longer
@@ -93,7 +93,7 @@ impl Interpose for NeverKnowsLoss {
     }
 }
 
-/// Frees the lock whoever holds it (K4).
+/// Frees the lock of any holder (K4).
 pub(super) struct ReleasesAnybodys(pub(super) Memory);
 
 #[async_trait]
@@ -221,7 +221,7 @@ impl Interpose for SaysNothing {
     }
 }
 
-/// Leaves what it was granted to nobody when the caller is gone (K7).
+/// Leaves its grant without a holder when the caller is gone (K7).
 pub(super) struct LeavesItBehind;
 
 #[async_trait]
@@ -240,7 +240,7 @@ impl Interpose for LeavesItBehind {
     }
 }
 
-/// Waits on although nobody wants it any more (K7).
+/// Goes on waiting after the caller is gone (K7).
 pub(super) struct WaitsOn;
 
 #[async_trait]

@@ -38,7 +38,7 @@ async fn t20_a_small_ttl_is_raised_and_the_deadline_counts_what_was_asked(
     assert!(guard.remaining() < Duration::from_secs(1));
     let lease = places(&node, "a").await?[0].lease;
     let question = serde_json::json!({"ID": lease.to_string()});
-    let answer = node.ask("/v3/lease/timetolive", &question).await?;
+    let answer = node.call("/v3/lease/timetolive", &question).await?;
     assert_eq!(answer["grantedTTL"], "2", "{answer}");
     let bound = Duration::from_secs(1);
     assert_eq!(

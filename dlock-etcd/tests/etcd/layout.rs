@@ -115,7 +115,7 @@ async fn add_user(node: &Node) -> Outcome {
             json!({"user": "app", "role": "locks"}),
         ),
     ] {
-        node.ask(path, &question).await?;
+        node.call(path, &question).await?;
     }
     Ok(())
 }

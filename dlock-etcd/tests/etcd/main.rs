@@ -30,7 +30,7 @@ mod writing;
 use std::process::ExitCode;
 
 use dlock_servers::etcd::Flavour;
-use dlock_verify::support::tested;
+use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
 /// Cases mostly wait, but the machine may have two processors, and some measure how long.
@@ -66,7 +66,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         writing::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();
-    tested(
+    if_available(
         flavour.name(),
         flavour.find().and_then(|_| flavour.find_client()),
         trials,

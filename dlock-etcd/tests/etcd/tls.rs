@@ -79,7 +79,7 @@ async fn tls_works_with_a_clients_certificate(flavour: Flavour) -> Outcome {
 
 async fn tls_to_a_plain_port_says_so(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    let certificates = Certificates::make()?;
+    let certificates = Certificates::generate()?;
     let ca = with_ca(&certificates);
     fails("etcds", &node, &ca, ErrorKind::Unavailable, "use etcd://").await
 }
@@ -91,7 +91,7 @@ async fn no_tls_to_a_tls_port_says_so(flavour: Flavour) -> Outcome {
 
 async fn an_unknown_authority_says_so(flavour: Flavour) -> Outcome {
     let (node, _) = start_tls(flavour, Tls::On).await?;
-    let others = Certificates::make()?;
+    let others = Certificates::generate()?;
     let other = with_ca(&others);
     let kind = ErrorKind::InvalidConfig;
     fails(

@@ -78,7 +78,7 @@ async fn add_user(node: &Node, prefix: [&str; 2]) -> Outcome {
             json!({"user": "app", "role": "locks"}),
         ),
     ] {
-        node.ask(path, &question).await?;
+        node.call(path, &question).await?;
     }
     Ok(())
 }

@@ -137,7 +137,7 @@ async fn is_off(node: &Node, offset: i64) -> Outcome {
     let slack = i64::try_from(SLACK.as_secs())?;
     until(format!("its clock is off by {offset} s"), async || {
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed()?.as_secs();
-        let rows = node.ask("SELECT UNIX_TIMESTAMP()").await?;
+        let rows = node.query("SELECT UNIX_TIMESTAMP()").await?;
         let shown: i64 = rows[0][0].parse()?;
         Ok((shown - i64::try_from(now)? - offset).abs() < slack)
     })

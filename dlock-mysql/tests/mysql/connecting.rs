@@ -33,7 +33,7 @@ async fn wrong_urls_say_what_to_do(flavour: Flavour) -> Outcome {
     let (_, database) = url.rsplit_once('/').ok_or("no database")?;
     let other = url.replace(&format!("/{database}"), "/other");
     refused(&other, ErrorKind::Denied, "GRANT").await?;
-    node.ask("GRANT ALL ON other.* TO app").await?;
+    node.query("GRANT ALL ON other.* TO app").await?;
     refused(&other, ErrorKind::InvalidConfig, "CREATE DATABASE").await?;
     node.kill()?;
     refused(&url, ErrorKind::Unavailable, "nothing listens there").await?;
@@ -72,7 +72,7 @@ async fn wrong_urls_say_what_to_do(flavour: Flavour) -> Outcome {
 /// A user who may do `privileges` on the locks, and its URL.
 async fn user(node: &Node, name: &str, privileges: &str) -> Outcome<String> {
     let sql = format!("CREATE USER {name} IDENTIFIED BY 'hunter2'; GRANT {privileges} TO {name}");
-    node.ask(&sql).await?;
+    node.query(&sql).await?;
     Ok(node.url().replace("//app:", &format!("//{name}:")))
 }
 
@@ -86,7 +86,7 @@ async fn an_account_without_privileges_says_which(flavour: Flavour) -> Outcome {
     )
     .await?;
     for statement in dlock_mysql::setup_statements() {
-        node.ask(&format!("USE locks; {statement}")).await?;
+        node.query(&format!("USE locks; {statement}")).await?;
     }
     crate::support::until_granting(&node).await?;
     // It needs no more than that.
@@ -109,7 +109,7 @@ async fn an_account_without_privileges_says_which(flavour: Flavour) -> Outcome {
 
 async fn another_engine_is_refused(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask("ALTER TABLE locks.dlock_locks ENGINE=MyISAM")
+    node.query("ALTER TABLE locks.dlock_locks ENGINE=MyISAM")
         .await?;
     refused(&node.url(), ErrorKind::InvalidConfig, "ENGINE=InnoDB").await
 }
@@ -131,7 +131,7 @@ async fn a_log_that_cannot_have_it_is_refused(flavour: Flavour) -> Outcome {
 
 async fn a_server_without_connections_says_so(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
+    node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
     let locker = open(&node.url(), TTL_LONG).await?;
     let guard = take(&locker, "a").await?;
@@ -169,7 +169,7 @@ async fn tls_as_the_client_has_it(flavour: Flavour) -> Outcome {
             let locker = open(&trusted, TTL_LONG).await?;
             take(&locker, "a").await?.release().await?;
             // Forgotten at each start of the server, and after a change of the password.
-            node.ask("FLUSH PRIVILEGES").await?;
+            node.query("FLUSH PRIVILEGES").await?;
             refused(&url("disabled"), ErrorKind::Denied, "tls=required").await
         }
         _ => refused(&url("required"), ErrorKind::Denied, "the server has no TLS").await,

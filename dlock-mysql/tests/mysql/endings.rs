@@ -49,7 +49,7 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
     let open = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx";
     // Shown as it was a tenth of a second ago.
     until("only the holder's transaction", async || {
-        Ok(node.ask(open).await?.len() == 1)
+        Ok(node.query(open).await?.len() == 1)
     })
     .await?;
     // And the connection is as good as new.
@@ -62,7 +62,7 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
 /// undoes the whole transaction, and with it the grant.
 async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask("GRANT LOCK TABLES ON locks.* TO app").await?;
+    node.query("GRANT LOCK TABLES ON locks.* TO app").await?;
     let (holder, other) = (
         open(&node.url(), TTL_LONG).await?,
         open(&node.url(), TTL_LONG).await?,
@@ -81,7 +81,7 @@ async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) 
     until("the other one waits, too", async || {
         let blocked = "SELECT id FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' \
                        AND state LIKE 'Waiting%'";
-        Ok(node.ask(blocked).await?.len() == 1)
+        Ok(node.query(blocked).await?.len() == 1)
     })
     .await?;
     held.release().await?;
@@ -202,7 +202,7 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "a").await?;
     let lost = held.lost();
-    node.ask("SET GLOBAL read_only = 1").await?;
+    node.query("SET GLOBAL read_only = 1").await?;
     assert!(held.renew().await.is_err());
     assert_eq!(soon("the loss", lost).await?, LostCause::Demoted);
     let error = locker.try_acquire("b").await.err().ok_or("granted")?;
@@ -210,7 +210,7 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     assert!(error.to_string().contains("read-only"), "{error}");
     let error = open(&node.url(), TTL_LONG).await.err().ok_or("connected")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    node.ask("SET GLOBAL read_only = 0").await?;
+    node.query("SET GLOBAL read_only = 0").await?;
     take(&locker, "a").await?.release().await?;
     Ok(())
 }
@@ -221,7 +221,7 @@ async fn a_limit_for_silent_transactions_ends_no_hold(flavour: Flavour) -> Outco
     if flavour == Flavour::MariaDbStable {
         let names = ["transaction", "readonly_transaction", "write_transaction"];
         let limits = names.map(|name| format!("SET GLOBAL idle_{name}_timeout = 1"));
-        node.ask(&limits.join("; ")).await?;
+        node.query(&limits.join("; ")).await?;
     }
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "a").await?;
@@ -281,7 +281,7 @@ async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome 
 
 async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
-    node.ask("SET GLOBAL wait_timeout = 1").await?;
+    node.query("SET GLOBAL wait_timeout = 1").await?;
     let locker = open(&node.url(), TTL_LONG).await?;
     take(&locker, "a").await?.release().await?;
     // The one that held has the silence of its ttl.
@@ -321,9 +321,9 @@ async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
             "KILL" => {
                 let idle = "SELECT id FROM information_schema.processlist WHERE user = 'app' AND \
                             command = 'Sleep'";
-                let idle = node.ask(idle).await?.into_iter().flatten();
+                let idle = node.query(idle).await?.into_iter().flatten();
                 for id in idle.filter(|id| !before.contains(id)) {
-                    node.ask(&format!("KILL {id}")).await?;
+                    node.query(&format!("KILL {id}")).await?;
                 }
             }
             _ => proxy.end(End::Server),

@@ -52,12 +52,12 @@ async fn t69_tokens_grow_while_two_servers_change_places(flavour: Flavour) -> Ou
         assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
         let held = take(locker, "a").await?;
         grows(&mut last, held.token());
-        primary.ask("SET GLOBAL read_only = 1").await?;
+        primary.query("SET GLOBAL read_only = 1").await?;
         assert!(held.renew().await.is_err());
         assert_eq!(soon("the loss", held.lost()).await?, LostCause::Demoted);
         until_same(primary, replica).await?;
         follow(flavour, primary, replica).await?;
-        replica.ask("SET GLOBAL read_only = 0").await?;
+        replica.query("SET GLOBAL read_only = 0").await?;
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> 
 /// Makes a replica grant.
 async fn promote(flavour: Flavour, replica: &Node) -> Outcome {
     stop(flavour, replica).await?;
-    replica.ask("SET GLOBAL read_only = 0").await?;
+    replica.query("SET GLOBAL read_only = 0").await?;
     Ok(())
 }
 
@@ -149,12 +149,12 @@ async fn pair(flavour: Flavour, clock: Option<SetClock>) -> Outcome<[Node; 2]> {
     let node = async |id, clock| {
         let arguments = vec![format!("--server-id={id}"), "--log-bin=log".to_owned()];
         let node = Node::start(flavour, &Options { arguments, clock }).await?;
-        node.ask("GRANT REPLICATION SLAVE ON *.* TO app").await?;
+        node.query("GRANT REPLICATION SLAVE ON *.* TO app").await?;
         Outcome::Ok(node)
     };
     let nodes = [node(1, None).await?, node(2, clock).await?];
     follow(flavour, &nodes[1], &nodes[0]).await?;
-    nodes[1].ask("SET GLOBAL read_only = 1").await?;
+    nodes[1].query("SET GLOBAL read_only = 1").await?;
     Ok(nodes)
 }
 
@@ -168,7 +168,7 @@ async fn follow(flavour: Flavour, replica: &Node, primary: &Node) -> Outcome {
         ),
         _ => ("SHOW MASTER STATUS", "CHANGE MASTER TO MASTER_"),
     };
-    let status = primary.ask(look).await?;
+    let status = primary.query(look).await?;
     let (file, position) = (&status[0][0], &status[0][1]);
     let parts = [
         "HOST='127.0.0.1'".to_owned(),
@@ -184,7 +184,7 @@ async fn follow(flavour: Flavour, replica: &Node, primary: &Node) -> Outcome {
         Flavour::MySqlNewest => "START REPLICA",
         _ => "START SLAVE",
     };
-    replica.ask(&format!("{change}; {start}")).await?;
+    replica.query(&format!("{change}; {start}")).await?;
     Ok(())
 }
 
@@ -194,7 +194,7 @@ async fn stop(flavour: Flavour, node: &Node) -> Outcome {
         Flavour::MySqlNewest => "STOP REPLICA; RESET REPLICA ALL",
         _ => "STOP SLAVE; RESET SLAVE ALL",
     };
-    node.ask(stop).await?;
+    node.query(stop).await?;
     Ok(())
 }
 
@@ -202,10 +202,10 @@ async fn stop(flavour: Flavour, node: &Node) -> Outcome {
 async fn until_same(primary: &Node, replica: &Node) -> Outcome {
     let all = "SELECT epoch, boot, base, ttl_max FROM locks.dlock_epoch ORDER BY id; SELECT HEX(name) \
                FROM locks.dlock_locks ORDER BY name";
-    let expected = primary.ask(all).await?;
+    let expected = primary.query(all).await?;
     until("it has followed", async || {
         // Its tables may not be there yet.
-        Ok(replica.ask(all).await.is_ok_and(|rows| rows == expected))
+        Ok(replica.query(all).await.is_ok_and(|rows| rows == expected))
     })
     .await
 }

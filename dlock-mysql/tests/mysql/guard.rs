@@ -235,7 +235,7 @@ async fn a_long_ttl_is_remembered_while_it_is_in_use_and_forgotten_then(
     let longest = async || -> Outcome<u64> {
         take(&other, "y").await?.release().await?;
         let look = "SELECT GREATEST(ttl_max, ttl_max_before) FROM locks.dlock_epoch WHERE id = 1";
-        Ok(node.ask(look).await?[0][0].parse()?)
+        Ok(node.query(look).await?[0][0].parse()?)
     };
     let clock = Clock::boottime();
     let end = clock.now().after(TWO_PERIODS * 3 / 2);
@@ -243,7 +243,7 @@ async fn a_long_ttl_is_remembered_while_it_is_in_use_and_forgotten_then(
         assert_eq!(longest().await?, 2);
     }
     let periods = "SELECT period FROM locks.dlock_epoch WHERE id = 1";
-    let periods: u64 = node.ask(periods).await?[0][0].parse()?;
+    let periods: u64 = node.query(periods).await?[0][0].parse()?;
     assert!(periods > 1, "only {periods} periods have ended");
     assert!(held.is_held());
     held.release().await?;
@@ -263,7 +263,7 @@ async fn grants_and_renewals_write_nothing(flavour: Flavour) -> Outcome {
         let look = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_update', 'Com_insert', \
                     'Com_delete')";
         let mut sum = 0;
-        for row in node.ask(look).await? {
+        for row in node.query(look).await? {
             sum += row[1].parse::<u32>()?;
         }
         Ok(sum)
@@ -283,7 +283,7 @@ async fn grants_and_renewals_write_nothing(flavour: Flavour) -> Outcome {
 async fn a_row_that_was_lost_is_not_waited_for(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     let cut_off = CutOff::holding(&node, "ttl=30s").await?;
-    node.ask("DELETE FROM locks.dlock_epoch").await?;
+    node.query("DELETE FROM locks.dlock_epoch").await?;
     node.restart().await?;
     let other = open_with(&node.url(), "ttl=30s").await?;
     cut_off.overtaken_by(&other).await

@@ -43,17 +43,19 @@ async fn the_tables_are_those_of_layout_1(flavour: Flavour) -> Outcome {
     let columns = "SELECT CONCAT(table_name, '.', column_name), data_type, is_nullable FROM \
                    information_schema.columns WHERE table_schema = 'locks' ORDER BY table_name, \
                    ordinal_position";
-    let columns = node.ask(columns).await?;
+    let columns = node.query(columns).await?;
     let columns: Vec<_> = columns.iter().map(|row| row.join(" ")).collect();
     assert_eq!(columns.join("\n"), COLUMNS);
     let layouts = node
-        .ask("SELECT id, layout FROM locks.dlock_epoch ORDER BY id")
+        .query("SELECT id, layout FROM locks.dlock_epoch ORDER BY id")
         .await?;
     assert_eq!(layouts, [["1", LAYOUT], ["2", LAYOUT]]);
-    node.ask("DELETE FROM locks.dlock_locks").await?;
+    node.query("DELETE FROM locks.dlock_locks").await?;
     let locker = open(&format!("{}?prefix=p:", node.url()), TTL_LONG).await?;
     take(&locker, "/aAt\u{e4}").await?.release().await?;
-    let keys = node.ask("SELECT HEX(name) FROM locks.dlock_locks").await?;
+    let keys = node
+        .query("SELECT HEX(name) FROM locks.dlock_locks")
+        .await?;
     assert_eq!(keys, [[KEY]]);
     Ok(())
 }
@@ -65,7 +67,7 @@ async fn another_layout_is_refused_with_both_numbers(flavour: Flavour) -> Outcom
         ("0", "upgrade the other programs"),
         ("2", "upgrade this dlock"),
     ] {
-        node.ask(&format!("UPDATE locks.dlock_epoch SET layout = {other}"))
+        node.query(&format!("UPDATE locks.dlock_epoch SET layout = {other}"))
             .await?;
         let error = refused(open(&node.url(), TTL_LONG).await)?;
         let line = error.to_string();
@@ -75,7 +77,8 @@ async fn another_layout_is_refused_with_both_numbers(flavour: Flavour) -> Outcom
         // Who is connected already goes on.
         take(&locker, "a").await?.release().await?;
     }
-    node.ask("UPDATE locks.dlock_epoch SET layout = 1").await?;
+    node.query("UPDATE locks.dlock_epoch SET layout = 1")
+        .await?;
     locker = open(&node.url(), TTL_LONG).await?;
     Ok(take(&locker, "a").await?.release().await?)
 }
@@ -83,7 +86,7 @@ async fn another_layout_is_refused_with_both_numbers(flavour: Flavour) -> Outcom
 /// As they were before they told it.
 async fn tables_without_a_layout_are_refused(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask("ALTER TABLE locks.dlock_epoch DROP COLUMN layout")
+    node.query("ALTER TABLE locks.dlock_epoch DROP COLUMN layout")
         .await?;
     let error = refused(open(&node.url(), TTL_LONG).await)?;
     let line = error.to_string();
@@ -102,9 +105,9 @@ async fn what_a_later_release_adds_does_not_matter(flavour: Flavour) -> Outcome 
     let early = open(&node.url(), TTL_LONG).await?;
     for table in ["dlock_locks", "dlock_epoch", "dlock_asked"] {
         let add = format!("ALTER TABLE locks.{table} ADD later INT NOT NULL DEFAULT 7 FIRST");
-        node.ask(&add).await?;
+        node.query(&add).await?;
     }
-    node.ask(
+    node.query(
         "INSERT INTO locks.dlock_epoch (id, epoch, boot, base, layout) VALUES (9, 9, 9, 9, 9); \
          CREATE TABLE locks.dlock_later (id INT)",
     )

@@ -24,7 +24,7 @@ mod vanished;
 use std::process::ExitCode;
 
 use dlock_servers::{SetClock, mysql::Flavour};
-use dlock_verify::support::tested;
+use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
 /// What the cases with a clock of their own need besides a server.
@@ -56,9 +56,9 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         told::trials(flavour),
         tokens::trials(flavour),
         vanished::trials(flavour),
-        tested(CLOCK, SetClock::library(), clocks::trials(flavour)),
+        if_available(CLOCK, SetClock::library(), clocks::trials(flavour)),
     ];
-    tested(
+    if_available(
         flavour.name(),
         flavour.find(),
         files.into_iter().flatten().collect(),

@@ -43,7 +43,7 @@ async fn where_nothing_is_prepared_it_goes_on_as_text(flavour: Flavour) -> Outco
     let node = start(flavour).await?;
     for max in ["0", "1"] {
         let set = format!("SET GLOBAL max_prepared_stmt_count = {max}");
-        node.ask(&set).await?;
+        node.query(&set).await?;
         let locker = open(&node.url(), TTL_LONG).await?;
         warm(&node, &locker).await?;
         let before = sessions(&node).await?;
@@ -92,7 +92,7 @@ async fn a_prepared_select_finds_a_lock_and_no_row(flavour: Flavour) -> Outcome 
     let held = take(&other, "a").await?;
     use_often(&locker, "b").await?;
     assert!(locker.try_acquire("a").await?.is_none());
-    node.ask("DELETE FROM locks.dlock_locks WHERE name = 'b'")
+    node.query("DELETE FROM locks.dlock_locks WHERE name = 'b'")
         .await?;
     use_often(&locker, "b").await?;
     // The connection that does not wait waits as well.
@@ -153,7 +153,7 @@ async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour
     )
     .await?;
     // Another server takes over, and this one from it.
-    node.ask("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7 WHERE id = 1")
+    node.query("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7 WHERE id = 1")
         .await?;
     let other = open(&node.url(), TTL_LONG).await?;
     let before = take(&other, "a").await?;
@@ -178,7 +178,7 @@ async fn use_often(locker: &Locker, name: &str) -> Outcome {
 /// What the server says of all its sessions.
 async fn said(node: &Node, what: &str) -> Outcome<u64> {
     let rows = node
-        .ask(&format!("SHOW GLOBAL STATUS LIKE '{what}'"))
+        .query(&format!("SHOW GLOBAL STATUS LIKE '{what}'"))
         .await?;
     Ok(rows[0][1].parse()?)
 }

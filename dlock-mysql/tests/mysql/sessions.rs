@@ -139,14 +139,14 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     tell(&mut gate, "DO GET_LOCK('gate', 0)").await?;
     let trigger = "CREATE TRIGGER locks.gate BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \
                    GET_LOCK('gate', 20)";
-    node.ask(trigger).await?;
+    node.query(trigger).await?;
     let late = tokio::spawn(locker.try_acquire("a").into_future());
     until("it counts", async || {
         let counting = "SELECT id FROM information_schema.processlist WHERE state = 'User lock'";
-        Ok(node.ask(counting).await?.len() == 1)
+        Ok(node.query(counting).await?.len() == 1)
     })
     .await?;
-    node.ask(&format!("KILL {session}")).await?;
+    node.query(&format!("KILL {session}")).await?;
     let mut other = MySqlConnection::connect(&node.url()).await?;
     let lock = "BEGIN; SELECT name FROM dlock_locks WHERE name = 'a' FOR UPDATE";
     soon("the row is free", tell(&mut other, lock)).await??;

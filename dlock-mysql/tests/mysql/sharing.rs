@@ -92,16 +92,16 @@ async fn old_rows_can_be_cleared_at_any_time(flavour: Flavour) -> Outcome {
         // What is held stays.
         let clear = "USE locks; DELETE old FROM (SELECT name FROM locks.dlock_locks LIMIT 1000 FOR UPDATE SKIP \
                      LOCKED) AS free STRAIGHT_JOIN locks.dlock_locks AS old ON old.name = free.name";
-        node.ask(clear).await?;
+        node.query(clear).await?;
         assert!(guard.is_held());
         assert_eq!(
-            node.ask("SELECT name FROM locks.dlock_locks").await?,
+            node.query("SELECT name FROM locks.dlock_locks").await?,
             [["a"]]
         );
         guard.release().await?;
-        node.ask(clear).await?;
+        node.query(clear).await?;
         assert!(
-            node.ask("SELECT name FROM locks.dlock_locks")
+            node.query("SELECT name FROM locks.dlock_locks")
                 .await?
                 .is_empty()
         );
@@ -121,7 +121,7 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
     assert!(!held.is_held());
     until("no session", async || Ok(sessions(&node).await?.is_empty())).await?;
     assert!(
-        node.ask("SELECT * FROM locks.dlock_asked")
+        node.query("SELECT * FROM locks.dlock_asked")
             .await?
             .is_empty()
     );
@@ -175,7 +175,7 @@ async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome
                 'a' FOR UPDATE";
     raw_sql(lock).execute(&mut foreign).await?;
     let rows = async || {
-        let rows = node.ask("SELECT id FROM locks.dlock_asked").await?;
+        let rows = node.query("SELECT id FROM locks.dlock_asked").await?;
         Outcome::Ok(rows.len())
     };
     let asker = locker.clone();

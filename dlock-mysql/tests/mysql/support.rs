@@ -89,7 +89,7 @@ pub(crate) async fn waiting(node: &Node) -> Outcome<usize> {
     // The question itself has the words, too.
     let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%FOR UPDATE%' \
                AND info NOT LIKE '%processlist%'";
-    let rows = node.ask(sql).await?;
+    let rows = node.query(sql).await?;
     let count = rows.first().and_then(|row| row.first());
     Ok(count.ok_or("no count")?.parse()?)
 }
@@ -104,7 +104,7 @@ pub(crate) async fn holder(node: &Node) -> Outcome<String> {
         tokio::time::sleep(TRANSACTIONS_NEW).await;
         let sql = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = \
                    'RUNNING' AND trx_rows_locked > 0";
-        holders = node.ask(sql).await?.into_iter().flatten().collect();
+        holders = node.query(sql).await?.into_iter().flatten().collect();
         Ok(holders.len() == 1)
     })
     .await?;
@@ -146,5 +146,5 @@ pub(crate) async fn tell(session: &mut MySqlConnection, sql: &str) -> Outcome {
 /// The sessions of the user of the locks.
 pub(crate) async fn sessions(node: &Node) -> Outcome<Vec<String>> {
     let sql = "SELECT id FROM information_schema.processlist WHERE user = 'app'";
-    Ok(node.ask(sql).await?.into_iter().flatten().collect())
+    Ok(node.query(sql).await?.into_iter().flatten().collect())
 }

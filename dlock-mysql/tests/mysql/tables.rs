@@ -92,7 +92,7 @@ async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL).await?;
     let held = take(&locker, "a").await?;
-    node.ask(
+    node.query(
         "UPDATE locks.dlock_epoch SET ttl_max = 1, ttl_max_before = 1, period = period + 2 WHERE id = 1",
     )
     .await?;
@@ -153,7 +153,7 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     at_once("a release without a reply", silent.release()).await??;
     let lost = killed.lost();
     let session = session.ok_or("no session of its own")?;
-    node.ask(&format!("KILL {session}")).await?;
+    node.query(&format!("KILL {session}")).await?;
     let cause = at_once("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionOver);
     last.renew().await?;
@@ -216,7 +216,7 @@ async fn alter(node: &Node) -> Outcome<JoinHandle<Outcome>> {
 async fn kept(node: &Node) -> Outcome<usize> {
     let sql = "SELECT id FROM information_schema.processlist WHERE state = 'Waiting for table metadata \
                lock'";
-    Ok(node.ask(sql).await?.len())
+    Ok(node.query(sql).await?.len())
 }
 
 /// What a locker reads of that table proves for nearly three ttls that a restart is waited for.
@@ -258,16 +258,16 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
 async fn renewals_go_on_where_no_connection_is_left_for_the_tables(flavour: Flavour) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;
-    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
+    node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
     let locker = open_with(&node.url(), "ttl=2s").await?;
     let held = take(&locker, "a").await?;
     let session = holder(&node).await?;
-    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 1")
+    node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 1")
         .await?;
     for other in sessions(&node).await? {
         if other != session {
-            node.ask(&format!("KILL {other}")).await?;
+            node.query(&format!("KILL {other}")).await?;
         }
     }
     let lost = tokio::time::timeout(TTL * PROVED_TTLS, held.lost()).await;

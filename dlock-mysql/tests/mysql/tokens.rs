@@ -79,7 +79,7 @@ async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
         grows(&mut last, guard.token());
         guard.release().await?;
         // Another server granted a million, of which this one knows by its row alone.
-        node.ask("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7, base = 0")
+        node.query("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7, base = 0")
             .await?;
         let elsewhere = Token::new(((epoch(&node).await?) << 31) + 1_000_000);
         grows(&mut last, elsewhere.ok_or("no token")?);
@@ -94,7 +94,7 @@ async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
 async fn t69_who_takes_over_from_another_server_waits(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let clock = Clock::boottime();
-    node.ask("UPDATE locks.dlock_epoch SET boot = 7").await?;
+    node.query("UPDATE locks.dlock_epoch SET boot = 7").await?;
     let began = clock.now();
     let locker = open(&node.url(), TTL_LONG).await?;
     let guard = take(&locker, "a").await?;
@@ -112,7 +112,7 @@ async fn t69_a_row_that_was_lost_counts_on(flavour: Flavour) -> Outcome {
         let guard = take(&locker, "a").await?;
         grows(&mut last, guard.token());
         guard.release().await?;
-        node.ask("UPDATE locks.dlock_epoch SET epoch = 0, boot = 0, base = 0")
+        node.query("UPDATE locks.dlock_epoch SET epoch = 0, boot = 0, base = 0")
             .await?;
         tokio::time::sleep(NEXT_SECOND).await;
     }
@@ -132,7 +132,7 @@ async fn they_grow_from_one_way_to_the_other(flavour: Flavour) -> Outcome {
         counting = Some(locker);
     }
     // Without its row nothing is counted, and nothing granted again.
-    node.ask("DELETE FROM locks.dlock_epoch WHERE id = 2")
+    node.query("DELETE FROM locks.dlock_epoch WHERE id = 2")
         .await?;
     let locker = counting.ok_or("no locker")?;
     for _ in 0..2 {
@@ -154,7 +154,7 @@ async fn a_server_that_has_just_started_grants_nothing(flavour: Flavour) -> Outc
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
-        let uptime = node.ask("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
+        let uptime = node.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
         let uptime: u64 = uptime[0][1].parse()?;
         assert!(uptime >= 2, "granted after {uptime} s");
         guard.release().await?;
@@ -194,7 +194,7 @@ async fn t69_they_grow_while_epochs_are_used_up(flavour: Flavour) -> Outcome {
     }
     let using_up = async {
         for round in 1..=USED_UP {
-            node.ask(&format!("DO BENCHMARK({SERIALS}, UUID_SHORT())"))
+            node.query(&format!("DO BENCHMARK({SERIALS}, UUID_SHORT())"))
                 .await?;
             until("the next one is raised", async || {
                 Ok(epoch(&node).await? >= first + round)
@@ -212,11 +212,11 @@ async fn t69_they_grow_while_epochs_are_used_up(flavour: Flavour) -> Outcome {
 /// As it is half a minute after it was raised.
 async fn an_epoch_that_is_behind_is_used_up_and_raised(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask("UPDATE locks.dlock_epoch SET epoch = epoch - 1000 WHERE id = 1")
+    node.query("UPDATE locks.dlock_epoch SET epoch = epoch - 1000 WHERE id = 1")
         .await?;
     let behind = epoch(&node).await?;
     let serial =
-        async || -> Outcome<u64> { Ok(node.ask("SELECT UUID_SHORT()").await?[0][0].parse()?) };
+        async || -> Outcome<u64> { Ok(node.query("SELECT UUID_SHORT()").await?[0][0].parse()?) };
     let locker = open(&node.url(), TTL_LONG).await?;
     let before = serial().await?;
     let mut last = None;
@@ -232,7 +232,7 @@ async fn an_epoch_that_is_behind_is_used_up_and_raised(flavour: Flavour) -> Outc
 }
 
 async fn epoch(node: &Node) -> Outcome<u64> {
-    let rows = node.ask("SELECT epoch FROM locks.dlock_epoch").await?;
+    let rows = node.query("SELECT epoch FROM locks.dlock_epoch").await?;
     Ok(rows[0][0].parse()?)
 }
 

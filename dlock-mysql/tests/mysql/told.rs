@@ -115,7 +115,7 @@ async fn t65_a_killed_session_is_known_while_others_inspect(flavour: Flavour) ->
 /// Then each session is asked by itself.
 async fn t65_a_killed_session_is_known_where_no_connection_is_left(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
+    node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
@@ -138,7 +138,7 @@ async fn t65_a_killed_session_is_known_where_no_connection_is_left(flavour: Flav
 /// As an anonymous user or a proxy user does: such an account cannot see its own sessions.
 async fn an_account_that_logs_in_under_another_name_keeps_its_locks(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.ask(
+    node.query(
         "CREATE USER ''@'127.0.0.1' IDENTIFIED BY 'hunter2'; GRANT SELECT, INSERT, UPDATE, DELETE ON \
          locks.* TO ''@'127.0.0.1'",
     )

@@ -76,7 +76,7 @@ async fn release(held: Vec<Guard>) -> Outcome {
 async fn k13_a_name_of_another_type_harms_only_itself(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
-    node.ask(&["LPUSH", "dlock:key", "x"]).await?;
+    node.command(&["LPUSH", "dlock:key", "x"]).await?;
     let kind = beside_others(&node, &locker, "key").await?;
     assert_eq!(kind, ErrorKind::Unsupported);
     Ok(())
@@ -113,7 +113,7 @@ async fn k13_a_hold_that_becomes_forbidden_harms_no_other(program: Program) -> O
         held.push(locker.acquire(format!("ok-{number}")).ttl(ttl).await?);
     }
     let rules = ["resetkeys", "~dlock:ok-*", "~dlock:{all}*"];
-    node.ask(&[&["ACL", "SETUSER", "shop"][..], &rules].concat())
+    node.command(&[&["ACL", "SETUSER", "shop"][..], &rules].concat())
         .await?;
     // Nobody says that it is gone: its deadline decides.
     let cause = soon("it is lost", gone.lost()).await?;

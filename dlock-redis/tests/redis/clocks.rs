@@ -44,7 +44,7 @@ impl Fake {
 
     /// What its clock shows, in seconds.
     async fn time(&self) -> Outcome<i64> {
-        let parts = self.node.ask(&["TIME"]).await?.array()?;
+        let parts = self.node.command(&["TIME"]).await?.array()?;
         let seconds = parts.into_iter().next().ok_or("no time")?;
         Ok(seconds.text()?.parse()?)
     }
@@ -108,7 +108,7 @@ async fn leave_dead(fake: &Fake, ttl: Duration) -> Outcome {
     let value = "0123456789abcdef0123456789abcdef 7 1 1@gone";
     let ttl = ttl.as_millis().to_string();
     let set = ["SET", "dlock:a", value, "PX", &ttl];
-    fake.node.ask(&set).await?;
+    fake.node.command(&set).await?;
     Ok(())
 }
 
@@ -150,7 +150,7 @@ async fn t13_a_clock_that_is_set_back_keeps_a_dead_holders_lock_no_longer_than_t
     leave_dead(&fake, ttl).await?;
     fake.clock.set(-i64::try_from(STEP.as_secs())?)?;
     let late = async || {
-        let left = fake.node.ask(&["PTTL", "dlock:a"]).await?.int()?;
+        let left = fake.node.command(&["PTTL", "dlock:a"]).await?.int()?;
         Ok(Duration::from_millis(u64::try_from(left)?) > ttl)
     };
     until("the clock is set", late).await?;

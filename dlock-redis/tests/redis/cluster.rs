@@ -59,7 +59,7 @@ async fn t08_tokens_grow_over_a_failover_of_a_master(program: Program) -> Outcom
     // The replica never gets these: what is on its way to a stopped one would be read later.
     replica.stop()?;
     cluster.nodes()[home]
-        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .command(&["CLIENT", "KILL", "TYPE", "replica"])
         .await?;
     let mut last = take(&locker, NAME).await?;
     for _ in 0..100 {
@@ -88,7 +88,9 @@ async fn k05_tokens_grow_on_a_connection_that_outlives_two_failovers(program: Pr
             .await
             .is_ok_and(|status| status == "up"))
     };
-    cluster.nodes()[other].ask(&["CLUSTER", "FAILOVER"]).await?;
+    cluster.nodes()[other]
+        .command(&["CLUSTER", "FAILOVER"])
+        .await?;
     cluster.until_owner_of(KEY, home).await?;
     until("it follows", async || linked(&cluster.nodes()[home]).await).await?;
     let busy = connect(&cluster, "timeout=1s&connect_timeout=2s").await?;
@@ -101,14 +103,14 @@ async fn k05_tokens_grow_on_a_connection_that_outlives_two_failovers(program: Pr
     .await?;
     cluster.nodes()[home].stop()?;
     cluster.nodes()[other]
-        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .command(&["CLIENT", "KILL", "TYPE", "replica"])
         .await?;
     last = grow(&busy, last, 20).await?;
     cluster.nodes_mut()[other].kill()?;
     cluster.nodes()[home].cont()?;
     until("it has taken over", async || {
         let _ = cluster.nodes()[home]
-            .ask(&["CLUSTER", "FAILOVER", "TAKEOVER"])
+            .command(&["CLUSTER", "FAILOVER", "TAKEOVER"])
             .await;
         Ok(cluster.owner_of(KEY).await.is_ok_and(|owner| owner == home))
     })
@@ -154,7 +156,7 @@ async fn t14_a_master_that_forgot_is_guarded_alone(program: Program) -> Outcome 
     let locker = guarded(&cluster).await?;
     let home = cluster.owner_of(KEY).await?;
     let held = locker.acquire(NAME).no_renewal().await?;
-    cluster.nodes()[home].ask(&["FLUSHALL"]).await?;
+    cluster.nodes()[home].command(&["FLUSHALL"]).await?;
     let error = refused(locker.try_acquire(NAME).await)?;
     assert!(error.to_string().contains("restart_guard="), "{error}");
     let mut others = 0;
@@ -251,7 +253,9 @@ async fn a_release_is_told_to_one_node_only(program: Program) -> Outcome {
     until_listeners(&cluster.nodes()[home], 1).await?;
     held.release().await?;
     soon("it is woken", waiter).await???.release().await?;
-    let stats = cluster.nodes()[home].ask(&["INFO", "commandstats"]).await?;
+    let stats = cluster.nodes()[home]
+        .command(&["INFO", "commandstats"])
+        .await?;
     let stats = stats.text()?;
     assert!(stats.contains("cmdstat_spublish:calls=1,"), "{stats}");
     assert!(!stats.contains("cmdstat_publish"), "{stats}");
@@ -315,7 +319,7 @@ async fn what_is_no_cluster_says_so(program: Program) -> Outcome {
 pub(crate) async fn until_listeners(node: &Node, count: i64) -> Outcome {
     let channel = format!("{{{KEY}}}:free");
     until(format!("{count} listen"), async || {
-        let reply = node.ask(&["PUBSUB", "SHARDNUMSUB", &channel]).await?;
+        let reply = node.command(&["PUBSUB", "SHARDNUMSUB", &channel]).await?;
         Ok(reply.array()?.pop().ok_or("no count")?.int()? == count)
     })
     .await

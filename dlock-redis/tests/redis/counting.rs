@@ -39,7 +39,7 @@ async fn requests(node: &Node) -> Outcome<BTreeMap<String, u64>> {
         "set",
         "time",
     ];
-    let stats = node.ask(&["INFO", "commandstats"]).await?.text()?;
+    let stats = node.command(&["INFO", "commandstats"]).await?.text()?;
     let mut found = BTreeMap::new();
     for line in stats
         .lines()
@@ -55,7 +55,7 @@ async fn requests(node: &Node) -> Outcome<BTreeMap<String, u64>> {
 }
 
 async fn reset(node: &Node) -> Outcome {
-    node.ask(&["CONFIG", "RESETSTAT"]).await?;
+    node.command(&["CONFIG", "RESETSTAT"]).await?;
     Ok(())
 }
 

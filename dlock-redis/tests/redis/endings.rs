@@ -26,7 +26,7 @@ const SHORT: Duration = Duration::from_millis(300);
 
 /// Ends the key as its ttl would, though the holder believes that it has a long one.
 async fn expire(node: &Node, name: &str) -> Outcome {
-    node.ask(&["PEXPIRE", &format!("dlock:{name}"), "1"])
+    node.command(&["PEXPIRE", &format!("dlock:{name}"), "1"])
         .await?;
     until("the key has expired", async || {
         Ok(value(node, name).await?.is_none())
@@ -106,15 +106,15 @@ async fn t05_a_renewal_of_a_stolen_lock_spares_the_thief(program: Program) -> Ou
 }
 
 async fn left(node: &Node) -> Outcome<i64> {
-    Ok(node.ask(&["PTTL", "dlock:a"]).await?.int()?)
+    Ok(node.command(&["PTTL", "dlock:a"]).await?.int()?)
 }
 
 async fn t05_a_renewal_of_another_type_says_taken(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
     let (guard, also) = (take(&locker, "a").await?, take(&locker, "b").await?);
-    node.ask(&["DEL", "dlock:a"]).await?;
-    node.ask(&["LPUSH", "dlock:a", "x"]).await?;
+    node.command(&["DEL", "dlock:a"]).await?;
+    node.command(&["LPUSH", "dlock:a", "x"]).await?;
     let (renewed, other) = tokio::join!(guard.renew(), also.renew());
     assert_lost(renewed, LostCause::Taken)?;
     other?;

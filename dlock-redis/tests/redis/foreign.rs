@@ -35,7 +35,7 @@ const THEIRS: &str = "d1fd5c6a2b4711efbe32325096b39f47";
 const RELEASE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 async fn set(node: &Node, ttl: &str) -> Outcome<Reply> {
-    Ok(node.ask(&["SET", "a", THEIRS, "NX", "PX", ttl]).await?)
+    Ok(node.command(&["SET", "a", THEIRS, "NX", "PX", ttl]).await?)
 }
 
 async fn a_foreign_lock_is_contended_for_us(program: Program) -> Outcome {
@@ -46,9 +46,9 @@ async fn a_foreign_lock_is_contended_for_us(program: Program) -> Outcome {
     let wait = locker.acquire("a").wait(Duration::from_millis(300));
     assert_eq!(refused(wait.await)?.kind(), ErrorKind::Contended);
     // Nothing was done to it.
-    assert_eq!(node.ask(&["GET", "a"]).await?.text()?, THEIRS);
+    assert_eq!(node.command(&["GET", "a"]).await?.text()?, THEIRS);
     assert_eq!(
-        node.ask(&["EVAL", RELEASE, "1", "a", THEIRS])
+        node.command(&["EVAL", RELEASE, "1", "a", THEIRS])
             .await?
             .int()?,
         1
@@ -63,7 +63,7 @@ async fn our_lock_is_taken_for_a_foreign_client(program: Program) -> Outcome {
     let guard = take(&locker, "a").await?;
     assert_eq!(set(&node, "60000").await?, Reply::Nil);
     assert_eq!(
-        node.ask(&["EVAL", RELEASE, "1", "a", THEIRS])
+        node.command(&["EVAL", RELEASE, "1", "a", THEIRS])
             .await?
             .int()?,
         0
@@ -80,7 +80,7 @@ async fn a_foreign_release_is_noticed_within_a_second(program: Program) -> Outco
     set(&node, "60000").await?;
     let waiter = tokio::spawn(locker.acquire("a").into_future());
     until_key_listeners(&node, "a", 1).await?;
-    node.ask(&["EVAL", RELEASE, "1", "a", THEIRS]).await?;
+    node.command(&["EVAL", RELEASE, "1", "a", THEIRS]).await?;
     let guard = within(Duration::from_secs(3), "it looks", waiter).await???;
     guard.release().await?;
     // One that expires is, too.
@@ -93,12 +93,12 @@ async fn a_foreign_release_is_noticed_within_a_second(program: Program) -> Outco
 async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), PLAIN).await?;
-    node.ask(&["SET", "a", "for ever"]).await?;
+    node.command(&["SET", "a", "for ever"]).await?;
     let holder = locker.inspect("a").await?.ok_or("nobody")?;
     assert_eq!(holder.remaining, None);
     let waiter = tokio::spawn(locker.acquire("a").into_future());
     until_key_listeners(&node, "a", 1).await?;
-    node.ask(&["DEL", "a"]).await?;
+    node.command(&["DEL", "a"]).await?;
     within(Duration::from_secs(3), "it looks", waiter)
         .await???
         .release()
@@ -112,14 +112,14 @@ async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -
     let holder = connect(node.address(), PLAIN).await?;
     let other = connect(node.address(), PLAIN).await?;
     let _held = holder.acquire("a").no_renewal().await?;
-    node.ask(&["PERSIST", "a"]).await?;
+    node.command(&["PERSIST", "a"]).await?;
     let before = calls(&node, "evalsha").await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until("it has asked again", async || {
         Ok(calls(&node, "evalsha").await? >= before + 2)
     })
     .await?;
-    node.ask(&["DEL", "a"]).await?;
+    node.command(&["DEL", "a"]).await?;
     let guard = within(WOKEN, "it looks", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
@@ -137,7 +137,7 @@ async fn a_foreign_holder_is_shown_as_another_client(program: Program) -> Outcom
             .remaining
             .is_some_and(|left| left > Duration::from_secs(50))
     );
-    node.ask(&["DEL", "a"]).await?;
+    node.command(&["DEL", "a"]).await?;
     let guard = locker.acquire("a").note("checkout 77").await?;
     let holder = locker.inspect("a").await?.ok_or("nobody")?;
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
@@ -154,7 +154,7 @@ async fn a_foreign_value_of_any_bytes_is_another_client(program: Program) -> Out
     let locker = connect(node.address(), PLAIN).await?;
     // Twenty random bytes, as the first description of the algorithm has it.
     let random = "return redis.call('SET', 'a', '\\255\\0\\n\\254 \\r\\128\\10', 'PX', 60000)";
-    node.ask(&["EVAL", random, "0"]).await?;
+    node.command(&["EVAL", random, "0"]).await?;
     assert!(locker.try_acquire("a").await?.is_none());
     let holder = locker.inspect("a").await?.ok_or("nobody")?;
     assert_eq!(holder.to_string(), "another client");
@@ -165,20 +165,20 @@ async fn a_foreign_client_that_overwrites_is_told_to_the_holder(program: Program
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), PLAIN).await?;
     let guard = locker.acquire("a").ttl(Duration::from_secs(3)).await?;
-    node.ask(&["SET", "a", THEIRS]).await?;
+    node.command(&["SET", "a", THEIRS]).await?;
     assert_eq!(
         soon("a renewal finds it", guard.lost()).await?,
         LostCause::Taken
     );
     locker.shutdown(Duration::from_secs(5)).await?;
-    assert_eq!(node.ask(&["GET", "a"]).await?.text()?, THEIRS);
+    assert_eq!(node.command(&["GET", "a"]).await?.text()?, THEIRS);
     Ok(())
 }
 
 async fn a_key_of_another_type_is_unsupported(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), PLAIN).await?;
-    node.ask(&["LPUSH", "a", "x"]).await?;
+    node.command(&["LPUSH", "a", "x"]).await?;
     for answer in [
         locker.try_acquire("a").await.map(drop),
         locker.acquire("a").await.map(drop),

@@ -54,7 +54,7 @@ async fn t14_a_flushed_server_is_guarded_under_a_living_connection(program: Prog
         let untold = holder.acquire("x").no_renewal().await?;
         let deadline = clock.now().after(untold.remaining());
         crate::support::warm_up(&other).await?;
-        node.ask(&[flush]).await?;
+        node.command(&[flush]).await?;
         is_guarded(&other, "restart_guard=").await?;
         is_guarded(&holder, "restart_guard=").await?;
         let waiter = tokio::spawn(other.acquire("x").into_future());
@@ -85,7 +85,7 @@ async fn start_parted(program: &Program) -> Outcome<(Node, Node)> {
     grown_up(&replica).await?;
     until("the replica has the record", async || {
         Ok(replica
-            .ask(&["EXISTS", crate::support::RECORD])
+            .command(&["EXISTS", crate::support::RECORD])
             .await?
             .int()?
             == 1)
@@ -166,7 +166,7 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     acquaint(&node).await?;
     let locker = open(node.address(), SHORT).await?;
     take(&locker, "y").await?.release().await?;
-    node.ask(&["DEL", crate::support::COUNTER]).await?;
+    node.command(&["DEL", crate::support::COUNTER]).await?;
     is_guarded(&locker, "restart_guard=").await?;
     let guard = soon("the guard is over", locker.acquire("x")).await??;
     Ok(guard.release().await?)
@@ -184,7 +184,7 @@ async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program)
     crate::support::warm_up(&living).await?;
     until("the other one has the record", async || {
         Ok(second
-            .ask(&["EXISTS", crate::support::RECORD])
+            .command(&["EXISTS", crate::support::RECORD])
             .await?
             .int()?
             == 1)
@@ -194,7 +194,7 @@ async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program)
     follow(&second, None).await?;
     let held = holder.acquire("x").no_renewal().await?;
     second
-        .ask(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"])
+        .command(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"])
         .await?;
     follow(&first, Some(&second)).await?;
     until("it has the data of the other one", async || {
@@ -223,10 +223,15 @@ async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Progr
     let bold = format!("{SHORT}&failover_guard=0s");
     let living = open(replica.address(), &bold).await?;
     crate::support::warm_up(&living).await?;
-    let record = async || replica.ask(&["GET", crate::support::RECORD]).await?.text();
+    let record = async || {
+        replica
+            .command(&["GET", crate::support::RECORD])
+            .await?
+            .text()
+    };
     let before = record().await?;
     replica
-        .ask(&["CONFIG", "SET", "repl-backlog-ttl", "1"])
+        .command(&["CONFIG", "SET", "repl-backlog-ttl", "1"])
         .await?;
     until("it forgets", async || {
         Ok(replica.info("second_repl_offset").await? == "-1")
@@ -243,11 +248,12 @@ async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Progr
 async fn t14_a_history_that_begins_in_the_future_begins_anew_once(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
-    let record = async || node.ask(&["GET", crate::support::RECORD]).await?.text();
+    let record = async || node.command(&["GET", crate::support::RECORD]).await?.text();
     let mut words: Vec<_> = record().await?.split(' ').map(str::to_owned).collect();
     words[2] = "2500000000000000".to_owned();
     let ahead = words.join(" ");
-    node.ask(&["SET", crate::support::RECORD, &ahead]).await?;
+    node.command(&["SET", crate::support::RECORD, &ahead])
+        .await?;
     let locker = open(node.address(), SHORT).await?;
     is_guarded(&locker, "restart_guard=").await?;
     let begun = record().await?;
@@ -267,7 +273,7 @@ async fn t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token(
     acquaint(&node).await?;
     let holder = open(node.address(), "ttl=30s&restart_guard=30s").await?;
     let held = holder.acquire("x").no_renewal().await?;
-    node.ask(&["FLUSHALL"]).await?;
+    node.command(&["FLUSHALL"]).await?;
     let other = open(node.address(), SHORT).await?;
     let guard = soon("the shorter guard is over", other.acquire("x")).await??;
     assert!(held.is_held());
@@ -303,7 +309,7 @@ async fn t14_a_release_that_a_failover_forgets_lasts_for_the_ttl(program: Progra
 async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
-    node.ask(&["SWAPDB", "0", "1"]).await?;
+    node.command(&["SWAPDB", "0", "1"]).await?;
     acquaint(&node).await?;
     let ttl = Duration::from_secs(6);
     let keys = "restart_guard=6s&ttl=6s";
@@ -312,7 +318,7 @@ async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Progra
         open(node.address(), keys).await?,
     );
     let held = take(&holder, "x").await?;
-    node.ask(&["SWAPDB", "0", "1"]).await?;
+    node.command(&["SWAPDB", "0", "1"]).await?;
     let next = take(&other, "x").await?;
     assert!(next.token() > held.token());
     let cause = within(ttl / 3 + SLACK, "it is told", held.lost()).await?;
@@ -325,10 +331,14 @@ async fn t14_who_waits_for_no_guard_calls_a_restart_a_restart(program: Program) 
     let node = start(&program, &[]).await?;
     let former = "f".repeat(40);
     let record = format!("1 {former} 1780000000000000 new -");
-    node.ask(&["SET", crate::support::RECORD, &record]).await?;
+    node.command(&["SET", crate::support::RECORD, &record])
+        .await?;
     let bold = open(node.address(), "restart_guard=0s").await?;
     crate::support::warm_up(&bold).await?;
-    let record = node.ask(&["GET", crate::support::RECORD]).await?.text()?;
+    let record = node
+        .command(&["GET", crate::support::RECORD])
+        .await?
+        .text()?;
     let words: Vec<_> = record.split(' ').collect();
     assert_eq!(words[3..], ["restart", &former], "{record}");
     Ok(())

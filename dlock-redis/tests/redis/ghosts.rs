@@ -188,7 +188,7 @@ async fn t02_a_node_that_comes_back_does_nothing_late(program: Program) -> Outco
     late.set(ToServer, Fault::Hold);
     let acquire = tokio::spawn(locker.acquire(NAME).into_future());
     soon("it asks", late.until_seen(ToServer, before + 1)).await?;
-    other.ask(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await?;
+    other.command(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await?;
     let guard = soon("the other node grants it", acquire).await???;
     assert!(value(other, NAME).await?.is_some(), "not by the first one");
     guard.release().await?;
@@ -196,7 +196,7 @@ async fn t02_a_node_that_comes_back_does_nothing_late(program: Program) -> Outco
         Ok(node.info("master_link_status").await? == "up")
     })
     .await?;
-    node.ask(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await?;
+    node.command(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await?;
     cluster.until_owner_of(KEY, home + 3).await?;
     let guard = soon("it is granted", locker.acquire(NAME)).await??;
     guard.release().await?;
@@ -237,12 +237,12 @@ async fn t02_a_user_who_may_not_end_connections_finds_a_lock_for_its_ttl(
 /// Has a node named to clients by the address of a proxy.
 async fn announce(cluster: &Cluster, node: &Node, proxy: &Proxy) -> Outcome {
     let port = proxy.address().port().to_string();
-    node.ask(&["CONFIG", "SET", "cluster-announce-port", &port])
+    node.command(&["CONFIG", "SET", "cluster-announce-port", &port])
         .await?;
     let named = format!(":{port}@");
     until("all know it by that", async || {
         for node in cluster.nodes() {
-            let nodes = node.ask(&["CLUSTER", "NODES"]).await?.text()?;
+            let nodes = node.command(&["CLUSTER", "NODES"]).await?.text()?;
             if !nodes.contains(&named) {
                 return Ok(false);
             }

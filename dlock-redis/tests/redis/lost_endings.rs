@@ -38,11 +38,11 @@ async fn t03_lost_request_of_a_renewal(program: Program) -> Outcome {
     let line = Line::new(&program).await?;
     for _ in 0..RACES {
         let guard = take(&line.locker, "a").await?;
-        line.node.ask(&["PEXPIRE", "dlock:a", "10000"]).await?;
+        line.node.command(&["PEXPIRE", "dlock:a", "10000"]).await?;
         let last = line.lose_request()?;
         soon("the renewal ends", guard.renew()).await??;
         assert!(last.has_ended() && guard.is_held());
-        let left = line.node.ask(&["PTTL", "dlock:a"]).await?.int()?;
+        let left = line.node.command(&["PTTL", "dlock:a"]).await?.int()?;
         assert!(left > 10_000, "{left} ms are left");
         guard.release().await?;
     }

@@ -40,7 +40,7 @@ mod wake_ups;
 use std::process::ExitCode;
 
 use dlock_servers::{SetClock, redis::Flavour};
-use dlock_verify::support::tested;
+use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
 /// What the cases with a clock of their own need besides a server.
@@ -88,7 +88,11 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     ];
     let mut trials: Vec<Trial> = groups.iter().flat_map(|group| group(flavour)).collect();
     if flavour == Flavour::RedisStable {
-        trials.extend(tested(CLOCK, SetClock::library(), clocks::trials(flavour)));
+        trials.extend(if_available(
+            CLOCK,
+            SetClock::library(),
+            clocks::trials(flavour),
+        ));
     }
-    tested(flavour.name(), flavour.find(), trials)
+    if_available(flavour.name(), flavour.find(), trials)
 }

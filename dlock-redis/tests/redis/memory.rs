@@ -49,7 +49,8 @@ async fn flood(node: &Node, done: impl AsyncFn() -> Outcome<bool>) -> Outcome {
         if done().await? {
             return Ok(());
         }
-        node.ask(&["EVAL", fill, "0", &round.to_string()]).await?;
+        node.command(&["EVAL", fill, "0", &round.to_string()])
+            .await?;
     }
     Err("200 MB did not do it".into())
 }
@@ -80,7 +81,8 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
     let locker = connect(node.address(), "").await?;
     let guard = locker.acquire("a").ttl(Duration::from_secs(3)).await?;
     // Less than an empty server needs.
-    node.ask(&["CONFIG", "SET", "maxmemory", "100kb"]).await?;
+    node.command(&["CONFIG", "SET", "maxmemory", "100kb"])
+        .await?;
     let error = refused(locker.try_acquire("b").await)?;
     assert_eq!(
         (error.kind(), error.effect()),
@@ -99,7 +101,7 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
     assert!(lost.is_err(), "{lost:?}");
     guard.release().await?;
     let waiter = tokio::spawn(locker.acquire("b").into_future());
-    node.ask(&["CONFIG", "SET", "maxmemory", "0"]).await?;
+    node.command(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     soon("it grants again", waiter).await???.release().await?;
     until_clean(&node).await
 }
@@ -110,7 +112,8 @@ async fn t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself(program: Progr
     let holder = connect(node.address(), "").await?;
     let other = connect(node.address(), "").await?;
     let held = take(&holder, "a").await?;
-    node.ask(&["CONFIG", "SET", "maxmemory", "100kb"]).await?;
+    node.command(&["CONFIG", "SET", "maxmemory", "100kb"])
+        .await?;
     let before = calls(&node, "evalsha").await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
@@ -120,7 +123,7 @@ async fn t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself(program: Progr
     .await?;
     let marked = value(&node, "a").await?.ok_or("it is free")?;
     assert!(!marked.ends_with('\n'), "it had memory for a mark");
-    node.ask(&["CONFIG", "SET", "maxmemory", "0"]).await?;
+    node.command(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     held.release().await?;
     let guard = within(WOKEN, "it looks", waiter).await???;
     guard.release().await?;

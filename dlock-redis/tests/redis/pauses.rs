@@ -75,7 +75,7 @@ async fn k06_who_is_cut_off_while_he_listens_looks_with_pauses(program: Program)
     let held = take(&holder, "a").await?;
     let cutting = async {
         loop {
-            node.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).await?;
+            node.command(&["CLIENT", "KILL", "TYPE", "pubsub"]).await?;
         }
     };
     tokio::select! {

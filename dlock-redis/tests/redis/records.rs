@@ -17,11 +17,11 @@ cases![
 ];
 
 async fn get(node: &Node, key: &str) -> Outcome<String> {
-    Ok(node.ask(&["GET", key]).await?.text()?)
+    Ok(node.command(&["GET", key]).await?.text()?)
 }
 
 async fn time(node: &Node) -> Outcome<u64> {
-    let parts = node.ask(&["TIME"]).await?.array()?;
+    let parts = node.command(&["TIME"]).await?.array()?;
     let mut parts = parts.into_iter().map(|part| Ok(part.text()?.parse()?));
     let mut next = || -> Outcome<u64> { parts.next().ok_or("no time")? };
     Ok(next()? * 1_000_000 + next()?)
@@ -36,7 +36,7 @@ async fn the_layout_is_as_it_was(program: Program) -> Outcome {
     let guard = locker.acquire("seat/{14}%").note("a note").await?;
     let after = time(&node).await?;
     let mut keys = Vec::new();
-    for key in node.ask(&["KEYS", "*"]).await?.array()? {
+    for key in node.command(&["KEYS", "*"]).await?.array()? {
         keys.push(key.text()?);
     }
     keys.sort_unstable();
@@ -56,7 +56,7 @@ async fn the_layout_is_as_it_was(program: Program) -> Outcome {
     assert_eq!(words[..2], [id.as_str(), token.as_str()], "{held}");
     assert!(words[3].contains('@') && words[4] == "a note", "{held}");
     for key in [RECORD, COUNTER] {
-        assert_eq!(node.ask(&["PTTL", key]).await?.int()?, -1, "{key} ends");
+        assert_eq!(node.command(&["PTTL", key]).await?.int()?, -1, "{key} ends");
     }
     guard.release().await?;
     until_clean(&node).await
@@ -72,7 +72,7 @@ async fn another_layout_is_refused_with_both_numbers(program: Program) -> Outcom
         ("0 x 1 new -", "layout 0"),
         ("hello", "\"hello\""),
     ] {
-        node.ask(&["SET", RECORD, record]).await?;
+        node.command(&["SET", RECORD, record]).await?;
         let error = refused(connect(node.address(), "").await)?;
         assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
         assert!(error.to_string().contains(says), "{error}");
@@ -82,7 +82,7 @@ async fn another_layout_is_refused_with_both_numbers(program: Program) -> Outcom
         assert_eq!(get(&node, RECORD).await?, record, "it was written over");
     }
     assert_eq!(value(&node, "b").await?, None);
-    node.ask(&["SET", RECORD, &ours]).await?;
+    node.command(&["SET", RECORD, &ours]).await?;
     Ok(held.release().await?)
 }
 
@@ -92,7 +92,7 @@ async fn a_later_release_of_the_same_layout_may_say_more(program: Program) -> Ou
     let before = connect(node.address(), "").await?;
     let held = take(&before, "a").await?;
     let later = get(&node, RECORD).await? + " and=more of=it";
-    node.ask(&["SET", RECORD, &later]).await?;
+    node.command(&["SET", RECORD, &later]).await?;
     let after = connect(node.address(), "").await?;
     assert!(after.try_acquire("a").await?.is_none());
     assert!(before.try_acquire("a").await?.is_none());
@@ -117,8 +117,8 @@ async fn a_history_of_the_future_is_waited_for_no_longer_than_the_guard(
     let run = node.info("run_id").await?;
     let future = time(&node).await? + 3_600_000_000;
     let record = format!("1 {run} {future} restart -");
-    node.ask(&["SET", RECORD, &record]).await?;
-    node.ask(&["SET", COUNTER, "1"]).await?;
+    node.command(&["SET", RECORD, &record]).await?;
+    node.command(&["SET", COUNTER, "1"]).await?;
     let locker = open(node.address(), "restart_guard=2s&ttl=2s").await?;
     let error = refused(locker.try_acquire("a").await)?;
     assert!(error.to_string().contains("restart_guard="), "{error}");

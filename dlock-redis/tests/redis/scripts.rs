@@ -17,7 +17,7 @@ async fn t06_script_flush_in_a_loop_fails_nothing(program: Program) -> Outcome {
     let flush = async {
         let mut flushes = 0;
         while !over.load(Ordering::Relaxed) {
-            node.ask(&["SCRIPT", "FLUSH"]).await?;
+            node.command(&["SCRIPT", "FLUSH"]).await?;
             flushes += 1;
         }
         Outcome::Ok(flushes)

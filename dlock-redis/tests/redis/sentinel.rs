@@ -92,7 +92,7 @@ async fn t08_tokens_grow_over_a_failover(program: Program) -> Outcome {
     // The replica never gets these: what is on its way to a stopped one would be read later.
     stop_replicas(&servers)?;
     servers.nodes()[0]
-        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .command(&["CLIENT", "KILL", "TYPE", "replica"])
         .await?;
     let mut last = take(&locker, "a").await?;
     for _ in 0..100 {

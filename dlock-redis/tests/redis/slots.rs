@@ -52,13 +52,13 @@ impl<'a> Move<'a> {
         slot: String,
     ) -> Outcome<Self> {
         let (source, target) = (&cluster.nodes()[from], &cluster.nodes()[to]);
-        let source_id = source.ask(&["CLUSTER", "MYID"]).await?.text()?;
-        let target_id = target.ask(&["CLUSTER", "MYID"]).await?.text()?;
+        let source_id = source.command(&["CLUSTER", "MYID"]).await?.text()?;
+        let target_id = target.command(&["CLUSTER", "MYID"]).await?.text()?;
         let set_slot = ["CLUSTER", "SETSLOT", &slot];
         let importing = [&set_slot[..], &["IMPORTING", &source_id]].concat();
-        target.ask(&importing).await?;
+        target.command(&importing).await?;
         let migrating = [&set_slot[..], &["MIGRATING", &target_id]].concat();
-        source.ask(&migrating).await?;
+        source.command(&migrating).await?;
         Ok(Self {
             cluster,
             source,
@@ -73,14 +73,14 @@ impl<'a> Move<'a> {
         let port = self.target.address().port().to_string();
         loop {
             let some = ["CLUSTER", "GETKEYSINSLOT", &self.slot, "100"];
-            let keys = self.source.ask(&some).await?.array()?;
+            let keys = self.source.command(&some).await?.array()?;
             if keys.is_empty() {
                 return Ok(());
             }
             for key in keys {
                 let key = key.text()?;
                 let migrate = ["MIGRATE", "127.0.0.1", &port, &key, "0", "5000"];
-                self.source.ask(&migrate).await?;
+                self.source.command(&migrate).await?;
             }
         }
     }
@@ -88,11 +88,11 @@ impl<'a> Move<'a> {
     async fn end(self) -> Outcome {
         let done = ["CLUSTER", "SETSLOT", &self.slot, "NODE", &self.target_id];
         // The target first: nobody is sent to one that does not know yet.
-        self.target.ask(&done).await?;
-        self.source.ask(&done).await?;
+        self.target.command(&done).await?;
+        self.source.command(&done).await?;
         for node in self.cluster.nodes() {
             // Replicas and others learn it by and by; told, they know at once.
-            let _ = node.ask(&done).await;
+            let _ = node.command(&done).await;
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl<'a> Move<'a> {
 
 async fn slot(node: &Node) -> Outcome<String> {
     Ok(node
-        .ask(&["CLUSTER", "KEYSLOT", KEY])
+        .command(&["CLUSTER", "KEYSLOT", KEY])
         .await?
         .int()?
         .to_string())
@@ -191,14 +191,14 @@ async fn t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal(
     // The replica never gets the lock: what is on its way to a stopped one would be read later.
     cluster.nodes()[replica].stop()?;
     cluster.nodes()[home]
-        .ask(&["CLIENT", "KILL", "TYPE", "replica"])
+        .command(&["CLIENT", "KILL", "TYPE", "replica"])
         .await?;
     let held = take(&holder, NAME).await?;
     cluster.nodes_mut()[home].kill()?;
     cluster.nodes()[replica].cont()?;
     until("it has taken over", async || {
         let takeover = ["CLUSTER", "FAILOVER", "TAKEOVER"];
-        let _ = cluster.nodes()[replica].ask(&takeover).await;
+        let _ = cluster.nodes()[replica].command(&takeover).await;
         Ok(cluster
             .owner_of(KEY)
             .await
@@ -248,7 +248,7 @@ async fn t11_nodes_without_names_of_their_own_are_followed(program: Program) -> 
     let held = take(&locker, NAME).await?;
     let moving = Move::begin(&cluster, home, (home + 1) % 3).await?;
     moving.keys().await?;
-    let sent = moving.source.ask(&["GET", KEY]).await;
+    let sent = moving.source.command(&["GET", KEY]).await;
     let sent = refused_by_node(sent)?;
     assert!(
         sent.contains("ASK ") && !sent.contains("127.0.0.1"),
@@ -273,13 +273,13 @@ async fn t11_a_slot_that_had_no_owner_is_found_when_it_has_one(program: Program)
     let slot = slot(home).await?;
     for node in cluster.nodes() {
         // A replica does not have it by itself.
-        let _ = node.ask(&["CLUSTER", "DELSLOTS", &slot]).await;
+        let _ = node.command(&["CLUSTER", "DELSLOTS", &slot]).await;
     }
     let locker = connect(&cluster, "").await?;
     let error = refused(locker.try_acquire(NAME).await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let waiter = tokio::spawn(locker.acquire(NAME).into_future());
-    home.ask(&["CLUSTER", "ADDSLOTS", &slot]).await?;
+    home.command(&["CLUSTER", "ADDSLOTS", &slot]).await?;
     soon("it is found", waiter).await???.release().await?;
     Ok(take(&locker, NAME).await?.release().await?)
 }
@@ -288,7 +288,7 @@ async fn t11_a_slot_that_had_no_owner_is_found_when_it_has_one(program: Program)
 async fn t11_a_record_whose_slot_is_on_its_way_hinders_no_other_name(program: Program) -> Outcome {
     let cluster = cluster(&program).await?;
     let home = cluster.owner_of(KEY).await?;
-    let slots = cluster.nodes()[home].ask(&["CLUSTER", "SLOTS"]).await?;
+    let slots = cluster.nodes()[home].command(&["CLUSTER", "SLOTS"]).await?;
     let address = cluster.nodes()[home].address();
     let first = first_slot(slots, address.port())?;
     let moving = Move::begin_with(&cluster, home, (home + 1) % 3, first).await?;

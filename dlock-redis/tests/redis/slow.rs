@@ -26,7 +26,7 @@ async fn t16_renewals_survive_a_slow_server(program: Program) -> Outcome {
     let locker = connect(node.address(), "").await?;
     let guard = locker.acquire("a").ttl(Duration::from_secs(3)).await?;
     for _ in 0..5 {
-        node.ask(&["DEBUG", "SLEEP", "1"]).await?;
+        node.command(&["DEBUG", "SLEEP", "1"]).await?;
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(guard.is_held());
     }
@@ -34,7 +34,7 @@ async fn t16_renewals_survive_a_slow_server(program: Program) -> Outcome {
     let patient = connect(node.address(), "timeout=300ms").await?;
     let other = patient.acquire("b").ttl(Duration::from_secs(6)).await?;
     for _ in 0..3 {
-        node.ask(&["DEBUG", "SLEEP", "1"]).await?;
+        node.command(&["DEBUG", "SLEEP", "1"]).await?;
     }
     assert!(guard.is_held() && other.is_held());
     guard.release().await?;
@@ -72,17 +72,17 @@ async fn t16_a_silent_server_is_answered_for_within_the_timeout(program: Program
 
 /// Keeps the server busy with a script until `work` has ended.
 async fn while_busy<T>(node: &Node, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-    let busy = node.ask(&["EVAL", "while true do end", "0"]);
+    let busy = node.command(&["EVAL", "while true do end", "0"]);
     let work = async {
         until("it is busy", async || {
             Ok(node
-                .ask(&["PING"])
+                .command(&["PING"])
                 .await
                 .is_err_and(|error| error.to_string().contains("BUSY")))
         })
         .await?;
         let done = work.await;
-        node.ask(&["SCRIPT", "KILL"]).await?;
+        node.command(&["SCRIPT", "KILL"]).await?;
         done
     };
     let (_, done) = tokio::join!(busy, work);
@@ -145,7 +145,7 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
     let lines = ["key-load-delay 500", "appendfsync always"];
     let mut node = start_keeping(&program, Persistence::AofAlways, &lines).await?;
     let fill = "for i = 1, 8000 do redis.call('SET', i, i) end";
-    node.ask(&["EVAL", fill, "0"]).await?;
+    node.command(&["EVAL", fill, "0"]).await?;
     let address = node.address();
     let locker = connect(address, "").await?;
     let guard = locker.acquire("held").await?;

@@ -49,7 +49,7 @@ pub(crate) async fn follow(node: &Node, primary: Option<&Node>) -> Outcome {
         Some((host, port)) => (host.as_str(), port.as_str()),
         None => ("NO", "ONE"),
     };
-    node.ask(&["REPLICAOF", host, port]).await?;
+    node.command(&["REPLICAOF", host, port]).await?;
     Ok(())
 }
 
@@ -105,7 +105,7 @@ pub(crate) async fn connect_as_user(node: &Node, rules: &[&str]) -> Outcome<Lock
     let user = [
         "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all",
     ];
-    node.ask(&[&user[..], rules].concat()).await?;
+    node.command(&[&user[..], rules].concat()).await?;
     let (address, ttl) = (node.address(), TTL_LONG.as_secs());
     let url = format!("redis://shop:secret@{address}?restart_guard=0s&ttl={ttl}s");
     Ok(dlock::connect(url.as_str()).await?)
@@ -132,14 +132,14 @@ pub(crate) async fn acquaint(node: &Node) -> Outcome {
     let hour = Duration::from_secs(3_600);
     let since = (Clock::boottime().unix_micros() - u64::try_from(hour.as_micros())?).to_string();
     let record = format!("1 {} {since} new -", node.info("run_id").await?);
-    node.ask(&["SET", RECORD, &record]).await?;
-    node.ask(&["SET", COUNTER, &since]).await?;
+    node.command(&["SET", RECORD, &record]).await?;
+    node.command(&["SET", COUNTER, &since]).await?;
     Ok(())
 }
 
 /// The keys of locks, without those that are dlock's own.
 pub(crate) async fn locks(node: &Node) -> Outcome<Vec<String>> {
-    let keys = node.ask(&["KEYS", "*"]).await?.array()?;
+    let keys = node.command(&["KEYS", "*"]).await?.array()?;
     let keys = keys.into_iter().map(Reply::text);
     let keys = keys.collect::<io::Result<Vec<_>>>()?;
     let is_lock = |key: &String| !key.contains('{');
@@ -148,7 +148,7 @@ pub(crate) async fn locks(node: &Node) -> Outcome<Vec<String>> {
 
 /// The value of the lock `name`, if it is taken.
 pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
-    match node.ask(&["GET", &format!("dlock:{name}")]).await? {
+    match node.command(&["GET", &format!("dlock:{name}")]).await? {
         Reply::Nil => Ok(None),
         reply => Ok(Some(reply.text()?)),
     }
@@ -162,7 +162,7 @@ pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
     let claimed = clock.now().after(guard.remaining());
     let asked = clock.now();
     let key = format!("dlock:{}", guard.name());
-    let left = node.ask(&["PTTL", &key]).await?.int()?;
+    let left = node.command(&["PTTL", &key]).await?.int()?;
     let left = Duration::from_millis(u64::try_from(left)?);
     let kept = asked.after(left).after(ROUNDED);
     assert!(claimed <= kept, "{:?} too long", claimed.since(kept));
@@ -183,7 +183,10 @@ pub(crate) async fn calls(node: &Node, command: &str) -> Outcome<u64> {
 pub(crate) async fn until_clean(node: &Node) -> Outcome {
     until("nothing is left", async || {
         // Sentinels have a channel of their own.
-        let channels = node.ask(&["PUBSUB", "CHANNELS", "*:free"]).await?.array()?;
+        let channels = node
+            .command(&["PUBSUB", "CHANNELS", "*:free"])
+            .await?
+            .array()?;
         Ok(locks(node).await?.is_empty() && channels.is_empty())
     })
     .await
@@ -198,7 +201,7 @@ pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outc
 pub(crate) async fn until_key_listeners(node: &Node, key: &str, count: i64) -> Outcome {
     let channel = format!("{{{key}}}:free");
     until(format!("{count} listen"), async || {
-        let reply = node.ask(&["PUBSUB", "NUMSUB", &channel]).await?;
+        let reply = node.command(&["PUBSUB", "NUMSUB", &channel]).await?;
         let count_now = reply.array()?.pop().ok_or("no count")?.int()?;
         Ok(count_now == count)
     })

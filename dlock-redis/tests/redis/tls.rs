@@ -115,7 +115,7 @@ async fn no_tls_to_a_tls_port_says_so(program: Program) -> Outcome {
 async fn an_unknown_authority_says_so(program: Program) -> Outcome {
     let (node, _) = start_tls(&program, Tls::On).await?;
     fails("rediss", &node, "", ErrorKind::InvalidConfig, "tls_ca=").await?;
-    let other = Certificates::make()?;
+    let other = Certificates::generate()?;
     fails(
         "rediss",
         &node,
@@ -132,7 +132,7 @@ async fn a_missing_clients_certificate_says_so(program: Program) -> Outcome {
     let ca = with_ca(&certificates);
     fails("rediss", &node, &ca, ErrorKind::Denied, "tls_cert=").await?;
     // One of another authority is none.
-    let foreign = Certificates::make()?;
+    let foreign = Certificates::generate()?;
     let keys = format!("{ca}&{}", foreign.client_in_url());
     fails("rediss", &node, &keys, ErrorKind::Denied, "tls_cert=").await?;
     Ok(())

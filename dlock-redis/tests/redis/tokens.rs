@@ -54,7 +54,7 @@ async fn k05_tokens_grow_over_flushall(program: Program) -> Outcome {
     let mut tokens = Tokens::default();
     for _ in 0..50 {
         tokens.grow(&locker, 10).await?;
-        node.ask(&["FLUSHALL"]).await?;
+        node.command(&["FLUSHALL"]).await?;
     }
     Ok(())
 }
@@ -65,11 +65,11 @@ async fn k05_tokens_grow_over_a_deleted_counter(program: Program) -> Outcome {
     let mut tokens = Tokens::default();
     for _ in 0..50 {
         tokens.grow(&locker, 10).await?;
-        assert_eq!(node.ask(&["DEL", COUNTER]).await?.int()?, 1);
+        assert_eq!(node.command(&["DEL", COUNTER]).await?.int()?, 1);
     }
     // Also under a holder.
     let held = take(&locker, "a").await?;
-    node.ask(&["FLUSHALL"]).await?;
+    node.command(&["FLUSHALL"]).await?;
     let next = take(&locker, "a").await?;
     assert!(next.token() > held.token());
     Ok(())
@@ -108,10 +108,10 @@ async fn k05_tokens_grow_over_the_restart_from_an_old_snapshot(program: Program)
     let mut tokens = Tokens::default();
     for _ in 0..5 {
         tokens.grow(&locker, 5).await?;
-        node.ask(&["SAVE"]).await?;
+        node.command(&["SAVE"]).await?;
         tokens.grow(&locker, 20).await?;
         node.restart().await?;
-        let counter = node.ask(&["GET", COUNTER]).await?.text()?;
+        let counter = node.command(&["GET", COUNTER]).await?.text()?;
         assert!(counter.parse::<u64>()? < tokens.0, "it forgot nothing");
     }
     tokens.grow(&locker, 5).await
@@ -123,7 +123,7 @@ async fn k05_tokens_grow_over_the_promotion_of_a_lagging_replica(program: Progra
     let mut tokens = Tokens::default();
     let locker = connect(primary.address(), "").await?;
     tokens.grow(&locker, 5).await?;
-    let counter = async |node: &Node| node.ask(&["GET", COUNTER]).await;
+    let counter = async |node: &Node| node.command(&["GET", COUNTER]).await;
     until("it has the counter", async || {
         Ok(counter(&replica).await? == counter(&primary).await?)
     })
@@ -149,7 +149,7 @@ async fn k05_tokens_grow_for_one_client_though_a_clock_is_behind(program: Progra
     tokens.grow(&locker, 1).await?;
     for _ in 0..3 {
         let ahead = (tokens.0 + AHEAD).to_string();
-        node.ask(&["SET", COUNTER, &ahead]).await?;
+        node.command(&["SET", COUNTER, &ahead]).await?;
         tokens.grow(&locker, 5).await?;
         node.restart().await?;
         tokens.grow(&locker, 5).await?;
@@ -162,7 +162,7 @@ async fn k05_a_counter_has_no_end(program: Program) -> Outcome {
     let locker = connect(node.address(), "").await?;
     let mut tokens = Tokens::default();
     tokens.grow(&locker, 2).await?;
-    assert_eq!(node.ask(&["PTTL", COUNTER]).await?.int()?, -1);
+    assert_eq!(node.command(&["PTTL", COUNTER]).await?.int()?, -1);
     Ok(())
 }
 
@@ -176,7 +176,7 @@ async fn k05_names_share_one_counter(program: Program) -> Outcome {
         last = guard.token().get();
         guard.release().await?;
     }
-    let counters = node.ask(&["KEYS", "*fence*"]).await?.array()?;
+    let counters = node.command(&["KEYS", "*fence*"]).await?.array()?;
     assert_eq!(counters.len(), 1);
     Ok(())
 }
@@ -197,10 +197,10 @@ async fn k05_a_counter_that_is_none_heals(program: Program) -> Outcome {
         "9007199254740992",
         "9223372036854775807",
     ] {
-        node.ask(&["SET", COUNTER, value]).await?;
+        node.command(&["SET", COUNTER, value]).await?;
         tokens.grow(&locker, 3).await?;
-        node.ask(&["DEL", COUNTER]).await?;
-        node.ask(&["LPUSH", COUNTER, value]).await?;
+        node.command(&["DEL", COUNTER]).await?;
+        node.command(&["LPUSH", COUNTER, value]).await?;
         tokens.grow(&locker, 3).await?;
     }
     Ok(())
@@ -208,7 +208,7 @@ async fn k05_a_counter_that_is_none_heals(program: Program) -> Outcome {
 
 /// Waits until `replica` has the counter that `primary` has.
 async fn until_replicated(primary: &Node, replica: &Node) -> Outcome {
-    let counter = async |node: &Node| node.ask(&["GET", COUNTER]).await;
+    let counter = async |node: &Node| node.command(&["GET", COUNTER]).await;
     until("it has the counter", async || {
         Ok(counter(replica).await? == counter(primary).await?)
     })
@@ -229,7 +229,9 @@ async fn k05_tokens_grow_on_a_connection_that_outlives_two_promotions(program: P
         tokens.grow(&busy, 5).await?;
         until_replicated(&second, &first).await?;
         first.stop()?;
-        second.ask(&["CLIENT", "KILL", "TYPE", "replica"]).await?;
+        second
+            .command(&["CLIENT", "KILL", "TYPE", "replica"])
+            .await?;
         tokens.grow(&busy, 20).await?;
         second.kill()?;
         first.cont()?;

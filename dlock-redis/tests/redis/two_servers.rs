@@ -102,10 +102,10 @@ async fn a_failover_at_one_address_is_not_refused(program: Program) -> Outcome {
     follow(&b, None).await?;
     // Somebody else is there first, long before the last answer of the former one, as it seems.
     warm_up(&connect(b.address(), "").await?).await?;
-    let record = b.ask(&["GET", crate::support::RECORD]).await?.text()?;
+    let record = b.command(&["GET", crate::support::RECORD]).await?.text()?;
     let mut words: Vec<_> = record.split(' ').map(str::to_owned).collect();
     words[2] = "1780000000000000".to_owned();
-    b.ask(&["SET", crate::support::RECORD, &words.join(" ")])
+    b.command(&["SET", crate::support::RECORD, &words.join(" ")])
         .await?;
     held.renew().await?;
     address.lead_to(&b);
@@ -139,7 +139,10 @@ async fn t08_a_failover_without_its_guard_is_told_by_the_next_renewal(program: P
     until(
         "the replica has the record and is up for long",
         async || {
-            let known = b.ask(&["EXISTS", crate::support::RECORD]).await?.int()?;
+            let known = b
+                .command(&["EXISTS", crate::support::RECORD])
+                .await?
+                .int()?;
             let up: u64 = b.info("uptime_in_seconds").await?.parse()?;
             Ok(known == 1 && up > 11)
         },

@@ -90,7 +90,7 @@ async fn t07_a_release_while_the_subscriber_is_killed(program: Program) -> Outco
     for round in 0..RACES {
         let held = take(&scene.holder, "a").await?;
         let waiter = scene.wait_and_listen().await?;
-        let kill = scene.node.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+        let kill = scene.node.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
         // Some releases before, some at the same time, some while it subscribes again.
         let release = async {
             tokio::time::sleep(Duration::from_micros(u64::from(round) * 60)).await;
@@ -242,7 +242,7 @@ async fn t07_a_dead_holders_lock_is_granted_by_its_ttl(program: Program) -> Outc
     for _ in 0..3 {
         let value = "0123456789abcdef0123456789abcdef 7 1 1@gone";
         let set = ["SET", "dlock:a", value, "PX", "1000"];
-        scene.node.ask(&set).await?;
+        scene.node.command(&set).await?;
         let guard = within(most, "it is taken over", scene.wait()).await???;
         guard.release().await?;
     }

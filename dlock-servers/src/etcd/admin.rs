@@ -27,19 +27,19 @@ impl Admin {
     /// # Errors
     ///
     /// When there is no answer within 10 s, or it is a refusal.
-    pub(super) async fn ask(&self, path: &str, question: &Value) -> io::Result<Value> {
+    pub(super) async fn call(&self, path: &str, request: &Value) -> io::Result<Value> {
         let Login::Root(password) = &self.login else {
-            return self.ask_as(None, path, question).await;
+            return self.call_as(None, path, request).await;
         };
         let who = json!({"name": "root", "password": password});
-        let answer = self.ask_as(None, "/v3/auth/authenticate", &who).await?;
+        let answer = self.call_as(None, "/v3/auth/authenticate", &who).await?;
         let token = answer["token"].as_str().unwrap_or_default();
-        self.ask_as(Some(token), path, question).await
+        self.call_as(Some(token), path, request).await
     }
 
-    /// Makes the user `root`, and lets nobody else in.
+    /// Creates the user `root`, and requires authentication.
     pub(super) async fn let_in_only_root(&self, password: &str) -> io::Result<()> {
-        for (path, question) in [
+        for (path, request) in [
             (
                 "/v3/auth/user/add",
                 json!({"name": "root", "password": password}),
@@ -51,7 +51,7 @@ impl Admin {
             ),
             ("/v3/auth/enable", json!({})),
         ] {
-            self.ask_as(None, path, &question).await?;
+            self.call_as(None, path, &request).await?;
         }
         Ok(())
     }
@@ -65,9 +65,9 @@ impl Admin {
         number.ok_or_else(|| io::Error::other(format!("no metric {name}")))
     }
 
-    async fn ask_as(&self, token: Option<&str>, path: &str, question: &Value) -> io::Result<Value> {
+    async fn call_as(&self, token: Option<&str>, path: &str, request: &Value) -> io::Result<Value> {
         let body = self
-            .exchange("POST", path, token, &question.to_string())
+            .exchange("POST", path, token, &request.to_string())
             .await?;
         let answer: Value = serde_json::from_str(&body).map_err(io::Error::other)?;
         // Older gateways name the reason differently.

@@ -17,9 +17,9 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
-    /// From whom, to whom.
+    /// By sender and receiver.
     links: Vec<Vec<Proxy>>,
-    /// What each member is dialled at: leads to the link of whoever dials.
+    /// The address of each member for its peers; it routes to the link of the dialling member.
     _doors: Vec<Proxy>,
 }
 
@@ -134,7 +134,7 @@ impl Cluster {
     }
 }
 
-/// Where the members dial the member `to`, once it is known who runs where.
+/// Routes the connections to the member `to`, once the members' processes are known.
 fn door(
     links: &[Vec<Proxy>],
     to: usize,

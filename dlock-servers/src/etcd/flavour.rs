@@ -45,8 +45,8 @@ impl Flavour {
 
     fn program(self, name: &str) -> Result<Program, String> {
         match self {
-            Self::Stable => Program::of_the_system(name),
-            Self::Newest => Program::of_the_set(&format!("usr/bin/{name}")),
+            Self::Stable => Program::installed(name),
+            Self::Newest => Program::newest(&format!("usr/bin/{name}")),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{Port, Process, Program};
 /// `etcd grpc-proxy start`, before one member; it ends when this is dropped.
 #[derive(Debug)]
 pub struct GrpcProxy {
-    // Dropped in this order: nobody else may get the port while the process lives.
+    // Dropped in this order: the port stays reserved while the process lives.
     _process: Process,
     port: Port,
 }

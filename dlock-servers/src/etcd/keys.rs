@@ -25,11 +25,11 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn keys(&self, prefix: &str) -> io::Result<Vec<Entry>> {
         let (key, range_end) = range(prefix);
-        let question = json!({"key": key, "range_end": range_end, "sort_target": "CREATE"});
-        let answer = self.ask("/v3/kv/range", &question).await?;
+        let request = json!({"key": key, "range_end": range_end, "sort_target": "CREATE"});
+        let answer = self.call("/v3/kv/range", &request).await?;
         let entries = answer["kvs"].as_array().map_or(&[][..], Vec::as_slice);
         Ok(entries.iter().map(entry).collect())
     }
@@ -38,31 +38,31 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn put(&self, key: &str, value: &str) -> io::Result<()> {
         let [key, value] = [key, value].map(|text| base64::encode(text.as_bytes()));
-        let question = json!({"key": key, "value": value});
-        self.ask("/v3/kv/put", &question).await.map(drop)
+        let request = json!({"key": key, "value": value});
+        self.call("/v3/kv/put", &request).await.map(drop)
     }
 
     /// Deletes one key.
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn delete(&self, key: &str) -> io::Result<()> {
-        let question = json!({"key": base64::encode(key.as_bytes())});
-        self.ask("/v3/kv/deleterange", &question).await.map(drop)
+        let request = json!({"key": base64::encode(key.as_bytes())});
+        self.call("/v3/kv/deleterange", &request).await.map(drop)
     }
 
     /// The revision of the last change.
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn revision(&self) -> io::Result<u64> {
-        let question = json!({"key": base64::encode(b"x")});
-        let answer = self.ask("/v3/kv/range", &question).await?;
+        let request = json!({"key": base64::encode(b"x")});
+        let answer = self.call("/v3/kv/range", &request).await?;
         Ok(number(&answer["header"]["revision"]))
     }
 
@@ -70,20 +70,20 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn compact(&self) -> io::Result<()> {
         let revision = self.revision().await?.to_string();
-        let question = json!({"revision": revision, "physical": true});
-        self.ask("/v3/kv/compaction", &question).await.map(drop)
+        let request = json!({"revision": revision, "physical": true});
+        self.call("/v3/kv/compaction", &request).await.map(drop)
     }
 
     /// All leases.
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn leases(&self) -> io::Result<Vec<u64>> {
-        let answer = self.ask("/v3/lease/leases", &json!({})).await?;
+        let answer = self.call("/v3/lease/leases", &json!({})).await?;
         let leases = answer["leases"].as_array().map_or(&[][..], Vec::as_slice);
         Ok(leases.iter().map(|lease| number(&lease["ID"])).collect())
     }
@@ -92,10 +92,10 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// As [`ask`](Node::ask).
+    /// As [`call`](Node::call).
     pub async fn revoke(&self, lease: u64) -> io::Result<()> {
-        let question = json!({"ID": lease.to_string()});
-        self.ask("/v3/lease/revoke", &question).await.map(drop)
+        let request = json!({"ID": lease.to_string()});
+        self.call("/v3/lease/revoke", &request).await.map(drop)
     }
 }
 

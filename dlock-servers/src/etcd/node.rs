@@ -11,7 +11,7 @@ use crate::{Certificates, Port, Process, Program, controls::controls};
 /// One member; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
-    // Dropped in this order: nobody else may get the ports while the process lives.
+    // Dropped in this order: the ports stay reserved while the process lives.
     process: Process,
     port: Port,
     _admin_port: Port,
@@ -68,7 +68,7 @@ impl Node {
         let (port, admin_port) = (Port::reserve()?, Port::reserve()?);
         let certificates = match options.tls {
             Tls::Off => None,
-            Tls::On | Tls::Mutual => Some(Certificates::make()?),
+            Tls::On | Tls::Mutual => Some(Certificates::generate()?),
         };
         let client = format!("{}://{}", options.tls.scheme(), port.address());
         let peer = format!("http://{}", place.peer_port.address());
@@ -116,7 +116,7 @@ impl Node {
         Ok(())
     }
 
-    /// The cluster lets in only who logs in.
+    /// The cluster requires authentication.
     pub(super) fn now_logs_in(&mut self, options: &Options) {
         self.admin.login = options.login.clone();
     }
@@ -133,13 +133,13 @@ impl Node {
         self.certificates.as_ref()
     }
 
-    /// Asks a path of its JSON gateway, such as `/v3/kv/range`, as a user who may do everything.
+    /// Calls a path of the JSON gateway, such as `/v3/kv/range`, with all permissions.
     ///
     /// # Errors
     ///
     /// When it does not answer within 10 s, or refuses.
-    pub async fn ask(&self, path: &str, question: &Value) -> io::Result<Value> {
-        self.admin.ask(path, question).await
+    pub async fn call(&self, path: &str, request: &Value) -> io::Result<Value> {
+        self.admin.call(path, request).await
     }
 
     /// One of its counters, such as `etcd_debugging_mvcc_events_total`.
@@ -157,7 +157,7 @@ impl Node {
     ///
     /// When it does not answer, or knows no leader.
     pub async fn leads(&self) -> io::Result<bool> {
-        let status = self.ask("/v3/maintenance/status", &json!({})).await?;
+        let status = self.call("/v3/maintenance/status", &json!({})).await?;
         match (&status["leader"], &status["header"]["member_id"]) {
             (Value::String(leader), member) if leader != "0" => {
                 Ok(Some(leader.as_str()) == member.as_str())
@@ -179,8 +179,8 @@ impl Node {
         let admin = &self.admin;
         let ready = || async {
             // Linearizable: only a member that has a leader answers.
-            let question = json!({"key": "eA=="});
-            admin.ask("/v3/kv/range", &question).await.map(drop)
+            let request = json!({"key": "eA=="});
+            admin.call("/v3/kv/range", &request).await.map(drop)
         };
         self.process.start(ready).await
     }

@@ -23,7 +23,7 @@ pub enum Login {
     /// Everybody.
     #[default]
     Open,
-    /// The user `root`, who may do everything, with this password; tests add others.
+    /// The user `root`, with all permissions and this password; tests add others.
     Root(String),
 }
 

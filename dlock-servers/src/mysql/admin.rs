@@ -7,7 +7,7 @@ use tokio::{process::Command, time::timeout};
 /// How long an answer may take.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// The way to the server that no fault and no certificate stands in.
+/// A connection to the server that faults and certificates do not affect.
 #[derive(Debug)]
 pub(super) struct Admin {
     pub(super) socket: PathBuf,
@@ -15,7 +15,7 @@ pub(super) struct Admin {
 
 impl Admin {
     /// Runs statements and reads the rows of all their results, as text.
-    pub(super) async fn ask(&self, sql: &str) -> io::Result<Vec<Vec<String>>> {
+    pub(super) async fn query(&self, sql: &str) -> io::Result<Vec<Vec<String>>> {
         let mut client = Command::new("mariadb");
         client
             .args([

@@ -32,10 +32,10 @@ impl Flavour {
     /// Why it cannot be tested here, in a line.
     pub fn find(self) -> Result<Program, String> {
         // Both are administered by the same client.
-        Program::of_the_system("mariadb")?;
+        Program::installed("mariadb")?;
         match self {
-            Self::MariaDbStable => Program::of_the_system("mariadbd"),
-            Self::MySqlNewest => Program::of_the_set("usr/sbin/mysqld"),
+            Self::MariaDbStable => Program::installed("mariadbd"),
+            Self::MySqlNewest => Program::newest("usr/sbin/mysqld"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 //!
-//! Tests ask a server as its administrator, by its socket and the `mariadb` client of the machine.
+//! Tests query a server as its administrator, over its socket and with the machine's `mariadb` client.
 
 mod admin;
 mod flavour;

@@ -16,7 +16,7 @@ const DATABASE: &str = "locks";
 /// One server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
-    // Dropped in this order: nobody else may get the port while the process lives.
+    // Dropped in this order: the port stays reserved while the process lives.
     process: Process,
     port: Port,
     admin: Admin,
@@ -63,7 +63,7 @@ impl Node {
             admin: Admin { socket },
         };
         node.resume().await?;
-        node.ask(&format!(
+        node.query(&format!(
             "CREATE DATABASE {DATABASE}; CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'; GRANT SELECT, \
              INSERT, UPDATE, DELETE, CREATE ON {DATABASE}.* TO {USER}"
         ))
@@ -95,13 +95,13 @@ impl Node {
         &self.admin.socket
     }
 
-    /// Runs statements as its administrator, who may do everything; the rows of all results, as text.
+    /// Runs statements as the administrator, and returns the rows of all results as text.
     ///
     /// # Errors
     ///
     /// When it does not answer within 10 s, or refuses.
-    pub async fn ask(&self, sql: &str) -> io::Result<Vec<Vec<String>>> {
-        self.admin.ask(sql).await
+    pub async fn query(&self, sql: &str) -> io::Result<Vec<Vec<String>>> {
+        self.admin.query(sql).await
     }
 
     /// Starts it on the same port and data after it ended, and waits until it answers.
@@ -115,7 +115,7 @@ impl Node {
     /// The process runs on.
     pub async fn resume(&mut self) -> io::Result<()> {
         let admin = &self.admin;
-        let ready = || async { admin.ask("SELECT 1").await.map(drop) };
+        let ready = || async { admin.query("SELECT 1").await.map(drop) };
         self.process.start(ready).await
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn common(flavour: Flavour, program: &Program, directory: &Path) -> V
     match flavour {
         Flavour::MariaDbStable => words.push("--innodb-log-file-size=8M".into()),
         Flavour::MySqlNewest => {
-            // It looks for its parts where it was built for.
+            // The server searches its files in the directory that it was built for.
             let set = program.root().unwrap_or_else(|| Path::new("/"));
             path("--basedir=", &set.join("usr"));
             path("--lc-messages-dir=", &set.join("usr/share/mysql"));

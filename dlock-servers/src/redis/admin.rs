@@ -26,7 +26,7 @@ impl Admin {
     /// # Errors
     ///
     /// When there is no answer within 10 s, or one of them is a refusal.
-    pub(super) async fn ask(&self, commands: &[&[&str]]) -> io::Result<Reply> {
+    pub(super) async fn command(&self, commands: &[&[&str]]) -> io::Result<Reply> {
         let login = self.login.command();
         let login = login.iter().map(Vec::as_slice);
         let all: Vec<_> = login.chain(commands.iter().copied()).collect();

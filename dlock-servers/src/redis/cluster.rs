@@ -25,7 +25,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts them, and waits until all agree on who has which slots and the replicas follow.
+    /// Starts the nodes, and waits until all agree on the slots and the replicas follow.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Cluster {
         for (index, node) in self.nodes.iter().enumerate() {
             // A node that is down does not own it. Reading a key elsewhere is refused (MOVED).
             let is_master = node.info("role").await.is_ok_and(|role| role == "master");
-            if is_master && node.ask(&["EXISTS", key]).await.is_ok() {
+            if is_master && node.command(&["EXISTS", key]).await.is_ok() {
                 return Ok(index);
             }
         }
@@ -119,23 +119,24 @@ impl Cluster {
         let replica = &self.nodes[(former + MASTERS) % self.nodes.len()];
         until("a failover that begins", || async {
             replica.until_it_follows().await?;
-            replica.ask(&["CLUSTER", "FAILOVER"]).await.map(drop)
+            replica.command(&["CLUSTER", "FAILOVER"]).await.map(drop)
         })
         .await?;
         self.until_owner_of(key, former).await?;
         self.until_ok().await
     }
 
-    /// Gives each master its slots, and tells the first node of all others.
+    /// Assigns the slots of each master, and lets the first node meet all others.
     async fn meet(&self) -> io::Result<()> {
         for (index, node) in self.nodes.iter().enumerate() {
             // Different from the start, so that no node has to give way to another.
             let epoch = (index + 1).to_string();
-            node.ask(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch]).await?;
+            node.command(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch])
+                .await?;
             if index < MASTERS {
                 let first = (SLOTS * index / MASTERS).to_string();
                 let last = (SLOTS * (index + 1) / MASTERS - 1).to_string();
-                node.ask(&["CLUSTER", "ADDSLOTSRANGE", &first, &last])
+                node.command(&["CLUSTER", "ADDSLOTSRANGE", &first, &last])
                     .await?;
             }
         }
@@ -143,12 +144,12 @@ impl Cluster {
             let port = node.address().port().to_string();
             let bus = bus.number().to_string();
             let meet = ["CLUSTER", "MEET", "127.0.0.1", &port, &bus];
-            self.nodes[0].ask(&meet).await?;
+            self.nodes[0].command(&meet).await?;
         }
         Ok(())
     }
 
-    /// Waits until each node knows all others, and who has which slots.
+    /// Waits until each node knows all others and their slots.
     async fn until_met(&self) -> io::Result<()> {
         self.until("nodes that know each other", |info, nodes| {
             field_of(info, "cluster_state").as_deref() == Some("ok")
@@ -161,8 +162,8 @@ impl Cluster {
     async fn replicate(&self) -> io::Result<()> {
         let (masters, replicas) = self.nodes.split_at(MASTERS);
         for (master, replica) in masters.iter().zip(replicas) {
-            let id = master.ask(&["CLUSTER", "MYID"]).await?.text()?;
-            replica.ask(&["CLUSTER", "REPLICATE", &id]).await?;
+            let id = master.command(&["CLUSTER", "MYID"]).await?.text()?;
+            replica.command(&["CLUSTER", "REPLICATE", &id]).await?;
         }
         for replica in replicas {
             replica.until_it_follows().await?;
@@ -195,8 +196,8 @@ impl Cluster {
         for node in &self.nodes {
             let good = &good;
             until(what, || async move {
-                let info = node.ask(&["CLUSTER", "INFO"]).await?.text()?;
-                let nodes = node.ask(&["CLUSTER", "NODES"]).await?.text()?;
+                let info = node.command(&["CLUSTER", "INFO"]).await?.text()?;
+                let nodes = node.command(&["CLUSTER", "NODES"]).await?.text()?;
                 if good(&info, &nodes) {
                     return Ok(());
                 }

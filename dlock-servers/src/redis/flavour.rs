@@ -35,9 +35,9 @@ impl Flavour {
     /// Why it cannot be tested here, in a line.
     pub fn find(self) -> Result<Program, String> {
         match self {
-            Self::RedisStable => Program::of_the_system("redis-server"),
-            Self::RedisNewest => Program::of_the_set("usr/bin/redis-server"),
-            Self::ValkeyNewest => Program::of_the_set("usr/bin/valkey-server"),
+            Self::RedisStable => Program::installed("redis-server"),
+            Self::RedisNewest => Program::newest("usr/bin/redis-server"),
+            Self::ValkeyNewest => Program::newest("usr/bin/valkey-server"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Redis and its like: one server, replicas with Sentinels, or a Cluster.
 //!
-//! Tests ask a server by its administration socket, which is a file: no fault, no full list of
-//! clients and no certificate stands in that way.
+//! Tests inspect a server over its administration socket, a file: faults, connection limits and
+//! certificates do not affect it.
 
 mod admin;
 mod cluster;

@@ -14,7 +14,7 @@ use crate::{Certificates, Port, Process, Program, controls::controls, until::unt
 /// One server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
-    // Dropped in this order: nobody else may get the port while the process lives.
+    // Dropped in this order: the port stays reserved while the process lives.
     process: Process,
     port: Port,
     admin: Admin,
@@ -57,13 +57,13 @@ impl Node {
         self.certificates.as_ref()
     }
 
-    /// Sends it one command by its administration socket, as a user who may do everything.
+    /// Sends one command over the administration socket, with all permissions.
     ///
     /// # Errors
     ///
     /// When it does not answer within 10 s, or refuses.
-    pub async fn ask(&self, words: &[&str]) -> io::Result<Reply> {
-        self.admin.ask(&[words]).await
+    pub async fn command(&self, words: &[&str]) -> io::Result<Reply> {
+        self.admin.command(&[words]).await
     }
 
     /// Sends it commands on one connection, and gives the last reply: `WAIT` counts what its own
@@ -72,8 +72,8 @@ impl Node {
     /// # Errors
     ///
     /// When it does not answer within 10 s, or refuses one.
-    pub async fn ask_in_turn(&self, commands: &[&[&str]]) -> io::Result<Reply> {
-        self.admin.ask(commands).await
+    pub async fn commands(&self, commands: &[&[&str]]) -> io::Result<Reply> {
+        self.admin.command(commands).await
     }
 
     /// One field of its `INFO`.
@@ -82,7 +82,7 @@ impl Node {
     ///
     /// When it does not answer, or has no such field.
     pub async fn info(&self, field: &str) -> io::Result<String> {
-        let all = self.ask(&["INFO", "everything"]).await?.text()?;
+        let all = self.command(&["INFO", "everything"]).await?.text()?;
         field_of(&all, field).ok_or_else(|| io::Error::other(format!("no {field} in INFO")))
     }
 
@@ -98,7 +98,7 @@ impl Node {
     /// The process runs on.
     pub async fn resume(&mut self) -> io::Result<()> {
         let admin = &self.admin;
-        let ready = || async { admin.ask(&[&["PING"]]).await.map(drop) };
+        let ready = || async { admin.command(&[&["PING"]]).await.map(drop) };
         self.process.start(ready).await
     }
 
@@ -118,7 +118,7 @@ impl<'a> Group<'a> {
     pub(super) fn new(program: &'a Program, options: &'a Options) -> io::Result<Self> {
         let certificates = match options.tls {
             Tls::Off => None,
-            Tls::On | Tls::Mutual => Some(Certificates::make()?),
+            Tls::On | Tls::Mutual => Some(Certificates::generate()?),
         };
         Ok(Self {
             program,

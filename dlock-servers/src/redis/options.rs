@@ -43,7 +43,7 @@ pub enum Login {
     Open,
     /// Who knows the password.
     Password(String),
-    /// Who knows the password of the user with this name; nobody else.
+    /// Only this user, with this password.
     User(String, String),
 }
 

@@ -1,4 +1,4 @@
-//! A server and another one that stands in for it, behind one address.
+//! A server and its stand-by, behind one address.
 
 use std::{
     io,
@@ -66,7 +66,7 @@ impl Pair {
     ///
     /// # Errors
     ///
-    /// When a server does not do what it is told; and the third time, as then there is no other one.
+    /// When a server refuses a command; and the third time, as there is no other server then.
     ///
     /// # Cancel safety
     ///
@@ -76,15 +76,19 @@ impl Pair {
         let next = 1 - former;
         if former == 0 {
             let [first, second] = &self.nodes;
-            second.ask(&["REPLICAOF", "NO", "ONE"]).await?;
+            second.command(&["REPLICAOF", "NO", "ONE"]).await?;
             follow(first, second).await?;
             first.stop()?;
             // What is written from now on is in no buffer for it.
-            second.ask(&["CLIENT", "KILL", "TYPE", "replica"]).await?;
+            second
+                .command(&["CLIENT", "KILL", "TYPE", "replica"])
+                .await?;
         } else {
             self.nodes[former].kill()?;
             self.nodes[next].cont()?;
-            self.nodes[next].ask(&["REPLICAOF", "NO", "ONE"]).await?;
+            self.nodes[next]
+                .command(&["REPLICAOF", "NO", "ONE"])
+                .await?;
         }
         self.primary = next;
         *locked(&self.leads_to) = self.nodes[next].address();
@@ -95,7 +99,7 @@ impl Pair {
 /// Makes `replica` follow `primary`, and waits until it has what that has.
 async fn follow(replica: &Node, primary: &Node) -> io::Result<()> {
     let port = primary.address().port().to_string();
-    replica.ask(&["REPLICAOF", "127.0.0.1", &port]).await?;
+    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await?;
     replica.until_it_follows().await?;
     until("a replica that has everything", || async {
         let at = primary.info("master_repl_offset").await?;

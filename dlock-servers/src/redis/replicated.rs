@@ -95,7 +95,7 @@ impl Replicated {
         let mut votes = vec![0; self.nodes.len()];
         for sentinel in &self.sentinels {
             let question = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME];
-            let Ok(Reply::Array(address)) = sentinel.ask(&question).await else {
+            let Ok(Reply::Array(address)) = sentinel.command(&question).await else {
                 continue;
             };
             let named = |node: &Node| {
@@ -147,7 +147,7 @@ impl Replicated {
         // Refused while a replica's link is new, and while the last one is being finished.
         until("a failover that begins", || async {
             let command = ["SENTINEL", "FAILOVER", NAME];
-            self.sentinels[0].ask(&command).await.map(drop)
+            self.sentinels[0].command(&command).await.map(drop)
         })
         .await?;
         self.until_promoted(former).await
@@ -170,7 +170,10 @@ impl Replicated {
         ];
         for sentinel in &self.sentinels {
             until("a Sentinel that knows all others", || async {
-                let known = sentinel.ask(&["SENTINEL", "MASTER", NAME]).await?.array()?;
+                let known = sentinel
+                    .command(&["SENTINEL", "MASTER", NAME])
+                    .await?
+                    .array()?;
                 for (field, count) in expected {
                     expect(&known, field, &count.to_string())?;
                 }
@@ -195,7 +198,7 @@ fn watch(port: u16, login: &Login) -> Vec<String> {
     lines
 }
 
-/// Fields and values stand in turn.
+/// Fields and values alternate.
 fn expect(reply: &[Reply], field: &str, value: &str) -> io::Result<()> {
     let text = |text: &str| Reply::Text(text.to_owned());
     let mut pairs = reply.chunks_exact(2);

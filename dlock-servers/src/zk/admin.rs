@@ -12,7 +12,7 @@ use tokio::{
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// Asks a server one of them.
-pub(super) async fn ask(address: SocketAddr, word: &str) -> io::Result<String> {
+pub(super) async fn command(address: SocketAddr, word: &str) -> io::Result<String> {
     let asking = async {
         let mut stream = TcpStream::connect(address).await?;
         stream.write_all(word.as_bytes()).await?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Program, program::in_the_set};
+use crate::{Program, program::in_newest_set};
 
 /// Where Debian has its jars.
 const DIRECTORY: &str = "/usr/share/java";
@@ -59,13 +59,13 @@ impl Flavour {
     /// Why it cannot be tested here, in a line.
     pub fn find(self) -> Result<Java, String> {
         let own = match self {
-            Self::Stable => of_the_system(&OWN)?,
+            Self::Stable => installed(&OWN)?,
             Self::Newest => OWN
                 .iter()
-                .map(|jar| in_the_set(&format!("usr/share/java/{jar}")))
+                .map(|jar| in_newest_set(&format!("usr/share/java/{jar}")))
                 .collect::<Result<_, _>>()?,
         };
-        Java::running([own, of_the_system(&OTHERS)?].concat())
+        Java::running([own, installed(&OTHERS)?].concat())
     }
 }
 
@@ -76,13 +76,13 @@ impl Java {
     ///
     /// What is missing, in a line.
     pub fn with(jars: &[&str]) -> Result<Self, String> {
-        Self::running(of_the_system(jars)?)
+        Self::running(installed(jars)?)
     }
 
     fn running(jars: Vec<PathBuf>) -> Result<Self, String> {
         let jars: Vec<_> = jars.iter().map(|jar| jar.display().to_string()).collect();
         Ok(Self {
-            program: Program::of_the_system("java")?,
+            program: Program::installed("java")?,
             class_path: jars.join(":"),
         })
     }
@@ -103,7 +103,7 @@ impl Java {
             "-Djava.net.preferIPv4Stack=true",
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-            // What a killed process wrote is kept by the system; tests do not cut the power.
+            // The system keeps what a killed process wrote; tests do not cut the power.
             "-Dzookeeper.forceSync=no",
             "-Dzookeeper.admin.enableServer=false",
         ]
@@ -115,7 +115,7 @@ impl Java {
     }
 }
 
-fn of_the_system(jars: &[&str]) -> Result<Vec<PathBuf>, String> {
+fn installed(jars: &[&str]) -> Result<Vec<PathBuf>, String> {
     let jars: Vec<_> = jars
         .iter()
         .map(|jar| Path::new(DIRECTORY).join(jar))

@@ -8,13 +8,13 @@ use tokio::{net::TcpStream, time::timeout};
 use super::{Java, Options, admin, sessions::end_session};
 use crate::{Certificates, Port, Process, controls::controls};
 
-/// A server that has just begun to listen may forget who asked too early: then it is asked again.
+/// A server that has just begun to listen may drop an early command, which is then repeated.
 const FIRST_ANSWER_MAX: Duration = Duration::from_secs(1);
 
 /// One server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
-    // Dropped in this order: nobody else may get the ports while the process lives.
+    // Dropped in this order: the ports stay reserved while the process lives.
     process: Process,
     port: Port,
     secure: Option<(Port, Certificates)>,
@@ -31,7 +31,7 @@ pub(super) struct Member {
 controls!(Node);
 
 impl Node {
-    /// Starts a server that stands alone, with nothing in it, and waits until it serves.
+    /// Starts an empty standalone server, and waits until it serves.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Node {
         fs::create_dir(&data)?;
         let identity = directory.path().join("identity.pem");
         let secure = if options.has_tls {
-            let certificates = Certificates::make()?;
+            let certificates = Certificates::generate()?;
             let key = fs::read_to_string(certificates.server_key())?;
             let both = key + &fs::read_to_string(certificates.server())?;
             fs::write(&identity, both)?;
@@ -103,8 +103,8 @@ impl Node {
     /// # Errors
     ///
     /// When it does not answer within 10 s.
-    pub async fn ask(&self, word: &str) -> io::Result<String> {
-        admin::ask(self.address(), word).await
+    pub async fn command(&self, word: &str) -> io::Result<String> {
+        admin::command(self.address(), word).await
     }
 
     /// One field of `mntr`, such as `zk_watch_count`.
@@ -112,8 +112,8 @@ impl Node {
     /// # Errors
     ///
     /// When it does not answer, or has no such field.
-    pub async fn monitored(&self, field: &str) -> io::Result<String> {
-        let all = self.ask("mntr").await?;
+    pub async fn metric(&self, field: &str) -> io::Result<String> {
+        let all = self.command("mntr").await?;
         admin::field_of(&all, field).ok_or_else(|| io::Error::other(format!("no {field} in mntr")))
     }
 
@@ -130,7 +130,7 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// When it does not answer, or serves nobody at present.
+    /// When it does not answer, or does not serve at present.
     pub async fn mode(&self) -> io::Result<String> {
         mode(self.address()).await
     }
@@ -160,7 +160,7 @@ impl Node {
 }
 
 async fn mode(address: SocketAddr) -> io::Result<String> {
-    let answer = admin::ask(address, "srvr").await?;
+    let answer = admin::command(address, "srvr").await?;
     let mode = admin::field_of(&answer, "Mode");
     mode.ok_or_else(|| io::Error::other(answer.trim().to_owned()))
 }

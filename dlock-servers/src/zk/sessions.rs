@@ -1,4 +1,4 @@
-//! Ending somebody else's session, which takes its password.
+//! Ending the session of another client, which takes its password.
 //!
 //! The servers make the password from the session's number, with a generator and a secret that are the
 //! same everywhere.

@@ -21,7 +21,7 @@ pub fn exclusion(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for grants in grants.values() {
         for (index, first) in grants.iter().enumerate() {
-            // In order of their start: those that start after the end of `first` need no look.
+            // Grants are in order of their start: later ones cannot overlap with `first`.
             let rest = grants[index + 1..]
                 .iter()
                 .take_while(|second| second.from < first.to);
@@ -38,9 +38,9 @@ pub fn exclusion(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
 
 /// The pairs of grants of one name whose tokens are not in the order of the grants (K5).
 ///
-/// A grant surely came before another one when it had returned before the other was asked for; and,
-/// of two that exclude each other, when its interval ended before the other's started: a waiter is
-/// granted after the end of what it waited for.
+/// A grant precedes another one if it had returned before the other was requested. Of two that exclude
+/// each other, it also precedes if its interval ended before the other's started: a waiter is granted
+/// after the end of what it waited for.
 #[must_use]
 pub fn tokens(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
     let mut violations = Vec::new();

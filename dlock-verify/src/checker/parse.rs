@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{grant::Grant, violation::Violation};
-use crate::history::{Event, What};
+use crate::history::{Event, EventKind};
 
 /// A grant while its history is read.
 struct Open {
@@ -17,13 +17,13 @@ pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>
     let mut asked: HashMap<(u32, u64), (String, bool, u64)> = HashMap::new();
     let mut open: HashMap<(u32, u64), Open> = HashMap::new();
     let mut violations = Vec::new();
-    for Event { at, client, what } in events {
-        let known = match what {
-            What::Asked { op, name, shared } => asked
+    for Event { at, client, kind } in events {
+        let known = match kind {
+            EventKind::Asked { op, name, shared } => asked
                 .insert((*client, *op), (name.clone(), *shared, *at))
                 .is_none(),
-            What::Refused { op } => asked.remove(&(*client, *op)).is_some(),
-            What::Granted { op, token, until } => {
+            EventKind::Refused { op } => asked.remove(&(*client, *op)).is_some(),
+            EventKind::Granted { op, token, until } => {
                 let ask = asked.remove(&(*client, *op));
                 ask.is_some_and(|(name, shared, asked)| {
                     let (client, op, from) = (*client, *op, *at);
@@ -48,21 +48,21 @@ pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>
                     .is_none()
                 })
             }
-            What::Reported { op, until } => open
+            EventKind::Reported { op, until } => open
                 .get_mut(&(*client, *op))
                 .is_some_and(|open| open.report(*until)),
-            What::Lost { op } | What::Releasing { op } => open
+            EventKind::Lost { op } | EventKind::Releasing { op } => open
                 .get_mut(&(*client, *op))
                 .map(|open| open.end(*at))
                 .is_some(),
-            What::Killed => {
+            EventKind::Killed => {
                 let theirs = open.iter_mut().filter(|((owner, _), _)| owner == client);
                 theirs.for_each(|(_, open)| open.end(*at));
                 true
             }
         };
         if !known {
-            let event = Event::new(*at, *client, what.clone());
+            let event = Event::new(*at, *client, kind.clone());
             violations.push(Violation::Malformed { event });
         }
     }
@@ -77,7 +77,7 @@ pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>
 }
 
 impl Open {
-    /// Whether it makes sense: nobody is asked after the end.
+    /// Whether the report makes sense: an ended grant reports nothing.
     fn report(&mut self, until: u64) -> bool {
         if !self.ended {
             self.grant.to = until;

@@ -1,11 +1,11 @@
-//! What can be wrong.
+//! Violations of a history.
 
 use std::fmt;
 
 use super::grant::Grant;
 use crate::history::{Access, Event};
 
-/// One thing that is wrong with a history, in words that say what to look at.
+/// One violation in a history; its text names the grants or the access to examine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
@@ -25,7 +25,7 @@ pub enum Violation {
     },
     /// A register accepted a token although it had seen a larger one (C3).
     StaleAccess {
-        /// What it accepted.
+        /// The accepted access.
         access: Access,
         /// The largest token that it had seen.
         token_max: u64,

@@ -1,4 +1,4 @@
-//! What happened in a run, stamped by the one clock of the host.
+//! The events of a run, stamped by the one clock of the host.
 //!
 //! All processes of a run are on one machine, so `CLOCK_BOOTTIME` orders their events: the history
 //! knows more than any of its clients, and the [checker](crate::checker) can be a pure function of it.
@@ -12,20 +12,20 @@ use tokio::sync::Notify;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Event {
-    /// When, in nanoseconds on the boot-time clock.
+    /// The time, in nanoseconds on the boot-time clock.
     pub at: u64,
-    /// To whom; a client is one locker, alone in its process or not.
+    /// The client: one locker, alone in its process or not.
     pub client: u32,
-    /// What happened.
+    /// The kind of event.
     #[serde(flatten)]
-    pub what: What,
+    pub kind: EventKind,
 }
 
-/// What can happen. `op` numbers the attempts of a client.
+/// The kinds of events. `op` numbers the attempts of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum What {
+pub enum EventKind {
     /// An acquire is about to be called.
     Asked {
         /// The attempt.
@@ -49,7 +49,7 @@ pub enum What {
         /// The attempt.
         op: u64,
     },
-    /// The guard was asked again until when it is held.
+    /// The guard reported its deadline once more.
     Reported {
         /// The attempt.
         op: u64,
@@ -73,8 +73,8 @@ pub enum What {
 impl Event {
     /// The event `what` of `client` at `at` nanoseconds.
     #[must_use]
-    pub const fn new(at: u64, client: u32, what: What) -> Self {
-        Self { at, client, what }
+    pub const fn new(at: u64, client: u32, kind: EventKind) -> Self {
+        Self { at, client, kind }
     }
 }
 
@@ -124,17 +124,17 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_json() {
-        let what = What::Granted {
+        let kind = EventKind::Granted {
             op: 3,
             token: 12,
             until: u64::MAX,
         };
-        let event = Event::new(5, 1, what);
+        let event = Event::new(5, 1, kind);
         let line = serde_json::to_string(&event).expect("json");
         let expected = r#"{"at":5,"client":1,"event":"granted","op":3,"token":12,"until":18446744073709551615}"#;
         assert_eq!(line, expected);
         assert_eq!(serde_json::from_str::<Event>(&line).expect("event"), event);
-        let killed = Event::new(6, 1, What::Killed);
+        let killed = Event::new(6, 1, EventKind::Killed);
         let line = serde_json::to_string(&killed).expect("json");
         assert_eq!(serde_json::from_str::<Event>(&line).expect("event"), killed);
     }

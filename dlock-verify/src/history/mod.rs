@@ -1,11 +1,11 @@
-//! What happened in a run: events of clients, the recorder that writes them, and a fenced register.
+//! The history of a run: events of clients, their recorder, and a fenced register.
 
 mod event;
 mod recorder;
 mod register;
 
 pub use self::{
-    event::{Event, History, What},
-    recorder::{Held, Recorder},
+    event::{Event, EventKind, History},
+    recorder::{RecordedGuard, Recorder},
     register::{Access, FencedRegister},
 };

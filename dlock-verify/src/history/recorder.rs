@@ -11,7 +11,7 @@ use std::{
 
 use dlock_core::{Clock, Guard, LockName, Moment, Result};
 
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 
 /// Records the attempts of one client. Cheap to clone; clones record for the same client.
 #[derive(Clone)]
@@ -50,9 +50,9 @@ impl Recorder {
         name: &LockName,
         shared: bool,
         acquire: impl IntoFuture<Output = Result<Guard>>,
-    ) -> Result<Held> {
+    ) -> Result<RecordedGuard> {
         let op = self.0.next_op.fetch_add(1, Ordering::Relaxed);
-        self.record(What::Asked {
+        self.record(EventKind::Asked {
             op,
             name: name.as_str().to_owned(),
             shared,
@@ -61,30 +61,30 @@ impl Recorder {
             Ok(guard) => {
                 let now = self.0.clock.now();
                 let until = until(now, guard.remaining());
-                let granted = What::Granted {
+                let granted = EventKind::Granted {
                     op,
                     token: guard.token().get(),
                     until,
                 };
                 (self.0.sink)(Event::new(now.as_nanos(), self.0.client, granted));
-                Ok(Held {
+                Ok(RecordedGuard {
                     guard,
                     recorder: self.clone(),
                     op,
                 })
             }
             Err(error) => {
-                self.record(What::Refused { op });
+                self.record(EventKind::Refused { op });
                 Err(error)
             }
         }
     }
 
-    fn record(&self, what: What) {
+    fn record(&self, kind: EventKind) {
         (self.0.sink)(Event::new(
             self.0.clock.now().as_nanos(),
             self.0.client,
-            what,
+            kind,
         ));
     }
 }
@@ -92,13 +92,13 @@ impl Recorder {
 /// A guard whose end is recorded. A holder that only drops it stays on record as long as it said
 /// that it would hold, so [`release`](Self::release) or [`report`](Self::report) it.
 #[derive(Debug)]
-pub struct Held {
+pub struct RecordedGuard {
     guard: Guard,
     recorder: Recorder,
     op: u64,
 }
 
-impl Held {
+impl RecordedGuard {
     /// The guard.
     pub fn guard(&self) -> &Guard {
         &self.guard
@@ -110,18 +110,18 @@ impl Held {
         let now = self.recorder.0.clock.now();
         let (op, until) = (self.op, until(now, self.guard.remaining()));
         let held = self.guard.is_held();
-        let what = if held {
-            What::Reported { op, until }
+        let kind = if held {
+            EventKind::Reported { op, until }
         } else {
-            What::Lost { op }
+            EventKind::Lost { op }
         };
-        (self.recorder.0.sink)(Event::new(now.as_nanos(), self.recorder.0.client, what));
+        (self.recorder.0.sink)(Event::new(now.as_nanos(), self.recorder.0.client, kind));
         held
     }
 
     /// Records that the guard was found lost, and drops it.
     pub fn lost(self) {
-        self.recorder.record(What::Lost { op: self.op });
+        self.recorder.record(EventKind::Lost { op: self.op });
     }
 
     /// Records the end and releases the guard.
@@ -134,7 +134,7 @@ impl Held {
     ///
     /// As of [`Guard::release`].
     pub async fn release(self) -> Result<()> {
-        self.recorder.record(What::Releasing { op: self.op });
+        self.recorder.record(EventKind::Releasing { op: self.op });
         self.guard.release().await
     }
 }

@@ -35,9 +35,9 @@ pub struct Access {
     pub name: String,
     /// The token that was shown.
     pub token: u64,
-    /// What was written; `None` for a read.
+    /// The value written; `None` for a read.
     pub wrote: Option<u64>,
-    /// Whether it was accepted.
+    /// Whether the register accepted it.
     pub accepted: bool,
 }
 
@@ -72,7 +72,7 @@ impl FencedRegister {
         accepted.then_some(value)
     }
 
-    /// What was done so far, in order.
+    /// The accesses so far, in order.
     #[must_use]
     pub fn log(&self) -> Vec<Access> {
         self.lock().log.clone()

@@ -6,7 +6,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, sync::watch};
 
 use super::{
     fault::{Direction, Fault, Faults},
-    pipe::{Pipe, Stop, reaches},
+    pipe::{Pipe, Stop, wait_for},
 };
 
 /// How a connection ends.
@@ -32,7 +32,7 @@ pub struct Connection(Arc<State>);
 struct State {
     to_server: Pipe,
     to_client: Pipe,
-    /// What the test asked for last.
+    /// The end that the test requested last.
     end: watch::Sender<Option<End>>,
     /// Whether both sockets are closed.
     ended: watch::Sender<bool>,
@@ -82,7 +82,7 @@ impl Connection {
     ///
     /// Nothing is changed by it.
     pub async fn until_seen(&self, direction: Direction, count: u64) {
-        reaches(&self.pipe(direction).seen, |seen| *seen >= count).await;
+        wait_for(&self.pipe(direction).seen, |seen| *seen >= count).await;
     }
 
     /// Waits until at least `count` bytes of one direction have been passed on, since the beginning.
@@ -91,7 +91,7 @@ impl Connection {
     ///
     /// Nothing is changed by it.
     pub async fn until_passed(&self, direction: Direction, count: u64) {
-        reaches(&self.pipe(direction).passed, |passed| *passed >= count).await;
+        wait_for(&self.pipe(direction).passed, |passed| *passed >= count).await;
     }
 
     /// Whether it has ended on both sides.
@@ -106,7 +106,7 @@ impl Connection {
     ///
     /// Nothing is changed by it.
     pub async fn until_ended(&self) {
-        reaches(&self.0.ended, |ended| *ended).await;
+        wait_for(&self.0.ended, |ended| *ended).await;
     }
 
     fn pipe(&self, direction: Direction) -> &Pipe {
@@ -117,11 +117,11 @@ impl Connection {
     }
 
     /// Carries bytes both ways until it ends.
-    pub(super) async fn carry(self, mut client: TcpStream, server: SocketAddr) {
+    pub(super) async fn forward(self, mut client: TcpStream, server: SocketAddr) {
         // Without a server there is nothing to end but the client's side.
         match TcpStream::connect(server).await {
             Ok(mut server) => {
-                let end = self.carry_until_end(&mut client, &mut server).await;
+                let end = self.forward_until_end(&mut client, &mut server).await;
                 self.close(end, client, server).await;
             }
             Err(_) => {
@@ -131,7 +131,7 @@ impl Connection {
         self.0.ended.send_replace(true);
     }
 
-    async fn carry_until_end(&self, client: &mut TcpStream, server: &mut TcpStream) -> End {
+    async fn forward_until_end(&self, client: &mut TcpStream, server: &mut TcpStream) -> End {
         // Small writes go out at once, as the peers wrote them.
         let _ = client.set_nodelay(true);
         let _ = server.set_nodelay(true);
@@ -139,13 +139,13 @@ impl Connection {
         let (from_server, to_server) = server.split();
         let both = async {
             tokio::try_join!(
-                self.0.to_server.carry(from_client, to_server),
-                self.0.to_client.carry(from_server, to_client),
+                self.0.to_server.forward(from_client, to_server),
+                self.0.to_client.forward(from_server, to_client),
             )
         };
         tokio::select! {
-            end = self.asked_to_end(None) => end,
-            carried = both => match carried {
+            end = self.end_requested(None) => end,
+            forwarded = both => match forwarded {
                 // Each side has closed its half: all has been passed on.
                 Ok(_) | Err(Stop::Cut) => End::Cut,
                 Err(Stop::Broken) => End::Reset,
@@ -174,23 +174,23 @@ impl Connection {
         }
     }
 
-    /// Takes what one side sends, until it ends the connection or the test asks for another end.
+    /// Discards what one side sends, until it closes the connection or the test requests another end.
     async fn keep_open(&self, mut stream: TcpStream, end: End) {
         let direction = match end {
             End::Client => Direction::ToClient,
             _ => Direction::ToServer,
         };
         let ended = tokio::select! {
-            ended = self.asked_to_end(Some(end)) => ended,
-            () = self.pipe(direction).swallow(&mut stream) => End::Cut,
+            ended = self.end_requested(Some(end)) => ended,
+            () = self.pipe(direction).discard_all(&mut stream) => End::Cut,
         };
         if ended == End::Reset {
             let _ = stream.set_zero_linger();
         }
     }
 
-    /// Waits until the test asks for another end than `done`.
-    async fn asked_to_end(&self, done: Option<End>) -> End {
+    /// Waits until the test requests another end than `done`.
+    async fn end_requested(&self, done: Option<End>) -> End {
         let mut asked = self.0.end.subscribe();
         let found = asked.wait_for(|end| end.is_some() && *end != done).await;
         // The sender lives as long as `self`, so there is no error.

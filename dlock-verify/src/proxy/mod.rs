@@ -66,7 +66,7 @@ struct Shared {
     connections: watch::Sender<Vec<Connection>>,
 }
 
-/// Which server a client gets, told by its own address; none, and its connection is reset.
+/// Maps a client's address to its server; with `None` the connection is reset.
 type Route = Box<dyn Fn(SocketAddr) -> Option<SocketAddr> + Send + Sync>;
 
 #[derive(Debug, Default)]
@@ -77,8 +77,9 @@ struct Plan {
 }
 
 impl Proxy {
-    /// A proxy on a free loopback port to `server`, which need not be there yet: a connection is reset
-    /// while it is not.
+    /// Starts a proxy on a free loopback port to `server`.
+    ///
+    /// While the server does not listen, connections are reset.
     ///
     /// # Errors
     ///
@@ -87,8 +88,9 @@ impl Proxy {
         Self::switch(move |_| Some(server))
     }
 
-    /// A proxy on a free loopback port that asks `route` for the server of each client, told by the
-    /// client's address. Without one, and while it is not there, the connection is reset.
+    /// Starts a proxy on a free loopback port; `route` maps a client's address to its server.
+    ///
+    /// With `None`, and while the server does not listen, the connection is reset.
     ///
     /// # Errors
     ///
@@ -155,7 +157,7 @@ impl Proxy {
 
     /// Sets the fault of one direction for all connections, the present and the new ones.
     pub fn set(&self, direction: Direction, fault: Fault) {
-        // Locked until all have it: one that is accepted meanwhile is among them, or starts with it.
+        // Locked until all have it: a connection accepted in between is in the list, or starts with it.
         let mut plan = self.shared.plan();
         plan.always.set(direction, fault);
         for connection in self.connections() {
@@ -230,7 +232,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         match listener.accept().await {
             Ok((client, from)) => match (shared.route)(from) {
                 Some(server) => {
-                    tokio::spawn(shared.begin().carry(client, server));
+                    tokio::spawn(shared.begin().forward(client, server));
                 }
                 None => {
                     let _ = client.set_zero_linger();

@@ -31,7 +31,7 @@ pub(super) struct Pipe {
     pub(super) passed: watch::Sender<u64>,
 }
 
-/// Why a connection is over before both sides have ended it.
+/// Why a connection ended before both sides closed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// A fault has cut it.
@@ -75,7 +75,7 @@ impl Pipe {
     }
 
     /// Carries until the stream has ended and its end has been passed on.
-    pub(super) async fn carry(
+    pub(super) async fn forward(
         &self,
         from: impl AsyncRead + Unpin,
         to: impl AsyncWrite + Unpin,
@@ -89,7 +89,7 @@ impl Pipe {
     }
 
     /// Takes what arrives, and passes nothing on.
-    pub(super) async fn swallow(&self, from: &mut (impl AsyncRead + Unpin)) {
+    pub(super) async fn discard_all(&self, from: &mut (impl AsyncRead + Unpin)) {
         let mut bytes = vec![0; CHUNK_BYTES];
         while let Ok(count @ 1..) = from.read(&mut bytes).await {
             add(&self.seen, count);
@@ -199,7 +199,7 @@ impl Pipe {
 }
 
 /// Waits until a value that lives as long as the caller's reference is good.
-pub(super) async fn reaches<T>(value: &watch::Sender<T>, good: impl FnMut(&T) -> bool) {
+pub(super) async fn wait_for<T>(value: &watch::Sender<T>, good: impl FnMut(&T) -> bool) {
     let _ = value.subscribe().wait_for(good).await;
 }
 

@@ -68,13 +68,13 @@ async fn k06_more_names_waited_for_than_watches(java: Java) -> Outcome {
         waiting.push((holder, tokio::spawn(granted)));
     }
     until("all wait", async || {
-        let nodes: usize = node.monitored("zk_ephemerals_count").await?.parse()?;
+        let nodes: usize = node.metric("zk_ephemerals_count").await?.parse()?;
         Ok(nodes >= 2 * NAMES)
     })
     .await?;
     // Until then the last has asked for its watch, if it was to.
     tokio::time::sleep(BOUND).await;
-    let watched = node.ask("wchp").await?;
+    let watched = node.command("wchp").await?;
     let (quick, mut slow): (Vec<_>, Vec<_>) = waiting
         .into_iter()
         .partition(|(holder, _)| watched.contains(holder));

@@ -20,7 +20,7 @@ mod times;
 use std::process::ExitCode;
 
 use dlock_servers::zk::Flavour;
-use dlock_verify::support::tested;
+use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
 /// Cases mostly wait, but the machine may have two processors, and a server takes some memory.
@@ -46,5 +46,5 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         times::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();
-    tested(flavour.name(), flavour.find(), trials)
+    if_available(flavour.name(), flavour.find(), trials)
 }

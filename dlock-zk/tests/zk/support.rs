@@ -83,12 +83,12 @@ pub(crate) async fn driver(addresses: impl Display) -> Outcome<Client> {
 
 /// How many requests the server has been sent.
 pub(crate) async fn packets(node: &Node) -> Outcome<u64> {
-    Ok(node.monitored("zk_packets_received").await?.parse()?)
+    Ok(node.metric("zk_packets_received").await?.parse()?)
 }
 
 /// How many watches the server has been asked for that have not fired.
 pub(crate) async fn watches(node: &Node) -> Outcome<u64> {
-    Ok(node.monitored("zk_watch_count").await?.parse()?)
+    Ok(node.metric("zk_watch_count").await?.parse()?)
 }
 
 /// The nodes in the directory of a lock.

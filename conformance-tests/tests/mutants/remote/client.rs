@@ -18,8 +18,8 @@ use super::{
     wire::{Answer, Request, What, receive, send},
 };
 
-/// How often a waiter asks, which keeps its place.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a waiter polls, which keeps its queue position.
+const POLL_EVERY: Duration = Duration::from_millis(20);
 
 /// How long an answer may take, with the connection for it.
 pub(super) const ANSWER_MAX: Duration = Duration::from_millis(400);
@@ -34,7 +34,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     ttl_min: Duration::from_millis(100),
     ttl_max: Duration::from_secs(3600),
     held_max: None,
-    takeover_max: LOOK_EVERY,
+    takeover_max: POLL_EVERY,
     restart_guard: Duration::ZERO,
 };
 
@@ -76,7 +76,7 @@ impl Client {
         }
     }
 
-    async fn ask(&self, request: &Request) -> Result<Answer> {
+    async fn send(&self, request: &Request) -> Result<Answer> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::Unavailable, "this client is closed"));
         }
@@ -102,12 +102,12 @@ impl Client {
     async fn undo(&self, request: &AcquireRequest, mut asked: Request) {
         asked.what = What::Release;
         let end = request.clock().now().after(request.ttl);
-        while self.ask(&asked).await.is_err() {
+        while self.send(&asked).await.is_err() {
             let over = request.clock().now() > end || self.closed.load(Ordering::Acquire);
             if over {
                 return;
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_EVERY).await;
         }
     }
 }
@@ -130,7 +130,7 @@ impl DistributedLock for Client {
         asked.holder = Holder::of_request(request, token).to_string();
         loop {
             let sent = request.start();
-            let refused = match self.ask(&asked).await {
+            let refused = match self.send(&asked).await {
                 Ok(Answer::Granted(token)) => {
                     let token = Token::new(token).ok_or_else(Error::contended)?;
                     return Ok(request.granted(sent, request.ttl, token, ()));
@@ -146,7 +146,7 @@ impl DistributedLock for Client {
             };
             if request.wait == Wait::UntilCancelled && !request.attempt.is_cancelled() {
                 tokio::select! {
-                    () = tokio::time::sleep(LOOK_EVERY) => continue,
+                    () = tokio::time::sleep(POLL_EVERY) => continue,
                     () = request.attempt.cancelled() => {}
                 }
             }
@@ -161,7 +161,7 @@ impl DistributedLock for Client {
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         let sent = lease.start();
         let renewed = lease.renewed(sent, lease.ttl);
-        match self.ask(&self.of_lease(What::Renew, lease)).await {
+        match self.send(&self.of_lease(What::Renew, lease)).await {
             Ok(Answer::Done) => Ok(renewed),
             _ if self.flaw == Flaw::RenewsBlindly => Ok(renewed),
             Err(_) if self.flaw == Flaw::RenewsUnheard => Ok(renewed),
@@ -171,13 +171,13 @@ impl DistributedLock for Client {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        self.ask(&self.of_lease(What::Release, lease))
+        self.send(&self.of_lease(What::Release, lease))
             .await
             .map(drop)
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        match self.ask(&self.request(What::Inspect, name)).await? {
+        match self.send(&self.request(What::Inspect, name)).await? {
             Answer::Held(Some((holder, token))) => {
                 let mut holder = Holder::parse(&holder);
                 if let Some(holder) = &mut holder {

@@ -17,7 +17,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use conformance_tests::{Backdoor, Extra, Line, Target, proxy::Proxy};
+use conformance_tests::{Backdoor, Extra, Link, Target, proxy::Proxy};
 use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Result};
 use tokio::{
     net::TcpListener,
@@ -105,21 +105,21 @@ impl Target for Remote {
 
     fn extras(&self) -> &[Extra] {
         &[
-            Extra::Through,
+            Extra::Link,
             Extra::EndSession,
-            Extra::Forget,
-            Extra::ForgetSafely,
+            Extra::DataLoss,
+            Extra::SafeDataLoss,
             Extra::FailOver,
         ]
     }
 
-    async fn through(&self, _: &str) -> Result<Line> {
+    async fn link(&self, _: &str) -> Result<Link> {
         let no_proxy = |error| Error::new(ErrorKind::Internal, "no proxy").with_source(error);
         let proxy = Proxy::start(self.server).map_err(no_proxy)?;
-        Ok(Line::new(proxy.address().to_string(), proxy, ANSWER_MAX))
+        Ok(Link::new(proxy.address().to_string(), proxy, ANSWER_MAX))
     }
 
-    fn slack(&self) -> Duration {
+    fn tolerance(&self) -> Duration {
         Duration::from_secs(2)
     }
 }
@@ -140,8 +140,8 @@ impl Backdoor for Remote {
         Ok(())
     }
 
-    async fn forget(&self, _: &str) -> Result<()> {
-        locked(&self.store).forget();
+    async fn lose_data(&self, _: &str) -> Result<()> {
+        locked(&self.store).lose_data();
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::{
     wire::{Answer, Request, What},
 };
 
-/// A waiter that has not asked for so long has lost its place.
+/// A waiter that has not polled for this long has lost its queue position.
 const PLACE_MAX: Duration = Duration::from_millis(400);
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Store {
     pub(super) flaw: Flaw,
     clock: Clock,
     held: HashMap<String, Held>,
-    /// Who waits, and when it asked last.
+    /// The waiters, and when each polled last.
     queues: HashMap<String, Vec<(Request, Moment)>>,
     undone: HashSet<u128>,
     closed: HashSet<u64>,
@@ -118,7 +118,7 @@ impl Store {
         self.held.insert(by.name.clone(), Held { by, token, until });
     }
 
-    /// Ends what is over.
+    /// Drops expired holds and waiters.
     fn tidy(&mut self, name: &str) {
         let now = self.clock.now();
         self.held.retain(|_, held| held.until > now);
@@ -161,8 +161,8 @@ impl Store {
         self.count_anew();
     }
 
-    /// Forgets who holds and who waits.
-    pub(super) fn forget(&mut self) {
+    /// Drops all holds and waiters.
+    pub(super) fn lose_data(&mut self) {
         self.end(|_| true);
         self.count_anew();
         if self.flaw != Flaw::GrantsAtOnce {

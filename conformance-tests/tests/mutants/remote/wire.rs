@@ -1,4 +1,4 @@
-//! What is asked and answered, a line each.
+//! Requests and replies, one JSON value a line.
 
 use std::{io, time::Duration};
 
