@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 /// How often a waiter looks.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// A client of the locks in a directory.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Ledger {
         ttl_min: Duration::from_millis(100),
         ttl_max: Duration::from_secs(3600),
         held_max: Some(500),
-        takeover_max: LOOK_EVERY,
+        takeover_max: POLL_EVERY,
         restart_guard: Duration::ZERO,
     };
 
@@ -153,7 +153,7 @@ impl DistributedLock for Ledger {
                 return Err(Error::contended());
             }
             tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_EVERY) => {}
                 () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
         }

@@ -8,10 +8,13 @@ use std::{
 };
 
 use async_trait::async_trait;
+use dlock_verify::support::Outcome;
 use tokio::sync::{Mutex, Notify, mpsc};
 
-use super::{Order, Report};
-use crate::{outcome::Outcome, workload::Workplace};
+use super::{
+    protocol::{Order, Report},
+    workload::FencedStore,
+};
 
 /// Answers that may be waiting: a worker has one access under way.
 const ANSWERS_MAX: usize = 1;
@@ -33,7 +36,7 @@ impl Pipe {
                 match serde_json::from_str(&line) {
                     Ok(Order::Answer(value)) => drop(sender.blocking_send(value)),
                     Ok(Order::Release) => told.notify_one(),
-                    Err(error) => complain(&format!("no order: {error}")),
+                    Err(error) => log_error(&format!("no order: {error}")),
                 }
             }
             process::exit(1);
@@ -45,13 +48,13 @@ impl Pipe {
     }
 
     /// Waits for the order to release.
-    pub(super) async fn told_to_release(&self) {
+    pub(super) async fn release_ordered(&self) {
         self.release.notified().await;
     }
 }
 
 #[async_trait]
-impl Workplace for Pipe {
+impl FencedStore for Pipe {
     async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>> {
         let mut answers = self.answers.lock().await;
         say(&Report::Access {
@@ -72,6 +75,6 @@ pub(super) fn say(report: &Report) {
 }
 
 /// Writes to the standard error, which the parent shares.
-pub(super) fn complain(message: &str) {
+pub(super) fn log_error(message: &str) {
     let _ = writeln!(io::stderr(), "worker {}: {message}", process::id());
 }

@@ -65,7 +65,7 @@ impl Target for FileTarget {
     }
 
     fn extras(&self) -> &[Extra] {
-        &[Extra::Forget]
+        &[Extra::DataLoss]
     }
 }
 
@@ -108,7 +108,7 @@ impl Backdoor for FileTarget {
     }
 
     /// The lock files go, with their tokens.
-    async fn forget(&self, address: &str) -> Result<()> {
+    async fn lose_data(&self, address: &str) -> Result<()> {
         for entry in fs::read_dir(address).map_err(broken)? {
             let path = entry.map_err(broken)?.path();
             if path

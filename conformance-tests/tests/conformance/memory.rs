@@ -49,7 +49,7 @@ impl Target for MemoryTarget {
     }
 
     fn extras(&self) -> &[Extra] {
-        &[Extra::Forget]
+        &[Extra::DataLoss]
     }
 }
 
@@ -69,7 +69,7 @@ impl Backdoor for MemoryTarget {
             .collect())
     }
 
-    async fn forget(&self, address: &str) -> Result<()> {
+    async fn lose_data(&self, address: &str) -> Result<()> {
         let store = self.client(address)?;
         for name in store.names() {
             store.expire(name.as_str());
