@@ -5,66 +5,52 @@
 //! documentation is the contract, and prove themselves with the crate `conformance-tests`.
 //!
 //! A [`Locker`] drives each attempt to take a lock in place, hands it over to its own task when the
-//! caller is gone, keeps what was granted alive by one scheduler for all locks, and tells each
-//! [`Guard`] of its loss. A backend only asks its store.
+//! caller is gone, keeps what was granted alive by one scheduler for all locks, and
+//! notifies each [`Guard`] of its loss. A backend only asks its store.
 
-mod acquire;
-mod atomic;
-mod attempt;
+mod backend;
 mod base;
-mod batch;
-mod builder;
-mod capabilities;
-mod cause;
-mod clock;
+mod client;
 pub mod config;
-mod core;
-mod deadline;
-mod error;
-mod gate;
-mod guard;
-mod hold;
-mod holder;
-mod layout_version;
-mod lease;
-mod lock;
-mod locker;
-mod lost;
+mod engine;
 mod memory;
-mod meters;
-mod multi;
-mod name;
-mod reaper;
-mod renewal;
-mod request;
-mod state;
-mod token;
+#[cfg(test)]
+mod tests;
 pub mod toolkit;
-mod turns;
 
 pub use async_trait::async_trait;
 
 pub use crate::{
-    attempt::{Attempt, AttemptId},
-    batch::{BatchFuture, BatchReply, Batcher},
-    builder::{Acquire, TryAcquire},
-    capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
-    cause::LostCause,
-    clock::{BootInstant, Clock},
-    deadline::{Deadline, SentAt},
-    error::{Effect, Error, ErrorKind, Result},
-    guard::Guard,
-    hold::RELEASE_TRY_MAX,
-    holder::Holder,
-    layout_version::LayoutVersion,
-    lease::{Lease, Renewed},
-    lock::DistributedLock,
-    locker::{Locker, LockerBuilder},
-    lost::{ExpiresWithin, Lost},
+    backend::{
+        attempt::{Attempt, AttemptId},
+        capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
+        distributed_lock::DistributedLock,
+        distributed_lock::RELEASE_TRY_MAX,
+        holder::Holder,
+        layout_version::LayoutVersion,
+        lease::{Lease, Renewed},
+        options::{Mode, Renewal, Wait},
+        request::AcquireRequest,
+    },
+    base::{
+        cause::LostCause,
+        clock::{BootInstant, Clock},
+        deadline::{Deadline, SentAt},
+        error::{Effect, Error, ErrorKind, Result},
+        name::LockName,
+        token::Token,
+    },
+    client::{
+        acquire::{Acquire, TryAcquire},
+        acquire_all::{AcquireAll, GuardSet},
+        builder::LockerBuilder,
+        guard::Guard,
+        locker::Locker,
+        lost::{ExpiresWithin, Lost},
+    },
     memory::{Fault, Memory, Operation},
-    multi::{AcquireAll, GuardSet},
-    name::LockName,
-    request::{AcquireRequest, Mode, Renewal, Wait},
-    token::Token,
-    turns::{SingleFlight, Turn},
+    toolkit::{
+        batcher::{BatchFuture, BatchReply, Batcher},
+        single_flight::{SingleFlight, Turn},
+    },
 };
