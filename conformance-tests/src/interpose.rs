@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Holder, Lease, LockName, Renewed, Result,
+    Capabilities, Holder, LockName, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 
 /// What is done instead of calling the backend inside; by default, calling it.

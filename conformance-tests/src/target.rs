@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Result};
+use dlock_core::{Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock};
 
 use crate::line::Line;
 

@@ -1,41 +1,41 @@
 //! The core of dlock: the contract that every store of locks keeps, and everything that is the same
 //! for all of them.
 //!
-//! Users start from the crate `dlock`. Implementors start from [`DistributedLock`], whose
-//! documentation is the contract, and prove themselves with the crate `conformance-tests`.
+//! | Module | For |
+//! |---|---|
+//! | this one | users of locks: [`Locker`], [`Guard`], [`Error`] and what they are made of |
+//! | [`backend`] | those who write a backend: [`DistributedLock`](backend::DistributedLock) is the contract |
+//! | [`toolkit`] | those who write a backend: parts that several backends share |
+//! | [`config`] | programs that find their store by a URL, a file or the environment |
+//! | [`memory`] | tests: a store in this process, with faults to inject |
+//!
+//! Users start from the crate `dlock`, which opens stores by their URL. A backend is tested by the crate
+//! `conformance-tests`.
 //!
 //! A [`Locker`] drives each attempt to take a lock in place, hands it over to its own task when the
 //! caller is gone, keeps what was granted alive by one scheduler for all locks, and
 //! notifies each [`Guard`] of its loss. A backend only asks its store.
 
-mod backend;
+pub mod backend;
 mod base;
 mod client;
 pub mod config;
 mod engine;
-mod memory;
+pub mod memory;
 #[cfg(test)]
 mod tests;
 pub mod toolkit;
 
-pub use async_trait::async_trait;
-
 pub use crate::{
     backend::{
-        attempt::{Attempt, AttemptId},
+        attempt::AttemptId,
         capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
-        distributed_lock::DistributedLock,
-        distributed_lock::RELEASE_TRY_MAX,
         holder::Holder,
-        layout_version::LayoutVersion,
-        lease::{Lease, Renewed},
-        options::{Mode, Renewal, Wait},
-        request::AcquireRequest,
+        options::Mode,
     },
     base::{
         cause::LostCause,
         clock::{BootInstant, Clock},
-        deadline::{Deadline, SentAt},
         error::{Effect, Error, ErrorKind, Result},
         name::LockName,
         token::Token,
@@ -48,9 +48,5 @@ pub use crate::{
         locker::Locker,
         lost::{ExpiresWithin, Lost},
     },
-    memory::{Fault, Memory, Operation},
-    toolkit::{
-        batcher::{BatchFuture, BatchReply, Batcher},
-        single_flight::{SingleFlight, Turn},
-    },
+    config::Config,
 };

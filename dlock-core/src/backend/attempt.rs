@@ -173,7 +173,7 @@ impl Attempt {
     /// that is taken, in a sentence for people. The error of a wait that ends as `Contended` has it.
     ///
     /// ```
-    /// use dlock_core::{AcquireRequest, Error};
+    /// use dlock_core::{backend::AcquireRequest, Error};
     ///
     /// fn refusal(request: &AcquireRequest) -> Error {
     ///     let warning = "it has no end: did somebody change its key?";

@@ -32,9 +32,9 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// Takes the lock, or waits for it as `request.wait` says.
     ///
     /// Core has checked name, ttl, mode and note against the capabilities. While it waits, the backend
-    /// says [`report_contended`](crate::Attempt::report_contended) when the store has answered so, and
-    /// [`report_unavailable`](crate::Attempt::report_unavailable) while it cannot be asked; after
-    /// [`cancelled`](crate::Attempt::cancelled) it undoes what it did and returns
+    /// says [`report_contended`](crate::backend::Attempt::report_contended) when the store has answered so, and
+    /// [`report_unavailable`](crate::backend::Attempt::report_unavailable) while it cannot be asked; after
+    /// [`cancelled`](crate::backend::Attempt::cancelled) it undoes what it did and returns
     /// [`Error::cancelled`](crate::Error::cancelled) within a bound of its own, which its documentation names.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     ///
     /// # Cancel safety
     ///
-    /// As for renewals: core drops a try after [`RELEASE_TRY_MAX`](crate::RELEASE_TRY_MAX) and makes
+    /// As for renewals: core drops a try after [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX) and makes
     /// another.
     async fn release(&self, lease: &Lease) -> Result<()>;
 

@@ -55,7 +55,7 @@ impl Holder {
     /// granted, `SINCE PID@HOST NOTE`: for stores that give the token themselves.
     ///
     /// ```
-    /// use dlock_core::{AcquireRequest, Holder};
+    /// use dlock_core::{backend::AcquireRequest, Holder};
     ///
     /// fn value(request: &AcquireRequest, token: u64) -> String {
     ///     let tail = Holder::encode_tail(request);

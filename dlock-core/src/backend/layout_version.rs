@@ -11,7 +11,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 /// process after another.
 ///
 /// ```
-/// use dlock_core::{ErrorKind, LayoutVersion};
+/// use dlock_core::{backend::LayoutVersion, ErrorKind};
 ///
 /// const LAYOUT: LayoutVersion = LayoutVersion::new(2);
 ///

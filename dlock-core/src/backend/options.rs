@@ -15,7 +15,7 @@ pub enum Mode {
 pub enum Wait {
     /// It answers `Contended`, after having asked the store once.
     Never,
-    /// It waits until the lock is granted or the attempt is [cancelled](crate::Attempt::cancelled). Core
+    /// It waits until the lock is granted or the attempt is [cancelled](crate::backend::Attempt::cancelled). Core
     /// owns the time-out.
     UntilCancelled,
 }

@@ -98,14 +98,14 @@ impl AcquireRequest {
     /// `undo` frees what the attempt may have got, and succeeds also if that is nothing. The locker tries
     /// it in the background, as it tries releases: until it succeeds, until `until`, or until the locker
     /// has ended. A shutdown waits for it. Each try is dropped after
-    /// [`RELEASE_TRY_MAX`](crate::RELEASE_TRY_MAX).
+    /// [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
     ///
     /// The future ends with the last try.
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
     ///
-    /// use dlock_core::{AcquireRequest, AttemptId, Result};
+    /// use dlock_core::{backend::AcquireRequest, AttemptId, Result};
     ///
     /// # struct Store;
     /// # impl Store { async fn free(&self, _: AttemptId) -> Result<()> { Ok(()) } }

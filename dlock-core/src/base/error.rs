@@ -96,7 +96,7 @@ impl Error {
         }
     }
 
-    /// The attempt was [cancelled](crate::Attempt::cancelled), and is undone. Core reports to the caller
+    /// The attempt was [cancelled](crate::backend::Attempt::cancelled), and is undone. Core reports to the caller
     /// why the wait ended.
     #[must_use]
     pub fn cancelled() -> Self {

@@ -34,7 +34,7 @@ impl Locker {
     /// Takes the lock `name`, waiting for it as long as the locker's default says.
     ///
     /// ```
-    /// # use dlock_core::{Locker, Memory};
+    /// # use dlock_core::{memory::Memory, Locker};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;

@@ -34,7 +34,7 @@ pub enum Fault {
     LoseRequest,
     /// The reply is lost: it happens, and the answer is an `Unavailable` with unknown effect.
     LoseReply,
-    /// Nothing comes back before [`clear_faults`](crate::Memory::clear_faults); then it happens.
+    /// Nothing comes back before [`clear_faults`](crate::memory::Memory::clear_faults); then it happens.
     Stall,
     /// The store refuses: `Denied`, and nothing happens.
     Deny,

@@ -44,7 +44,7 @@ use crate::{
 /// ```
 /// use std::sync::Arc;
 ///
-/// use dlock_core::{Fault, Locker, Memory, Operation};
+/// use dlock_core::{memory::{Fault, Memory, Operation}, Locker};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

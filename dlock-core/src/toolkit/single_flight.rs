@@ -20,7 +20,7 @@ use crate::base::{
 /// A value that one caller at a time works on, such as a connection and the work of making it.
 ///
 /// ```
-/// use dlock_core::{Result, toolkit::{SingleFlight, Turn}};
+/// use dlock_core::{toolkit::{SingleFlight, Turn}, Result};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<()> {

@@ -38,7 +38,7 @@ pub type BatchFuture<A> = Pin<Box<dyn Future<Output = BatchReply<A>> + Send>>;
 /// own requests.
 ///
 /// ```
-/// use dlock_core::{Clock, Result, toolkit::Batcher, SentAt};
+/// use dlock_core::{toolkit::Batcher, backend::SentAt, Clock, Result};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<()> {
