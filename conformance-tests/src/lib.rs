@@ -7,7 +7,7 @@
 //! ```no_run
 //! # use std::{process::ExitCode, sync::Arc};
 //! # use conformance_tests::Target;
-//! # use dlock_core::{Capabilities, DistributedLock, Result};
+//! # use dlock_core::{backend::DistributedLock, Capabilities, Result};
 //! # fn my_capabilities() -> Capabilities { unimplemented!() }
 //! # async fn my_lock(_: &str) -> Result<Arc<dyn DistributedLock>> { unimplemented!() }
 //! #[derive(Debug)]

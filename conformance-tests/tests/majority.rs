@@ -13,8 +13,10 @@ use std::{
 
 use conformance_tests::{Backdoor, Target};
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, DistributedLock, Error, ErrorKind, Holder, Lease,
-    LockName, Memory, Order, Renewed, Result, Token, Wait, Waiting, async_trait, toolkit::Lock,
+    AttemptId, Capabilities, Error, ErrorKind, Holder, LockName, Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait, async_trait},
+    memory::Memory,
+    toolkit::Lock,
 };
 use rand::RngExt;
 

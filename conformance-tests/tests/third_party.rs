@@ -17,9 +17,10 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, Clock, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
-    Waiting, async_trait, toolkit::Lock,
+    AttemptId, Capabilities, Clock, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause,
+    Modes, Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait, async_trait},
+    toolkit::Lock,
 };
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;

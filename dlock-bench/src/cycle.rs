@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{AttemptId, LockName, Locker, Result, async_trait};
+use dlock_core::{AttemptId, LockName, Locker, Result, backend::async_trait};
 
 use crate::{
     Baseline, Row,

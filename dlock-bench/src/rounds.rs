@@ -122,7 +122,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use dlock_core::async_trait;
+    use dlock_core::backend::async_trait;
 
     use super::*;
     use crate::cycle::Cycle;

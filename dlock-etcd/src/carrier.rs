@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{BootInstant, Result, SentAt};
+use dlock_core::{BootInstant, Result, backend::SentAt};
 use tokio::sync::{Notify, watch};
 
 use crate::{

@@ -2,7 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result, SingleFlight, Turn, toolkit::Lock};
+use dlock_core::{
+    Error, Result,
+    backend::{AcquireRequest, Renewal},
+    toolkit::{Lock, SingleFlight, Turn},
+};
 
 use crate::{
     carrier::Carrier, errors, keeping::Kept, leases::whole_seconds, seat::Seat, session::Session,

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{AcquireRequest, Holder, Renewal, Result};
+use dlock_core::{
+    Holder, Result,
+    backend::{AcquireRequest, Renewal},
+};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp};
 
 use crate::{

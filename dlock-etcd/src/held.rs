@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Lease, toolkit::Lock};
+use dlock_core::{backend::Lease, toolkit::Lock};
 
 use crate::{entry::Entry, watch::Watched};
 

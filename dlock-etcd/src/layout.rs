@@ -7,7 +7,7 @@
 //!
 //! A change of what is here, or of the values, raises [`VERSION`].
 
-use dlock_core::{Holder, LayoutVersion, LockName, Token};
+use dlock_core::{Holder, LockName, Token, backend::LayoutVersion};
 use etcd_client::KeyValue;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 

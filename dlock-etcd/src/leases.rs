@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Effect, Error, Result, SentAt};
+use dlock_core::{Effect, Error, Result, backend::SentAt};
 use etcd_client::{Client, LeaseGrantOptions};
 use tokio::time::timeout;
 

@@ -4,9 +4,10 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Batcher, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
-    Waiting, toolkit::Lock,
+    AttemptId, Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause, Modes,
+    Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
+    toolkit::{Batcher, Lock},
 };
 
 use crate::{

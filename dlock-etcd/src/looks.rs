@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{BatchReply, Batcher};
+use dlock_core::toolkit::{BatchReply, Batcher};
 use etcd_client::{Txn, TxnOp};
 
 use crate::{

@@ -17,7 +17,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Renewal, Result, SentAt};
+use dlock_core::{
+    Result,
+    backend::{Renewal, SentAt},
+};
 use etcd_client::{Compare, CompareOp, Txn, TxnOp};
 
 use crate::{

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dlock_core::{Attempt, BootInstant, LostCause, toolkit::Lock};
+use dlock_core::{BootInstant, LostCause, backend::Attempt, toolkit::Lock};
 
 use crate::{carrier::Carrier, entry::Entry};
 

@@ -14,7 +14,9 @@ use std::{
 };
 
 use dlock_core::{
-    Clock, Effect, Error, ErrorKind, Result, SentAt, SingleFlight, Turn, toolkit::Lock,
+    Clock, Effect, Error, ErrorKind, Result,
+    backend::SentAt,
+    toolkit::{Lock, SingleFlight, Turn},
 };
 use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Attempt, LostCause, toolkit::Lock};
+use dlock_core::{LostCause, backend::Attempt, toolkit::Lock};
 
 use crate::{carrier::Carrier, entry::Entry, seat::Seat};
 

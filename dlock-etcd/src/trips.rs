@@ -13,7 +13,10 @@ use std::{
     },
 };
 
-use dlock_core::{BatchReply, Batcher, Effect, Result};
+use dlock_core::{
+    Effect, Result,
+    toolkit::{BatchReply, Batcher},
+};
 use etcd_client::{Client, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use tokio::task::JoinSet;
 

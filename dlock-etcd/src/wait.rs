@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result};
+use dlock_core::{
+    Error, Result,
+    backend::{AcquireRequest, Renewal},
+};
 use tokio::sync::Notify;
 
 use crate::{

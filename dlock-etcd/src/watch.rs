@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Attempt, BootInstant, LostCause, toolkit::Lock};
+use dlock_core::{BootInstant, LostCause, backend::Attempt, toolkit::Lock};
 use etcd_client::{WatchFilterType, WatchOptions};
 use tokio::sync::Notify;
 

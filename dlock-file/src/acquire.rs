@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Lease, Result, SentAt, Wait};
+use dlock_core::{
+    Error, ErrorKind, Holder, Result,
+    backend::{AcquireRequest, Lease, SentAt, Wait},
+};
 
 use crate::{
     errors,

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dlock_core::{Attempt, LostCause, Result, Token, toolkit::Lock};
+use dlock_core::{LostCause, Result, Token, backend::Attempt, toolkit::Lock};
 
 use crate::{errors, file::LockFile, layout::FileName, record};
 

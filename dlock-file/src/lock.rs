@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Deadline, DistributedLock, Error, ErrorKind, Expiry, Fencing,
-    Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result, Waiting,
-    async_trait,
+    Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order,
+    Result, Waiting,
+    backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewal, Renewed, async_trait},
 };
 
 use crate::{

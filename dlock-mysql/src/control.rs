@@ -4,7 +4,10 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Result, SingleFlight, Turn};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{SingleFlight, Turn},
+};
 
 use crate::{
     dial::Dialer,

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Attempt, Holder, Lease, LostCause, Renewed, Result};
+use dlock_core::{
+    Holder, LostCause, Result,
+    backend::{Attempt, Lease, Renewed},
+};
 use tokio::sync::Mutex;
 
 use crate::{

@@ -3,7 +3,7 @@
 //! Names are bytes in a binary column, so case, trailing spaces and accents count (T72). They go into
 //! statements as hexadecimal literals: nothing in a name is ever SQL.
 
-use dlock_core::{LayoutVersion, LockName};
+use dlock_core::{LockName, backend::LayoutVersion};
 
 /// The version of all that is below. It is raised with each change after which older programs would not
 /// understand the tables; a further column with a default, or a further row, is none.

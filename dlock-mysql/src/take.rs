@@ -9,7 +9,8 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, LostCause, Result, SentAt, Token, Wait,
+    Effect, Error, ErrorKind, Holder, LostCause, Result, Token,
+    backend::{AcquireRequest, Lease, SentAt, Wait},
 };
 
 use crate::{

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Result};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{AcquireRequest, Lease},
+};
 
 use crate::{
     behind, errors,

@@ -8,7 +8,10 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use dlock_core::{Error, ErrorKind, Result, SingleFlight, Turn, toolkit::Lock};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{Lock, SingleFlight, Turn},
+};
 use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
 

@@ -4,8 +4,10 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, DistributedLock, Expiry, Fencing, Holder, Lease,
-    LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting, toolkit::Lock,
+    AttemptId, Capabilities, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result,
+    Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
+    toolkit::Lock,
 };
 use tokio::task::JoinSet;
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::AcquireRequest;
+use dlock_core::backend::AcquireRequest;
 
 use crate::{options::RedisOptions, take::Taken, wire};
 

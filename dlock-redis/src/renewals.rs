@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AttemptId, Batcher, Clock, Result, SentAt};
+use dlock_core::{AttemptId, Clock, Result, backend::SentAt, toolkit::Batcher};
 use redis::{Cmd, RedisWrite};
 
 use crate::{

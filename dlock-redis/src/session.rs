@@ -13,7 +13,8 @@ use std::{
 };
 
 use dlock_core::{
-    BootInstant, Clock, Effect, Error, ErrorKind, Result, SingleFlight, toolkit::Lock,
+    BootInstant, Clock, Effect, Error, ErrorKind, Result,
+    toolkit::{Lock, SingleFlight},
 };
 use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
@@ -37,7 +38,7 @@ const LEFT_MAX: usize = 16;
 /// A server that cannot write down that it may have forgotten locks is looked at anew after this.
 const RELOOK_AFTER: Duration = Duration::from_secs(1);
 /// No connection keeps a renewal or a release waiting for longer, or core would drop each try while the
-/// first one hangs: half of [`RELEASE_TRY_MAX`](dlock_core::RELEASE_TRY_MAX).
+/// first one hangs: half of [`RELEASE_TRY_MAX`](dlock_core::backend::RELEASE_TRY_MAX).
 pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(2_500);
 
 /// The connections to one server.

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, AttemptId, Effect, Holder, Lease, Result, Wait};
+use dlock_core::{
+    AttemptId, Effect, Holder, Result,
+    backend::{AcquireRequest, Lease, Wait},
+};
 
 use crate::{
     layout::Keys,

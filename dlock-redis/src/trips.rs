@@ -6,7 +6,11 @@
 
 use std::{future::Future, sync::Arc};
 
-use dlock_core::{AttemptId, BatchReply, Batcher, Clock, Error, ErrorKind, Result, SentAt, Token};
+use dlock_core::{
+    AttemptId, Clock, Error, ErrorKind, Result, Token,
+    backend::SentAt,
+    toolkit::{BatchReply, Batcher},
+};
 use redis::{Cmd, RedisWrite, Value};
 
 use crate::{

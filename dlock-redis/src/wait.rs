@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Effect, Error, ErrorKind, Lease, Result};
+use dlock_core::{
+    Effect, Error, ErrorKind, Result,
+    backend::{AcquireRequest, Lease},
+};
 
 use crate::{
     RedisLock,

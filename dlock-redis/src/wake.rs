@@ -9,7 +9,10 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dlock_core::{Error, ErrorKind, Result, Turn, toolkit::Lock};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{Lock, Turn},
+};
 use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{

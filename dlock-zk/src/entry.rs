@@ -5,7 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use dlock_core::{Attempt, BootInstant, Lease, LostCause, Renewed, Result, toolkit::Lock};
+use dlock_core::{
+    BootInstant, LostCause, Result,
+    backend::{Attempt, Lease, Renewed},
+    toolkit::Lock,
+};
 use zookeeper_client::{Error as ZkError, EventType};
 
 use crate::{

@@ -4,8 +4,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, Holder,
-    Lease, LockName, Modes, Order, Renewed, Result, Waiting,
+    Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, Modes, Order, Result,
+    Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 use zookeeper_client::Error as ZkError;
 

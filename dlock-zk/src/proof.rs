@@ -23,7 +23,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{BootInstant, SentAt};
+use dlock_core::{BootInstant, backend::SentAt};
 
 /// A proof lasts this part of the session's time-out at the most.
 const TTL_PART: u32 = 2;

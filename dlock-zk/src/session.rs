@@ -11,7 +11,7 @@ use std::{
 };
 
 use dlock_core::{
-    BootInstant, Clock, Effect, Error, ErrorKind, LostCause, Result, SentAt, toolkit::Lock,
+    BootInstant, Clock, Effect, Error, ErrorKind, LostCause, Result, backend::SentAt, toolkit::Lock,
 };
 use tokio::{
     sync::{Notify, watch},

@@ -5,7 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{Clock, Result, SentAt, SingleFlight, Turn, toolkit::Lock};
+use dlock_core::{
+    Clock, Result,
+    backend::SentAt,
+    toolkit::{Lock, SingleFlight, Turn},
+};
 
 use crate::{config::ZkConfig, dial, errors, session::Session};
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use dlock_core::{AcquireRequest, Holder, Result, Wait};
+use dlock_core::{
+    Holder, Result,
+    backend::{AcquireRequest, Wait},
+};
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{

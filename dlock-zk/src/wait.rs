@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Renewal, Result, Wait};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{AcquireRequest, Lease, Renewal, Wait},
+};
 use zookeeper_client::Error as ZkError;
 
 use crate::{

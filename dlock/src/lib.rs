@@ -71,10 +71,10 @@ mod schemes;
 
 pub use dlock_core::{
     Acquire, AcquireAll, AttemptId, BootInstant, Capabilities, Clock, Effect, Error, ErrorKind,
-    ExpiresWithin, Expiry, Fault, Fencing, Guard, GuardSet, Holder, LockName, Locker,
-    LockerBuilder, Lost, LostCause, Memory, Mode, Modes, Operation, Order, Result, Token,
-    TryAcquire, Waiting,
+    ExpiresWithin, Expiry, Fencing, Guard, GuardSet, Holder, LockName, Locker, LockerBuilder, Lost,
+    LostCause, Mode, Modes, Order, Result, Token, TryAcquire, Waiting,
     config::{self, Config},
+    memory::{Fault, Memory, Operation},
 };
 
 pub use crate::schemes::{registry, setup_statements};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use dlock_core::{
-    DistributedLock, Memory, Result,
+    Result,
+    backend::DistributedLock,
     config::{Config, ConnectFuture, Registry, Settings},
+    memory::Memory,
 };
 #[cfg(feature = "etcd")]
 use dlock_etcd::{EtcdConfig, EtcdLock};

@@ -3,7 +3,7 @@
 use std::{fmt::Display, future::Future, mem, sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Capabilities, Clock, DistributedLock, ErrorKind, Guard, LockName, Locker,
+    BootInstant, Capabilities, Clock, ErrorKind, Guard, LockName, Locker, backend::DistributedLock,
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};

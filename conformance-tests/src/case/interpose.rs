@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Holder, Lease, LockName, Renewed, Result,
+    Capabilities, Holder, LockName, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 
 /// Replaces calls of the inner backend; by default, calls it.

@@ -10,8 +10,9 @@ use std::{
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, BootInstant, DistributedLock, Effect, Error, ErrorKind, Fencing, Guard, Holder,
-    Lease, LockName, Locker, Renewed, Result, toolkit::Lock,
+    BootInstant, Effect, Error, ErrorKind, Fencing, Guard, Holder, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
 use tokio::sync::Notify;

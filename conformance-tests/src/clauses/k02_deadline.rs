@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, BootInstant, Clock, DistributedLock, Guard, Lease, Renewed, Result,
+    BootInstant, Clock, Guard, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};

@@ -9,7 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use dlock_core::{DistributedLock, ErrorKind, Lease, Renewed, Result};
+use dlock_core::{
+    ErrorKind, Result,
+    backend::{DistributedLock, Lease, Renewed},
+};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{

@@ -10,7 +10,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use dlock_core::{DistributedLock, Error, ErrorKind, Guard, Lease, Renewed, Result};
+use dlock_core::{
+    Error, ErrorKind, Guard, Result,
+    backend::{DistributedLock, Lease, Renewed},
+};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, DistributedLock, Fencing, Guard, Lease, Result, Token, toolkit::Lock,
+    Fencing, Guard, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease},
+    toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
 

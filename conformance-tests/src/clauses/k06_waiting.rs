@@ -4,7 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dlock_core::{AcquireRequest, DistributedLock, ErrorKind, Lease, Result};
+use dlock_core::{
+    ErrorKind, Result,
+    backend::{AcquireRequest, DistributedLock, Lease},
+};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{CallCounter, Case, CaseContext, case, interpose::Interpose, lost_reply};

@@ -12,7 +12,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use dlock_core::{AcquireRequest, DistributedLock, Guard, Lease, LockName, Locker, Result};
+use dlock_core::{
+    Guard, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease},
+};
 use dlock_verify::{ensure, support::Outcome};
 use rand::RngExt;
 use tokio::sync::Notify;

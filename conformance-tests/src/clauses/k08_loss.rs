@@ -5,7 +5,8 @@ use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Attempt, DistributedLock, ErrorKind, Guard, Lease, LostCause, Result,
+    ErrorKind, Guard, LostCause, Result,
+    backend::{AcquireRequest, Attempt, DistributedLock, Lease},
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dlock_core::{AcquireRequest, DistributedLock, Effect, ErrorKind, Lease, Result};
+use dlock_core::{
+    Effect, ErrorKind, Result,
+    backend::{AcquireRequest, DistributedLock, Lease},
+};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{

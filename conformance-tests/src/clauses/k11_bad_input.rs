@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, ErrorKind, Guard, LockName, Locker, Result};
+use dlock_core::{ErrorKind, Guard, LockName, Locker, Result, backend::AcquireRequest};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{CallCounter, Case, CaseContext, Profile, case};

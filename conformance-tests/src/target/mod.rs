@@ -6,7 +6,7 @@ mod link;
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dlock_core::{Capabilities, DistributedLock, Result};
+use dlock_core::{Capabilities, Result, backend::DistributedLock};
 
 pub use self::{backdoor::Backdoor, link::Link};
 

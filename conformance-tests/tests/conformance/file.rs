@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Reach, Target};
 use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, toolkit::Lock,
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, toolkit::Lock,
 };
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Target};
 use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Memory, Result, toolkit::Lock,
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, memory::Memory,
+    toolkit::Lock,
 };
 
 /// One store for each case; its address is its number.

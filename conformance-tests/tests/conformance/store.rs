@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Link, Reach, Target, proxy::Proxy};
 use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, config::Config,
     toolkit::Lock,
 };
 use tokio::sync::{OnceCell, RwLock};

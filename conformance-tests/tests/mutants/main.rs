@@ -16,7 +16,9 @@ use conformance_tests::{
     interpose::{Interpose, Interposed},
     suite,
 };
-use dlock_core::{Capabilities, DistributedLock, LockName, Memory, Result, toolkit::Lock};
+use dlock_core::{
+    Capabilities, LockName, Result, backend::DistributedLock, memory::Memory, toolkit::Lock,
+};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::NamedTempFile;
 

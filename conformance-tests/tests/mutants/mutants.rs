@@ -9,8 +9,10 @@ use std::{
 use async_trait::async_trait;
 use conformance_tests::interpose::Interpose;
 use dlock_core::{
-    AcquireRequest, AttemptId, DistributedLock, Error, ErrorKind, Holder, Lease, LockName, Memory,
-    Mode, Renewed, Result, Token, Wait, toolkit::Lock,
+    AttemptId, Error, ErrorKind, Holder, LockName, Mode, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
+    memory::Memory,
+    toolkit::Lock,
 };
 
 fn token(value: u64) -> Result<Token> {

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Locker, Memory,
-    Renewed, Result, Token, async_trait,
+    Capabilities, Clock, Holder, LockName, Locker, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 use crate::{Figure, float, heap};

@@ -9,8 +9,9 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, BootInstant, Capabilities, Clock, DistributedLock, Holder, Lease, LockName,
-    Locker, Memory, Renewed, Result, async_trait,
+    BootInstant, Capabilities, Clock, Holder, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 use crate::{Figure, float};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock::config::BackendUrl;
-use dlock_core::{Error, ErrorKind, Result, async_trait};
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use etcd_client::{
     Client, ConnectOptions, Error as DriverError, PutOptions, Txn, TxnOp, TxnOpResponse,
 };

@@ -3,7 +3,7 @@
 //! A lock on a shared lease would be taken by everybody who shares it, as the server tells holders
 //! apart by their leases only. And one without a lease gets one that nobody keeps alive.
 
-use dlock_core::{Result, async_trait};
+use dlock_core::{Result, backend::async_trait};
 use etcd_client::{Client, LockOptions};
 
 use super::{

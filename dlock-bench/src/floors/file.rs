@@ -6,7 +6,7 @@ use std::{
 };
 
 use dlock::config::BackendUrl;
-use dlock_core::{Error, ErrorKind, Result, async_trait};
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use dlock_file::FileConfig;
 
 use super::{Floor, Server};

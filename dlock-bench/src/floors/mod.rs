@@ -18,7 +18,7 @@ mod zk;
 use std::time::Duration;
 
 use dlock::config::Config;
-use dlock_core::{Result, async_trait};
+use dlock_core::{Result, backend::async_trait};
 
 use crate::{cycle::Cycle, report::Baseline};
 

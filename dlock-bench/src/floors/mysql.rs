@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock::config::BackendUrl;
-use dlock_core::{Error, ErrorKind, Result, async_trait};
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _,
     mysql::{MySqlConnectOptions, MySqlConnection},

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock::config::BackendUrl;
-use dlock_core::{Error, ErrorKind, Result, async_trait};
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
     RedisConnectionInfo, RedisError, aio::MultiplexedConnection,

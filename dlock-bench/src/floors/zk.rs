@@ -1,7 +1,7 @@
 //! ZooKeeper: an ephemeral sequential node made and deleted by the driver, over one session.
 
 use dlock::config::BackendUrl;
-use dlock_core::{Error, ErrorKind, Result, async_trait};
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as ZkError};
 
 use super::{Floor, Server};

@@ -4,11 +4,41 @@ use std::{fs::File, io, io::Read, path::Path};
 
 use toml::{Table, Value};
 
-use super::{Config, Source, parse::check_key, secret::is_secret_key, url::BackendUrl};
-use crate::error::Result;
+use super::{
+    configuration::Config,
+    secret::is_secret_key,
+    source::Source,
+    url::{BackendUrl, check_key},
+};
+use crate::base::error::Result;
 
 /// The longest configuration file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+impl Config {
+    /// The configuration in the text of a TOML file: `url = "…"`, and beside it any key that the
+    /// URL may have, as a string, an integer or a boolean. A key is either in the URL or in the
+    /// file.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` with line and column when it is no TOML, and for a missing or wrong URL, a
+    /// key that is given twice or a value of another type.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        parse(text, Source::Argument)
+    }
+
+    /// The configuration in the TOML file at `path`, as [`Config::from_toml`]. Blocks while it
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::from_toml`], or when the file is missing, unreadable or longer than 64 KiB.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        read(path)?.ok_or_else(|| Source::File(path.to_owned()).invalid("there is no such file"))
+    }
+}
 
 /// Reads the configuration file at `path`; `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Config>> {

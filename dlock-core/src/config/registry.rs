@@ -2,11 +2,15 @@
 
 use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
 
-use super::{Config, common::CommonSettings, settings::Settings, suggest::suggest};
+use super::{
+    configuration::Config,
+    settings::{CommonSettings, Settings},
+    suggest::suggest,
+};
 use crate::{
-    error::{Error, Result},
-    lock::DistributedLock,
-    locker::Locker,
+    backend::distributed_lock::DistributedLock,
+    base::error::{Error, Result},
+    client::locker::Locker,
 };
 
 /// A backend that is being opened: the part of a factory that talks to the store.

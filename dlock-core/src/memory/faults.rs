@@ -1,16 +1,18 @@
-//! What a memory store can be told to do wrong.
+//! The faults of a memory store.
 
 use std::collections::HashMap;
 
 use tokio::sync::Notify;
 
 use crate::{
-    attempt::Attempt,
-    base::lock::Lock,
-    error::{Effect, Error, ErrorKind, Result},
+    backend::attempt::Attempt,
+    base::{
+        error::{Effect, Error, ErrorKind, Result},
+        lock::Lock,
+    },
 };
 
-/// What can be made to fail.
+/// An operation that can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -20,11 +22,11 @@ pub enum Operation {
     Renew,
     /// Releasing it.
     Release,
-    /// Looking at its holder.
+    /// Reading its holder.
     Inspect,
 }
 
-/// How it fails.
+/// A way for an operation to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
@@ -32,7 +34,7 @@ pub enum Fault {
     LoseRequest,
     /// The reply is lost: it happens, and the answer is an `Unavailable` with unknown effect.
     LoseReply,
-    /// Nothing comes back before [`clear_faults`](crate::Memory::clear_faults); then it happens.
+    /// Nothing comes back before [`clear_faults`](crate::memory::Memory::clear_faults); then it happens.
     Stall,
     /// The store refuses: `Denied`, and nothing happens.
     Deny,

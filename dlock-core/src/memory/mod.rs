@@ -1,7 +1,7 @@
 //! The contract as code: a store of locks in this process's memory.
 //!
 //! It is the reference that other backends are compared with, and what users test their own code
-//! against: it can be told to misbehave.
+//! against: faults can be injected.
 
 mod faults;
 mod store;
@@ -22,15 +22,20 @@ use self::{
     store::{Store, Taken},
 };
 use crate::{
-    capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
-    cause::LostCause,
-    clock::Clock,
-    error::{Error, ErrorKind, Result},
-    holder::Holder,
-    lease::{Lease, Renewed},
-    lock::DistributedLock,
-    name::LockName,
-    request::{AcquireRequest, Wait},
+    backend::{
+        capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
+        distributed_lock::DistributedLock,
+        holder::Holder,
+        lease::{Lease, Renewed},
+        options::Wait,
+        request::AcquireRequest,
+    },
+    base::{
+        cause::LostCause,
+        clock::Clock,
+        error::{Error, ErrorKind, Result},
+        name::LockName,
+    },
 };
 
 /// Locks in memory, for this process alone. A clone is another client of the same store: give one
@@ -39,7 +44,7 @@ use crate::{
 /// ```
 /// use std::sync::Arc;
 ///
-/// use dlock_core::{Fault, Locker, Memory, Operation};
+/// use dlock_core::{memory::{Fault, Memory, Operation}, Locker};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -107,13 +112,13 @@ impl Memory {
         self.faults.clear();
     }
 
-    /// Ends every hold of `name` without telling its holder, who finds out by the next renewal: an
-    /// eviction, a flush, an early expiry.
+    /// Ends every hold of `name` without notifying its holder, whose next renewal finds it: an eviction, a
+    /// flush, an early expiry.
     pub fn expire(&self, name: &str) {
         self.store.remove(name);
     }
 
-    /// Ends every hold of `name` and tells its holder at once, as a store does that pushes.
+    /// Ends every hold of `name` and notifies its holder at once, as a store does that pushes.
     pub fn revoke(&self, name: &str) {
         for attempt in self.store.remove(name) {
             attempt.report_lost(LostCause::Removed);
@@ -134,16 +139,16 @@ impl Memory {
     }
 
     async fn wait(&self, request: &AcquireRequest) -> Result<Lease> {
-        let place = self.store.queue(request);
+        let ticket = self.store.queue(request);
         loop {
             let sent = request.sent_now();
-            let free_at = match self.store.take(request, self.client(), Some(&place)) {
+            let free_at = match self.store.take(request, self.client(), Some(&ticket)) {
                 Ok(token) => return Ok(request.granted(sent, request.ttl, token, ())),
                 Err(Taken { free_at }) => free_at,
             };
             request.attempt.report_contended();
             tokio::select! {
-                () = place.turn() => {}
+                () = ticket.turn() => {}
                 () = request.clock().sleep_until(free_at) => {}
                 () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }

@@ -1,4 +1,4 @@
-//! What a memory store knows: holders and queues by name.
+//! The state of a memory store: holders and queues by name.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,15 +9,20 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
-    attempt::{Attempt, AttemptId},
-    base::lock::Lock,
-    cause::LostCause,
-    clock::{BootInstant, Clock},
-    holder::Holder,
-    lease::Lease,
-    name::LockName,
-    request::{AcquireRequest, Mode},
-    token::Token,
+    backend::{
+        attempt::{Attempt, AttemptId},
+        holder::Holder,
+        lease::Lease,
+        options::Mode,
+        request::AcquireRequest,
+    },
+    base::{
+        cause::LostCause,
+        clock::{BootInstant, Clock},
+        lock::Lock,
+        name::LockName,
+        token::Token,
+    },
 };
 
 pub(super) struct Store {
@@ -53,13 +58,13 @@ struct Waiting {
     turn: Arc<Notify>,
 }
 
-/// The lock is taken, until `free_at` if nobody renews or releases it.
+/// The lock is taken, until `free_at` unless it is renewed or released.
 pub(super) struct Taken {
     pub(super) free_at: BootInstant,
 }
 
-/// A place in the queue of a name; given up when dropped.
-pub(super) struct Place<'a> {
+/// A ticket in the queue of a name; it leaves the queue when dropped.
+pub(super) struct Ticket<'a> {
     store: &'a Store,
     name: LockName,
     id: AttemptId,
@@ -74,8 +79,8 @@ impl Store {
         }
     }
 
-    /// Takes a place in the queue.
-    pub(super) fn queue(&self, request: &AcquireRequest) -> Place<'_> {
+    /// Enqueues the attempt.
+    pub(super) fn queue(&self, request: &AcquireRequest) -> Ticket<'_> {
         let (id, turn) = (request.attempt.id(), Arc::new(Notify::new()));
         let waiting = Waiting {
             id,
@@ -89,7 +94,7 @@ impl Store {
             .or_default()
             .queue
             .push_back(waiting);
-        Place {
+        Ticket {
             store: self,
             name: request.name.clone(),
             id,
@@ -97,13 +102,13 @@ impl Store {
         }
     }
 
-    /// Takes the lock if nobody holds it and nobody stands before `place`. The same attempt gets the
+    /// Takes the lock if it is free and no other waiter is before `ticket`. The same attempt gets the
     /// same token again (K5, K9).
     pub(super) fn take(
         &self,
         request: &AcquireRequest,
         client: usize,
-        place: Option<&Place<'_>>,
+        ticket: Option<&Ticket<'_>>,
     ) -> Result<Token, Taken> {
         let now = self.clock.now();
         let until = now.after(request.ttl);
@@ -118,7 +123,7 @@ impl Store {
             mine.until = until;
             return Ok(mine.token);
         }
-        lock.admit(request.mode, place.map(|place| place.id))?;
+        lock.admit(request.mode, ticket.map(|ticket| ticket.id))?;
         *last_token += 1;
         let token = Token::new(*last_token).ok_or(Taken {
             free_at: BootInstant::FOREVER,
@@ -208,7 +213,7 @@ impl Store {
         })
     }
 
-    /// Changes a lock, wakes whose turn it is then, and forgets the lock when nobody uses it.
+    /// Changes a lock, wakes the waiter whose turn it is then, and removes a lock without holders and waiters.
     fn change(&self, name: &LockName, change: impl FnOnce(&mut LockState)) {
         let mut locks = self.locks.lock();
         let Some(lock) = locks.by_name.get_mut(name) else {
@@ -244,7 +249,7 @@ impl LockState {
             .iter()
             .take_while(|waiting| Some(waiting.id) != id);
         if before.any(|waiting| !compatible(waiting.mode)) {
-            // Whoever stands before takes the lock, or wakes us by leaving.
+            // The waiter before takes the lock, or wakes this one when it leaves.
             return Err(Taken {
                 free_at: BootInstant::FOREVER,
             });
@@ -265,14 +270,14 @@ impl LockState {
     }
 }
 
-impl Place<'_> {
+impl Ticket<'_> {
     /// Ends when it may be this one's turn.
     pub(super) async fn turn(&self) {
         self.turn.notified().await;
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let id = self.id;
         self.store.change(&self.name, |lock| {

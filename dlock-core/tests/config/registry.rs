@@ -9,8 +9,9 @@ use std::{
 };
 
 use dlock_core::{
-    Error, ErrorKind, Memory,
+    Error, ErrorKind,
     config::{Config, Registry, Settings},
+    memory::Memory,
 };
 
 fn registry(opened: &Arc<AtomicUsize>) -> Registry {

@@ -6,8 +6,9 @@ use std::{
 };
 
 use dlock_core::{
-    Error, ErrorKind, Memory, Result,
+    Error, ErrorKind, Result,
     config::{Config, ConnectFuture, Registry, Settings},
+    memory::Memory,
 };
 
 /// Opens `url` with a backend that reads its settings by `read`; its result, or the error.

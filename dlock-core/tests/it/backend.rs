@@ -9,8 +9,10 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Effect, Error, ErrorKind, Expiry, Holder,
-    Lease, LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
+    Capabilities, Clock, Effect, Error, ErrorKind, Expiry, Holder, LockName, Locker, LostCause,
+    Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 use crate::common::{NAME, locker, millis, poll_times, secs, until_unused};

@@ -6,8 +6,10 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Batcher, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Memory,
-    Renewed, Result, SentAt, async_trait,
+    Capabilities, Clock, Holder, LockName, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, SentAt, async_trait},
+    memory::Memory,
+    toolkit::Batcher,
 };
 use tokio::{
     runtime::{Builder, Handle, Id, Runtime},

@@ -1,6 +1,6 @@
 //! `acquire_all`: several locks or none.
 
-use dlock_core::{ErrorKind, LostCause, Memory};
+use dlock_core::{ErrorKind, LostCause, memory::Memory};
 
 use crate::common::{NAME, locker, millis, paused, secs, settle, until_unused};
 

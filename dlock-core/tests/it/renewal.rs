@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, ErrorKind, Fault, Guard, Holder, Lease,
-    LockName, Locker, LostCause, Memory, Operation, Renewed, Result, Token, async_trait,
+    Capabilities, Clock, ErrorKind, Guard, Holder, LockName, Locker, LostCause, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::{Fault, Memory, Operation},
 };
 
 use crate::common::{NAME, OnRenew, millis, paused, secs, settle, until_unused};

@@ -1,6 +1,9 @@
 //! `scope` and `run`: work under a lock.
 
-use dlock_core::{Error, ErrorKind, Fault, Memory, Operation};
+use dlock_core::{
+    Error, ErrorKind,
+    memory::{Fault, Memory, Operation},
+};
 
 use crate::common::{NAME, locker, millis, paused, secs, until_unused};
 

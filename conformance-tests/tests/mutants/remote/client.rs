@@ -8,8 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Effect, Error, ErrorKind, Expiry, Fencing,
-    Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait, Waiting,
+    Capabilities, Effect, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause, Modes,
+    Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
 };
 use tokio::{net::TcpStream, time::timeout};
 

@@ -19,7 +19,7 @@ use std::{
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Link, Target, proxy::Proxy};
 use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, toolkit::Lock,
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, toolkit::Lock,
 };
 use tokio::{
     net::TcpListener,
