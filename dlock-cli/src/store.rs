@@ -7,13 +7,16 @@ use dlock::{
     config::{Config, Discovery},
 };
 
-use crate::{args::Global, duration, exit::Failure};
+use crate::{
+    base::{duration, exit::Failure},
+    cli::args::Global,
+};
 
 /// A store that was found but not asked yet.
 #[derive(Debug)]
-pub(crate) struct Target(Config);
+pub(crate) struct Store(Config);
 
-impl Target {
+impl Store {
     /// The ttl where neither the command line nor the configuration says one: several renewals can
     /// fail within it, and a dead machine blocks no longer.
     const TTL_DEFAULT: Duration = Duration::from_secs(30);

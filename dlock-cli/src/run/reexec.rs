@@ -13,7 +13,7 @@ use std::{
 
 use rustix::process::{self, Pid};
 
-use crate::{
+use crate::base::{
     exit::{Exit, Failure},
     output::describe,
 };

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use tokio::runtime::Builder;
 
-use crate::{
+use crate::base::{
     exit::{Exit, Failure},
     output::describe,
 };

@@ -7,7 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::{exit::Exit, output};
+use crate::base::{exit::Exit, output};
 
 /// Ends a command line that clap did not take: help and version are printed, the rest is wrong
 /// usage.

@@ -6,10 +6,12 @@ use dlock::{Holder, LockName, Locker};
 use tokio::time::timeout;
 
 use crate::{
-    args::WaitArgs,
-    duration,
-    exit::{Exit, Failure},
-    holder,
+    base::{
+        duration,
+        exit::{Exit, Failure},
+    },
+    cli::args::WaitArgs,
+    inspect::holder,
 };
 
 /// How long the message may wait for the holder's name. A store may have to ask the holder: MySQL gives

@@ -1,5 +1,13 @@
 //! `dlock run`: wait for the lock, run the command under it, release, exit as the command did.
 
+mod child;
+mod contended;
+mod deadlines;
+pub(crate) mod reexec;
+mod signals;
+mod supervise;
+mod terminal;
+
 use std::{future::Future, pin::pin, time::Duration};
 
 use dlock::{ErrorKind, Guard, LockName, Locker};
@@ -7,18 +15,24 @@ use rustix::process::Signal;
 use tokio::{select, time::timeout};
 
 use crate::{
-    args::{Global, Run},
-    child::Running,
-    connect::Target,
-    contended, duration,
-    exit::{Exit, Failure},
-    limits::Limits,
-    name,
-    output::{describe, say},
-    runtime,
-    signals::Signals,
-    supervise::{Ended, supervise},
-    terminal::Terminal,
+    base::{
+        duration,
+        exit::{Exit, Failure},
+        output::{describe, say},
+        runtime,
+    },
+    cli::{
+        args::{Global, Run},
+        name,
+    },
+    run::{
+        child::Running,
+        deadlines::Deadlines,
+        signals::Signals,
+        supervise::{Ended, supervise},
+        terminal::Terminal,
+    },
+    store::Store,
 };
 
 /// How long the release may keep dlock from ending, and then the closing of the store.
@@ -33,9 +47,9 @@ const CLEANUP_SIGNALS: usize = 2;
 
 pub(crate) fn main(global: &Global, args: &Run) -> Result<Exit, Failure> {
     let name = name::parse(&args.name)?;
-    let target = Target::find(global)?;
-    let ttl = args.ttl.unwrap_or_else(|| target.ttl());
-    let limits = Limits::new(ttl, args.grace)?;
+    let store = Store::find(global)?;
+    let ttl = args.ttl.unwrap_or_else(|| store.ttl());
+    let deadlines = Deadlines::new(ttl, args.grace)?;
     let session = async {
         let terminal = Terminal::of_process();
         let signals = Signals::catch(terminal).map_err(|error| {
@@ -48,11 +62,11 @@ pub(crate) fn main(global: &Global, args: &Run) -> Result<Exit, Failure> {
             args,
             name,
             ttl,
-            limits,
+            deadlines,
             terminal,
             signals,
         }
-        .run(target)
+        .run(store)
         .await
     };
     runtime::block_on(session)
@@ -63,14 +77,14 @@ struct Session<'a> {
     args: &'a Run,
     name: LockName,
     ttl: Duration,
-    limits: Limits,
+    deadlines: Deadlines,
     terminal: Terminal,
     signals: Signals,
 }
 
 impl Session<'_> {
-    async fn run(mut self, target: Target) -> Result<Exit, Failure> {
-        let locker = match self.unless_ended(WAIT_SIGNALS, target.connect()).await {
+    async fn run(mut self, store: Store) -> Result<Exit, Failure> {
+        let locker = match self.unless_ended(WAIT_SIGNALS, store.connect()).await {
             Ok(locker) => locker?,
             Err(signal) => return Ok(Exit::by_signal(signal)),
         };
@@ -136,8 +150,8 @@ impl Session<'_> {
         // One that comes from now on, the terminal sends to the command, too. (One that came just before it
         // was there is lost, and is pressed again: to send it after all would be twice for one that came
         // just after.)
-        let limits = self.limits.within(guard.remaining());
-        let ended = supervise(guard, &mut command, &mut self.signals, limits).await;
+        let deadlines = self.deadlines.within(guard.remaining());
+        let ended = supervise(guard, &mut command, &mut self.signals, deadlines).await;
         ended.map(Outcome::Ended).map_err(|error| {
             let why = describe(&error);
             Failure::new(

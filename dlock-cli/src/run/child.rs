@@ -7,10 +7,11 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 use crate::{
-    exec,
-    exit::{Exit, Failure},
-    output::describe,
-    terminal::Terminal,
+    base::{
+        exit::{Exit, Failure},
+        output::describe,
+    },
+    run::{reexec, terminal::Terminal},
 };
 
 /// What the supervisor needs of the command; a trait so that it can be tested on a paused clock.
@@ -55,7 +56,7 @@ impl Running {
         let mut dlock = Command::new(this_program().map_err(failed)?);
         dlock
             .arg0("dlock")
-            .args(exec::arguments(command))
+            .args(reexec::arguments(command))
             .env("DLOCK_NAME", guard.name().as_str())
             .env("DLOCK_TOKEN", guard.token().to_string())
             .kill_on_drop(true);

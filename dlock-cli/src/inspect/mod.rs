@@ -1,15 +1,22 @@
 //! `dlock inspect`: who holds a lock.
 
+pub(crate) mod holder;
+
 use std::time::Duration;
 
 use dlock::Clock;
 
 use crate::{
-    args::{Global, Inspect},
-    connect::Target,
-    exit::{Exit, Failure},
-    holder::{self, Report},
-    name, output, runtime,
+    base::{
+        exit::{Exit, Failure},
+        output, runtime,
+    },
+    cli::{
+        args::{Global, Inspect},
+        name,
+    },
+    inspect::holder::Report,
+    store::Store,
 };
 
 /// How long closing the store may keep dlock from ending.
@@ -17,9 +24,9 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) fn main(global: &Global, args: &Inspect) -> Result<Exit, Failure> {
     let name = name::parse(&args.name)?;
-    let target = Target::find(global)?;
+    let store = Store::find(global)?;
     let holder = runtime::block_on(async {
-        let locker = target.connect().await?;
+        let locker = store.connect().await?;
         let holder = locker.inspect(&name).await;
         // Nothing was held: what is not closed ends by itself.
         let _ = locker.shutdown(CLOSE_MAX).await;

@@ -13,7 +13,7 @@ use tokio::{
     signal::unix::{self, SignalKind},
 };
 
-use crate::terminal::Terminal;
+use crate::run::terminal::Terminal;
 
 /// What is caught and passed on in any case.
 const ALWAYS: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::USR1, Signal::USR2];

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::{duration, exit::Failure};
+use crate::base::{duration, exit::Failure};
 
 /// How long before the deadline the command is told to end, and then made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct Deadlines {
     /// TERM is sent when renewals fail and less than this is left.
     pub(crate) grace: Duration,
     /// KILL is sent when less than this is left: time for the system to end the command before
@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     pub(crate) kill: Duration,
 }
 
-impl Limits {
+impl Deadlines {
     /// The longest default grace: what most programs need to end is seconds, however long the ttl.
     const GRACE_DEFAULT_MAX: Duration = Duration::from_secs(10);
 
@@ -28,7 +28,7 @@ impl Limits {
     /// off the tries that follow a failed one.
     const GRACE_PARTS_MIN: u32 = 3;
 
-    /// The limits for `ttl`, with the `grace` that the user asked for, if any.
+    /// The deadlines for `ttl`, with the `grace` that the user asked for, if any.
     pub(crate) fn new(ttl: Duration, grace: Option<Duration>) -> Result<Self, Failure> {
         let sixth = ttl / Self::DEFAULT_PARTS;
         let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));
@@ -45,7 +45,7 @@ impl Limits {
         })
     }
 
-    /// The limits of a lock that `lasts` that long: a store may prove it for less than the ttl, such as ZooKeeper
+    /// The deadlines of a lock that `lasts` that long: a store may prove it for less than the ttl, such as ZooKeeper
     /// for half of its session. A grace of a half or more would end the command at once, or before a renewal.
     pub(crate) fn within(self, lasts: Duration) -> Self {
         let sixth = lasts / Self::DEFAULT_PARTS;
@@ -70,27 +70,27 @@ mod tests {
 
     #[test]
     fn the_default_grace_is_a_sixth_of_the_ttl_but_at_most_ten_seconds() {
-        let limits = Limits::new(secs(30), None).expect("limits");
+        let deadlines = Deadlines::new(secs(30), None).expect("deadlines");
         assert_eq!(
-            limits,
-            Limits {
+            deadlines,
+            Deadlines {
                 grace: secs(5),
                 kill: Duration::from_millis(100)
             }
         );
         assert_eq!(
-            Limits::new(secs(600), None).expect("limits").grace,
+            Deadlines::new(secs(600), None).expect("deadlines").grace,
             secs(10)
         );
     }
 
     #[test]
     fn a_short_ttl_has_short_limits() {
-        let limits = Limits::new(Duration::from_millis(120), None).expect("limits");
+        let deadlines = Deadlines::new(Duration::from_millis(120), None).expect("deadlines");
         let sixth = Duration::from_millis(20);
         assert_eq!(
-            limits,
-            Limits {
+            deadlines,
+            Deadlines {
                 grace: sixth,
                 kill: sixth
             }
@@ -99,19 +99,19 @@ mod tests {
 
     #[test]
     fn a_lock_that_lasts_less_than_its_ttl_has_shorter_limits() {
-        let limits = Limits::new(secs(30), None).expect("limits");
-        assert_eq!(limits.within(secs(30)), limits);
-        assert_eq!(limits.within(secs(11)), limits);
-        let short = limits.within(secs(3));
+        let deadlines = Deadlines::new(secs(30), None).expect("deadlines");
+        assert_eq!(deadlines.within(secs(30)), deadlines);
+        assert_eq!(deadlines.within(secs(11)), deadlines);
+        let short = deadlines.within(secs(3));
         assert_eq!(short.grace, Duration::from_millis(500));
-        assert_eq!(short.kill, limits.kill);
+        assert_eq!(short.kill, deadlines.kill);
     }
 
     #[test]
     fn a_grace_of_a_third_is_refused() {
-        assert!(Limits::new(secs(30), Some(Duration::from_millis(9_999))).is_ok());
-        assert!(Limits::new(secs(30), Some(Duration::ZERO)).is_ok());
-        let failure = Limits::new(secs(30), Some(secs(10))).expect_err("too long");
+        assert!(Deadlines::new(secs(30), Some(Duration::from_millis(9_999))).is_ok());
+        assert!(Deadlines::new(secs(30), Some(Duration::ZERO)).is_ok());
+        let failure = Deadlines::new(secs(30), Some(secs(10))).expect_err("too long");
         assert_eq!(
             failure.message,
             "--grace 10s is too long: it must be less than a third of the ttl, which is 30s"

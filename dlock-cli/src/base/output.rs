@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use crate::exit::{Exit, Failure};
+use crate::base::exit::{Exit, Failure};
 
 /// Prints `dlock: MESSAGE` to stderr, as one line whatever is in it.
 pub(crate) fn say(message: &str) {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use dlock::{Clock, Holder, LockName, Mode};
 use serde::Serialize;
 
-use crate::{duration, output::one_line};
+use crate::base::{duration, output::one_line};
 
 /// In a few words: `pid 4711 on web-3 (checkout 77)`.
 pub(crate) fn who(holder: &Holder) -> String {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use dlock::LockName;
 
-use crate::exit::Failure;
+use crate::base::exit::Failure;
 
 /// Checks `name`, so that a wrong one is refused before anything is connected.
 pub(crate) fn parse(name: &OsStr) -> Result<LockName, Failure> {
@@ -19,7 +19,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt as _;
 
     use super::*;
-    use crate::exit::Exit;
+    use crate::base::exit::Exit;
 
     #[test]
     fn a_name_that_is_not_utf_8_is_told_so() {

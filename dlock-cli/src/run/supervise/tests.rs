@@ -85,9 +85,9 @@ impl Scene {
     }
 
     async fn supervise(&mut self) -> Ended {
-        let limits = Limits::new(TTL, None).expect("limits");
+        let deadlines = Deadlines::new(TTL, None).expect("deadlines");
         let mut signals = Signals::none();
-        supervise(&self.guard, &mut self.command, &mut signals, limits)
+        supervise(&self.guard, &mut self.command, &mut signals, deadlines)
             .await
             .expect("ended")
     }

@@ -17,9 +17,9 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::output::say;
+use crate::base::output::say;
 
-/// Why a wait cannot be served has this target.
+/// The tracing target of the messages why a wait goes on.
 const WAITING: &str = "dlock_core::waiting";
 
 /// Prints traces as `verbose` says: 0 only why a wait goes on, 1 what dlock does, more everything that its drivers

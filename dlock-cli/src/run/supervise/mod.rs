@@ -7,11 +7,12 @@ use rustix::process::Signal;
 use tokio::select;
 
 use crate::{
-    child::Process,
-    duration,
-    limits::Limits,
-    output::say,
-    signals::{Signals, stop_self},
+    base::{duration, output::say},
+    run::{
+        child::Process,
+        deadlines::Deadlines,
+        signals::{Signals, stop_self},
+    },
 };
 
 /// How a command ended.
@@ -35,7 +36,7 @@ enum Told {
 
 /// Watches over `command`, which runs under `guard`, until it has ended.
 ///
-/// When renewals fail it gets TERM and then KILL as `limits` say, in time before the deadline. When
+/// When renewals fail it gets TERM and then KILL as `deadlines` say, in time before the deadline. When
 /// the store says that the lock is lost there is no time, and it gets both at once.
 ///
 /// # Errors
@@ -45,11 +46,11 @@ pub(crate) async fn supervise(
     guard: &Guard,
     command: &mut impl Process,
     signals: &mut Signals,
-    limits: Limits,
+    deadlines: Deadlines,
 ) -> io::Result<Ended> {
     let mut lost = pin!(guard.lost());
-    let mut last_call = pin!(guard.expires_within(limits.kill));
-    let mut jeopardy = pin!(guard.expires_within(limits.grace));
+    let mut last_call = pin!(guard.expires_within(deadlines.kill));
+    let mut jeopardy = pin!(guard.expires_within(deadlines.grace));
     let mut told = Told::Nothing;
     let status = loop {
         select! {

@@ -5,7 +5,10 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use clap::{ArgAction, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::{bench, duration, help};
+use crate::{base::duration, cli::help};
+
+/// The hidden subcommand that is the second process of the hand-over.
+pub(crate) const BENCH_WORKER: &str = "__bench-worker";
 
 /// Run a command while a lock is held, so that it runs once at a time.
 #[derive(Debug, Parser)]
@@ -60,7 +63,7 @@ pub(crate) enum Action {
     Bench(Bench),
 
     /// The second process of `bench`.
-    #[command(name = bench::WORKER, hide = true)]
+    #[command(name = BENCH_WORKER, hide = true)]
     BenchWorker(BenchWorker),
 
     /// Print what a shell needs to complete dlock's arguments
