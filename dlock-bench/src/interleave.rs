@@ -9,7 +9,7 @@ use dlock_core::{Error, ErrorKind, Result};
 
 use crate::{
     Summary,
-    floors::Server,
+    baselines::Server,
     measure::Durations,
     slice::{self, Slice, Tasks},
 };
@@ -21,7 +21,7 @@ const SLICE_MAX: Duration = Duration::from_millis(100);
 const SLICES_MIN: u32 = 10;
 
 /// Those who take turns, and what they have done so far.
-pub(crate) struct Side {
+pub(crate) struct Contender {
     tasks: Tasks,
     durations: Durations,
     took: Duration,
@@ -29,7 +29,7 @@ pub(crate) struct Side {
     server_cpu: Option<Duration>,
 }
 
-impl Side {
+impl Contender {
     pub(crate) fn new(tasks: Tasks) -> Self {
         Self {
             tasks,
@@ -77,7 +77,7 @@ async fn cpu_time(server: Option<&dyn Server>) -> Result<Option<Duration>> {
 }
 
 /// One side for `run_for`, after a tenth of it as warm-up.
-pub(crate) async fn alone(side: &mut Side, run_for: Duration) -> Result<()> {
+pub(crate) async fn alone(side: &mut Contender, run_for: Duration) -> Result<()> {
     slice::run(&mut side.tasks, run_for / 10).await?;
     while side.took < run_for {
         side.slice(None, slice_of(run_for)).await?;
@@ -88,8 +88,8 @@ pub(crate) async fn alone(side: &mut Side, run_for: Duration) -> Result<()> {
 /// All sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as a
 /// part of each other's: first quartile, median and third quartile of the rounds.
 pub(crate) async fn in_turns(
-    one: &mut Side,
-    others: &mut [Side],
+    one: &mut Contender,
+    others: &mut [Contender],
     server: Option<&dyn Server>,
     run_for: Duration,
 ) -> Result<Vec<[f64; 3]>> {
@@ -144,7 +144,7 @@ mod tests {
 
     #[async_trait]
     impl Server for Busy {
-        async fn exchange(&self) -> Result<()> {
+        async fn round_trip(&self) -> Result<()> {
             Ok(())
         }
 
@@ -154,8 +154,8 @@ mod tests {
         }
     }
 
-    fn waits(micros: u64) -> Side {
-        Side::new(vec![Box::new(Waits(Duration::from_micros(micros)))])
+    fn waits(micros: u64) -> Contender {
+        Contender::new(vec![Box::new(Waits(Duration::from_micros(micros)))])
     }
 
     #[tokio::test]

@@ -150,7 +150,7 @@ impl Server for EtcdFloor {
         Baseline::WRITE
     }
 
-    async fn exchange(&self) -> Result<()> {
+    async fn round_trip(&self) -> Result<()> {
         let mut client = self.client.clone();
         let key = format!("{}write", self.prefix);
         let options = PutOptions::new().with_lease(self.lease);

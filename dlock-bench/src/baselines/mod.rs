@@ -58,7 +58,7 @@ pub(crate) trait Server: Send + Sync {
     }
 
     /// Makes one of it.
-    async fn exchange(&self) -> Result<()>;
+    async fn round_trip(&self) -> Result<()>;
 
     /// What it has spent of its processor since its start; `None` when it does not say.
     async fn cpu_time(&self) -> Result<Option<Duration>>;

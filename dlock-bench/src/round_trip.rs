@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{Clock, Error, ErrorKind, Result};
 
-use crate::{Summary, floors::Server, measure::Durations};
+use crate::{Summary, baselines::Server, measure::Durations};
 
 /// Measures exchanges for `run_for`, at least one, with a `pause` before each.
 ///
@@ -21,7 +21,7 @@ pub(crate) async fn measure(
     loop {
         tokio::time::sleep(pause).await;
         let before = clock.now();
-        server.exchange().await?;
+        server.round_trip().await?;
         let after = clock.now();
         durations.record(after.since(before));
         if after.since(start) >= run_for {

@@ -101,7 +101,7 @@ impl Server for ZkFloor {
         Baseline::WRITE
     }
 
-    async fn exchange(&self) -> Result<()> {
+    async fn round_trip(&self) -> Result<()> {
         // No lock's directory has such a name.
         let node = format!("{}/%bench", self.prefix);
         match self.client.set_data(&node, DATA, None).await {

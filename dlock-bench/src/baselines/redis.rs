@@ -115,7 +115,7 @@ impl Cycle for RedisTask {
 
 #[async_trait]
 impl Server for RedisFloor {
-    async fn exchange(&self) -> Result<()> {
+    async fn round_trip(&self) -> Result<()> {
         redis::cmd("PING")
             .exec_async(&mut self.connection.clone())
             .await

@@ -107,7 +107,7 @@ impl Cycle for MySqlTask {
 
 #[async_trait]
 impl Server for MySqlFloor {
-    async fn exchange(&self) -> Result<()> {
+    async fn round_trip(&self) -> Result<()> {
         run(&mut *self.asking.lock().await, "DO 1".to_owned()).await
     }
 
