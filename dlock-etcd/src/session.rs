@@ -207,7 +207,7 @@ impl Session {
     }
 
     async fn open_any(&self) -> Result<Link> {
-        let mut last = errors::closed();
+        let mut last = Error::closed();
         for _ in 0..self.endpoints.len() {
             match self.open().await {
                 Ok(client) => return self.install(client),
@@ -241,7 +241,7 @@ impl Session {
     fn install(&self, client: Client) -> Result<Link> {
         let mut slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         slot.serial += 1;
         let link = Link {
@@ -255,7 +255,7 @@ impl Session {
     fn current(&self) -> Result<Option<Link>> {
         let slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.link.clone())
     }
