@@ -207,7 +207,7 @@ impl Session {
     }
 
     async fn open_any(&self) -> Result<Link> {
-        let mut last = errors::closed();
+        let mut last = Error::closed();
         for _ in 0..self.endpoints.len() {
             match self.open().await {
                 Ok(client) => return self.install(client),
@@ -241,7 +241,7 @@ impl Session {
     fn install(&self, client: Client) -> Result<Link> {
         let mut slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         slot.serial += 1;
         let link = Link {
@@ -255,7 +255,7 @@ impl Session {
     fn current(&self) -> Result<Option<Link>> {
         let slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.link.clone())
     }
@@ -300,23 +300,4 @@ impl Session {
 /// Whether asking again later may help.
 pub(crate) fn may_pass(error: &Error) -> bool {
     error.kind() == ErrorKind::Unavailable
-}
-
-/// The pauses between tries of what failed: doubled from [`Pause::MIN`] to [`Pause::MAX`].
-pub(crate) struct Pause(Duration);
-
-impl Pause {
-    const MIN: Duration = Duration::from_millis(50);
-    const MAX: Duration = Duration::from_secs(1);
-
-    pub(crate) fn new() -> Self {
-        Self(Self::MIN)
-    }
-
-    /// How long to pause now.
-    pub(crate) fn next(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = (pause * 2).min(Self::MAX);
-        pause
-    }
 }
