@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Cluster, Flavour, Options};
 use dlock_verify::proxy::Fault;
 
 use crate::support::{
-    Outcome, cases, connect, connect_all, soon, take, until, until_places, within,
+    Outcome, cases, connect, connect_all, soon, take, until, until_queue_length, within,
 };
 
 cases![
@@ -58,8 +58,8 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let next = tokio::spawn(async move { (acquire.await, held.is_held()) });
     let moved = tokio::spawn(both.acquire("released").wait(WAIT).into_future());
     let stuck = tokio::spawn(there.acquire("released").wait(WAIT).into_future());
-    until_places(cluster.node(member), "lost", 2).await?;
-    until_places(cluster.node(member), "released", 3).await?;
+    until_queue_length(cluster.node(member), "lost", 2).await?;
+    until_queue_length(cluster.node(member), "released", 3).await?;
     cluster.set(member, Fault::Hold);
     until("it knows no leader", async || {
         Ok(cluster.node(member).leads().await.is_err())

@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Flavour, Node};
 
 use crate::support::{Outcome, cases, connect, start, take, until_clean, within};
 
-cases![k05_a_restored_server_is_told_by_the_next_renewal];
+cases![k05_a_restored_server_is_detected_by_the_next_renewal];
 
 const TTL: Duration = Duration::from_secs(6);
 
@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(2);
 
 /// The exception `etcd.restored`: the lock is forgotten, and its token given again. Its terms are smaller than
 /// those that were seen before.
-async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> Outcome {
+async fn k05_a_restored_server_is_detected_by_the_next_renewal(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     let keys = "ttl=6s&timeout=1s";
     let other = connect(node.address(), keys).await?;
@@ -44,9 +44,9 @@ async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> 
         next.renew().await?;
         Outcome::Ok(next)
     };
-    let told = async { Outcome::Ok(held.lost().await) };
-    let (next, cause) = within(TTL + SLACK, "it is told", async {
-        tokio::try_join!(restored, told)
+    let reported = async { Outcome::Ok(held.lost().await) };
+    let (next, cause) = within(TTL + SLACK, "the loss is reported", async {
+        tokio::try_join!(restored, reported)
     })
     .await??;
     assert!(

@@ -10,7 +10,7 @@ use dlock_servers::{
 };
 
 use crate::{
-    guard::CutOff,
+    restart_guard::CutOff,
     support::{Outcome, TTL_LONG, cases, open, open_with, soon, take, until, until_granting},
     tokens::grows,
 };

@@ -14,10 +14,10 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 use sqlx::{Connection as _, MySqlConnection, Row as _, query};
 
 use crate::{
-    relay::Relay,
+    session_proxy::Relay,
     support::{
-        CARRIER, Outcome, SOON, TTL_LONG, cases, holder, open, root, sessions, soon, start, take,
-        tell, until, warm, within,
+        HOLDER_CONNECTION, Outcome, SOON, TTL_LONG, cases, execute, holder, open, root, sessions,
+        soon, start, take, until, warm, within,
     },
 };
 
@@ -37,7 +37,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     let ttl = Duration::from_secs(6);
     let node = start(flavour).await?;
     // Of each locker: what works with the tables, what holds, what looks after sessions.
-    let relay = Relay::start(node.address(), [CARRIER, 3 + CARRIER]).await?;
+    let relay = Relay::start(node.address(), [HOLDER_CONNECTION, 3 + HOLDER_CONNECTION]).await?;
     let url = format!("{}?tls=disabled", node.url_at(relay.address));
     let mut held = Vec::new();
     for (count, name) in [(3, "a"), (6, "b")] {
@@ -94,7 +94,7 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     assert_eq!(soon("the loss", held.lost()).await?, LostCause::SessionOver);
     drop(held);
     soon("all is released", locker.shutdown(SOON)).await??;
-    tell(&mut stranger, "DO 1").await?;
+    execute(&mut stranger, "DO 1").await?;
     Ok(())
 }
 
@@ -113,12 +113,14 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     let url = format!("{}?timeout=1s", node.url_at(proxy.address()));
     let locker = open(&url, TTL_LONG).await?;
     warm(&node, &locker).await?;
-    let carrier = proxy.connection(CARRIER).await;
-    let passed = carrier.passed(Direction::ToServer);
-    carrier.set(Direction::ToClient, Fault::Hold);
+    let connection = proxy.connection(HOLDER_CONNECTION).await;
+    let passed = connection.passed(Direction::ToServer);
+    connection.set(Direction::ToClient, Fault::Hold);
     let lost = tokio::spawn(locker.try_acquire("warm").into_future());
-    carrier.until_passed(Direction::ToServer, passed + 1).await;
-    carrier.set(Direction::ToServer, Fault::Hold);
+    connection
+        .until_passed(Direction::ToServer, passed + 1)
+        .await;
+    connection.set(Direction::ToServer, Fault::Hold);
     let error = soon("its end", lost).await??.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let other = open(&node.url(), TTL_LONG).await?;
@@ -136,7 +138,7 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     held.release().await?;
     // The counter waits for the gate.
     let mut gate = root(&node).await?;
-    tell(&mut gate, "DO GET_LOCK('gate', 0)").await?;
+    execute(&mut gate, "DO GET_LOCK('gate', 0)").await?;
     let trigger = "CREATE TRIGGER locks.gate BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \
                    GET_LOCK('gate', 20)";
     node.query(trigger).await?;
@@ -149,8 +151,8 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     node.query(&format!("KILL {session}")).await?;
     let mut other = MySqlConnection::connect(&node.url()).await?;
     let lock = "BEGIN; SELECT name FROM dlock_locks WHERE name = 'a' FOR UPDATE";
-    soon("the row is free", tell(&mut other, lock)).await??;
-    tell(&mut gate, "DO RELEASE_LOCK('gate')").await?;
+    soon("the row is free", execute(&mut other, lock)).await??;
+    execute(&mut gate, "DO RELEASE_LOCK('gate')").await?;
     let guard = soon("its end", late).await??;
     assert!(!matches!(guard, Ok(Some(_))), "two hold it");
     Ok(())

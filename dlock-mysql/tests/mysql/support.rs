@@ -123,7 +123,7 @@ pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
 }
 
 /// Which connection of a locker holds its first lock, as [`warm`] counts them.
-pub(crate) const CARRIER: usize = 1;
+pub(crate) const HOLDER_CONNECTION: usize = 1;
 
 /// A session of the administrator, who may do everything.
 pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {
@@ -136,7 +136,7 @@ pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {
 }
 
 /// Sends statements on it.
-pub(crate) async fn tell(session: &mut MySqlConnection, sql: &str) -> Outcome {
+pub(crate) async fn execute(session: &mut MySqlConnection, sql: &str) -> Outcome {
     raw_sql(AssertSqlSafe(sql.to_owned()))
         .execute(session)
         .await?;

@@ -58,7 +58,7 @@ async fn cut_off(program: &Program, directions: &[dlock_verify::proxy::Direction
     let ((cause, lost), held_after, (guard, held_twice)) = all;
     assert_eq!(cause, LostCause::Expired);
     assert!(!held_after, "it calls itself held after its ttl");
-    assert!(lost <= TTL + LATE, "told {lost:?} after the cut");
+    assert!(lost <= TTL + LATE, "reported {lost:?} after the cut");
     assert!(!held_twice, "both call themselves held");
     let guard = guard?;
     assert!(guard.token() > held.token());

@@ -1,4 +1,4 @@
-//! Servers that must not grant: replicas (T10), also those that were primaries (T9).
+//! Servers that must not grant: replicas (T10), also former primaries (T9).
 
 use std::time::Duration;
 

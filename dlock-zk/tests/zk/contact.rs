@@ -1,4 +1,4 @@
-//! Servers that cannot be heard, or late (T40, T41, T50).
+//! Servers that answer late or not at all (T40, T41, T50).
 
 use std::time::Duration;
 

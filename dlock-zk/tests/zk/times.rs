@@ -1,4 +1,4 @@
-//! How long locks last, what they cost, and what is left of them (K2, K6, K12, K13).
+//! The duration of locks, their cost and their residue (K2, K6, K12, K13).
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -21,7 +21,7 @@ cases![
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
     k06_a_holder_and_the_leader_die,
-    k05_a_server_that_is_set_up_anew_is_told_within_half_a_session,
+    k05_a_recreated_server_is_detected_within_half_a_session,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
@@ -119,7 +119,7 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     // As late as may be: just before the session ends.
     tokio::time::sleep(SESSION - 2 * TICK).await;
     assert!(!waiting.is_finished(), "the session lives");
-    assert!(!guard.is_held(), "told at its deadline");
+    assert!(!guard.is_held(), "lost at its deadline");
     ensemble.nodes_mut()[leader].kill()?;
     ensemble.leader().await?;
     let elected = clock.now();
@@ -137,7 +137,7 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
 }
 
 /// The exception `zk.set-up-anew`: locks are forgotten, and tokens given again.
-async fn k05_a_server_that_is_set_up_anew_is_told_within_half_a_session(java: Java) -> Outcome {
+async fn k05_a_recreated_server_is_detected_within_half_a_session(java: Java) -> Outcome {
     let mut node = start(&java).await?;
     let holder = connect(node.address(), SHORT).await?;
     let other = connect(node.address(), SHORT).await?;
@@ -150,7 +150,7 @@ async fn k05_a_server_that_is_set_up_anew_is_told_within_half_a_session(java: Ja
     let killed = clock.now();
     std::fs::remove_dir_all(node.process().directory().join("data/version-2"))?;
     node.resume().await?;
-    within(SESSION, "it is told", held.lost()).await?;
+    within(SESSION, "the loss is reported", held.lost()).await?;
     let took = clock.now().since(killed);
     // A busy machine may be late.
     assert!(took <= SESSION / 2 + Duration::from_millis(500), "{took:?}");

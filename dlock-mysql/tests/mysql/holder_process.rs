@@ -19,7 +19,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use crate::support::{CARRIER, Outcome, TTL_LONG, open, within};
+use crate::support::{HOLDER_CONNECTION, Outcome, TTL_LONG, open, within};
 
 /// What it locks.
 const NAME: &str = "killed";
@@ -82,24 +82,24 @@ impl Holder {
 
     /// Gives the order, and waits until what it sends, or the reply, is kept by the proxy.
     pub(crate) async fn held_up(&mut self, order: &str, direction: Direction) -> Outcome {
-        let carrier = self.proxy.connections();
-        let carrier = carrier.get(CARRIER).ok_or("no connection")?;
-        let seen = carrier.seen(direction);
-        carrier.set(direction, Fault::Hold);
+        let connection = self.proxy.connections();
+        let connection = connection.get(HOLDER_CONNECTION).ok_or("no connection")?;
+        let seen = connection.seen(direction);
+        connection.set(direction, Fault::Hold);
         self.order(order).await?;
         within(
             PATIENCE,
             "it is sent",
-            carrier.until_seen(direction, seen + 1),
+            connection.until_seen(direction, seen + 1),
         )
         .await
     }
 
     /// Keeps what is sent from now on.
     pub(crate) fn hold_up(&self, direction: Direction) -> Outcome {
-        let carrier = self.proxy.connections();
-        carrier
-            .get(CARRIER)
+        let connection = self.proxy.connections();
+        connection
+            .get(HOLDER_CONNECTION)
             .ok_or("no connection")?
             .set(direction, Fault::Hold);
         Ok(())

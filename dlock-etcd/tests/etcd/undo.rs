@@ -1,11 +1,13 @@
-//! What is undone late.
+//! Attempts that are undone late.
 
 use std::time::Duration;
 
 use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
-use crate::support::{Outcome, cases, connect, places, soon, start, take, until, until_places};
+use crate::support::{
+    Outcome, cases, connect, queue_keys, soon, start, take, until, until_queue_length,
+};
 
 cases![k04_an_undoing_that_is_late_leaves_the_next_place_alone];
 
@@ -25,13 +27,13 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     let waiter = connect(proxy.address(), "timeout=10s").await?;
     let guard = take(&other, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     until("its watches", async || {
         let watches = node.metric("etcd_debugging_mvcc_watcher_total").await?;
         Ok(watches > 1.5)
     })
     .await?;
-    let gone = places(&node, "a").await?[1].clone();
+    let gone = queue_keys(&node, "a").await?[1].clone();
     let connection = proxy.connection(0).await;
     let asked = connection.passed(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::Delay(LATE));
@@ -52,8 +54,8 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::None);
-    until_places(&node, "a", 2).await?;
-    let next = places(&node, "a").await?[1].clone();
+    until_queue_length(&node, "a", 2).await?;
+    let next = queue_keys(&node, "a").await?[1].clone();
     assert_ne!(next.key, gone.key);
     // Also what comes later is about the first place.
     take(&waiter, "b").await?.release().await?;
