@@ -104,7 +104,7 @@ async fn t30_a_waiter_leaves_a_member_without_a_leader(flavour: Flavour) -> Outc
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
     until_queue_length(cluster.node(0), "a", 2).await?;
-    // The waiter's member sees nobody; then the others are back, and it is gone.
+    // The waiter's member sees no other; then the others are back, and it is gone.
     for member in [1, 2] {
         cluster.node(member).stop()?;
     }

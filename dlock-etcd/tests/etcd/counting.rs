@@ -43,7 +43,7 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
         soon("its turn", next).await???.release().await?;
     }
     let events = node.metric("etcd_debugging_mvcc_events_total").await? - before;
-    // Whoever comes next, and at most whoever releases: its own watch ends at the same time.
+    // The next waiter, and at most the releasing one: its own watch ends at the same time.
     let most = f64::from(u32::try_from(WAITERS * 2 + 2)?);
     assert!(events <= most, "{events} events of {WAITERS} releases");
     Ok(())

@@ -18,7 +18,7 @@ cases![
     k06_many_waiters_are_woken_in_order,
 ];
 
-/// As soon as the store tells it, on a busy machine; nobody looks by himself so early.
+/// As soon as the store reports it, on a busy machine; no client polls so early.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 async fn behind(flavour: Flavour) -> Outcome<(Node, GrpcProxy)> {

@@ -1,4 +1,4 @@
-//! The server did it, and nobody heard so (T27).
+//! Requests that the server executed, and whose replies were lost (T27).
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -254,7 +254,7 @@ async fn k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_
         let guard = Box::pin(proxied.lose_reply(proxied.locker.acquire("a"))).await?;
         guard.release().await?;
     }
-    // The others are gone with their leases, which nobody uses; that of `kept` goes on.
+    // The others are gone with their unused leases; the lease of `kept` goes on.
     until("the marks are gone", async || {
         Ok(proxied.node.keys("dlock/a%/").await?.len() <= 1)
     })

@@ -19,10 +19,10 @@ cases![
 const KEYS: &str = "ttl=10s&timeout=1s";
 const TTL: Duration = Duration::from_secs(10);
 
-/// Of what survives, however busy the machine: 3.4 elects anew also when the member comes back.
+/// Of what survives, however busy the machine: 3.4 elects again also when the member comes back.
 const LONG: &str = "ttl=20s&timeout=1s";
 
-/// A new leader starts all leases anew; and its election.
+/// A new leader restarts all leases; and its election.
 const FREE: Duration = Duration::from_secs(25);
 
 /// No wait ends before what the case waits for.
@@ -79,7 +79,7 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     .await?;
     assert!(kept.is_held(), "{:?}", kept.lost().await);
     release(released).await;
-    // Who can ask another member has his turn, whoever is before him in the queue.
+    // A waiter that reaches another member is granted regardless of the waiters before it.
     let moved = within(FREE, "its turn", moved).await???;
     release(moved).await;
     release(next).await;

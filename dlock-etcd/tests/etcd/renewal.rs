@@ -69,7 +69,7 @@ async fn t21_a_way_that_falls_silent_is_left_for_another_one(flavour: Flavour) -
     two.ways[0].set(Direction::ToClient, Fault::Hold);
     tokio::time::sleep(TWO_TTLS).await;
     assert!(guard.is_held(), "{:?}", guard.lost().await);
-    // What is told of its own key comes by the other way, too.
+    // Notifications of its own key arrive over the other connection, too.
     let key = queue_keys(&two.node, "a").await?[0].key.clone();
     two.node.delete(&key).await?;
     soon("the loss", guard.lost()).await?;
@@ -115,7 +115,7 @@ async fn t22_a_revoked_lease_is_reported_at_once(flavour: Flavour) -> Outcome {
         soon("the loss", guard.lost()).await?;
         assert!(!guard.is_held());
     }
-    // And the next one stands on a new lease.
+    // And the next one is attached to a new lease.
     take(&locker, "a").await?.release().await?;
     Ok(())
 }

@@ -30,7 +30,7 @@ const KEYS: &str = "ttl=14s";
 /// Longer than the ttl.
 const SLEEP: Duration = Duration::from_secs(18);
 
-/// Until a lease has ended that nobody keeps alive, also under a new leader.
+/// The time until a lease without keep-alives has expired, also under a new leader.
 const ENDED: Duration = Duration::from_secs(40);
 
 async fn start(flavour: Flavour) -> Outcome<Cluster> {
@@ -42,7 +42,7 @@ fn others(leader: usize) -> impl Iterator<Item = usize> {
     (0..Cluster::SIZE).filter(move |at| *at != leader)
 }
 
-/// Waits until two stand in the queue of `name`, however slow the cluster is.
+/// Waits until the queue of `name` has two keys, however slow the cluster is.
 async fn until_queued(node: &Node, name: &str) -> Outcome {
     until("two places", async || {
         Ok(queue_keys(node, name)
@@ -113,7 +113,7 @@ async fn t24_a_leader_that_slept_takes_no_living_lock_away(flavour: Flavour) -> 
     Ok(())
 }
 
-/// The line of the holder breaks as the leader wakes up: it cannot be told.
+/// The holder's connection breaks as the leader resumes: it cannot be notified.
 async fn t24_a_leader_that_slept_makes_no_two_holders(flavour: Flavour) -> Outcome {
     let cluster = start(flavour).await?;
     let clock = Clock::boottime();

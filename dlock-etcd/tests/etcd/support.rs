@@ -79,7 +79,7 @@ pub(crate) async fn queue_keys(node: &Node, name: &str) -> Outcome<Vec<Entry>> {
     Ok(node.keys(&format!("dlock/{name}/")).await?)
 }
 
-/// Waits until so many stand in the queue of `name`.
+/// Waits until the queue of `name` has this many keys.
 pub(crate) async fn until_queue_length(node: &Node, name: &str, count: usize) -> Outcome {
     until(format!("{count} places"), async || {
         Ok(queue_keys(node, name).await?.len() == count)

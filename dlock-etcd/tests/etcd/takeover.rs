@@ -15,7 +15,7 @@ cases![
     k06_a_holder_and_the_leader_die,
 ];
 
-/// What clients of such a server are told.
+/// The setting for clients of such a server.
 const KEYS: &str = "ttl=2s&election_timeout=5s";
 
 async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> Outcome {
@@ -37,7 +37,7 @@ async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> 
     let cut = clock.now();
     let ttl = Duration::from_secs(2);
     let next = within(ttl + bound, "the next one", other.acquire("a")).await??;
-    // One that nobody tells of the elections says too little.
+    // A client without that setting reports too short a time.
     let took = clock.now().since(cut);
     let reported = ttl + unaware.capabilities().takeover_max;
     assert!(

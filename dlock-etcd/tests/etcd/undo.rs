@@ -14,7 +14,7 @@ cases![k04_an_undoing_that_is_late_leaves_the_next_place_alone];
 /// So late what the server says arrives that the test can hold what the client says to it.
 const LATE: Duration = Duration::from_secs(1);
 
-/// A look has more; what the two sides of a connection say besides has much less.
+/// A read has more bytes; other frames of a connection have far fewer.
 const LOOK_BYTES: u64 = 100;
 
 /// Making a place has more, and deleting one has less.
@@ -37,7 +37,7 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     let connection = proxy.connection(0).await;
     let asked = connection.passed(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::Delay(LATE));
-    // It looks, and gives the place up; which does not arrive.
+    // It reads, and deletes its key; the deletion does not arrive.
     node.delete(&gone.key).await?;
     soon(
         "its look",
@@ -47,7 +47,7 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     proxy.set(Direction::ToServer, Fault::Hold);
     let held = connection.seen(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::None);
-    // The undoing goes on in the background, and the waiter queues anew.
+    // The undo goes on in the background, and the waiter queues again.
     soon(
         "the next place",
         connection.until_seen(Direction::ToServer, held + PLACE_BYTES),

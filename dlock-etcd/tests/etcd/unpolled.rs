@@ -22,7 +22,7 @@ cases![
 /// An acquire of a free lock takes fewer, connecting and all.
 const POLLS_TO_A_GRANT: u32 = 10;
 
-/// What nobody polls loses its place after its ttl, of which this is the shortest.
+/// The shortest ttl; an unpolled waiter loses its queue key after its ttl.
 const TTL: Duration = Duration::from_secs(2);
 
 /// That, twice, and a request or two.
@@ -89,7 +89,7 @@ async fn k06_an_unpolled_try_frees_its_lock(flavour: Flavour) -> Outcome {
     frees_its_lock(flavour, attempt).await
 }
 
-/// An acquire of a free lock, left after each of its polls, blocks nobody for longer than its ttl; and
+/// An acquire of a free lock, left after each of its polls, blocks no other for longer than its ttl; and
 /// has no lock when it is polled again and another one has it.
 async fn frees_its_lock(
     flavour: Flavour,

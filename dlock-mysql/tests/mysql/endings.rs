@@ -150,7 +150,7 @@ async fn t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it(
     Ok(())
 }
 
-/// Its session had ended by then, and somebody else was granted.
+/// Its session had ended by then, and another client was granted.
 async fn t64_a_grant_whose_reply_comes_after_the_ttl_is_none(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -215,7 +215,7 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     Ok(())
 }
 
-/// MariaDB ends them, if told so, before a holder could know.
+/// MariaDB ends them, if so configured, before a holder could know.
 async fn a_limit_for_silent_transactions_ends_no_hold(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     if flavour == Flavour::MariaDbStable {
@@ -299,7 +299,7 @@ async fn a_connection_that_ended_while_idle_is_replaced(flavour: Flavour) -> Out
     Ok(())
 }
 
-/// The exception `mysql.session-ended`: a row lock ends with its session, and nobody reaches its holder.
+/// The exception `mysql.session-ended`: a row lock ends with its session, and its holder is not reached.
 async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
     flavour: Flavour,
 ) -> Outcome {
@@ -329,7 +329,7 @@ async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
             _ => proxy.end(End::Server),
         }
         let next = soon("it is granted", waiter).await???;
-        // It is not told before its time is over, and not later either. The token covers it.
+        // It learns of the loss at the end of its time, not later. The token covers it.
         let cause = within(ttl + SLACK, "the loss", lost).await?;
         let reported = clock.now().since(cut);
         assert_eq!(cause, LostCause::Expired, "{how}");
@@ -356,7 +356,7 @@ async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
     let ended = clock.now();
     proxy.end(End::Server);
     let next = soon("it is granted", waiter).await???;
-    // The connection that looks after it has to be given up first, which takes `timeout`.
+    // The monitor's connection has to be abandoned first, which takes `timeout`.
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionOver);
     let reported = clock.now().since(ended);

@@ -1,4 +1,4 @@
-//! A holder that can be killed: this binary, started again, which takes and releases as it is told.
+//! A holder that can be killed: this binary, started again, which acquires and releases on orders.
 
 use std::{
     env,
@@ -138,7 +138,7 @@ pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let Err(failed) = support::run(LIFE_MAX, serve(&url)) else {
         return Some(ExitCode::SUCCESS);
     };
-    // Instead of what was ordered; nobody may listen any more.
+    // Instead of the ordered reply; the parent may be gone.
     let _ = writeln!(io::stdout(), "{}", failed.message().unwrap_or("?"));
     Some(ExitCode::FAILURE)
 }

@@ -33,7 +33,7 @@ enum Victim {
     Holder,
 }
 
-/// Where the holder stands then.
+/// The holder's state at the kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
     BeforeTheSelect,

@@ -31,12 +31,12 @@ cases![
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// A proxy that shares sessions has moved it: whoever answers, it is not the one that holds. The next renewal
+/// A proxy has moved the client: another session answers, not the holding one. The next renewal
 /// finds out.
 async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Flavour) -> Outcome {
     let ttl = Duration::from_secs(6);
     let node = start(flavour).await?;
-    // Of each locker: what works with the tables, what holds, what looks after sessions.
+    // Of each locker: the connection for the tables, the holding one, and the monitor's.
     let relay = Relay::start(node.address(), [HOLDER_CONNECTION, 3 + HOLDER_CONNECTION]).await?;
     let url = format!("{}?tls=disabled", node.url_at(relay.address));
     let mut held = Vec::new();
@@ -60,7 +60,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     Ok(())
 }
 
-/// Connections are numbered anew by each start of a server.
+/// Each start of a server restarts the numbers of connections.
 async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_killed(
     flavour: Flavour,
 ) -> Outcome {
@@ -76,7 +76,7 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     warm(&node, &locker).await?;
     let held = take(&locker, "a").await?;
     let session: u64 = holder(&node).await?.parse()?;
-    // It hears nothing, and nobody hears it.
+    // It receives nothing, and nothing from it arrives.
     open_to.store(false, Ordering::Release);
     proxy.set(Direction::ToServer, Fault::Hold);
     proxy.set(Direction::ToClient, Fault::Hold);
@@ -128,7 +128,7 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     Ok(guard.release().await?)
 }
 
-/// Its session ends while the counter is committed, and somebody else has the row.
+/// Its session ends while the counter is committed, and another client has the row.
 async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let url = format!("{}?token=committed&timeout=30s", node.url());

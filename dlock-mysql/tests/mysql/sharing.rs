@@ -128,7 +128,7 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-/// K13: an acquire or a look that is left where it is, as in a `select!` whose other branch takes long.
+/// K13: an acquire or an inspection that is not polled, as in a `select!` whose other branch takes long.
 async fn an_unpolled_acquire_delays_no_other(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;

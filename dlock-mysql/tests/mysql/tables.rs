@@ -34,7 +34,7 @@ const SAID_MAX: Duration = Duration::from_secs(1);
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// All that others write waits meanwhile.
+/// All writes of others wait in that time.
 async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = open(&node.url(), TTL_LONG).await?;

@@ -1,7 +1,7 @@
 //! The server's clock is set (T13): forward it ends locks early, back it must not repeat tokens.
 //!
 //! Its clock is libfaketime's; without that library these cases are ignored. The newest servers end
-//! under it, as their allocator asks for the time before it is ready, so the stable one stands for all.
+//! under it, as their allocator reads the time before it is ready, so the stable one represents all.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ async fn t13_a_clock_that_is_set_back_is_reported_to_waiters_and_inspections(
     let reported = "its ttl is longer than any of ours (120 s): was the server's clock set back?";
     let holder = locker.inspect("a").await?.ok_or("it is held")?;
     assert!(holder.doubt.is_some_and(|doubt| doubt.contains(reported)));
-    // Who waits, who asks once, and who stands behind one of his own.
+    // A waiter, a single try, and a waiter behind another one of its locker.
     let (first, second) = tokio::join!(wait().into_future(), wait().into_future());
     let once = locker.acquire("a").wait(Duration::ZERO).await;
     for result in [first, second, once] {

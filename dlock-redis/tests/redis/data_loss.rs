@@ -81,7 +81,7 @@ async fn grown_up(node: &Node) -> Outcome {
 }
 
 /// A primary that dlock knows, and a replica that has its record and is up for longer than the guard. What is
-/// granted from now on the replica does not get: it follows nobody.
+/// granted from now on the replica does not get: it follows no server.
 async fn start_parted(program: &Program) -> Outcome<(Node, Node)> {
     let (primary, replica) = start_pair(program).await?;
     acquaint(&primary).await?;
@@ -117,7 +117,7 @@ async fn t14_a_promoted_replica_that_was_emptied_is_guarded(program: Program) ->
     .await?;
     primary.kill()?;
     follow(&replica, None).await?;
-    // A failover is no excuse: the data of nobody came along.
+    // It is not a failover: no other server's data arrived.
     let other = open(replica.address(), &format!("{SHORT}&failover_guard=0s")).await?;
     if held.is_held() {
         is_guarded(&other, "restart_guard=").await?;
@@ -155,7 +155,7 @@ async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outc
     if held.is_held() {
         is_guarded(&careful, "failover_guard=").await?;
     }
-    // As it was told.
+    // As it was configured.
     take(&bold, "y").await?.release().await?;
     let guard = soon("the guard is over", careful.acquire("x")).await??;
     assert!(!held.is_held(), "two hold it");
@@ -281,7 +281,7 @@ async fn t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token(
     let guard = soon("the shorter guard is over", other.acquire("x")).await??;
     assert!(held.is_held());
     assert!(guard.token() > held.token());
-    // The next renewal tells.
+    // The next renewal reports it.
     assert!(held.renew().await.is_err());
     assert_eq!(
         soon("the loss is reported", held.lost()).await?,

@@ -106,7 +106,7 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
     Ok(())
 }
 
-/// It has become one of which nothing is known: nobody publishes when an administrator deletes it.
+/// The key has become a foreign one: no wake-up is published when an administrator deletes it.
 async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect(node.address(), PLAIN).await?;

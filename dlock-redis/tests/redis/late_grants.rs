@@ -129,7 +129,7 @@ async fn t01_a_shutdown_waits_for_what_a_silent_server_may_have_granted(
     Ok(())
 }
 
-/// The connection that was to end the one that was left ends itself, before the server is told.
+/// The connection for the clean-up of an abandoned connection ends before its command is sent.
 async fn t02_a_clean_up_that_dies_is_made_up_for_by_the_next_connection(
     program: Program,
 ) -> Outcome {
@@ -206,7 +206,7 @@ async fn t02_a_node_that_comes_back_does_nothing_late(program: Program) -> Outco
     Ok(())
 }
 
-/// The exception `redis.late`: nobody holds the lock, and it ends with its ttl.
+/// The exception `redis.late`: the lock has no holder, and expires with its ttl.
 async fn t02_a_user_without_the_kill_permission_finds_a_lock_for_its_ttl(
     program: Program,
 ) -> Outcome {

@@ -118,7 +118,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
     let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
     assert_ne!(new, 0);
     for guard in &held {
-        // Until the Sentinels have told the others, nothing is known; nothing is lost either.
+        // Until the Sentinels have notified the others, nothing is known; nothing is lost either.
         within(FAILOVER, "it is renewed", async {
             while guard.renew().await.is_err() {
                 assert!(guard.is_held());

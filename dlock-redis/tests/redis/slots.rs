@@ -1,4 +1,4 @@
-//! Slots of a Cluster: that move, and that nobody has (T11).
+//! Slots of a Cluster: moving ones, and unassigned ones (T11).
 
 use std::sync::{
     Arc,
@@ -87,11 +87,11 @@ impl<'a> Move<'a> {
 
     async fn end(self) -> Outcome {
         let done = ["CLUSTER", "SETSLOT", &self.slot, "NODE", &self.target_id];
-        // The target first: nobody is sent to one that does not know yet.
+        // The target first: no client is redirected to a node that does not know yet.
         self.target.command(&done).await?;
         self.source.command(&done).await?;
         for node in self.cluster.nodes() {
-            // Replicas and others learn it by and by; told, they know at once.
+            // Replicas and others learn it by gossip; told so by a command, they know at once.
             let _ = node.command(&done).await;
         }
         Ok(())

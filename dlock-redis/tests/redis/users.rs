@@ -32,7 +32,7 @@ async fn k04_a_user_without_the_publish_permission_releases(program: Program) ->
     })
     .await?;
     held.release().await?;
-    // Nobody is told, and so the waiter looks when the ttl would have ended.
+    // No wake-up is published, so the waiter reads when the ttl would have ended.
     let most = ttl + other.capabilities().takeover_max;
     let guard = within(most, "it looks", waiter).await???;
     guard.release().await?;

@@ -25,7 +25,7 @@ cases![
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
 
-/// A holder, and somebody else who waits behind a proxy.
+/// A holder, and a waiter behind a proxy.
 struct Scene {
     node: Node,
     proxy: Proxy,
@@ -149,7 +149,7 @@ async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) ->
 async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
     let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = scene.wait_and_listen().await?;
-    // Its look after it subscribed is over.
+    // The read after its subscription has ended.
     tokio::time::sleep(ttl / 10).await;
     deafen(&scene.last()?);
     let clock = Clock::boottime();
@@ -170,7 +170,7 @@ async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outco
     Ok(())
 }
 
-/// A pulse, an answer to it that is late, and a look; on a busy machine.
+/// A ping, its late reply, and a read; on a busy machine.
 const PING_MISSED: Duration = Duration::from_secs(4);
 
 /// The ttl is far longer than that.
@@ -216,7 +216,7 @@ async fn t07_a_waiter_that_cannot_subscribe_polls(program: Program) -> Outcome {
     Ok(())
 }
 
-/// A pulse costs the server nothing while nobody waits.
+/// Without waiters the server gets no ping.
 async fn t07_a_subscription_without_waiters_sends_no_ping(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));

@@ -294,7 +294,7 @@ async fn k10_inspect_at_a_server_that_is_behind(java: Java) -> Outcome {
     Ok(())
 }
 
-/// There is a session, and the first look at the server has no answer.
+/// There is a session, and the first probe of the server has no reply.
 async fn t51_a_connection_that_is_lost_while_it_is_probed(java: Java) -> Outcome {
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;

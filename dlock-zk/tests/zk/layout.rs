@@ -1,4 +1,4 @@
-//! The version of what we keep there: compared at connect, and what it stands for byte for byte.
+//! The version of the layout: compared at connect, and checked byte for byte.
 
 use dlock::{ErrorKind, Holder};
 use dlock_servers::zk::Java;
@@ -152,7 +152,7 @@ async fn k01_clients_with_and_without_a_record_exclude_each_other(java: Java) ->
     Ok(guard.release().await?)
 }
 
-/// All paths of the tree but the server's own, and what stands there.
+/// All paths of the tree but the server's own, with their data.
 async fn tree(driver: &Client) -> Outcome<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut above = vec![String::new()];

@@ -1,4 +1,4 @@
-//! The server did it, and nobody heard so (T42, T43, T52, K9).
+//! Requests that the server executed, and whose replies were lost (T42, T43, T52, K9).
 
 use std::time::Duration;
 

@@ -171,7 +171,7 @@ async fn t44_a_removed_waiter_queues_again(java: Java) -> Outcome {
 }
 
 /// More than a session can have watches for: the driver does not come back when they need two requests. What is not
-/// watched is looked at in rounds.
+/// watched is checked in rounds.
 async fn k13_many_locks_outlive_a_lost_connection(java: Java) -> Outcome {
     const LOCKS: usize = 3_000;
     let node = start(&java).await?;

@@ -51,7 +51,7 @@ async fn k02_a_renewal_counts_from_before_its_write(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(600);
     let (_node, proxy, locker) = start_line(&java).await?;
     let guard = take(&locker, "a").await?;
-    // The first heartbeat makes its node, and the first renewal looks at the lock's.
+    // The first heartbeat creates its node, and the first renewal reads the lock's.
     guard.renew().await?;
     proxy.set(ToClient, Fault::Delay(LATE));
     guard.renew().await?;
@@ -96,7 +96,7 @@ async fn kill_client(its_server: SocketAddr, server: SocketAddr) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// `zk.leader-and-holder`: the next leader counts each session anew.
+/// `zk.leader-and-holder`: the next leader restarts each session's time-out.
 async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     let mut ensemble = Ensemble::start(&java, &quick()).await?;
     let leader = ensemble.leader().await?;
@@ -136,7 +136,7 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// The exception `zk.set-up-anew`: locks are forgotten, and tokens given again.
+/// The exception `zk.set-up-anew`: locks are lost, and tokens repeat.
 async fn k05_a_recreated_server_is_detected_within_half_a_session(java: Java) -> Outcome {
     let mut node = start(&java).await?;
     let holder = connect(node.address(), SHORT).await?;
@@ -169,7 +169,7 @@ async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Out
         for index in 0..count {
             guards.push(locker.acquire(format!("lock-{index}")).await?);
         }
-        // The first renewal of each looks at its node.
+        // The first renewal of each reads its node.
         tokio::time::sleep(PERIOD).await;
         let before = packets(&node).await?;
         tokio::time::sleep(PERIOD).await;
