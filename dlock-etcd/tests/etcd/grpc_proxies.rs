@@ -8,17 +8,17 @@ use dlock::LostCause;
 use dlock_servers::etcd::{Flavour, GrpcProxy, Node};
 
 use crate::support::{
-    Outcome, cases, connect, places, soon, start, take, until, until_clean, within,
+    Outcome, cases, connect, queue_keys, soon, start, take, until, until_clean, within,
 };
 
 cases![
-    k08_a_release_tells_no_other_holder_that_it_is_lost,
-    k08_a_removal_is_told_at_once,
+    k08_a_release_reports_no_loss_to_other_holders,
+    k08_a_removal_is_reported_at_once,
     k06_a_waiter_is_woken_at_once,
     k06_many_waiters_are_woken_in_order,
 ];
 
-/// As soon as the store tells it, on a busy machine; nobody looks by himself so early.
+/// As soon as the store reports it, on a busy machine; no client polls so early.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 async fn behind(flavour: Flavour) -> Outcome<(Node, GrpcProxy)> {
@@ -35,21 +35,25 @@ async fn until_watched(node: &Node, count: u32) -> Outcome {
     .await
 }
 
-async fn k08_a_release_tells_no_other_holder_that_it_is_lost(flavour: Flavour) -> Outcome {
+async fn k08_a_release_reports_no_loss_to_other_holders(flavour: Flavour) -> Outcome {
     let (node, proxy) = behind(flavour).await?;
     for _ in 0..10 {
         let locker = connect(proxy.address(), "").await?;
         let innocent = take(&locker, "innocent").await?;
         let second = take(&locker, "second").await?;
         until_watched(&node, 2).await?;
-        node.delete(&places(&node, "second").await?[0].key).await?;
+        node.delete(&queue_keys(&node, "second").await?[0].key)
+            .await?;
         let cause = within(AT_ONCE, "the loss", second.lost()).await?;
         assert_eq!(cause, LostCause::Removed);
         let third = take(&locker, "third").await?;
         until_watched(&node, 2).await?;
         third.release().await?;
-        let told = tokio::time::timeout(Duration::from_millis(300), innocent.lost()).await;
-        assert!(told.is_err(), "an innocent holder is told: {told:?}");
+        let reported = tokio::time::timeout(Duration::from_millis(300), innocent.lost()).await;
+        assert!(
+            reported.is_err(),
+            "an innocent holder is notified: {reported:?}"
+        );
         assert!(innocent.is_held());
         innocent.release().await?;
         locker.shutdown(Duration::from_secs(5)).await?;
@@ -57,7 +61,7 @@ async fn k08_a_release_tells_no_other_holder_that_it_is_lost(flavour: Flavour) -
     until_clean(&node).await
 }
 
-async fn k08_a_removal_is_told_at_once(flavour: Flavour) -> Outcome {
+async fn k08_a_removal_is_reported_at_once(flavour: Flavour) -> Outcome {
     let (node, proxy) = behind(flavour).await?;
     let locker = connect(proxy.address(), "").await?;
     // Others that come and go before it: the numbers are apart then.
@@ -68,7 +72,8 @@ async fn k08_a_removal_is_told_at_once(flavour: Flavour) -> Outcome {
     }
     let victim = take(&locker, "victim").await?;
     until_watched(&node, 1).await?;
-    node.delete(&places(&node, "victim").await?[0].key).await?;
+    node.delete(&queue_keys(&node, "victim").await?[0].key)
+        .await?;
     let cause = within(AT_ONCE, "the loss", victim.lost()).await?;
     assert_eq!(cause, LostCause::Removed);
     Ok(())

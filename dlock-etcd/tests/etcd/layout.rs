@@ -5,7 +5,8 @@ use dlock_servers::etcd::{Flavour, Login, Node};
 use serde_json::json;
 
 use crate::support::{
-    LAYOUT, Outcome, cases, connect, keys, places, refused, soon, start, start_with, take, until,
+    LAYOUT, Outcome, cases, connect, keys, queue_keys, refused, soon, start, start_with, take,
+    until,
 };
 
 cases![
@@ -15,7 +16,7 @@ cases![
     locks_from_before_the_record_go_on,
     each_prefix_has_its_own,
     with_an_empty_prefix_it_blocks_no_queue,
-    who_may_not_write_it_is_not_refused,
+    a_user_without_permission_to_write_it_is_not_refused,
     a_change_of_keys_or_values_raises_the_version,
 ];
 
@@ -120,7 +121,7 @@ async fn add_user(node: &Node) -> Outcome {
     Ok(())
 }
 
-async fn who_may_not_write_it_is_not_refused(flavour: Flavour) -> Outcome {
+async fn a_user_without_permission_to_write_it_is_not_refused(flavour: Flavour) -> Outcome {
     let node = start_with(flavour, Login::Root("secret".to_owned()), &[]).await?;
     add_user(&node).await?;
     let url = format!("etcd://app:p@{}?ttl=30s", node.address());
@@ -155,7 +156,7 @@ async fn a_change_of_keys_or_values_raises_the_version(flavour: Flavour) -> Outc
     let value = format!("{attempt} {since} {pid}@{host} checkout 77");
     assert_eq!(held[0].value, value);
     guard.release().await?;
-    assert_eq!(places(&node, "a").await?, []);
+    assert_eq!(queue_keys(&node, "a").await?, []);
     until("nothing is left", async || {
         Ok(keys(&node).await?.is_empty())
     })

@@ -11,21 +11,21 @@ mod dropped;
 mod endings;
 mod foreign;
 mod grpc_proxies;
-mod keeping;
+mod guarded_writes;
 mod layout;
 mod lost_replies;
 mod partitions;
+mod quota;
+mod renewal;
 mod restored;
-mod sleepers;
-mod space;
+mod slept_leader;
 mod support;
 mod takeover;
 mod tls;
-mod undoing;
+mod undo;
 mod unpolled;
 mod users;
 mod waiting;
-mod writing;
 
 use std::process::ExitCode;
 
@@ -50,20 +50,20 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials,
         foreign::trials,
         grpc_proxies::trials,
-        keeping::trials,
+        renewal::trials,
         layout::trials,
         lost_replies::trials,
         partitions::trials,
         restored::trials,
-        sleepers::trials,
-        space::trials,
+        slept_leader::trials,
+        quota::trials,
         takeover::trials,
         tls::trials,
-        undoing::trials,
+        undo::trials,
         unpolled::trials,
         users::trials,
         waiting::trials,
-        writing::trials,
+        guarded_writes::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();
     if_available(

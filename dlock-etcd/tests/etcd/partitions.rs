@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Cluster, Flavour, Options};
 use dlock_verify::proxy::Fault;
 
 use crate::support::{
-    Outcome, cases, connect, connect_all, soon, take, until, until_places, within,
+    Outcome, cases, connect, connect_all, soon, take, until, until_queue_length, within,
 };
 
 cases![
@@ -19,10 +19,10 @@ cases![
 const KEYS: &str = "ttl=10s&timeout=1s";
 const TTL: Duration = Duration::from_secs(10);
 
-/// Of what survives, however busy the machine: 3.4 elects anew also when the member comes back.
+/// Of what survives, however busy the machine: 3.4 elects again also when the member comes back.
 const LONG: &str = "ttl=20s&timeout=1s";
 
-/// A new leader starts all leases anew; and its election.
+/// A new leader restarts all leases; and its election.
 const FREE: Duration = Duration::from_secs(25);
 
 /// No wait ends before what the case waits for.
@@ -58,8 +58,8 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let next = tokio::spawn(async move { (acquire.await, held.is_held()) });
     let moved = tokio::spawn(both.acquire("released").wait(WAIT).into_future());
     let stuck = tokio::spawn(there.acquire("released").wait(WAIT).into_future());
-    until_places(cluster.node(member), "lost", 2).await?;
-    until_places(cluster.node(member), "released", 3).await?;
+    until_queue_length(cluster.node(member), "lost", 2).await?;
+    until_queue_length(cluster.node(member), "released", 3).await?;
     cluster.set(member, Fault::Hold);
     until("it knows no leader", async || {
         Ok(cluster.node(member).leads().await.is_err())
@@ -79,7 +79,7 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     .await?;
     assert!(kept.is_held(), "{:?}", kept.lost().await);
     release(released).await;
-    // Who can ask another member has his turn, whoever is before him in the queue.
+    // A waiter that reaches another member is granted regardless of the waiters before it.
     let moved = within(FREE, "its turn", moved).await???;
     release(moved).await;
     release(next).await;

@@ -75,14 +75,14 @@ impl TwoWays {
 }
 
 /// The places in the queue of a lock.
-pub(crate) async fn places(node: &Node, name: &str) -> Outcome<Vec<Entry>> {
+pub(crate) async fn queue_keys(node: &Node, name: &str) -> Outcome<Vec<Entry>> {
     Ok(node.keys(&format!("dlock/{name}/")).await?)
 }
 
-/// Waits until so many stand in the queue of `name`.
-pub(crate) async fn until_places(node: &Node, name: &str, count: usize) -> Outcome {
+/// Waits until the queue of `name` has this many keys.
+pub(crate) async fn until_queue_length(node: &Node, name: &str, count: usize) -> Outcome {
     until(format!("{count} places"), async || {
-        Ok(places(node, name).await?.len() == count)
+        Ok(queue_keys(node, name).await?.len() == count)
     })
     .await
 }

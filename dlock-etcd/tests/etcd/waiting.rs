@@ -6,28 +6,28 @@ use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{End, Proxy};
 
 use crate::support::{
-    Outcome, TwoWays, cases, connect, places, soon, start, take, until, until_clean, until_places,
-    within,
+    Outcome, TwoWays, cases, connect, queue_keys, soon, start, take, until, until_clean,
+    until_queue_length, within,
 };
 
 cases![
-    t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody,
-    t25_a_waiter_whose_place_is_deleted_queues_anew,
+    t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other,
+    t25_a_waiter_whose_key_is_deleted_queues_again,
     t29_a_waiter_is_woken_though_history_is_compacted,
     t29_a_waiter_is_woken_over_a_stream_that_breaks,
     t29_a_waiter_is_woken_by_a_release_before_its_watch,
-    t29_a_holder_is_told_over_a_stream_that_breaks,
+    t29_a_loss_is_reported_over_a_stream_that_breaks,
     t30_a_waiter_outlives_a_way_that_falls_silent,
     k06_a_wait_ends_with_its_place,
 ];
 
-/// Long enough to stand in the queue, on a slow disk too.
+/// Long enough to be in the queue, on a slow disk too.
 const QUEUED: Duration = Duration::from_secs(1);
 
-/// Less than a waiter takes to look by itself.
+/// Less than a waiter's poll interval.
 const TOLD: Duration = Duration::from_secs(8);
 
-async fn t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody(
+async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(
     flavour: Flavour,
 ) -> Outcome {
     let node = start(flavour).await?;
@@ -36,12 +36,12 @@ async fn t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody(
     let held = node.leases().await?;
     let waiter = connect(node.address(), "").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
-    let first = places(&node, "a").await?[1].clone();
+    until_queue_length(&node, "a", 2).await?;
+    let first = queue_keys(&node, "a").await?[1].clone();
     assert!(!held.contains(&first.lease));
     node.revoke(first.lease).await?;
     until("a new place", async || {
-        let places = places(&node, "a").await?;
+        let places = queue_keys(&node, "a").await?;
         Ok(places.len() == 2 && places[1].create_revision > first.create_revision)
     })
     .await?;
@@ -50,7 +50,7 @@ async fn t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody(
     Ok(())
 }
 
-async fn t25_a_waiter_whose_place_is_deleted_queues_anew(flavour: Flavour) -> Outcome {
+async fn t25_a_waiter_whose_key_is_deleted_queues_again(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let (holder, waiter) = (
         connect(node.address(), "").await?,
@@ -58,9 +58,9 @@ async fn t25_a_waiter_whose_place_is_deleted_queues_anew(flavour: Flavour) -> Ou
     );
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
-    node.delete(&places(&node, "a").await?[1].key).await?;
-    until_places(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
+    node.delete(&queue_keys(&node, "a").await?[1].key).await?;
+    until_queue_length(&node, "a", 2).await?;
     guard.release().await?;
     within(TOLD, "its turn", waiting).await???.release().await?;
     Ok(())
@@ -76,7 +76,7 @@ async fn t29_a_waiter_is_woken_though_history_is_compacted(flavour: Flavour) -> 
     for round in 0..5 {
         let guard = take(&holder, "a").await?;
         let waiting = tokio::spawn(waiter.acquire("a").into_future());
-        until_places(&node, "a", 2).await?;
+        until_queue_length(&node, "a", 2).await?;
         for change in 0..10 {
             node.put("other", &change.to_string()).await?;
             node.compact().await?;
@@ -99,7 +99,7 @@ async fn t29_a_waiter_is_woken_over_a_stream_that_breaks(flavour: Flavour) -> Ou
     for _ in 0..10 {
         let guard = take(&holder, "a").await?;
         let waiting = tokio::spawn(two.locker.acquire("a").into_future());
-        until_places(&two.node, "a", 2).await?;
+        until_queue_length(&two.node, "a", 2).await?;
         two.ways[0].end(End::Reset);
         two.ways[1].end(End::Reset);
         guard.release().await?;
@@ -133,14 +133,14 @@ async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -
     until_clean(&node).await
 }
 
-async fn t29_a_holder_is_told_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
+async fn t29_a_loss_is_reported_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, "").await?;
     let guard = take(&two.locker, "a").await?;
     until("its watch", async || {
         Ok(two.node.metric("etcd_debugging_mvcc_watcher_total").await? > 0.5)
     })
     .await?;
-    let key = places(&two.node, "a").await?[0].key.clone();
+    let key = queue_keys(&two.node, "a").await?[0].key.clone();
     two.ways[0].end(End::Reset);
     two.ways[1].end(End::Reset);
     two.node.delete(&key).await?;
@@ -153,14 +153,14 @@ async fn t30_a_waiter_outlives_a_way_that_falls_silent(flavour: Flavour) -> Outc
     let holder = connect(two.node.address(), "").await?;
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(two.locker.acquire("a").into_future());
-    until_places(&two.node, "a", 2).await?;
-    let place = places(&two.node, "a").await?[1].clone();
+    until_queue_length(&two.node, "a", 2).await?;
+    let place = queue_keys(&two.node, "a").await?[1].clone();
     for connection in two.ways[0].connections() {
         connection.set_both(dlock_verify::proxy::Fault::Hold);
     }
     tokio::time::sleep(TOLD).await;
     assert_eq!(
-        places(&two.node, "a").await?[1],
+        queue_keys(&two.node, "a").await?[1],
         place,
         "it keeps its place"
     );
@@ -188,7 +188,7 @@ async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
         };
         let error = soon("the end", acquire).await?.err().ok_or("granted")?;
         assert_eq!(error.kind(), dlock::ErrorKind::Contended, "{error}");
-        until_places(&node, "a", 1).await?;
+        until_queue_length(&node, "a", 1).await?;
     }
     guard.release().await?;
     for locker in [holder, waiter] {

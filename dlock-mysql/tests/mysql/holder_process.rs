@@ -1,4 +1,4 @@
-//! A holder that can be killed: this binary, started again, which takes and releases as it is told.
+//! A holder that can be killed: this binary, started again, which acquires and releases on orders.
 
 use std::{
     env,
@@ -19,7 +19,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use crate::support::{CARRIER, Outcome, TTL_LONG, open, within};
+use crate::support::{HOLDER_CONNECTION, Outcome, TTL_LONG, open, within};
 
 /// What it locks.
 const NAME: &str = "killed";
@@ -82,24 +82,24 @@ impl Holder {
 
     /// Gives the order, and waits until what it sends, or the reply, is kept by the proxy.
     pub(crate) async fn held_up(&mut self, order: &str, direction: Direction) -> Outcome {
-        let carrier = self.proxy.connections();
-        let carrier = carrier.get(CARRIER).ok_or("no connection")?;
-        let seen = carrier.seen(direction);
-        carrier.set(direction, Fault::Hold);
+        let connection = self.proxy.connections();
+        let connection = connection.get(HOLDER_CONNECTION).ok_or("no connection")?;
+        let seen = connection.seen(direction);
+        connection.set(direction, Fault::Hold);
         self.order(order).await?;
         within(
             PATIENCE,
             "it is sent",
-            carrier.until_seen(direction, seen + 1),
+            connection.until_seen(direction, seen + 1),
         )
         .await
     }
 
     /// Keeps what is sent from now on.
     pub(crate) fn hold_up(&self, direction: Direction) -> Outcome {
-        let carrier = self.proxy.connections();
-        carrier
-            .get(CARRIER)
+        let connection = self.proxy.connections();
+        connection
+            .get(HOLDER_CONNECTION)
             .ok_or("no connection")?
             .set(direction, Fault::Hold);
         Ok(())
@@ -138,7 +138,7 @@ pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let Err(failed) = support::run(LIFE_MAX, serve(&url)) else {
         return Some(ExitCode::SUCCESS);
     };
-    // Instead of what was ordered; nobody may listen any more.
+    // Instead of the ordered reply; the parent may be gone.
     let _ = writeln!(io::stdout(), "{}", failed.message().unwrap_or("?"));
     Some(ExitCode::FAILURE)
 }

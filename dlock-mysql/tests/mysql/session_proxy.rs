@@ -1,5 +1,4 @@
-//! A proxy that shares sessions among its clients, as one that pools connections does: two clients can be made
-//! to change places.
+//! A proxy that moves its clients between sessions, as a connection pooler does.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},

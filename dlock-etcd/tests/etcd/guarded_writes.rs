@@ -1,4 +1,4 @@
-//! Writes to etcd that happen only under the lock (T35).
+//! Writes to etcd with the condition that the lock is held (T35).
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What others do to our directories, and what callers do to our futures (T45, T47, T49, T51).
+//! Changes of dlock's directories by other clients, and futures that their callers drop (T45, T47, T49, T51).
 
 use std::{pin::pin, time::Duration};
 

@@ -8,7 +8,7 @@ use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 
 use crate::{
     batches::{names, release_all, take_all, try_all},
-    support::{Outcome, cases, connect, keys, refused, soon, start_with, take, until_places},
+    support::{Outcome, cases, connect, keys, refused, soon, start_with, take, until_queue_length},
 };
 
 cases![
@@ -52,12 +52,12 @@ async fn t34_a_full_server_frees_a_place_that_was_in_doubt(flavour: Flavour) -> 
         connection.set(Direction::ToClient, Fault::Hold);
     }
     let waiting = tokio::spawn(locker.acquire("a").into_future());
-    until_places(&node, "a", 1).await?;
+    until_queue_length(&node, "a", 1).await?;
     proxy.end(End::Reset);
     let guard = soon("its answer is asked for again", waiting).await???;
     fill(&node).await;
     guard.release().await?;
-    until_places(&node, "a", 0).await
+    until_queue_length(&node, "a", 0).await
 }
 
 async fn t34_a_full_server_frees_what_many_release_while_others_try(flavour: Flavour) -> Outcome {

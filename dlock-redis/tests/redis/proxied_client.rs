@@ -1,4 +1,4 @@
-//! A client behind a proxy, of which requests and replies are lost.
+//! A client behind a proxy that loses requests and replies.
 
 use dlock::{Guard, Locker};
 use dlock_servers::{Program, redis::Node};
@@ -11,13 +11,13 @@ use dlock_verify::proxy::{
 use crate::support::{Outcome, connect, soon, start, value, warm_up};
 
 /// A client behind a proxy, and its connection for requests.
-pub(crate) struct Line {
+pub(crate) struct ProxiedClient {
     pub(crate) node: Node,
     pub(crate) proxy: Proxy,
     pub(crate) locker: Locker,
 }
 
-impl Line {
+impl ProxiedClient {
     pub(crate) async fn new(program: &Program) -> Outcome<Self> {
         let node = start(program, &[]).await?;
         let proxy = Proxy::start(node.address())?;
@@ -47,14 +47,14 @@ impl Line {
     /// very grant that was lost.
     pub(crate) async fn lose_reply(
         &self,
-        line: &Connection,
+        proxied: &Connection,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
         let next = self.proxy.accepted();
         self.proxy.set_next(Faults::both(Fault::Hold));
-        line.set(ToClient, Fault::CutInstead);
+        proxied.set(ToClient, Fault::CutInstead);
         let first = async {
-            line.until_ended().await;
+            proxied.until_ended().await;
             let first = value(&self.node, "a").await?.ok_or("it was not granted")?;
             self.proxy.connection(next).await.set_both(Fault::None);
             Outcome::Ok(first)

@@ -1,4 +1,4 @@
-//! How soon a holder hears that its session has ended, whatever else goes on.
+//! The delay until a holder notices the end of its session, under all loads.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use dlock_verify::proxy::{Fault, Proxy};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::support::{
-    Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take, tell, until, warm,
+    Outcome, TTL_LONG, cases, execute, holder, open, root, sessions, soon, start, take, until, warm,
 };
 
 cases![
@@ -38,7 +38,7 @@ async fn kill(node: &Node, held: &Guard, session: &str) -> Outcome<Duration> {
     let mut killer = root(node).await?;
     assert!(held.is_held());
     let killed = clock.now();
-    tell(&mut killer, &format!("KILL {session}")).await?;
+    execute(&mut killer, &format!("KILL {session}")).await?;
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionEnded);
     Ok(clock.now().since(killed))

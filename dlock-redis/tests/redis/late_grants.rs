@@ -1,5 +1,5 @@
-//! Locks that nobody holds: acquires that a silent server, or a network that keeps requests, does when it
-//! is too late (T1, T2).
+//! Late grants: acquires that a silent server, or a network that delays requests, executes after they were
+//! given up (T1, T2).
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -28,7 +28,7 @@ cases![
     t01_a_shutdown_waits_for_what_a_silent_server_may_have_granted,
     t02_a_clean_up_that_dies_is_made_up_for_by_the_next_connection,
     t02_a_node_that_comes_back_does_nothing_late,
-    t02_a_user_who_may_not_end_connections_finds_a_lock_for_its_ttl,
+    t02_a_user_without_the_kill_permission_finds_a_lock_for_its_ttl,
 ];
 
 /// Short, so that a silence outlasts them all.
@@ -129,7 +129,7 @@ async fn t01_a_shutdown_waits_for_what_a_silent_server_may_have_granted(
     Ok(())
 }
 
-/// The connection that was to end the one that was left ends itself, before the server is told.
+/// The connection for the clean-up of an abandoned connection ends before its command is sent.
 async fn t02_a_clean_up_that_dies_is_made_up_for_by_the_next_connection(
     program: Program,
 ) -> Outcome {
@@ -206,8 +206,8 @@ async fn t02_a_node_that_comes_back_does_nothing_late(program: Program) -> Outco
     Ok(())
 }
 
-/// The exception `redis.late`: nobody holds the lock, and it ends with its ttl.
-async fn t02_a_user_who_may_not_end_connections_finds_a_lock_for_its_ttl(
+/// The exception `redis.late`: the lock has no holder, and expires with its ttl.
+async fn t02_a_user_without_the_kill_permission_finds_a_lock_for_its_ttl(
     program: Program,
 ) -> Outcome {
     let node = start(&program, &[]).await?;
@@ -226,7 +226,7 @@ async fn t02_a_user_who_may_not_end_connections_finds_a_lock_for_its_ttl(
     soon("it is delivered", late.until_ended()).await?;
     assert!(value(&node, "a").await?.is_some(), "there is no exception");
     let holder = other.inspect("a").await?;
-    assert!(holder.is_some(), "it is told");
+    assert!(holder.is_some(), "the loss is reported");
     let most = ttl + other.capabilities().takeover_max;
     let guard = within(most, "it has ended", other.acquire("a")).await??;
     assert!(guard.token() > token);

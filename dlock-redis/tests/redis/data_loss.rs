@@ -1,4 +1,4 @@
-//! Data that forgot, though the server has been up for long (T14).
+//! Loss of data on a server that has been up for long (T14).
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ cases![
     t14_a_wiped_disk_is_guarded,
     t14_a_failover_waits_for_the_guard_of_its_own,
     t14_a_lost_counter_is_guarded,
-    t14_a_primary_that_was_a_replica_meanwhile_is_guarded,
+    t14_a_primary_that_was_a_replica_in_between_is_guarded,
     t14_a_primary_that_forgets_its_promotion_is_no_other_one,
-    t14_a_history_that_begins_in_the_future_begins_anew_once,
+    t14_a_history_that_begins_in_the_future_restarts_once,
     t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token,
     t14_a_release_that_a_failover_forgets_lasts_for_the_ttl,
-    t14_data_that_are_put_back_are_told_by_the_next_renewal,
-    t14_who_waits_for_no_guard_calls_a_restart_a_restart,
+    t14_data_that_are_put_back_are_reported_by_the_next_renewal,
+    t14_a_program_without_a_guard_calls_a_restart_a_restart,
 ];
 
 /// A busy machine may be so late.
@@ -50,20 +50,23 @@ async fn t14_a_flushed_server_is_guarded_under_a_living_connection(program: Prog
             open(node.address(), SHORT).await?,
         );
         let clock = Clock::boottime();
-        let told = take(&holder, "told").await?;
-        let untold = holder.acquire("x").no_renewal().await?;
-        let deadline = clock.now().after(untold.remaining());
+        let reported = take(&holder, "told").await?;
+        let unaware = holder.acquire("x").no_renewal().await?;
+        let deadline = clock.now().after(unaware.remaining());
         crate::support::warm_up(&other).await?;
         node.command(&[flush]).await?;
         is_guarded(&other, "restart_guard=").await?;
         is_guarded(&holder, "restart_guard=").await?;
         let waiter = tokio::spawn(other.acquire("x").into_future());
         // The next renewal finds it gone.
-        assert_eq!(soon("it is lost", told.lost()).await?, LostCause::Removed);
+        assert_eq!(
+            soon("it is lost", reported.lost()).await?,
+            LostCause::Removed
+        );
         let guard = soon("the guard is over", waiter).await???;
         let early = deadline.since(clock.now());
         assert!(early.is_zero(), "granted {early:?} before the holder's end");
-        assert!(guard.token() > untold.token());
+        assert!(guard.token() > unaware.token());
         guard.release().await?;
     }
     Ok(())
@@ -78,7 +81,7 @@ async fn grown_up(node: &Node) -> Outcome {
 }
 
 /// A primary that dlock knows, and a replica that has its record and is up for longer than the guard. What is
-/// granted from now on the replica does not get: it follows nobody.
+/// granted from now on the replica does not get: it follows no server.
 async fn start_parted(program: &Program) -> Outcome<(Node, Node)> {
     let (primary, replica) = start_pair(program).await?;
     acquaint(&primary).await?;
@@ -114,7 +117,7 @@ async fn t14_a_promoted_replica_that_was_emptied_is_guarded(program: Program) ->
     .await?;
     primary.kill()?;
     follow(&replica, None).await?;
-    // A failover is no excuse: the data of nobody came along.
+    // It is not a failover: no other server's data arrived.
     let other = open(replica.address(), &format!("{SHORT}&failover_guard=0s")).await?;
     if held.is_held() {
         is_guarded(&other, "restart_guard=").await?;
@@ -152,7 +155,7 @@ async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outc
     if held.is_held() {
         is_guarded(&careful, "failover_guard=").await?;
     }
-    // As it was told.
+    // As it was configured.
     take(&bold, "y").await?.release().await?;
     let guard = soon("the guard is over", careful.acquire("x")).await??;
     assert!(!held.is_held(), "two hold it");
@@ -174,7 +177,7 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
 
 /// The primary becomes a replica of one that lacks its last lock, and the primary again, before anybody used the
 /// other one: the same run, and its own record. Connections live through it.
-async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program) -> Outcome {
+async fn t14_a_primary_that_was_a_replica_in_between_is_guarded(program: Program) -> Outcome {
     let (first, second) = start_pair(&program).await?;
     acquaint(&first).await?;
     let (holder, living) = (
@@ -245,7 +248,7 @@ async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Progr
 }
 
 /// The server's clock was ahead when it began, and was set back since.
-async fn t14_a_history_that_begins_in_the_future_begins_anew_once(program: Program) -> Outcome {
+async fn t14_a_history_that_begins_in_the_future_restarts_once(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
     let record = async || node.command(&["GET", crate::support::RECORD]).await?.text();
@@ -278,9 +281,12 @@ async fn t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token(
     let guard = soon("the shorter guard is over", other.acquire("x")).await??;
     assert!(held.is_held());
     assert!(guard.token() > held.token());
-    // The next renewal tells.
+    // The next renewal reports it.
     assert!(held.renew().await.is_err());
-    assert_eq!(soon("it is told", held.lost()).await?, LostCause::Taken);
+    assert_eq!(
+        soon("the loss is reported", held.lost()).await?,
+        LostCause::Taken
+    );
     Ok(guard.release().await?)
 }
 
@@ -306,7 +312,7 @@ async fn t14_a_release_that_a_failover_forgets_lasts_for_the_ttl(program: Progra
 }
 
 /// The exception `redis.put-back`: data of the same run of the server, which lack the last locks.
-async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Program) -> Outcome {
+async fn t14_data_that_are_put_back_are_reported_by_the_next_renewal(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
     node.command(&["SWAPDB", "0", "1"]).await?;
@@ -321,28 +327,24 @@ async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Progra
     node.command(&["SWAPDB", "0", "1"]).await?;
     let next = take(&other, "x").await?;
     assert!(next.token() > held.token());
-    let cause = within(ttl / 3 + SLACK, "it is told", held.lost()).await?;
+    let cause = within(ttl / 3 + SLACK, "the loss is reported", held.lost()).await?;
     assert_eq!(cause, LostCause::Taken);
     Ok(next.release().await?)
 }
 
-/// A server that has been up for less than the guard was restarted, as far as others may know: they read that word.
-async fn t14_who_waits_for_no_guard_calls_a_restart_a_restart(program: Program) -> Outcome {
-    let (primary, replica) = start_pair(&program).await?;
-    acquaint(&primary).await?;
-    let record = async || {
-        let get = ["GET", crate::support::RECORD];
-        replica.command(&get).await?.text()
-    };
-    until("the replica has the record", async || {
-        Ok(record().await.is_ok())
-    })
-    .await?;
-    follow(&replica, None).await?;
-    let bold = open(replica.address(), "restart_guard=0s").await?;
+/// Others read the word, and wait for what it says.
+async fn t14_a_program_without_a_guard_calls_a_restart_a_restart(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let former = "f".repeat(40);
+    let record = format!("1 {former} 1780000000000000 new -");
+    node.command(&["SET", crate::support::RECORD, &record])
+        .await?;
+    let bold = open(node.address(), "restart_guard=0s").await?;
     crate::support::warm_up(&bold).await?;
-    let record = record().await?;
-    let former = primary.info("run_id").await?;
+    let record = node
+        .command(&["GET", crate::support::RECORD])
+        .await?
+        .text()?;
     let words: Vec<_> = record.split(' ').collect();
     assert_eq!(words[3..], ["restart", &former], "{record}");
     Ok(())
