@@ -34,7 +34,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Looks for what the tests and checks need, and installs what is missing
+    /// Checks for what the tests and checks need, and installs what is missing
     Setup,
 
     /// Runs setup, then every test; a server that is missing is a failure
@@ -52,7 +52,7 @@ enum Task {
     Ci,
 
     /// Checks the rules of the house that the compiler does not know
-    Tidy,
+    Tidy(tidy::Options),
 
     /// Builds the program `dlock` and becomes it; `cargo dlock …` says the same
     // Its own `--help` is the program's.
@@ -83,7 +83,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup => setup::run(),
         Task::Test { arguments } => test::run(&arguments),
         Task::Ci => ci::run(),
-        Task::Tidy => step::step("tidy", tidy::run),
+        Task::Tidy(options) => step::step("tidy", || tidy::run(&options)),
         Task::Dlock { arguments } => Err(program::become_it(&arguments)),
     }
 }

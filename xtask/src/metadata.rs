@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace.
+//! The packages of the workspace, as cargo describes them.
 
 use std::{
     collections::BTreeMap,
@@ -68,7 +68,7 @@ impl Package {
 }
 
 impl Metadata {
-    /// Asks cargo; dependencies are left out.
+    /// Runs `cargo metadata`; dependencies are left out.
     ///
     /// # Errors
     ///

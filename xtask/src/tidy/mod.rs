@@ -3,23 +3,52 @@
 mod circles;
 mod finding;
 mod lines;
+mod prose;
+mod ratchet;
+mod references;
 mod tree;
+
+use clap::Args;
 
 use crate::{
     failure::{Failure, Result},
     metadata::Metadata,
-    step::complain,
+    step::{complain, say},
 };
+
+/// The options of `cargo xtask tidy`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Options {
+    /// Records counts that fell
+    #[arg(long)]
+    fix: bool,
+
+    /// Prints each place that a counted rule is broken at, such as `word told`
+    #[arg(long, value_name = "RULE")]
+    list: Option<String>,
+}
 
 /// Reads every text file of the project and prints each place that breaks a rule.
 ///
 /// # Errors
 ///
 /// When a rule is broken, or a file cannot be read.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let metadata = Metadata::read()?;
-    let files = tree::text_files(&metadata.workspace_root)?;
+    let root = &metadata.workspace_root;
+    let files = tree::text_files(root)?;
+    let counted = prose::check(&files);
+    if let Some(rule) = &options.list {
+        let places = counted.get(rule).into_iter().flatten();
+        places.for_each(|place| say(&place.to_string()));
+        return Ok(());
+    }
+    if options.fix {
+        ratchet::record(root, &counted)?;
+    }
     let mut findings = circles::check(&metadata)?;
+    findings.extend(ratchet::check(root, &counted)?);
+    findings.extend(references::check(&files));
     for file in &files {
         findings.extend(lines::check(&file.path, &file.text));
     }

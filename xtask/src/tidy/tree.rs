@@ -4,7 +4,7 @@ use std::{fs, io, path::Path};
 
 use crate::failure::{Failure, Result};
 
-/// What a build or a tool makes.
+/// Files and folders that a build or a tool makes.
 const GENERATED: &[&str] = &[".git", "target", "Cargo.lock", "local.toml"];
 
 /// A file of the project.

@@ -6,7 +6,7 @@ use super::graph::Edges;
 
 /// The edges between the entries of each folder: its files, and its folders with all that is in them.
 ///
-/// The root file of a folder stands in it (`a/mod.rs`, and also `a.rs` beside `a/`).
+/// The root file of a folder belongs to it (`a/mod.rs`, and also `a.rs` beside `a/`).
 pub(super) fn levels(files: &Edges) -> Vec<Edges> {
     let all = files.iter().flat_map(|(from, to)| to.iter().chain([from]));
     let folders: BTreeSet<String> = all.flat_map(|file| ancestors(file)).collect();
@@ -30,7 +30,7 @@ fn level(files: &Edges, entry: impl Fn(&str) -> Option<String>) -> Edges {
     edges
 }
 
-/// What stands for `file` in `folder`: itself, or the folder below that it is in.
+/// The entry of `folder` that has `file`: the file itself, or the folder below that it is in.
 fn entry(folders: &BTreeSet<String>, folder: &str, file: &str) -> Option<String> {
     let own = format!("{}/", file.strip_suffix(".rs").unwrap_or(file));
     if own == folder {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_of_a_folder_stands_in_it() {
+    fn the_root_of_a_folder_belongs_to_it() {
         let found = [["src/a/b/", "src/a/mod.rs"]];
         let edges = [
             ("src/a/mod.rs", "src/a/b/x.rs"),

@@ -13,7 +13,7 @@ use super::modules::{self, Module, Modules, ROOT, is_for_tests};
 /// No chain of re-exports is longer; `use name::{self}` would go round for ever.
 const HOPS_MAX: usize = 16;
 
-/// What a path leads to.
+/// The end of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Module(usize),
@@ -127,7 +127,7 @@ fn is_below(modules: &Modules, target: Target, ancestor: usize) -> bool {
 
 /// Collects the paths of a module's code, without what is for unit tests.
 struct Visitor {
-    /// What functions import for themselves.
+    /// Imports inside of functions.
     local: Module,
     paths: Vec<Vec<String>>,
 }

@@ -4,7 +4,7 @@
 pub(super) struct Known {
     /// Files, or folders with a slash at the end, in the order of the alphabet.
     pub(super) circle: &'static [&'static str],
-    /// What is in the way of mending it.
+    /// The reason why it is still there.
     pub(super) reason: &'static str,
 }
 

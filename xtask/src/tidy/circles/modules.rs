@@ -24,7 +24,7 @@ pub(super) struct Module {
     /// The names that `use` brings, with the path as written.
     pub(super) names: BTreeMap<String, Vec<String>>,
     pub(super) uses: Vec<Use>,
-    /// Its items but for imports and modules.
+    /// The items but for imports and modules.
     pub(super) items: Vec<Item>,
 }
 
