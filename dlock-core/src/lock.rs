@@ -19,7 +19,7 @@ use crate::{
 /// one locker. Core polls `acquire` to its end, whatever becomes of the caller, so a backend needs no
 /// drop guards; each of its own exchanges with the store has a time-out of its own.
 ///
-#[doc = include_str!("../../docs/contract.md")]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/contract.md"))]
 #[async_trait]
 pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// What this backend can do: constant, without I/O.

@@ -24,6 +24,8 @@ pub(crate) struct Metadata {
 pub(crate) struct Package {
     pub(crate) name: String,
     #[serde(default)]
+    pub(crate) version: String,
+    #[serde(default)]
     pub(crate) features: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) manifest_path: PathBuf,
@@ -49,7 +51,6 @@ pub(crate) struct Package {
 /// A library, a program, a test or another crate of a package.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
-    pub(crate) kind: Vec<String>,
     pub(crate) src_path: PathBuf,
 }
 

@@ -1,8 +1,10 @@
 //! `cargo xtask tidy`: the rules of the house that neither rustc nor clippy knows.
 
 mod circles;
+mod copies;
 mod finding;
 mod lines;
+mod packaging;
 mod prose;
 mod ratchet;
 mod references;
@@ -19,7 +21,7 @@ use crate::{
 /// The options of `cargo xtask tidy`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
-    /// Records counts that fell
+    /// Writes the copies of licences, contract and README, and records counts that fell
     #[arg(long)]
     fix: bool,
 
@@ -36,7 +38,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let metadata = Metadata::read()?;
     let root = &metadata.workspace_root;
-    let files = tree::text_files(root)?;
+    let mut files = tree::text_files(root)?;
+    if options.fix {
+        copies::write(&metadata, &mut files)?;
+    }
     let counted = prose::check(&files);
     if let Some(rule) = &options.list {
         let places = counted.get(rule).into_iter().flatten();
@@ -48,6 +53,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut findings = circles::check(&metadata)?;
     findings.extend(ratchet::check(root, &counted)?);
+    findings.extend(copies::check(&metadata, &files));
+    findings.extend(packaging::check(&metadata));
     findings.extend(references::check(&files));
     for file in &files {
         findings.extend(lines::check(&file.path, &file.text));

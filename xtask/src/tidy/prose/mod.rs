@@ -7,7 +7,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use self::words::OldWord;
-use super::{finding::Finding, tree::TextFile};
+use super::{copies, finding::Finding, tree::TextFile};
 
 /// The file with the table of old words.
 const GLOSSARY: &str = "docs/glossary.md";
@@ -26,7 +26,7 @@ pub(super) fn check(files: &[TextFile]) -> Places {
     for word in &old {
         places.insert(rule_of(word), Vec::new());
     }
-    for file in files {
+    for file in files.iter().filter(|file| !copies::is_copy(&file.path)) {
         let mut add = |rule: &str, lines: Vec<usize>| {
             let found = lines.into_iter();
             let found = found.map(|line| Finding::of_line(&file.path, line, rule));

@@ -47,7 +47,7 @@ pub(super) fn is_there(named: &Named, path: &str, files: &[&str]) -> bool {
             .any(|file| *file == named.name || file.ends_with(&end));
     }
     let target = named.name.split('#').next().unwrap_or_default();
-    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let folder = Path::new(path).parent().unwrap_or_else(|| Path::new(""));
     let target = if target.is_empty() {
         PathBuf::from(path)
     } else {
