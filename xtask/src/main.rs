@@ -1,4 +1,4 @@
-//! `cargo xtask setup | test | ci | tidy | dlock …`: what a fresh machine needs, and what continuous
+//! `cargo xtask setup | test | ci | nightly | tidy | dlock …`: what a fresh machine needs, and what continuous
 //! integration runs.
 
 mod ci;
@@ -8,6 +8,7 @@ mod failed;
 mod failure;
 mod features;
 mod metadata;
+mod nightly;
 mod program;
 mod setup;
 mod step;
@@ -51,6 +52,13 @@ enum Task {
     /// Runs what continuous integration runs: format, lints, docs, features, then the tests
     Ci,
 
+    /// Runs what is too slow for every commit: dependencies, packages, the shipped build, long tests
+    Nightly {
+        /// Only these: deny, advisories, packages, doctests, dist, model, kills
+        #[arg(value_name = "PART")]
+        parts: Vec<String>,
+    },
+
     /// Checks the rules of the house that the compiler does not know
     Tidy(tidy::Options),
 
@@ -83,6 +91,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup => setup::run(),
         Task::Test { arguments } => test::run(&arguments),
         Task::Ci => ci::run(),
+        Task::Nightly { parts } => nightly::run(&parts),
         Task::Tidy(options) => step::step("tidy", || tidy::run(&options)),
         Task::Dlock { arguments } => Err(program::become_it(&arguments)),
     }
