@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Random walks of each setting in the model of dlock-redis; 4,000 in every run of the tests.
-const MODEL_WALKS: &str = "100000";
+const MODEL_WALKS: &str = "1000000";
 
 /// Kills of server and holder in the tests of dlock-mysql; one at each point in every run of the tests.
 const KILL_ROUNDS: &str = "50";
