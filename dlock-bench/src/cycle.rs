@@ -8,14 +8,8 @@ use crate::{
     Baseline, Row,
     baselines::Floor,
     interleave::{self, Contender},
+    workload::Cycle,
 };
-
-/// What one task does again and again.
-#[async_trait]
-pub(crate) trait Cycle: Send {
-    /// Takes what nobody else wants, and frees it.
-    async fn cycle(&mut self) -> Result<()>;
-}
 
 /// Takes and releases locks with `tasks` tasks, each on a name of its own, for `run_for` after a
 /// tenth of it as warm-up; the same with the raw driver if there is a `floor`, in turns.

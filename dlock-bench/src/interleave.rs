@@ -125,7 +125,7 @@ mod tests {
     use dlock_core::backend::async_trait;
 
     use super::*;
-    use crate::cycle::Cycle;
+    use crate::workload::Cycle;
 
     /// Its cycles wait for so long.
     struct Waits(Duration);

@@ -16,6 +16,7 @@ mod measure;
 mod report;
 mod round_trip;
 mod slice;
+mod workload;
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dlock_core::{BootInstant, Clock, Error, ErrorKind, Result};
 use tokio::task::JoinSet;
 
-use crate::cycle::Cycle;
+use crate::workload::Cycle;
 
 /// What each of the tasks does.
 pub(crate) type Tasks = Vec<Box<dyn Cycle>>;

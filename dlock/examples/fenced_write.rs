@@ -1,7 +1,7 @@
 //! Why a write carries the fencing token: a holder that was paused for longer than its lease writes
 //! late, while it still believes that it holds the lock. The resource refuses, and nothing is lost.
 //!
-//! `cargo run -p dlock --example fenced_write`
+//! `cargo run -p dlock-rs --example fenced_write`
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 

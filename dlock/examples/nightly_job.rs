@@ -2,7 +2,7 @@
 //! and who gets it looks first whether the job was done already, as an earlier holder may have
 //! finished in time.
 //!
-//! `cargo run -p dlock --example nightly_job`
+//! `cargo run -p dlock-rs --example nightly_job`
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 

@@ -1,5 +1,5 @@
 //! The three ways to take a lock. Give another store as an argument:
-//! `cargo run -p dlock --example quickstart -- file:/tmp/locks`
+//! `cargo run -p dlock-rs --example quickstart -- file:/tmp/locks`
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 

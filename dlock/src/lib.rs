@@ -113,5 +113,5 @@ where
 
 /// The examples of the first page, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))]
 struct Readme;

@@ -10,7 +10,7 @@ use crate::{command::Tool, deny, failure::Result, features, setup, step::step, t
 pub(crate) fn run() -> Result<()> {
     setup::run()?;
     step("format", || Tool::cargo("fmt --all --check").run())?;
-    step("tidy", tidy::run)?;
+    step("tidy", || tidy::run(&tidy::Options::default()))?;
     step("clippy", || {
         Tool::cargo("clippy --quiet --workspace --all-targets -- -D warnings").run()
     })?;

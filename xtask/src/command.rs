@@ -119,7 +119,7 @@ impl Tool {
         self.cannot_start(&error)
     }
 
-    /// What to type for the same effect.
+    /// The line to type for the same effect.
     pub(crate) fn by_hand(&self) -> String {
         let settings = self.command.get_envs().filter_map(|(key, value)| {
             Some(format!("{}={}", key.to_string_lossy(), quoted(value?)))

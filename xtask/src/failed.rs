@@ -3,7 +3,7 @@
 /// Lines kept of what one test program says of its failures. A panic's message comes first.
 const MAX_LINES: usize = 60;
 
-/// What the programs said under `failures:`.
+/// The text that test programs printed under `failures:`.
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
     kept: Vec<String>,

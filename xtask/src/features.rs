@@ -7,7 +7,7 @@ use crate::{
     step::step,
 };
 
-const FACADE: &str = "dlock";
+const FACADE: &str = "dlock-rs";
 
 /// Compiles the facade with no feature, then with each one alone, a step each.
 ///
@@ -56,7 +56,7 @@ mod tests {
             "workspace_root": "/repo",
             "packages": [
                 {"name": "other", "features": {"x": []}},
-                {"name": "dlock", "features": {"default": ["file"], "file": [], "redis": []}}
+                {"name": "dlock-rs", "features": {"default": ["file"], "file": [], "redis": []}}
             ]
         }"#;
         let metadata: Metadata = serde_json::from_str(json).unwrap();

@@ -1,4 +1,4 @@
-//! `cargo xtask setup | test | ci | tidy | dlock …`: what a fresh machine needs, and what continuous
+//! `cargo xtask setup | test | ci | nightly | tidy | dlock …`: what a fresh machine needs, and what continuous
 //! integration runs.
 
 mod ci;
@@ -8,6 +8,7 @@ mod failed;
 mod failure;
 mod features;
 mod metadata;
+mod nightly;
 mod program;
 mod setup;
 mod step;
@@ -34,7 +35,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Looks for what the tests and checks need, and installs what is missing
+    /// Checks for what the tests and checks need, and installs what is missing
     Setup,
 
     /// Runs setup, then every test; a server that is missing is a failure
@@ -51,8 +52,15 @@ enum Task {
     /// Runs what continuous integration runs: format, lints, docs, features, then the tests
     Ci,
 
+    /// Runs what is too slow for every commit: dependencies, packages, the shipped build, long tests
+    Nightly {
+        /// Only these: deny, advisories, packages, doctests, dist, model, kills
+        #[arg(value_name = "PART")]
+        parts: Vec<String>,
+    },
+
     /// Checks the rules of the house that the compiler does not know
-    Tidy,
+    Tidy(tidy::Options),
 
     /// Builds the program `dlock` and becomes it; `cargo dlock …` says the same
     // Its own `--help` is the program's.
@@ -83,7 +91,8 @@ fn run(task: Task) -> Result<()> {
         Task::Setup => setup::run(),
         Task::Test { arguments } => test::run(&arguments),
         Task::Ci => ci::run(),
-        Task::Tidy => step::step("tidy", tidy::run),
+        Task::Nightly { parts } => nightly::run(&parts),
+        Task::Tidy(options) => step::step("tidy", || tidy::run(&options)),
         Task::Dlock { arguments } => Err(program::become_it(&arguments)),
     }
 }

@@ -1,6 +1,9 @@
-//! What cargo knows about the workspace.
+//! The packages of the workspace, as cargo describes them.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -20,11 +23,53 @@ pub(crate) struct Metadata {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) version: String,
+    #[serde(default)]
     pub(crate) features: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    pub(crate) manifest_path: PathBuf,
+    #[serde(default)]
+    pub(crate) targets: Vec<Target>,
+    /// Registries that it may go to; none for a package that is never published.
+    #[serde(default)]
+    pub(crate) publish: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) description: Option<String>,
+    #[serde(default)]
+    pub(crate) repository: Option<String>,
+    #[serde(default)]
+    pub(crate) readme: Option<PathBuf>,
+    #[serde(default)]
+    pub(crate) keywords: Vec<String>,
+    #[serde(default)]
+    pub(crate) categories: Vec<String>,
+    #[serde(default)]
+    pub(crate) metadata: serde_json::Value,
+}
+
+/// A library, a program, a test or another crate of a package.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) src_path: PathBuf,
+}
+
+impl Package {
+    /// The folder of its `Cargo.toml`.
+    pub(crate) fn directory(&self) -> &Path {
+        self.manifest_path.parent().unwrap_or(&self.manifest_path)
+    }
+
+    /// Whether it may be published.
+    pub(crate) fn is_published(&self) -> bool {
+        self.publish
+            .as_ref()
+            .is_none_or(|registries| !registries.is_empty())
+    }
 }
 
 impl Metadata {
-    /// Asks cargo; dependencies are left out.
+    /// Runs `cargo metadata`; dependencies are left out.
     ///
     /// # Errors
     ///

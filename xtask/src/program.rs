@@ -14,7 +14,7 @@ const STORES: [(&str, &str); 5] = [
     ("zk", "zk"),
 ];
 
-/// Where dlock looks for the URL if no argument has it.
+/// The places that dlock reads the URL from if no argument has it.
 const URL_ENV: &str = "DLOCK_URL";
 const FILE_ENV: &str = "DLOCK_CONFIG";
 const URL_FILE: &str = "dlock.toml";

@@ -31,12 +31,12 @@ pub(crate) fn skip(name: &str, why: &str) {
     say(&format!("skipped {name:<24} {why}"));
 }
 
-/// Prints a line. Output that nobody reads (`| head -1`) stops no task.
+/// Prints a line. A reader that stops early (`| head -1`) stops no task.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-/// Prints a line for somebody who has to act.
+/// Prints a line that needs an action.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -42,7 +42,7 @@ pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
     let result = step("test", || {
         tests.args(arguments).run_seen(|line| failed.read(&line))
     });
-    // Dozens of programs ran since; nobody should have to look for it.
+    // Dozens of programs ran since, and the reports are far above.
     failed.reports().iter().for_each(|line| complain(line));
     result?;
     say(if arguments.is_empty() {

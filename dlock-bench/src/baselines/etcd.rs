@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use dlock::config::BackendUrl;
 use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
-use etcd_client::{
-    Client, ConnectOptions, Error as DriverError, PutOptions, Txn, TxnOp, TxnOpResponse,
-};
+use etcd_client::{Client, ConnectOptions, PutOptions, Txn, TxnOp, TxnOpResponse};
 use tokio::{task::JoinHandle, time::sleep};
 
-use super::{Floor, OwnLock, Server, etcd_lock::EtcdLock};
-use crate::{cycle::Cycle, report::Baseline};
-
-/// The ttl of the one lease: what a killed benchmark leaves is gone after it.
-pub(super) const TTL_S: i64 = 30;
+use super::{
+    etcd_lock::{EtcdLock, TTL_S, failed},
+    floor::{Floor, OwnLock, Server},
+};
+use crate::{report::Baseline, workload::Cycle};
 
 /// How often the lease is kept alive.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
@@ -161,8 +159,4 @@ impl Server for EtcdFloor {
     async fn cpu_time(&self) -> Result<Option<Duration>> {
         Ok(None)
     }
-}
-
-pub(super) fn failed(error: DriverError) -> Error {
-    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
 }

@@ -3,14 +3,14 @@
 //! A lock on a shared lease would be taken by everybody who shares it, as the server tells holders
 //! apart by their leases only. And one without a lease gets one that nobody keeps alive.
 
-use dlock_core::{Result, backend::async_trait};
-use etcd_client::{Client, LockOptions};
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
+use etcd_client::{Client, Error as DriverError, LockOptions};
 
-use super::{
-    OwnLock,
-    etcd::{TTL_S, failed},
-};
-use crate::cycle::Cycle;
+use super::floor::OwnLock;
+use crate::workload::Cycle;
+
+/// The ttl of the one lease: what a killed benchmark leaves is gone after it.
+pub(super) const TTL_S: i64 = 30;
 
 /// The connection that the floor has, too.
 pub(super) struct EtcdLock {
@@ -47,4 +47,8 @@ impl Cycle for Task {
         locked.map_err(failed)?;
         revoked.map(drop).map_err(failed)
     }
+}
+
+pub(super) fn failed(error: DriverError) -> Error {
+    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
 }

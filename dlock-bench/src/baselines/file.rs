@@ -9,8 +9,8 @@ use dlock::config::BackendUrl;
 use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use dlock_file::FileConfig;
 
-use super::{Floor, Server};
-use crate::cycle::Cycle;
+use super::floor::{Floor, Server};
+use crate::workload::Cycle;
 
 /// Opens, locks and closes a file of the directory that the locks are in.
 pub(crate) struct FileFloor {

@@ -8,6 +8,7 @@ mod etcd;
 #[cfg(feature = "etcd")]
 mod etcd_lock;
 mod file;
+mod floor;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "redis")]
@@ -15,54 +16,10 @@ mod redis;
 #[cfg(feature = "zk")]
 mod zk;
 
-use std::time::Duration;
-
 use dlock::config::Config;
-use dlock_core::{Result, backend::async_trait};
+use dlock_core::Result;
 
-use crate::{cycle::Cycle, report::Baseline};
-
-/// The driver of one store, connected with the URL that dlock has.
-pub(crate) trait Floor: Send + Sync {
-    /// What one cycle is, in words.
-    fn what(&self) -> &'static str;
-
-    /// A task that takes and frees `name`, which is nobody else's.
-    fn task(&self, name: &str) -> Box<dyn Cycle>;
-
-    /// The server, if the store has one.
-    fn server(&self) -> Option<&dyn Server>;
-
-    /// The server's own lock, if it has one.
-    fn own_lock(&self) -> Option<&dyn OwnLock> {
-        None
-    }
-}
-
-/// A lock that the server offers by itself: what users have without dlock.
-pub(crate) trait OwnLock: Send + Sync {
-    /// What one cycle is, in words.
-    fn what(&self) -> &'static str;
-
-    /// A task that takes and frees `name`, which is nobody else's.
-    fn task(&self, name: &str) -> Box<dyn Cycle>;
-}
-
-/// The process at the other end.
-#[async_trait]
-pub(crate) trait Server: Send + Sync {
-    /// What a hand-over is counted in: a round trip, or a durable write where a store makes one for each
-    /// change of a lock.
-    fn unit(&self) -> &'static str {
-        Baseline::ROUND_TRIP
-    }
-
-    /// Makes one of it.
-    async fn round_trip(&self) -> Result<()>;
-
-    /// What it has spent of its processor since its start; `None` when it does not say.
-    async fn cpu_time(&self) -> Result<Option<Duration>>;
-}
+pub(crate) use self::floor::{Floor, OwnLock, Server};
 
 /// Why a store that could have a floor has none.
 const NO_TLS: &str = "no floor: it is not measured over TLS";

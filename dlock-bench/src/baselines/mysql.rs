@@ -11,8 +11,8 @@ use sqlx::{
 };
 use tokio::sync::Mutex;
 
-use super::{Floor, Server};
-use crate::cycle::Cycle;
+use super::floor::{Floor, Server};
+use crate::workload::Cycle;
 
 /// The server of the URL.
 pub(crate) struct MySqlFloor {

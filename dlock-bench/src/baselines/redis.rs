@@ -9,8 +9,8 @@ use redis::{
     RedisConnectionInfo, RedisError, aio::MultiplexedConnection,
 };
 
-use super::{Floor, Server};
-use crate::cycle::Cycle;
+use super::floor::{Floor, Server};
+use crate::workload::Cycle;
 
 /// How long connecting and an answer may take; dlock-redis's own defaults.
 const CONNECT_MAX: Duration = Duration::from_secs(5);

@@ -4,8 +4,8 @@ use dlock::config::BackendUrl;
 use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as ZkError};
 
-use super::{Floor, Server};
-use crate::{cycle::Cycle, report::Baseline};
+use super::floor::{Floor, Server};
+use crate::{report::Baseline, workload::Cycle};
 
 /// dlock-zk's own default prefix: a login may be limited to it.
 const PREFIX: &str = "dlock";

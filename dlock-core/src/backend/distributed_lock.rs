@@ -23,7 +23,7 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 /// has one locker. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs
 /// no drop guards; each of its exchanges with the store has a time-out of its own.
 ///
-#[doc = include_str!("../../../docs/contract.md")]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/contract.md"))]
 #[async_trait]
 pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// What this backend can do: constant, without I/O.

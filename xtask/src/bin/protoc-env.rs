@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("PROTOC", protoc_bin_vendored::protoc_bin_path()?),
         ("PROTOC_INCLUDE", protoc_bin_vendored::include_path()?),
     ] {
-        // What an older file said is in the environment of whoever asks.
+        // The environment of the caller has the values of an older file.
         writeln!(
             out,
             "{key} = {{ value = {}, force = true }}",

@@ -27,7 +27,7 @@ pub(super) fn install(package: &str, service: Option<&str>) -> Result<()> {
         .env("RUNLEVEL", "1")
         .run()?;
     match service {
-        // It was not there before, so nobody else uses it.
+        // It was not there before, so no other program uses it.
         Some(service) if Path::new(SYSTEMD).exists() => Tool::new("systemctl")
             .args(["disable", "--now", service])
             .run(),

@@ -11,7 +11,7 @@ const JARS: &[&str] = &[
     "usr/share/java/zookeeper-jute.jar",
 ];
 
-/// What is done inside the set. Its lists of packages may be old, and like the set itself they may come
+/// The script that is run inside the set. Its lists of packages may be old, and like the set itself they may come
 /// from a mirror that is older than its date.
 const STEPS: &str = "cd /tmp \
     && apt-get --quiet --option Acquire::Check-Valid-Until=false update \

@@ -18,7 +18,7 @@ use crate::{
 const BRANCH: &str = "sid";
 const PACKAGES: &str = "redis-server,valkey-server,etcd-server,etcd-client,mysql-server-core";
 
-/// What the packages bring; a set from before one was added is made anew.
+/// The programs of the packages. A set that lacks one is made again.
 const PROGRAMS: &[&str] = &[
     "usr/bin/redis-server",
     "usr/bin/valkey-server",
@@ -46,7 +46,7 @@ pub(super) fn unpack() -> Result<()> {
         apt::install("debootstrap", None)?;
     }
     let set = set()?;
-    // Only a whole set gets the name that the tests look for.
+    // Only a whole set gets the name that the tests use.
     let partial = set.with_extension("partial");
     remove(&partial)?;
     let packages = format!("--include={PACKAGES}");

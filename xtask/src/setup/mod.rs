@@ -22,7 +22,7 @@ struct Requirement {
     get: fn() -> Result<()>,
 }
 
-/// What the two packages bring; the server's own program is in one of them.
+/// The jars of the two packages; the server's own program is in one of them.
 const JARS: &[&str] = &[
     "/usr/share/java/zookeeper.jar",
     "/usr/share/java/curator-recipes.jar",

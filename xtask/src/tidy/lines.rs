@@ -1,6 +1,8 @@
-//! The rules, as a pure function of one file.
+//! Rules of single lines, and of how many a file has.
 
 use std::path::Path;
+
+use super::finding::Finding;
 
 /// A file that grows beyond this holds more than one idea.
 const LINES_MAX: usize = 500;
@@ -21,27 +23,29 @@ const BARE_ALLOW: &[&str] = &[concat!("#[all", "ow("), concat!("#![all", "ow(")]
 /// The imports with a star that are easier to read than a list.
 const GLOBS: &[&str] = &["use super::*;", "use proptest::prelude::*;"];
 
-/// A place that breaks a rule.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// From 1.
-    pub(crate) line: usize,
-    pub(crate) rule: &'static str,
+/// Every place of the file that breaks a rule.
+pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
+    broken(path, text)
+        .into_iter()
+        .map(|(line, rule)| Finding::of_line(path, line, rule))
+        .collect()
 }
 
-/// Every place of the file that breaks a rule.
-pub(crate) fn check(path: &Path, text: &str) -> Vec<Finding> {
-    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+/// The lines, from 1, with the rule that each breaks.
+fn broken(path: &str, text: &str) -> Vec<(usize, &'static str)> {
+    let is_rust = Path::new(path)
+        .extension()
+        .is_some_and(|extension| extension == "rs");
     let mut findings = Vec::new();
     for (line, words) in (1..).zip(text.lines()) {
         let in_rust = if is_rust { broken_in_rust(words) } else { None };
         let rules = broken_anywhere(words).into_iter().chain(in_rust);
-        findings.extend(rules.map(|rule| Finding { line, rule }));
+        findings.extend(rules.map(|rule| (line, rule)));
     }
     if is_rust && text.lines().count() > LINES_MAX {
         let rule = "a file has at most 500 lines: split it by idea";
         let line = LINES_MAX + 1;
-        findings.push(Finding { line, rule });
+        findings.push((line, rule));
     }
     findings
 }
@@ -92,9 +96,9 @@ mod tests {
     const CLEAN: [usize; 0] = [];
 
     fn broken(path: &str, text: &str) -> Vec<usize> {
-        check(Path::new(path), text)
+        super::broken(path, text)
             .into_iter()
-            .map(|finding| finding.line)
+            .map(|(line, _)| line)
             .collect()
     }
 

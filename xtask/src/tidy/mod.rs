@@ -1,0 +1,71 @@
+//! `cargo xtask tidy`: the rules of the house that neither rustc nor clippy knows.
+
+mod circles;
+mod copies;
+mod finding;
+mod lines;
+mod packaging;
+mod prose;
+mod ratchet;
+mod references;
+mod tree;
+
+use clap::Args;
+
+use crate::{
+    failure::{Failure, Result},
+    metadata::Metadata,
+    step::{complain, say},
+};
+
+/// The options of `cargo xtask tidy`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Options {
+    /// Writes the copies of licences, contract and README, and records counts that fell
+    #[arg(long)]
+    fix: bool,
+
+    /// Prints each place that a counted rule is broken at, such as `word told`
+    #[arg(long, value_name = "RULE")]
+    list: Option<String>,
+}
+
+/// Reads every text file of the project and prints each place that breaks a rule.
+///
+/// # Errors
+///
+/// When a rule is broken, or a file cannot be read.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let metadata = Metadata::read()?;
+    let root = &metadata.workspace_root;
+    let mut files = tree::text_files(root)?;
+    if options.fix {
+        copies::write(&metadata, &mut files)?;
+    }
+    let counted = prose::check(&files);
+    if let Some(rule) = &options.list {
+        let places = counted.get(rule).into_iter().flatten();
+        places.for_each(|place| say(&place.to_string()));
+        return Ok(());
+    }
+    if options.fix {
+        ratchet::record(root, &counted)?;
+    }
+    let mut findings = circles::check(&metadata)?;
+    findings.extend(ratchet::check(root, &counted)?);
+    findings.extend(copies::check(&metadata, &files));
+    findings.extend(packaging::check(&metadata));
+    findings.extend(references::check(&files));
+    for file in &files {
+        findings.extend(lines::check(&file.path, &file.text));
+    }
+    for finding in &findings {
+        complain(&finding.to_string());
+    }
+    match findings.len() {
+        0 => Ok(()),
+        broken => Err(Failure::new(format!(
+            "{broken} untidy; run it by hand: cargo xtask tidy"
+        ))),
+    }
+}
