@@ -1,14 +1,13 @@
 //! The contract of dlock as tests: one suite for every backend and every layer, of this workspace
 //! and of others.
 //!
-//! A backend says how it is reached (a [`Target`]) and gets the cases that its
-//! [capabilities](dlock_core::Capabilities) call for, at least one for each clause of the contract,
-//! named after it. A test binary without a harness is all it takes:
+//! A [`Target`] tells how a backend is reached. Its [capabilities](dlock_core::Capabilities) select the
+//! cases, at least one for each clause of the contract. A test binary without a harness suffices:
 //!
 //! ```no_run
 //! # use std::{process::ExitCode, sync::Arc};
 //! # use conformance_tests::Target;
-//! # use dlock_core::{Capabilities, DistributedLock, Result};
+//! # use dlock_core::{backend::DistributedLock, Capabilities, Result};
 //! # fn my_capabilities() -> Capabilities { unimplemented!() }
 //! # async fn my_lock(_: &str) -> Result<Arc<dyn DistributedLock>> { unimplemented!() }
 //! #[derive(Debug)]
@@ -35,34 +34,20 @@
 //! }
 //! ```
 //!
-//! Cases record what happens as a [`history`], which a pure [checker](check) judges. Where several
-//! processes can reach the store, the binary runs itself again as worker processes, which are
-//! stopped and killed. See the crate's `README.md` for how to read and extend the suite.
+//! Cases record a [`history`], which a pure [`checker`] examines. Where several processes can reach the
+//! store, the binary starts itself as worker processes, which are stopped and killed. The crate's
+//! `README.md` tells how to read and extend the suite.
 
-pub mod check;
-pub mod history;
-pub mod interpose;
-pub mod kit;
-pub mod proxy;
-pub mod recorder;
-pub mod register;
-pub mod servers;
-
-mod cases;
-mod crew;
-mod line;
-mod outcome;
-mod required;
-mod rig;
-mod runner;
+mod case;
+mod clauses;
 mod suite;
 mod target;
 mod worker;
-mod workload;
+
+pub use dlock_verify::{checker, history, proxy, support};
 
 pub use self::{
-    line::Line,
-    runner::main,
-    suite::suite,
-    target::{Backdoor, Extra, Reach, TTL_ALONE, Target},
+    case::interpose,
+    suite::{main, suite},
+    target::{Backdoor, Extra, Link, Reach, TTL_DEDICATED, Target},
 };

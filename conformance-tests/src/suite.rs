@@ -1,18 +1,19 @@
-//! From a target to its trials.
+//! From a target to its trials, and the entry point of a test binary.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use libtest_mimic::{Failed, Trial};
+use dlock_verify::support::{Outcome, if_available};
+use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{
     runtime::{Builder, Runtime},
     time::timeout,
 };
 
 use crate::{
-    cases::{self, Case, Place, Profile},
-    outcome::Outcome,
-    rig::Rig,
+    case::{Case, CaseContext, Placement, Profile},
+    clauses,
     target::Target,
+    worker,
 };
 
 /// No case takes longer; one that does hangs.
@@ -21,16 +22,39 @@ const CASE_MAX: Duration = Duration::from_secs(180);
 /// Threads of a case's runtime, unless it wants one: enough for two tasks to run at the same time.
 const WORKER_THREADS: usize = 2;
 
+/// How many cases run at once by default: more than there are processors, as cases mostly wait.
+///
+/// Each further process and runtime makes the machine's pauses longer.
+const THREADS: usize = 6;
+
+/// Runs the [`suite`] of each target, or serves as a worker process when started as one.
+///
+/// The program takes the arguments of every Rust test binary.
+///
+/// The targets are dropped before it returns, so a target may stop its server in its `Drop`.
+#[must_use]
+pub fn main(targets: Vec<Arc<dyn Target>>) -> ExitCode {
+    if let Some(code) = worker::serve_if_worker(&targets) {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
+    let trials = targets
+        .iter()
+        .flat_map(|target| if_available(target.name(), target.available(), suite(target.clone())))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
 /// The cases that apply to `target`, as trials named `target::clause::case`.
 ///
-/// Each trial has a runtime, clients, lock names and, where the target has such, a place in the
-/// store of its own, so all of them can run at once. When a case is done, everything that it opened
-/// is shut down, and what is then left in the store or the runtime is a failure (K12).
+/// Each trial has its own runtime, clients, lock names and address, so all can run at once. After a case,
+/// everything that it opened is shut down; a residue in the store or the runtime fails it (K12).
 #[must_use]
 pub fn suite(target: Arc<dyn Target>) -> Vec<Trial> {
     let profile = Profile::of(&*target);
     let mut trials = Vec::new();
-    for (clause, case) in cases::all() {
+    for (clause, case) in clauses::all() {
         if (case.needs)(&profile) {
             let name = format!("{}::{clause}::{}", target.name(), case.name);
             let target = target.clone();
@@ -44,17 +68,17 @@ fn run(case: Case, target: Arc<dyn Target>) -> Outcome {
     let runtime = runtime(&case)?;
     let outcome = runtime.block_on(async {
         let whole = async {
-            let address = match case.place {
-                Place::Shared => target.address().await?,
-                Place::Alone => target.address_alone().await?,
+            let address = match case.placement {
+                Placement::Shared => target.address().await?,
+                Placement::Dedicated => target.dedicated_address().await?,
             };
-            let rig = Rig::new(target.clone(), address.clone(), case.place);
-            let ran = (case.run)(&rig).await;
+            let context = CaseContext::new(target.clone(), address.clone(), case.placement);
+            let ran = (case.run)(&context).await;
             let outcome = match ran {
-                Ok(()) => rig.finish().await,
+                Ok(()) => context.finish().await,
                 failed => failed,
             };
-            target.leave(&address);
+            target.dispose(&address);
             outcome
         };
         let late = |_| Failed::from(format!("it hangs: not done after {CASE_MAX:?}"));

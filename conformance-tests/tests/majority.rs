@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     process::ExitCode,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -13,8 +13,10 @@ use std::{
 
 use conformance_tests::{Backdoor, Target};
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, DistributedLock, Error, ErrorKind, Holder, Lease,
-    LockName, Memory, Order, Renewed, Result, Token, Wait, Waiting, async_trait,
+    AttemptId, Capabilities, Error, ErrorKind, Holder, LockName, Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait, async_trait},
+    memory::Memory,
+    toolkit::Lock,
 };
 use rand::RngExt;
 
@@ -43,10 +45,10 @@ impl Majority {
             let (left, outer) = (left.clone(), request.attempt.clone());
             let on_lost = move |cause| {
                 if left.fetch_sub(1, Ordering::SeqCst) == MAJORITY {
-                    outer.lost(cause);
+                    outer.report_lost(cause);
                 }
             };
-            let inner = request.inner(on_lost).with_wait(Wait::Never);
+            let inner = request.nested(on_lost).with_wait(Wait::Never);
             async move {
                 let answer = self.nodes[node].acquire(&inner).await;
                 (inner, answer)
@@ -75,7 +77,7 @@ impl Majority {
     async fn free(&self, parts: &Parts) -> Result<()> {
         let free = |node: usize| async move {
             let (request, lease) = &parts[node];
-            request.give_up();
+            request.cancel_nested();
             match lease {
                 Some(lease) => self.nodes[node].release(lease).await,
                 None => Ok(()),
@@ -114,7 +116,9 @@ impl DistributedLock for Majority {
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         loop {
             match self.round(request).await {
-                Err(error) if error.kind() == ErrorKind::Contended => request.attempt.taken(),
+                Err(error) if error.kind() == ErrorKind::Contended => {
+                    request.attempt.report_contended()
+                }
                 other => return other,
             }
             if request.wait == Wait::Never {
@@ -123,7 +127,7 @@ impl DistributedLock for Majority {
             let pause = rand::rng().random_range(Duration::ZERO..PAUSE_MAX);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
         }
     }
@@ -190,11 +194,11 @@ impl DistributedLock for Majority {
 /// here all clients are in one process and count together. The count is read while a majority is
 /// held, so it grows in the order of grants.
 #[derive(Debug, Default)]
-struct Tokens(Mutex<(u64, HashMap<AttemptId, u64>)>);
+struct Tokens(Lock<(u64, HashMap<AttemptId, u64>)>);
 
 impl Tokens {
     fn of(&self, id: AttemptId) -> Result<Token> {
-        let (last, known) = &mut *self.lock();
+        let (last, known) = &mut *self.0.lock();
         let token = known.entry(id).or_insert_with(|| {
             *last += 1;
             *last
@@ -203,21 +207,17 @@ impl Tokens {
     }
 
     fn forget(&self, id: AttemptId) {
-        self.lock().1.remove(&id);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (u64, HashMap<AttemptId, u64>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().1.remove(&id);
     }
 }
 
 /// The stores of all cases, by address.
 #[derive(Debug, Default)]
-struct MajorityTarget(Mutex<Vec<([Memory; NODES], Arc<Tokens>)>>);
+struct MajorityTarget(Lock<Vec<([Memory; NODES], Arc<Tokens>)>>);
 
 impl MajorityTarget {
     fn client(&self, address: &str) -> Result<Majority> {
-        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stores = self.0.lock();
         let store = address
             .parse()
             .ok()
@@ -247,7 +247,7 @@ impl Target for MajorityTarget {
     }
 
     async fn address(&self) -> Result<String> {
-        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.0.lock();
         stores.push(([(); NODES].map(|()| Memory::new()), Arc::default()));
         Ok((stores.len() - 1).to_string())
     }

@@ -10,22 +10,23 @@ use std::{
     path::PathBuf,
     process::ExitCode,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, Clock, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
-    Waiting, async_trait,
+    AttemptId, Capabilities, Clock, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause,
+    Modes, Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait, async_trait},
+    toolkit::Lock,
 };
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 /// How often a waiter looks.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// A client of the locks in a directory.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Ledger {
         ttl_min: Duration::from_millis(100),
         ttl_max: Duration::from_secs(3600),
         held_max: Some(500),
-        takeover_max: LOOK_EVERY,
+        takeover_max: POLL_EVERY,
         restart_guard: Duration::ZERO,
     };
 
@@ -113,7 +114,7 @@ impl Ledger {
     /// The lease, or nothing when it is taken.
     fn take(&self, request: &AcquireRequest) -> Result<Option<Lease>> {
         self.change(|table| {
-            let (sent, until) = (request.start(), request.clock().now().after(request.ttl));
+            let (sent, until) = (request.sent_now(), request.clock().now().after(request.ttl));
             let entry = table.entry(request.name.to_string()).or_default();
             if entry.held_by(request.attempt.id()).is_none() {
                 if entry.held().is_some() {
@@ -122,7 +123,7 @@ impl Ledger {
                 entry.token += 1;
             }
             let token = Token::new(entry.token).ok_or_else(|| broken("no token"))?;
-            let holder = Holder::of_request(request, token).to_string();
+            let holder = Holder::from_request(request, token).to_string();
             entry.held = Some(Held {
                 holder,
                 client: self.client,
@@ -148,19 +149,19 @@ impl DistributedLock for Ledger {
             if let Some(lease) = self.take(request)? {
                 return Ok(lease);
             }
-            request.attempt.taken();
+            request.attempt.report_contended();
             if request.wait == Wait::Never {
                 return Err(Error::contended());
             }
             tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = tokio::time::sleep(POLL_EVERY) => {}
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
         }
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let sent = lease.start();
+        let sent = lease.sent_now();
         self.change(|table| {
             let entry = table.get_mut(lease.name.as_str());
             Ok(match entry.and_then(|entry| entry.held_by(lease.id())) {
@@ -207,7 +208,7 @@ impl DistributedLock for Ledger {
 
 /// Each case has a directory for itself.
 #[derive(Debug, Default)]
-struct LedgerTarget(Mutex<Vec<TempDir>>);
+struct LedgerTarget(Lock<Vec<TempDir>>);
 
 #[async_trait]
 impl conformance_tests::Target for LedgerTarget {
@@ -222,10 +223,7 @@ impl conformance_tests::Target for LedgerTarget {
     async fn address(&self) -> Result<String> {
         let directory = TempDir::new().map_err(broken)?;
         let address = directory.path().to_string_lossy().into_owned();
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(directory);
+        self.0.lock().push(directory);
         Ok(address)
     }
 

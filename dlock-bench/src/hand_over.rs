@@ -5,7 +5,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use dlock_core::{Clock, Error, ErrorKind, Locker, Moment, Result};
+use dlock_core::{BootInstant, Clock, Error, ErrorKind, Locker, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::{Summary, measure::Durations};
@@ -118,8 +118,8 @@ fn sum_up(mut turns: Vec<Turn>, run_for: Duration) -> Option<Summary> {
         .windows(2)
         .filter(|pair| pair[0].process != pair[1].process)
     {
-        let released = Moment::from_nanos(pair[0].releasing_ns);
-        durations.record(Moment::from_nanos(pair[1].granted_ns).since(released));
+        let released = BootInstant::from_nanos(pair[0].releasing_ns);
+        durations.record(BootInstant::from_nanos(pair[1].granted_ns).since(released));
     }
     durations.sum_up(run_for)
 }

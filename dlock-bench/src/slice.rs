@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{Clock, Error, ErrorKind, Moment, Result};
+use dlock_core::{BootInstant, Clock, Error, ErrorKind, Result};
 use tokio::task::JoinSet;
 
 use crate::cycle::Cycle;
@@ -59,7 +59,7 @@ pub(crate) async fn run(tasks: &mut Tasks, run_for: Duration) -> Result<Slice> {
 async fn one_task(
     mut task: Box<dyn Cycle>,
     clock: Clock,
-    end: Moment,
+    end: BootInstant,
 ) -> Result<(Box<dyn Cycle>, Vec<Duration>)> {
     let mut durations = Vec::new();
     let mut before = clock.now();

@@ -1,68 +1,52 @@
 //! The core of dlock: the contract that every store of locks keeps, and everything that is the same
 //! for all of them.
 //!
-//! Users start from the crate `dlock`. Implementors start from [`DistributedLock`], whose
-//! documentation is the contract, and prove themselves with the crate `conformance-tests`.
+//! | Module | For |
+//! |---|---|
+//! | this one | users of locks: [`Locker`], [`Guard`], [`Error`] and what they are made of |
+//! | [`backend`] | those who write a backend: [`DistributedLock`](backend::DistributedLock) is the contract |
+//! | [`toolkit`] | those who write a backend: parts that several backends share |
+//! | [`config`] | programs that find their store by a URL, a file or the environment |
+//! | [`memory`] | tests: a store in this process, with faults to inject |
+//!
+//! Users start from the crate `dlock`, which opens stores by their URL. A backend is tested by the crate
+//! `conformance-tests`.
 //!
 //! A [`Locker`] drives each attempt to take a lock in place, hands it over to its own task when the
-//! caller is gone, keeps what was granted alive by one scheduler for all locks, and tells each
-//! [`Guard`] of its loss. A backend only asks its store.
+//! caller is gone, keeps what was granted alive by one scheduler for all locks, and
+//! notifies each [`Guard`] of its loss. A backend only asks its store.
 
-mod acquire;
-mod atomic;
-mod attempt;
-mod batch;
-mod builder;
-mod capabilities;
-mod cause;
-mod clock;
+pub mod backend;
+mod base;
+mod client;
 pub mod config;
-mod core;
-mod deadline;
-mod error;
-mod gate;
-mod guard;
-mod hold;
-mod holder;
-mod layout_version;
-mod lease;
-mod lock;
-mod locker;
-mod lost;
-mod memory;
-mod meters;
-mod multi;
-mod name;
-mod reaper;
-mod renewal;
-mod request;
-mod state;
-mod token;
-mod turns;
-
-pub use async_trait::async_trait;
+mod engine;
+pub mod memory;
+#[cfg(test)]
+mod tests;
+pub mod toolkit;
 
 pub use crate::{
-    attempt::{Attempt, AttemptId},
-    batch::{Batch, Flight, Landing},
-    builder::{Acquire, TryAcquire},
-    capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
-    cause::LostCause,
-    clock::{Clock, Moment},
-    deadline::{Deadline, Sent},
-    error::{Effect, Error, ErrorKind, Result},
-    guard::Guard,
-    hold::RELEASE_TRY_MAX,
-    holder::Holder,
-    layout_version::LayoutVersion,
-    lease::{Lease, Renewed},
-    lock::DistributedLock,
-    locker::{Locker, LockerBuilder},
-    lost::{ExpiresWithin, Lost},
-    memory::{Fault, Memory, Operation},
-    multi::{AcquireAll, GuardSet},
-    name::LockName,
-    request::{AcquireRequest, Mode, Renewal, Wait},
-    token::Token,
-    turns::{Turn, Turns},
+    backend::{
+        attempt::AttemptId,
+        capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
+        holder::Holder,
+        options::Mode,
+    },
+    base::{
+        cause::LostCause,
+        clock::{BootInstant, Clock},
+        error::{Effect, Error, ErrorKind, Result},
+        name::LockName,
+        token::Token,
+    },
+    client::{
+        acquire::{Acquire, TryAcquire},
+        acquire_all::{AcquireAll, GuardSet},
+        builder::LockerBuilder,
+        guard::Guard,
+        locker::Locker,
+        lost::{ExpiresWithin, Lost},
+    },
+    config::Config,
 };

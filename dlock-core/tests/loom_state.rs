@@ -6,10 +6,13 @@
 mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
-#[path = "../src/cause.rs"]
+mod base {
+    pub(crate) use super::cause;
+}
+#[path = "../src/base/cause.rs"]
 #[expect(unreachable_pub, reason = "it is public in core")]
 mod cause;
-#[path = "../src/state.rs"]
+#[path = "../src/backend/state.rs"]
 mod state;
 
 use std::sync::Arc;

@@ -11,14 +11,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Moment, Result, Sent};
+use dlock_core::{BootInstant, Result, backend::SentAt, toolkit::Backoff};
 use tokio::sync::{Notify, watch};
 
-use crate::{
-    leases,
-    seat::Seats,
-    session::{Pause, Session},
-};
+use crate::{leases, seat::Seats, session::Session};
 
 /// A keep-alive is given up after this part of its ttl.
 const TRY_PART: u32 = 4;
@@ -56,20 +52,20 @@ pub(crate) struct Carrier {
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// When the last keep-alive was sent that the store has confirmed.
-    kept: Sent,
+    kept: SentAt,
     /// When the last one was sent that proves a hold.
-    acked: Sent,
+    acked: SentAt,
     /// Whether a later leader has kept it alive: what stands on it and is held must move.
     is_outdated: bool,
     /// Nothing is granted on it any more; it has ended in the store by then.
-    over: Option<Moment>,
+    over: Option<BootInstant>,
 }
 
 /// What a lease says of a hold that stands on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// It is proved by a request that was sent then.
-    Since(Sent),
+    Since(SentAt),
     /// The leader has changed, so it proves no more.
     Outdated,
     /// It has ended, or is given up.
@@ -105,7 +101,7 @@ impl Carrier {
     }
 
     /// When the last keep-alive was sent that the store has confirmed.
-    pub(crate) fn kept(&self) -> Sent {
+    pub(crate) fn kept(&self) -> SentAt {
         self.state.borrow().kept
     }
 
@@ -152,7 +148,7 @@ impl Carrier {
             let state = *states.borrow_and_update();
             match state.proof() {
                 // K2: the clock of the exchange that the store has answered, never our own.
-                Proof::Since(acked) if acked.moment() < since => {}
+                Proof::Since(acked) if acked.instant() < since => {}
                 proof => return proof,
             }
             self.wanted.notify_one();
@@ -168,7 +164,7 @@ impl Carrier {
         let now = self.session.clock.now();
         let state = *self.state.borrow();
         match state.proof() {
-            Proof::Since(acked) if acked.moment() < now.before(ttl / EATEN_PART) => {
+            Proof::Since(acked) if acked.instant() < now.before(ttl / EATEN_PART) => {
                 self.keep_alive().await
             }
             proof => Ok(proof),
@@ -230,7 +226,7 @@ impl Carrier {
     }
 
     /// It is over, and has ended in the store by `moment`.
-    fn end(&self, moment: Moment) {
+    fn end(&self, moment: BootInstant) {
         self.state.send_modify(|state| {
             state.over = Some(state.over.map_or(moment, |over| over.min(moment)));
         });
@@ -259,12 +255,12 @@ pub(crate) async fn until_done<F>(
 ) where
     F: Future<Output = Result<()>>,
 {
-    let mut pause = Pause::new();
+    let mut pause = Backoff::new();
     while let Err(error) = does().await {
         if has_ended() || session.is_closed() {
             return;
         }
         tracing::debug!(%error, "not undone yet");
-        tokio::time::sleep(pause.next()).await;
+        tokio::time::sleep(pause.next_pause()).await;
     }
 }

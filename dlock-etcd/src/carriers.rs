@@ -1,12 +1,12 @@
 //! The carriers that locks share: one for each ttl, as long as it is used.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result, Turn, Turns};
+use dlock_core::{
+    Error, Result,
+    backend::{AcquireRequest, Renewal},
+    toolkit::{Lock, SingleFlight, Turn},
+};
 
 use crate::{
     carrier::Carrier, errors, keeping::Kept, leases::whole_seconds, seat::Seat, session::Session,
@@ -31,17 +31,17 @@ pub(crate) struct Carriers(Arc<Inner>);
 
 struct Inner {
     session: Arc<Session>,
-    table: Mutex<Table>,
+    table: Lock<Table>,
     /// Only one is asked for at a time.
-    granting: Turns<()>,
+    granting: SingleFlight<()>,
 }
 
 impl Carriers {
     pub(crate) fn new(session: Arc<Session>) -> Self {
         Self(Arc::new(Inner {
             session,
-            table: Mutex::default(),
-            granting: Turns::new(()),
+            table: Lock::default(),
+            granting: SingleFlight::new(()),
         }))
     }
 
@@ -50,7 +50,7 @@ impl Carriers {
         if renewal == Renewal::None {
             return None;
         }
-        let mut table = self.0.table();
+        let mut table = self.0.table.lock();
         let shared = table.open.get_mut(&whole_seconds(ttl))?;
         if !shared.carrier.is_open() {
             return None;
@@ -70,7 +70,7 @@ impl Carriers {
             return Ok(present);
         }
         let carriers = self.clone();
-        let work = move |turn: Turn<()>| async move { turn.end(carriers.provide(ttl).await) };
+        let work = move |turn: Turn<()>| async move { turn.finish(carriers.provide(ttl).await) };
         self.0.granting.run(work).await?;
         self.present(ttl, renewal).ok_or_else(errors::lease_ended)
     }
@@ -84,7 +84,7 @@ impl Carriers {
         // The grant is not cut short by it: its lease would be left behind (T33).
         tokio::select! {
             seat = seat => seat,
-            () = request.attempt.cancelled() => Err(Error::contended()),
+            () = request.attempt.cancelled() => Err(Error::cancelled()),
         }
     }
 
@@ -100,7 +100,7 @@ impl Carriers {
             carrier: carrier.clone(),
             came: true,
         };
-        let mut table = self.0.table();
+        let mut table = self.0.table.lock();
         table.open.insert(seconds, shared);
         table.all.push(carrier.clone());
         drop(table);
@@ -127,9 +127,12 @@ impl Carriers {
     /// Ends all of them, with all that stands on them.
     pub(crate) async fn revoke_all(&self) -> Result<()> {
         // One that is being granted is among them.
-        let after = self.0.granting.run(|turn| async move { turn.end(Ok(())) });
+        let after = self
+            .0
+            .granting
+            .run(|turn| async move { turn.finish(Ok(())) });
         let _ = after.await;
-        let all = std::mem::take(&mut *self.0.table()).all;
+        let all = std::mem::take(&mut *self.0.table.lock()).all;
         let mut result = Ok(());
         for carrier in all {
             result = result.and(carrier.revoke().await);
@@ -141,7 +144,7 @@ impl Carriers {
 impl Inner {
     /// Whether there is a carrier, which is kept then for whoever comes for it.
     fn has(&self, seconds: u64) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let shared = table.open.get_mut(&seconds);
         let shared = shared.filter(|shared| shared.carrier.is_open());
         shared.is_some_and(|shared| {
@@ -152,7 +155,7 @@ impl Inner {
 
     /// Whether anybody stands on it, or has come since the last question. If not, nobody will.
     fn needs(&self, seconds: u64, carrier: &Arc<Carrier>) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let Some(shared) = table.open.get_mut(&seconds) else {
             return carrier.seats.are_taken();
         };
@@ -167,7 +170,7 @@ impl Inner {
     }
 
     fn forget(&self, seconds: u64, carrier: &Arc<Carrier>) {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         if table
             .open
             .get(&seconds)
@@ -179,12 +182,9 @@ impl Inner {
 
     /// The store does not have it any more.
     fn is_done(&self, carrier: &Arc<Carrier>) {
-        self.table()
+        self.table
+            .lock()
             .all
             .retain(|other| !Arc::ptr_eq(other, carrier));
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

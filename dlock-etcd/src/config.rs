@@ -63,12 +63,12 @@ impl EtcdConfig {
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let hosts = settings.take_hosts();
         if hosts.is_empty() {
-            return Err(settings.refuse("etcd: needs a member, such as etcd://127.0.0.1:2379"));
+            return Err(settings.invalid("etcd: needs a member, such as etcd://127.0.0.1:2379"));
         }
         let user = match (settings.take_user(), settings.take_password()) {
             (Some(user), Some(password)) => Some((user, password)),
             (None, None) => None,
-            _ => return Err(settings.refuse("etcd: takes a user and a password, or neither")),
+            _ => return Err(settings.invalid("etcd: takes a user and a password, or neither")),
         };
         let (ten, minute) = (Duration::from_millis(10), Duration::from_secs(60));
         let connect_max = settings.take_duration("connect_timeout", ten..=minute)?;

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{AcquireRequest, Holder, Renewal, Result};
+use dlock_core::{
+    Holder, Result,
+    backend::{AcquireRequest, Renewal},
+};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, TxnOp};
 
 use crate::{
@@ -81,7 +84,7 @@ impl Entry {
             carrier: seat.carrier.clone(),
             standing: Standing::new(seat),
             is_own_carrier: request.renewal == Renewal::None,
-            value: Holder::line_without_token(request),
+            value: Holder::encode_without_token(request),
             pulse: pulse.clone(),
             doubtful: AtomicBool::new(false),
             settled: AtomicBool::new(false),

@@ -38,11 +38,6 @@ pub(crate) fn silent(max: Duration) -> Failure {
     }
 }
 
-/// The backend was closed.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "this backend is closed")
-}
-
 /// The lease that was to carry the lock has ended.
 pub(crate) fn lease_ended() -> Error {
     let why = "the lease that carries it has ended in the store";

@@ -1,8 +1,8 @@
 //! What a lease is found by.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use dlock_core::Lease;
+use dlock_core::{backend::Lease, toolkit::Lock};
 
 use crate::{entry::Entry, watch::Watched};
 
@@ -11,7 +11,7 @@ pub(crate) struct Held {
     pub(crate) entry: Arc<Entry>,
     /// The revision in which it was made.
     pub(crate) made: i64,
-    watched: Mutex<Option<Watched>>,
+    watched: Lock<Option<Watched>>,
 }
 
 impl Held {
@@ -19,7 +19,7 @@ impl Held {
         Self {
             entry,
             made,
-            watched: Mutex::new(Some(watched)),
+            watched: Lock::new(Some(watched)),
         }
     }
 
@@ -30,7 +30,7 @@ impl Held {
 
     /// Our own delete is no loss.
     pub(crate) fn stop_watching(&self) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.watched.lock();
         *watched = None;
     }
 }

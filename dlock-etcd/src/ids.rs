@@ -6,16 +6,13 @@
 //! confirmed that it is gone by an answer to the only request for that. Otherwise a late delete could
 //! hit somebody else's place (K4).
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
-use dlock_core::AttemptId;
+use dlock_core::{AttemptId, toolkit::Lock};
 
 /// The endings of one backend's keys: a random number, from which the places of a name count.
 #[derive(Default)]
-pub(crate) struct Ids(Mutex<Table>);
+pub(crate) struct Ids(Lock<Table>);
 
 struct Table {
     base: u128,
@@ -33,7 +30,7 @@ pub(crate) struct Id {
 impl Ids {
     /// The ending for an attempt; the same one if it has one already (K9).
     pub(crate) fn take(&self, queue: &str, attempt: AttemptId) -> Id {
-        let mut table = self.table();
+        let mut table = self.0.lock();
         let base = table.base;
         let places = table.taken.entry(queue.to_owned()).or_default();
         let own = places.iter().position(|place| *place == Some(attempt));
@@ -48,7 +45,7 @@ impl Ids {
 
     /// The key is gone, and nothing on its way can make it or delete it.
     pub(crate) fn give_back(&self, queue: &str, id: Id) {
-        let mut table = self.table();
+        let mut table = self.0.lock();
         if table.base != id.base {
             return;
         }
@@ -62,14 +59,10 @@ impl Ids {
 
     /// Something about a key may be on its way: none of the present ones is used again.
     pub(crate) fn renew(&self, id: Id) {
-        let mut table = self.table();
+        let mut table = self.0.lock();
         if table.base == id.base {
             *table = Table::default();
         }
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,7 +100,7 @@ mod tests {
         assert_eq!(ids.take("q/", AttemptId::from_u128(3)), first);
         ids.give_back("q/", second);
         ids.give_back("q/", first);
-        assert!(ids.table().taken.is_empty());
+        assert!(ids.0.lock().taken.is_empty());
     }
 
     #[test]

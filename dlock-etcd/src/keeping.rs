@@ -3,13 +3,10 @@
 
 use std::time::Duration;
 
-use dlock_core::Moment;
+use dlock_core::{BootInstant, toolkit::Backoff};
 use tokio::time::timeout;
 
-use crate::{
-    carrier::{Carrier, Proof},
-    session::Pause,
-};
+use crate::carrier::{Carrier, Proof};
 
 /// It is kept alive after this part of its ttl, so that many tries fit in.
 const KEEP_PART: u32 = 6;
@@ -35,11 +32,11 @@ impl Carrier {
     /// It is over when the store says so, and when no keep-alive was confirmed for its whole ttl: one
     /// that is confirmed later must not bring back what its holders have given up (K4).
     pub(crate) async fn keep(&self, is_needed: impl Fn() -> bool) -> Kept {
-        let mut pause = Pause::new();
+        let mut pause = Backoff::new();
         let mut wait = self.granted / KEEP_PART;
         let mut ask_at = self.session.clock.now();
         loop {
-            let end = self.kept().moment().after(self.granted);
+            let end = self.kept().instant().after(self.granted);
             let due = self.session.clock.now().after(wait).min(end);
             tokio::select! {
                 biased;
@@ -59,12 +56,12 @@ impl Carrier {
             }
             match timeout(left, self.keep_alive()).await {
                 Ok(Ok(Proof::Since(_) | Proof::Outdated)) => {
-                    (pause, wait) = (Pause::new(), self.granted / KEEP_PART);
+                    (pause, wait) = (Backoff::new(), self.granted / KEEP_PART);
                 }
                 Ok(Ok(Proof::Over)) => return Kept::Over,
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "a lease was not kept alive yet");
-                    wait = pause.next().min(self.granted / KEEP_PART);
+                    wait = pause.next_pause().min(self.granted / KEEP_PART);
                 }
                 // Its end has come.
                 Err(_) => wait = Duration::ZERO,
@@ -73,7 +70,7 @@ impl Carrier {
     }
 
     /// Ends when `is_needed` says no, which it is asked at `due` at the latest.
-    async fn unneeded_before(&self, due: Moment, is_needed: &impl Fn() -> bool) {
+    async fn unneeded_before(&self, due: BootInstant, is_needed: &impl Fn() -> bool) {
         loop {
             let clock = &self.session.clock;
             clock

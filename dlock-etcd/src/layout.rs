@@ -7,7 +7,7 @@
 //!
 //! A change of what is here, or of the values, raises [`VERSION`].
 
-use dlock_core::{Holder, LayoutVersion, LockName, Token};
+use dlock_core::{Holder, LockName, Token, backend::LayoutVersion};
 use etcd_client::KeyValue;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
@@ -59,7 +59,7 @@ pub(crate) fn holder(place: &KeyValue) -> Holder {
     let token = u64::try_from(place.create_revision()).ok();
     let token = token.and_then(Token::new);
     token.map_or_else(Holder::foreign, |token| {
-        Holder::with_token(place.value(), token)
+        Holder::decode_with_token(place.value(), token)
     })
 }
 
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(keys.never, never);
         let value = "4f0000000000000000000000000000a1 1780000000000000 4711@web-3 checkout 77";
         let token = Token::new(5).expect("token");
-        let holder = Holder::with_token(value.as_bytes(), token);
+        let holder = Holder::decode_with_token(value.as_bytes(), token);
         let with_token =
             "4f0000000000000000000000000000a1 5 1780000000000000 4711@web-3 checkout 77";
         assert_eq!(holder.to_string(), with_token);

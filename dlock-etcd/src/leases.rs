@@ -5,15 +5,11 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Effect, Error, Result, Sent};
+use dlock_core::{Effect, Error, Result, backend::SentAt, toolkit::Backoff};
 use etcd_client::{Client, LeaseGrantOptions};
 use tokio::time::timeout;
 
-use crate::{
-    errors, layout,
-    queries::keys_only,
-    session::{Pause, Session},
-};
+use crate::{errors, layout, queries::keys_only, session::Session};
 
 /// A lease whose grant was not answered is recalled for so long; then it ends by itself.
 const RECALL_MAX: Duration = Duration::from_secs(60);
@@ -22,7 +18,7 @@ const RECALL_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct Granted {
     pub(crate) id: i64,
     /// When the request was sent that the store has confirmed.
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentAt,
     /// How long the store keeps it without a keep-alive.
     pub(crate) ttl: Duration,
 }
@@ -46,7 +42,7 @@ pub(crate) async fn grant(session: &Arc<Session>, ttl: Duration) -> Result<Grant
 }
 
 /// When the grant was sent that the store has confirmed, and for how long it is.
-async fn grant_as(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(Sent, Duration)> {
+async fn grant_as(session: &Arc<Session>, id: i64, asked: Duration) -> Result<(SentAt, Duration)> {
     let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
     let first = session.start();
     let granted = session.ask(|client| async move {
@@ -69,9 +65,9 @@ fn is_doubtful(error: &Error) -> bool {
 
 /// Ends a lease that may have been granted without our hearing so (T33).
 async fn recall(session: Arc<Session>, id: i64) {
-    let mut pause = Pause::new();
+    let mut pause = Backoff::new();
     while revoke(&session, id, &AtomicBool::new(false)).await.is_err() && !session.is_closed() {
-        tokio::time::sleep(pause.next()).await;
+        tokio::time::sleep(pause.next_pause()).await;
     }
 }
 
@@ -92,7 +88,7 @@ pub(crate) async fn keep_alive(
     session: &Arc<Session>,
     id: i64,
     max: Duration,
-) -> Result<Option<Sent>> {
+) -> Result<Option<SentAt>> {
     let asks = |client: Arc<Client>| async move {
         let sent = session.start();
         // T21: a stream for each, so that none has to be reopened.

@@ -1,17 +1,13 @@
 //! The trait, on etcd.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Batch, Capabilities, DistributedLock, Error, ErrorKind, Expiry,
-    Fencing, Holder, Lease, LockName, LostCause, Modes, Order, Renewed, Result, Token, Wait,
-    Waiting,
+    AttemptId, Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause, Modes,
+    Order, Result, Token, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
+    toolkit::{Batcher, Lock},
 };
 
 use crate::{
@@ -39,9 +35,9 @@ pub struct EtcdLock {
     pub(crate) carriers: Carriers,
     pub(crate) watches: Watches,
     pub(crate) trips: Arc<Trips>,
-    looks: Batch<String, i64>,
+    looks: Batcher<String, i64>,
     pub(crate) ids: Arc<Ids>,
-    held: Mutex<HashMap<AttemptId, Arc<Held>>>,
+    held: Lock<HashMap<AttemptId, Arc<Held>>>,
 }
 
 impl EtcdLock {
@@ -91,7 +87,7 @@ impl EtcdLock {
             trips: Arc::new(Trips::new(session.clone())),
             looks: looks::batch(session.clone()),
             ids: Arc::default(),
-            held: Mutex::default(),
+            held: Lock::default(),
             session,
         })
     }
@@ -120,7 +116,7 @@ impl EtcdLock {
         let watched = self.watches.watch(&*entry.keys.own, made + 1, told);
         entry.standing.hold(&request.attempt);
         let held = Arc::new(Held::new(entry, made, watched));
-        self.held().insert(request.attempt.id(), held.clone());
+        self.held.lock().insert(request.attempt.id(), held.clone());
         Ok(request.granted(sent, granted, token, held))
     }
 
@@ -134,15 +130,11 @@ impl EtcdLock {
             match self.grant(request, entry, made).await {
                 // Its turn came, and its lease had ended: it waits for another one (K6).
                 Err(error) if may_pass(&error) && !self.session.is_closed() => {
-                    request.attempt.unreachable(&error);
+                    request.attempt.report_unavailable(&error);
                 }
                 granted => return granted,
             }
         }
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Held>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -175,7 +167,7 @@ impl DistributedLock for EtcdLock {
             purpose: Purpose::Renewal,
         };
         let Some(proved) = self.prove(&claim).await? else {
-            return Ok(Renewed::Lost(LostCause::SessionOver));
+            return Ok(Renewed::Lost(LostCause::SessionEnded));
         };
         if proved.has_moved {
             entry.standing.hold(&lease.attempt);
@@ -193,7 +185,7 @@ impl DistributedLock for EtcdLock {
         held.stop_watching();
         held.entry.standing.leave();
         held.entry.remove().await?;
-        self.held().remove(&lease.id());
+        self.held.lock().remove(&lease.id());
         Ok(())
     }
 
@@ -225,7 +217,7 @@ impl DistributedLock for EtcdLock {
             return Ok(());
         }
         let mut result = self.carriers.revoke_all().await;
-        let held = std::mem::take(&mut *self.held());
+        let held = std::mem::take(&mut *self.held.lock());
         for held in held.into_values() {
             held.stop_watching();
             if !held.entry.standing.has_ended() {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Batch, Landing};
+use dlock_core::toolkit::{BatchReply, Batcher};
 use etcd_client::{Txn, TxnOp};
 
 use crate::{
@@ -18,11 +18,11 @@ use crate::{
 const SIZE_MAX: usize = 100;
 
 /// Asks for the revisions in which keys were made; 0 for one that is not there.
-pub(crate) fn batch(session: Arc<Session>) -> Batch<String, i64> {
-    Batch::new(SIZE_MAX, move |keys| Box::pin(look(session.clone(), keys)))
+pub(crate) fn batch(session: Arc<Session>) -> Batcher<String, i64> {
+    Batcher::windowed(SIZE_MAX, move |keys| Box::pin(look(session.clone(), keys)))
 }
 
-async fn look(session: Arc<Session>, keys: Vec<String>) -> Landing<i64> {
+async fn look(session: Arc<Session>, keys: Vec<String>) -> BatchReply<i64> {
     let ops = keys.iter().map(|key| TxnOp::get(&**key, Some(keys_only())));
     let txn = Txn::new().and_then(ops.collect::<Vec<_>>());
     let sent = session.start();

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use dlock_core::Moment;
+use dlock_core::BootInstant;
 
 /// The first number of ours. A server that chooses by itself counts from zero, and never so far.
 pub(crate) const FIRST: i64 = 1 << 32;
@@ -17,7 +17,7 @@ pub(crate) struct Numbers {
     /// What was asked for and is not answered yet.
     asked: BTreeSet<i64>,
     /// When the last one was asked for.
-    asked_at: Option<Moment>,
+    asked_at: Option<BootInstant>,
     /// By our number, the server's; and the other way round.
     given: HashMap<i64, i64>,
     ours: HashMap<i64, i64>,
@@ -27,7 +27,7 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Since when an answer must be awaited before the next watch is asked for; `None` if it need not.
-    pub(crate) fn awaited_since(&self) -> Option<Moment> {
+    pub(crate) fn awaited_since(&self) -> Option<BootInstant> {
         if self.are_kept || self.asked.is_empty() {
             return None;
         }
@@ -35,7 +35,7 @@ impl Numbers {
     }
 
     /// The watch is asked for.
-    pub(crate) fn ask(&mut self, id: i64, now: Moment) {
+    pub(crate) fn ask(&mut self, id: i64, now: BootInstant) {
         self.asked.insert(id);
         self.asked_at = Some(now);
     }
@@ -71,7 +71,7 @@ impl Numbers {
 mod tests {
     use super::*;
 
-    const NOW: Moment = Moment::from_nanos(1);
+    const NOW: BootInstant = BootInstant::from_nanos(1);
 
     #[test]
     fn many_are_asked_for_at_once_where_our_numbers_are_kept() {

@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use dlock_core::Moment;
+use dlock_core::BootInstant;
 use tokio::sync::Notify;
 
 /// The question, and that it was answered.
@@ -30,7 +30,7 @@ impl Pulse {
     }
 
     /// Asks at `now`; since when it has not answered, which is `now` if it has.
-    pub(crate) fn asked_since(&self, now: Moment) -> Moment {
+    pub(crate) fn asked_since(&self, now: BootInstant) -> BootInstant {
         let first = now.as_nanos().max(1);
         match self
             .asked
@@ -40,7 +40,7 @@ impl Pulse {
                 self.wanted.notify_one();
                 now
             }
-            Err(since) => Moment::from_nanos(since),
+            Err(since) => BootInstant::from_nanos(since),
         }
     }
 }
@@ -53,7 +53,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_who_is_polled_answers() {
-        let (pulse, start) = (Pulse::default(), Moment::from_nanos(1_000));
+        let (pulse, start) = (Pulse::default(), BootInstant::from_nanos(1_000));
         let later = |seconds| start.after(Duration::from_secs(seconds));
         assert_eq!(pulse.asked_since(later(1)), later(1));
         assert_eq!(pulse.asked_since(later(2)), later(1));

@@ -2,10 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
-use dlock_core::{Attempt, LostCause, Moment};
+use dlock_core::{BootInstant, LostCause, backend::Attempt, toolkit::Lock};
 
 use crate::{carrier::Carrier, entry::Entry};
 
@@ -17,7 +17,7 @@ pub(crate) struct Seat {
 
 /// The seats of one carrier that are taken.
 #[derive(Default)]
-pub(crate) struct Seats(Mutex<Table>);
+pub(crate) struct Seats(Lock<Table>);
 
 #[derive(Default)]
 struct Table {
@@ -37,7 +37,7 @@ enum User {
 
 impl Seat {
     pub(crate) fn take(carrier: &Arc<Carrier>) -> Self {
-        let mut seats = carrier.seats.table();
+        let mut seats = carrier.seats.0.lock();
         seats.serial += 1;
         let number = seats.serial;
         seats.taken.insert(number, User::Comes);
@@ -51,12 +51,12 @@ impl Seat {
     /// It is for this place.
     pub(crate) fn wait(&self, entry: &Arc<Entry>) {
         let user = User::Waits(Arc::downgrade(entry));
-        self.carrier.seats.table().taken.insert(self.number, user);
+        self.carrier.seats.0.lock().taken.insert(self.number, user);
     }
 
     /// The carrier is not needed any more.
     pub(crate) fn leave(&self) {
-        let mut seats = self.carrier.seats.table();
+        let mut seats = self.carrier.seats.0.lock();
         seats.taken.remove(&self.number);
     }
 }
@@ -69,18 +69,18 @@ impl Drop for Seat {
 
 impl Seats {
     pub(crate) fn are_taken(&self) -> bool {
-        !self.table().taken.is_empty()
+        !self.0.lock().taken.is_empty()
     }
 
     /// Its attempt is told when the lease ends.
     pub(crate) fn hold(&self, seat: &Seat, attempt: &Attempt) {
         let user = User::Holds(attempt.clone());
-        self.table().taken.insert(seat.number, user);
+        self.0.lock().taken.insert(seat.number, user);
     }
 
     /// Asks those who wait whether anybody polls them, and takes the places of those away who were asked
     /// before `since` and have not answered.
-    pub(crate) fn ask(&self, now: Moment, since: Moment) {
+    pub(crate) fn ask(&self, now: BootInstant, since: BootInstant) {
         for entry in self.waiting() {
             if entry.pulse.asked_since(now) <= since {
                 entry.abandon();
@@ -89,7 +89,7 @@ impl Seats {
     }
 
     fn waiting(&self) -> Vec<Arc<Entry>> {
-        let table = self.table();
+        let table = self.0.lock();
         let waiting = table.taken.values().filter_map(|user| match user {
             User::Waits(entry) => entry.upgrade(),
             User::Comes | User::Holds(_) => None,
@@ -99,15 +99,11 @@ impl Seats {
 
     /// The lease is over: nobody has it any more, and those who hold a lock are told.
     pub(crate) fn end(&self) {
-        let taken = std::mem::take(&mut self.table().taken);
+        let taken = std::mem::take(&mut self.0.lock().taken);
         for user in taken.into_values() {
             if let User::Holds(attempt) = user {
-                attempt.lost(LostCause::SessionOver);
+                attempt.report_lost(LostCause::SessionEnded);
             }
         }
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

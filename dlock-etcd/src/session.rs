@@ -7,13 +7,17 @@
 use std::{
     future::Future,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Result, Sent, Turn, Turns};
+use dlock_core::{
+    Clock, Effect, Error, ErrorKind, Result,
+    backend::SentAt,
+    toolkit::{Lock, SingleFlight, Turn},
+};
 use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
@@ -28,9 +32,9 @@ pub(crate) struct Session {
     pub(crate) clock: Clock,
     endpoints: Vec<String>,
     options: ConnectOptions,
-    slot: Mutex<Slot>,
+    slot: Lock<Slot>,
     /// Only one logs in at a time.
-    connecting: Turns<()>,
+    connecting: SingleFlight<()>,
     /// The number of the present connection: what hangs on an older one moves.
     moved: watch::Sender<u64>,
     closed: AtomicBool,
@@ -62,8 +66,8 @@ impl Session {
             options: config.options()?,
             config,
             clock: Clock::boottime(),
-            slot: Mutex::default(),
-            connecting: Turns::new(()),
+            slot: Lock::default(),
+            connecting: SingleFlight::new(()),
             moved: watch::Sender::default(),
             closed: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
@@ -90,8 +94,8 @@ impl Session {
     }
 
     /// Reads the clock for a request that is about to be sent.
-    pub(crate) fn start(&self) -> Sent {
-        Sent::now(&self.clock)
+    pub(crate) fn start(&self) -> SentAt {
+        SentAt::now(&self.clock)
     }
 
     /// Asks a member, and the next one if that fails in a way in which another may not. What is asked
@@ -197,13 +201,13 @@ impl Session {
                 Ok(Some(link)) => Ok(link),
                 Err(error) => Err(error),
             };
-            turn.end(link)
+            turn.finish(link)
         };
         self.connecting.run(work).await
     }
 
     async fn open_any(&self) -> Result<Link> {
-        let mut last = errors::closed();
+        let mut last = Error::closed();
         for _ in 0..self.endpoints.len() {
             match self.open().await {
                 Ok(client) => return self.install(client),
@@ -212,7 +216,7 @@ impl Session {
                         return Err(error);
                     }
                     last = error;
-                    self.next(&mut self.slot());
+                    self.next(&mut self.slot.lock());
                 }
             }
         }
@@ -221,7 +225,7 @@ impl Session {
 
     /// A login, if there is one; the connection itself is made with the first request.
     async fn open(&self) -> Result<Client, Failure> {
-        let endpoint = self.endpoints[self.slot().at].clone();
+        let endpoint = self.endpoints[self.slot.lock().at].clone();
         let max = self.config.connect_max;
         match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
             Ok(Ok(client)) => Ok(client),
@@ -235,9 +239,9 @@ impl Session {
     }
 
     fn install(&self, client: Client) -> Result<Link> {
-        let mut slot = self.slot();
+        let mut slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         slot.serial += 1;
         let link = Link {
@@ -249,16 +253,16 @@ impl Session {
     }
 
     fn current(&self) -> Result<Option<Link>> {
-        let slot = self.slot();
+        let slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.link.clone())
     }
 
     /// Gives up the connection with this number; the next request goes to the next member.
     pub(crate) fn leave(&self, serial: u64) {
-        let mut slot = self.slot();
+        let mut slot = self.slot.lock();
         if slot.link.as_ref().is_some_and(|link| link.serial == serial) {
             self.next(&mut slot);
             self.moved.send_replace(serial + 1);
@@ -279,7 +283,7 @@ impl Session {
 
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.slot().link = None;
+        self.slot.lock().link = None;
         self.moved.send_replace(u64::MAX);
     }
 
@@ -291,32 +295,9 @@ impl Session {
     pub(crate) async fn closed(&self) {
         self.left(u64::MAX - 1).await;
     }
-
-    fn slot(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Whether asking again later may help.
 pub(crate) fn may_pass(error: &Error) -> bool {
     error.kind() == ErrorKind::Unavailable
-}
-
-/// The pauses between tries of what failed: doubled from [`Pause::MIN`] to [`Pause::MAX`].
-pub(crate) struct Pause(Duration);
-
-impl Pause {
-    const MIN: Duration = Duration::from_millis(50);
-    const MAX: Duration = Duration::from_secs(1);
-
-    pub(crate) fn new() -> Self {
-        Self(Self::MIN)
-    }
-
-    /// How long to pause now.
-    pub(crate) fn next(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = (pause * 2).min(Self::MAX);
-        pause
-    }
 }

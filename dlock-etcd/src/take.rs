@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Effect, Error, Result};
+use dlock_core::{Effect, Error, Result, backend::AcquireRequest};
 use tokio::time::timeout;
 
 use crate::{
@@ -80,7 +80,7 @@ pub(crate) async fn undo(
         // Nobody polled it, and it is undone in the background already.
         return error.with_effect(Effect::Unknown);
     }
-    let is_own = request.renewal == dlock_core::Renewal::None;
+    let is_own = request.renewal == dlock_core::backend::Renewal::None;
     if !is_there && !is_own {
         entry.end();
         entry.standing.leave();

@@ -13,7 +13,10 @@ use std::{
     },
 };
 
-use dlock_core::{Batch, Effect, Landing, Result};
+use dlock_core::{
+    Effect, Result,
+    toolkit::{BatchReply, Batcher},
+};
 use etcd_client::{Client, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use tokio::task::JoinSet;
 
@@ -23,7 +26,7 @@ use crate::{errors, queries::revision, session::Session};
 const SIZE_MAX: usize = 100;
 
 /// The requests of one backend.
-pub(crate) struct Trips(Batch<Ask, Reply>);
+pub(crate) struct Trips(Batcher<Ask, Reply>);
 
 pub(crate) enum Ask {
     /// Make a place, in this queue.
@@ -51,7 +54,7 @@ struct Reply {
 
 impl Trips {
     pub(crate) fn new(session: Arc<Session>) -> Self {
-        Self(Batch::prompt(SIZE_MAX, move |asks| {
+        Self(Batcher::eager(SIZE_MAX, move |asks| {
             let session = session.clone();
             Box::pin(async move { travel(&session, asks).await })
         }))
@@ -74,7 +77,7 @@ impl Trips {
     }
 }
 
-async fn travel(session: &Arc<Session>, asks: Vec<Ask>) -> Landing<Reply> {
+async fn travel(session: &Arc<Session>, asks: Vec<Ask>) -> BatchReply<Reply> {
     let sent = session.start();
     let doubtful = AtomicBool::new(false);
     if let [ask] = &*asks {

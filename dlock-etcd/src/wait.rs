@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, Renewal, Result};
+use dlock_core::{
+    Error, Result,
+    backend::{AcquireRequest, Renewal},
+    toolkit::{Backoff, pause_after},
+};
 use tokio::sync::Notify;
 
 use crate::{
@@ -10,7 +14,7 @@ use crate::{
     entry::{Entry, Stand},
     errors,
     pulse::Pulse,
-    session::{Pause, may_pass},
+    session::may_pass,
     take,
     watch::{Told, Watched},
 };
@@ -40,12 +44,12 @@ pub(crate) async fn wait(
     request: &AcquireRequest,
     pulse: &Arc<Pulse>,
 ) -> Result<(Arc<Entry>, i64)> {
-    let mut pause = Pause::new();
+    let mut backoff = Backoff::new();
     loop {
         let seat = match lock.carriers.seat_for(request).await {
             Ok(seat) => seat,
             Err(error) => {
-                after_failure(lock, request, &mut pause, error).await?;
+                after_failure(lock, request, &mut backoff, error).await?;
                 continue;
             }
         };
@@ -61,7 +65,7 @@ pub(crate) async fn wait(
         match end {
             End::Granted(revision) => return Ok((entry, revision)),
             End::Cancelled => {
-                return Err(take::undo(entry, request, is_there, Error::contended()).await);
+                return Err(take::undo(entry, request, is_there, Error::cancelled()).await);
             }
             End::Refused(error) => {
                 return Err(take::undo(entry, request, is_there, error).await);
@@ -73,7 +77,7 @@ pub(crate) async fn wait(
                 tracing::debug!(name = %request.name, "its place in the queue is gone; a new one");
                 // A request for the old one may be on its way.
                 take::undo(entry, request, is_there, errors::lease_ended()).await;
-                after_failure(lock, request, &mut pause, errors::lease_ended()).await?;
+                after_failure(lock, request, &mut backoff, errors::lease_ended()).await?;
             }
         }
     }
@@ -91,18 +95,13 @@ async fn carried(request: &AcquireRequest, entry: &Entry) {
 async fn after_failure(
     lock: &EtcdLock,
     request: &AcquireRequest,
-    pause: &mut Pause,
+    backoff: &mut Backoff,
     error: Error,
 ) -> Result<()> {
     if !may_pass(&error) || lock.session.is_closed() {
         return Err(error);
     }
-    tracing::debug!(%error, "waiting goes on");
-    request.attempt.unreachable(&error);
-    tokio::select! {
-        () = tokio::time::sleep(pause.next()) => Ok(()),
-        () = request.attempt.cancelled() => Err(Error::contended()),
-    }
+    pause_after(&request.attempt, &error, backoff).await
 }
 
 /// A place in the queue.
@@ -137,7 +136,7 @@ impl<'a> Place<'a> {
 
     /// Waits for its turn. Requests are run to their end; only the sleeps between them are cut short.
     async fn stand_in(&mut self) -> End {
-        let mut pause = Pause::new();
+        let mut backoff = Backoff::new();
         let mut called = false;
         loop {
             if self.request.attempt.is_cancelled() {
@@ -156,16 +155,16 @@ impl<'a> Place<'a> {
             match stand {
                 Ok(Stand::First(revision)) => return End::Granted(revision),
                 Ok(Stand::Behind { own, before, seen }) => {
-                    self.request.attempt.taken();
-                    pause = Pause::new();
+                    self.request.attempt.report_contended();
+                    backoff.reset();
                     self.watch(own, before, seen);
                     called = self.sleep(LOOK_EVERY).await;
                 }
                 Ok(Stand::Nowhere | Stand::NoCarrier) => return End::Gone,
                 Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
-                    self.request.attempt.unreachable(&error);
-                    called = self.sleep(pause.next()).await;
+                    self.request.attempt.report_unavailable(&error);
+                    called = self.sleep(backoff.next_pause()).await;
                 }
                 Err(error) => return End::Refused(error),
             }

@@ -9,11 +9,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
-use dlock_core::{Attempt, LostCause, Moment};
+use dlock_core::{BootInstant, LostCause, backend::Attempt, toolkit::Lock};
 use etcd_client::{WatchFilterType, WatchOptions};
 use tokio::sync::Notify;
 
@@ -35,7 +35,7 @@ pub(crate) struct Watches(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) session: Arc<Session>,
-    table: Mutex<Table>,
+    table: Lock<Table>,
     /// Wakes the task when there is something to tell the store.
     pub(crate) changed: Notify,
 }
@@ -52,11 +52,11 @@ struct Table {
     /// What the store is to be told, in order.
     todo: VecDeque<Say>,
     /// What becomes due, in order.
-    later: VecDeque<(Moment, i64)>,
+    later: VecDeque<(BootInstant, i64)>,
     /// Whether the task runs.
     running: bool,
     /// When it will look next, if it sleeps.
-    next_look: Moment,
+    next_look: BootInstant,
 }
 
 struct Watch {
@@ -89,11 +89,11 @@ pub(crate) enum Next {
     /// By the number that the server gave it.
     End(i64),
     /// Nothing before that.
-    Wait(Moment),
+    Wait(BootInstant),
     /// Nothing: a watch was asked for and is not answered.
     Silent,
     /// Nothing at all: nobody watches.
-    Idle(Moment),
+    Idle(BootInstant),
 }
 
 /// A watch; it ends when this is dropped.
@@ -106,7 +106,7 @@ impl Watches {
     pub(crate) fn new(session: Arc<Session>) -> Self {
         Self(Arc::new(Inner {
             session,
-            table: Mutex::default(),
+            table: Lock::default(),
             changed: Notify::new(),
         }))
     }
@@ -114,7 +114,7 @@ impl Watches {
     /// Tells `told` when `key` is deleted in revision `from` or later.
     pub(crate) fn watch(&self, key: impl Into<Vec<u8>>, from: i64, told: Told) -> Watched {
         let now = self.0.session.clock.now();
-        let mut table = self.0.table();
+        let mut table = self.0.table.lock();
         table.serial += 1;
         let id = table.serial;
         let due = match told {
@@ -154,7 +154,7 @@ impl Watches {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let mut table = self.watches.0.table();
+        let mut table = self.watches.0.table.lock();
         let watch = table.watches.remove(&self.id);
         if let Some(watch) = watch.filter(|watch| watch.begun) {
             table.forget(&watch.key, self.id);
@@ -169,7 +169,7 @@ impl Inner {
     /// What to do next.
     pub(crate) fn next(&self) -> Next {
         let now = self.session.clock.now();
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let mut is_busy = false;
         loop {
             if let (Some(Say::Begin(_)), Some(since)) =
@@ -222,8 +222,8 @@ impl Inner {
                     return Next::Idle(table.next_look);
                 }
                 None => {
-                    table.next_look = Moment::FOREVER;
-                    return Next::Wait(Moment::FOREVER);
+                    table.next_look = BootInstant::FOREVER;
+                    return Next::Wait(BootInstant::FOREVER);
                 }
             }
         }
@@ -231,7 +231,7 @@ impl Inner {
 
     /// Whether the task may end, as nobody watches. Then the next watch starts another one.
     pub(crate) fn ends(&self) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let idle = table.watches.is_empty() || self.session.is_closed();
         if idle {
             table.running = false;
@@ -244,7 +244,7 @@ impl Inner {
     /// A key was deleted in `revision`. A key is used again by the next attempt, so an event may be about
     /// an earlier one.
     pub(crate) fn gone(&self, key: &[u8], revision: i64) {
-        let table = self.table();
+        let table = self.table.lock();
         let ids = table.by_key.get(key).map_or(&[][..], Vec::as_slice);
         let watches = ids.iter().filter_map(|id| table.watches.get(id));
         let told: Vec<_> = watches
@@ -254,7 +254,7 @@ impl Inner {
         drop(table);
         for told in told {
             match told {
-                Told::Holder(attempt) => attempt.lost(LostCause::Removed),
+                Told::Holder(attempt) => attempt.report_lost(LostCause::Removed),
                 Told::Waiter(woken) => woken.notify_one(),
             }
         }
@@ -263,7 +263,7 @@ impl Inner {
     /// The server has made a watch that it calls `number`, and sends what comes after `revision`. Whether
     /// anybody has asked for it.
     pub(crate) fn begun(&self, number: i64, revision: i64) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let Some(id) = table.numbers.answered(number) else {
             return false;
         };
@@ -287,27 +287,27 @@ impl Inner {
 
     /// Whether anybody has the watch still that the server calls so.
     pub(crate) fn is_watched(&self, number: i64) -> bool {
-        let table = self.table();
+        let table = self.table.lock();
         let id = table.numbers.ours(number);
         id.is_some_and(|id| table.watches.contains_key(&id))
     }
 
     /// A new stream begins: nothing was asked for on it.
     pub(crate) fn anew(&self) {
-        self.table().numbers = Numbers::default();
+        self.table.lock().numbers = Numbers::default();
     }
 
     /// The store has no history before `revision` any more (T29). What a holder may have missed, its
     /// next renewal finds.
     pub(crate) fn compacted(&self, revision: i64) {
-        for watch in self.table().watches.values_mut() {
+        for watch in self.table.lock().watches.values_mut() {
             watch.from = watch.from.max(revision);
         }
     }
 
     /// The stream is over: all that it had begins again, and who waits looks by itself.
     pub(crate) fn broken(&self) {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         table.todo.retain(|say| matches!(say, Say::Begin(_)));
         table.by_key.clear();
         let mut again = Vec::new();
@@ -321,10 +321,6 @@ impl Inner {
         }
         table.todo.extend(again);
     }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Default for Table {
@@ -337,14 +333,14 @@ impl Default for Table {
             todo: VecDeque::new(),
             later: VecDeque::new(),
             running: false,
-            next_look: Moment::FOREVER,
+            next_look: BootInstant::FOREVER,
         }
     }
 }
 
 impl Table {
     /// `None` if it has ended meanwhile.
-    fn begin(&mut self, id: i64, now: Moment) -> Option<Next> {
+    fn begin(&mut self, id: i64, now: BootInstant) -> Option<Next> {
         let watch = self.watches.get_mut(&id)?;
         watch.begun = true;
         self.by_key.entry(watch.key.clone()).or_default().push(id);

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Holder, Lease, Result, Sent, Wait};
+use dlock_core::{
+    Error, ErrorKind, Holder, Result,
+    backend::{AcquireRequest, Lease, SentAt, Wait},
+};
 
 use crate::{
-    errors,
     file::{LockFile, Tried},
     held::Held,
     layout::{self, FileName},
@@ -52,10 +54,10 @@ async fn acquire_file(
     let mut told = false;
     loop {
         session.check_open()?;
-        let sent = request.start();
+        let sent = request.sent_now();
         match file.try_lock()? {
             Tried::Locked => return grant(session, request, file_name, file, sent),
-            Tried::Taken if may_wait => request.attempt.taken(),
+            Tried::Taken if may_wait => request.attempt.report_contended(),
             Tried::Taken => return Err(Error::contended()),
             Tried::Probed if waiting.is_backed_off() && !may_wait => return Err(Error::contended()),
             Tried::Probed => {}
@@ -73,8 +75,8 @@ async fn acquire_file(
         }
         tokio::select! {
             biased;
-            () = request.attempt.cancelled() => return Err(Error::contended()),
-            () = session.ended().cancelled() => return Err(errors::closed()),
+            () = request.attempt.cancelled() => return Err(Error::cancelled()),
+            () = session.ended().cancelled() => return Err(Error::closed()),
             () = waiting.pause() => {}
         }
     }
@@ -86,7 +88,7 @@ fn grant(
     request: &AcquireRequest,
     file_name: &FileName,
     file: LockFile,
-    sent: Sent,
+    sent: SentAt,
 ) -> Result<Option<Lease>> {
     let token = file
         .read()?
@@ -96,7 +98,7 @@ fn grant(
             Error::new(ErrorKind::Internal, message)
         })?;
     let name = layout::full_name(session.config().prefix(), &request.name);
-    let holder = Holder::of_request(request, token);
+    let holder = Holder::from_request(request, token);
     file.write(&record::render(token, &name, Some(&holder)))?;
     // A removal after this line is told to the attempt, one before it is found by the check.
     let held = Held::enter(

@@ -3,12 +3,12 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
-use dlock_core::{Attempt, LostCause, Result, Token};
+use dlock_core::{Error, LostCause, Result, Token, backend::Attempt, toolkit::Lock};
 
-use crate::{errors, file::LockFile, layout::FileName, record};
+use crate::{file::LockFile, layout::FileName, record};
 
 /// A lock that is held: the handle of its lease. Dropping it frees the lock.
 pub(crate) struct Held {
@@ -18,7 +18,7 @@ pub(crate) struct Held {
     name: String,
     file_name: FileName,
     /// `None` after the release.
-    file: Mutex<Option<LockFile>>,
+    file: Lock<Option<LockFile>>,
     table: Arc<HeldTable>,
 }
 
@@ -38,7 +38,7 @@ impl Held {
             token,
             name,
             file_name: file_name.clone(),
-            file: Mutex::new(Some(file)),
+            file: Lock::new(Some(file)),
             table: table.clone(),
         });
         table.insert(&held)?;
@@ -47,7 +47,8 @@ impl Held {
 
     /// Whether the file is still what its path leads to. A hold that was released is none.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
-        lock(&self.file)
+        self.file
+            .lock()
             .as_ref()
             .map_or(Ok(false), LockFile::is_in_place)
     }
@@ -57,7 +58,7 @@ impl Held {
     /// It cannot fail: a holder's line that stays because the disk is full misleads nobody, since
     /// only a locked file has a holder.
     pub(crate) fn release(&self) {
-        let Some(file) = lock(&self.file).take() else {
+        let Some(file) = self.file.lock().take() else {
             return;
         };
         self.table.remove(self);
@@ -68,9 +69,9 @@ impl Held {
 
     /// Tells the guard if the lock is lost. What cannot be looked at is not lost: the next look tells.
     fn look(&self) {
-        let found = lock(&self.file).as_ref().map(LockFile::is_in_place);
+        let found = self.file.lock().as_ref().map(LockFile::is_in_place);
         if matches!(found, Some(Ok(false))) {
-            self.attempt.lost(LostCause::Removed);
+            self.attempt.report_lost(LostCause::Removed);
         }
     }
 }
@@ -92,7 +93,7 @@ impl fmt::Debug for Held {
 /// All holds, found by file name when the watch tells that a file is gone. Of one file name there is
 /// more than one only while a lost hold has not been released.
 #[derive(Debug, Default)]
-pub(crate) struct HeldTable(Mutex<Entries>);
+pub(crate) struct HeldTable(Lock<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -102,12 +103,14 @@ struct Entries {
 
 impl HeldTable {
     pub(crate) fn is_empty(&self) -> bool {
-        lock(&self.0).by_file.is_empty()
+        self.0.lock().by_file.is_empty()
     }
 
     /// Looks at the holds of one file, which may be gone.
     pub(crate) fn look_at(&self, file_name: &FileName) {
-        let found = lock(&self.0)
+        let found = self
+            .0
+            .lock()
             .by_file
             .get(file_name)
             .map(|holds| living(holds));
@@ -121,15 +124,16 @@ impl HeldTable {
 
     /// Frees everything, tells the guards first, and refuses what comes later.
     pub(crate) fn close(&self) {
-        lock(&self.0).closed = true;
+        self.0.lock().closed = true;
         for held in self.all() {
-            held.attempt.lost(LostCause::Closed);
+            held.attempt.report_lost(LostCause::Closed);
             held.release();
         }
     }
 
     fn all(&self) -> Vec<Arc<Held>> {
-        lock(&self.0)
+        self.0
+            .lock()
             .by_file
             .values()
             .flat_map(|holds| living(holds))
@@ -137,9 +141,9 @@ impl HeldTable {
     }
 
     fn insert(&self, held: &Arc<Held>) -> Result<()> {
-        let mut entries = lock(&self.0);
+        let mut entries = self.0.lock();
         if entries.closed {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         let file_name = held.file_name.clone();
         entries
@@ -151,7 +155,7 @@ impl HeldTable {
     }
 
     fn remove(&self, held: &Held) {
-        let mut entries = lock(&self.0);
+        let mut entries = self.0.lock();
         if let Some(holds) = entries.by_file.get_mut(&held.file_name) {
             holds.retain(|other| !std::ptr::eq(other.as_ptr(), held));
             if holds.is_empty() {
@@ -165,8 +169,4 @@ impl HeldTable {
 /// one to let go of a hold takes it again.
 fn living(holds: &[Weak<Held>]) -> Vec<Arc<Held>> {
     holds.iter().filter_map(Weak::upgrade).collect()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Deadline, DistributedLock, Error, ErrorKind, Expiry, Fencing,
-    Holder, Lease, LockName, LostCause, Modes, Order, Renewal, Renewed, Result, Waiting,
-    async_trait,
+    Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order,
+    Result, Waiting,
+    backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewal, Renewed, async_trait},
 };
 
 use crate::{
@@ -98,7 +98,7 @@ impl DistributedLock for FileLock {
     /// There is nothing to renew, so it checks that the file is still there.
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         self.session.check_open()?;
-        let sent = lease.start();
+        let sent = lease.sent_now();
         Ok(match (Self::held(lease)?.is_in_place()?, lease.renewal) {
             (false, _) => Renewed::Lost(LostCause::Removed),
             (true, Renewal::None) => lease.renewed(sent, lease.ttl),

@@ -1,15 +1,14 @@
 //! The backend's life: its directory, its watch and its task, from the first lock to the close.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Result, toolkit::Lock};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::FileConfig,
     directory::Directory,
-    errors,
     held::HeldTable,
     layout::FileName,
     reader,
@@ -23,7 +22,7 @@ pub(crate) struct Session {
     config: FileConfig,
     held: Arc<HeldTable>,
     /// `None` after the close.
-    open: Mutex<Option<Open>>,
+    open: Lock<Option<Open>>,
     ended: CancellationToken,
 }
 
@@ -47,7 +46,7 @@ impl Session {
         Ok(Arc::new(Self {
             config,
             held: Arc::default(),
-            open: Mutex::new(Some(open)),
+            open: Lock::new(Some(open)),
             ended: CancellationToken::new(),
         }))
     }
@@ -66,15 +65,20 @@ impl Session {
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
-        self.lock().as_ref().map(drop).ok_or_else(errors::closed)
+        self.open
+            .lock()
+            .as_ref()
+            .map(drop)
+            .ok_or_else(Error::closed)
     }
 
     /// The directory.
     pub(crate) fn directory(&self) -> Result<Arc<Directory>> {
-        self.lock()
+        self.open
+            .lock()
             .as_ref()
             .map(|open| open.directory.clone())
-            .ok_or_else(errors::closed)
+            .ok_or_else(Error::closed)
     }
 
     /// The directory, watched: what is locked in it from now on is looked after.
@@ -82,8 +86,8 @@ impl Session {
     /// The task lives in the runtime of the first lock. When that has ended, the next lock starts
     /// another in its own.
     pub(crate) fn watched_directory(self: &Arc<Self>) -> Result<Arc<Directory>> {
-        let mut open = self.lock();
-        let open = open.as_mut().ok_or_else(errors::closed)?;
+        let mut open = self.open.lock();
+        let open = open.as_mut().ok_or_else(Error::closed)?;
         if open.reader.as_ref().is_none_or(JoinHandle::is_finished) {
             let runtime = Handle::try_current().map_err(|error| {
                 Error::new(ErrorKind::Unavailable, "locks need a tokio runtime").with_source(error)
@@ -101,8 +105,8 @@ impl Session {
 
     /// Opens the directory anew if its path leads elsewhere by now, with all checks.
     pub(crate) fn refresh_directory(&self) -> Result<()> {
-        let mut open = self.lock();
-        let open = open.as_mut().ok_or_else(errors::closed)?;
+        let mut open = self.open.lock();
+        let open = open.as_mut().ok_or_else(Error::closed)?;
         if !open.directory.is_in_place()? {
             open.directory = Arc::new(Directory::open(&self.config)?);
             open.watch_directory();
@@ -112,7 +116,7 @@ impl Session {
 
     /// A watch of the file at the path of `file_name`; `None` where there is no room for one.
     pub(crate) fn subscribe(&self, file_name: &FileName) -> Option<Subscription> {
-        let watcher = self.lock().as_ref()?.watcher.clone()?;
+        let watcher = self.open.lock().as_ref()?.watcher.clone()?;
         let path = self.config.directory().join(file_name.as_str());
         watcher
             .subscribe(&path, file_name)
@@ -127,6 +131,7 @@ impl Session {
             return;
         }
         let Some((directory, watcher)) = self
+            .open
             .lock()
             .as_ref()
             .map(|open| (open.directory.clone(), open.watcher.clone()))
@@ -142,7 +147,7 @@ impl Session {
 
     /// Ends everything (K12). Idempotent.
     pub(crate) async fn close(&self) {
-        let open = self.lock().take();
+        let open = self.open.lock().take();
         self.end();
         self.held.close();
         if let Some(reader) = open.and_then(|open| open.reader) {
@@ -154,10 +159,6 @@ impl Session {
     /// Ends the task and all waiters.
     pub(crate) fn end(&self) {
         self.ended.cancel();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

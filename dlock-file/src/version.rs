@@ -5,7 +5,7 @@
 
 use std::{fs::File, path::Path};
 
-use dlock_core::{LayoutVersion, Result};
+use dlock_core::{Result, backend::LayoutVersion};
 use rustix::{fs::readlinkat, fs::symlinkat, io::Errno};
 
 use crate::errors::{self, BACKEND};

@@ -3,7 +3,7 @@
 
 use std::{future::Future, time::Duration};
 
-use dlock_core::{Error, Result, Wait};
+use dlock_core::{Error, Result, backend::Wait};
 
 use crate::{errors, server::Server, session::Session, take::Errand};
 

@@ -76,14 +76,14 @@ impl MySqlConfig {
         let minute = Duration::from_secs(60);
         let place = place(settings)?;
         let Some(user) = settings.take_user() else {
-            return Err(settings.refuse("a user is missing, as in mysql://app@db-1/locks"));
+            return Err(settings.invalid("a user is missing, as in mysql://app@db-1/locks"));
         };
         let held_max = settings.take_u64("held_max", 1..=10_000)?;
         let connect = settings.take_duration("connect_timeout", ten..=minute)?;
         let answer = settings.take_duration("timeout", ten..=minute)?;
         let tls = Tls::take(settings)?;
         if tls.is_given && matches!(place, Place::Socket(_)) {
-            return Err(settings.refuse("a socket is of this machine and has no TLS"));
+            return Err(settings.invalid("a socket is of this machine and has no TLS"));
         }
         Ok(Self {
             place,
@@ -107,20 +107,20 @@ fn place(settings: &mut Settings) -> Result<Place> {
     let socket = settings.take_str("socket")?;
     let mut hosts = settings.take_hosts();
     match (hosts.pop(), socket) {
-        _ if !hosts.is_empty() => Err(settings.refuse(
+        _ if !hosts.is_empty() => Err(settings.invalid(
             "one server grants locks: give the primary's address, or one that leads to it",
         )),
         // As to the mysql client; a user has no place in a URL without a host.
         (Some(host), Some(path)) if host.name == "localhost" && host.port.is_none() => {
             Ok(Place::Socket(path.into()))
         }
-        (Some(_), Some(_)) => Err(settings.refuse("the host of socket= is localhost")),
+        (Some(_), Some(_)) => Err(settings.invalid("the host of socket= is localhost")),
         (None, Some(path)) => Ok(Place::Socket(path.into())),
         (Some(host), None) => Ok(Place::Tcp {
             host: host.name,
             port: host.port.unwrap_or(MySqlConfig::PORT),
         }),
-        (None, None) => Err(settings.refuse("a server is missing, such as 127.0.0.1, or socket=")),
+        (None, None) => Err(settings.invalid("a server is missing, such as 127.0.0.1, or socket=")),
     }
 }
 
@@ -129,7 +129,7 @@ fn tokens(settings: &mut Settings) -> Result<Tokens> {
         None | Some("epoch") => Ok(Tokens::Epoch),
         Some("committed") => Ok(Tokens::Committed),
         Some(other) => {
-            Err(settings.refuse(format!("token={other}: allowed are epoch and committed")))
+            Err(settings.invalid(format!("token={other}: allowed are epoch and committed")))
         }
     }
 }
@@ -139,7 +139,7 @@ fn database(settings: &mut Settings) -> Result<String> {
     let database = path.trim_start_matches('/');
     if database.is_empty() || database.contains('/') {
         let why = "after the server comes the database of the locks, as in mysql://app@db-1/locks";
-        return Err(settings.refuse(why));
+        return Err(settings.invalid(why));
     }
     Ok(database.to_owned())
 }

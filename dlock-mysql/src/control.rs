@@ -4,7 +4,10 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Result, Turn, Turns};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{SingleFlight, Turn},
+};
 
 use crate::{
     dial::Dialer,
@@ -35,7 +38,7 @@ pub(crate) enum Duty {
 
 /// A connection that is made when it is needed, and that one at a time works with.
 pub(crate) struct Control {
-    turns: Turns<Option<Ready>>,
+    turns: SingleFlight<Option<Ready>>,
     dialer: Arc<Dialer>,
     duty: Duty,
 }
@@ -55,7 +58,7 @@ pub(crate) struct Asking {
 impl Control {
     pub(crate) fn new(dialer: Arc<Dialer>, duty: Duty) -> Self {
         Self {
-            turns: Turns::new(None),
+            turns: SingleFlight::new(None),
             dialer,
             duty,
         }
@@ -78,7 +81,7 @@ impl Control {
                 let mut asking = Asking { slot, dialer, duty };
                 match asking.connect().await {
                     Ok(()) => work(asking).await,
-                    Err(error) => asking.slot.end(Err(error)),
+                    Err(error) => asking.slot.finish(Err(error)),
                 }
             })
             .await

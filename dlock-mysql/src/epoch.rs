@@ -21,7 +21,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{Error, ErrorKind, Moment, Result, Token};
+use dlock_core::{BootInstant, Error, ErrorKind, Result, Token};
 
 use crate::{
     config::Tokens,
@@ -69,7 +69,7 @@ pub(crate) struct Epoch {
     /// The second that the server's clock showed.
     pub(crate) second: u32,
     /// When it was asked for.
-    pub(crate) read: Option<Moment>,
+    pub(crate) read: Option<BootInstant>,
 }
 
 /// Asks for the row.
@@ -95,7 +95,7 @@ fn small(row: &Row, column: usize) -> Result<u32> {
 
 impl Epoch {
     /// The row, asked for at `asked`.
-    pub(crate) fn of(row: &Row, asked: Moment) -> Result<Self> {
+    pub(crate) fn of(row: &Row, asked: BootInstant) -> Result<Self> {
         Ok(Self {
             number: number(row, 0)?,
             boot: Boot(number(row, 1)?),
@@ -109,12 +109,12 @@ impl Epoch {
     }
 
     /// Whether it was read so lately that a grant at `now` may use it.
-    pub(crate) fn is_fresh(&self, now: Moment) -> bool {
+    pub(crate) fn is_fresh(&self, now: BootInstant) -> bool {
         self.read.is_some_and(|read| now.since(read) < FRESH)
     }
 
     /// The row in an answer to more than [`ask`], which was asked at `asked`.
-    pub(crate) fn among(rows: &[Row], asked: Moment) -> Result<Option<Self>> {
+    pub(crate) fn among(rows: &[Row], asked: BootInstant) -> Result<Option<Self>> {
         row_among(rows).map(|row| Self::of(row, asked)).transpose()
     }
 

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{Moment, Result};
+use dlock_core::{BootInstant, Result};
 
 use crate::{
     epoch::Epoch,
@@ -57,12 +57,12 @@ pub(crate) struct Seen {
     since: u64,
     /// How long it had lasted by the server's clock.
     lasted: Duration,
-    at: Moment,
+    at: BootInstant,
 }
 
 impl Seen {
     /// What `epoch` shows of the guard that runs.
-    fn of(epoch: &Epoch, next: Next, at: Moment) -> Self {
+    fn of(epoch: &Epoch, next: Next, at: BootInstant) -> Self {
         let Next { boot, since } = next;
         Self {
             boot,
@@ -130,7 +130,7 @@ mod tests {
             boot: Boot(7),
             since: 100,
             lasted: Duration::from_secs(lasted),
-            at: Moment::from_nanos(at * 1_000_000_000),
+            at: BootInstant::from_nanos(at * 1_000_000_000),
         }
     }
 

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Attempt, Holder, Lease, LostCause, Renewed, Result};
+use dlock_core::{
+    Holder, LostCause, Result,
+    backend::{Attempt, Lease, Renewed},
+};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -73,13 +76,13 @@ impl Held {
         lease: &Lease,
     ) -> Result<Renewed> {
         session.check_open()?;
-        let sent = lease.start();
+        let sent = lease.sent_now();
         let (held, session) = (self.clone(), session.clone());
         let beating = tokio::spawn(async move {
             let mut carrier = held.carrier.lock().await;
             match carrier.as_mut() {
                 Some(Carrier { link, .. }) => beat(&session, link).await,
-                None => Ok(Beat::Lost(LostCause::SessionOver)),
+                None => Ok(Beat::Lost(LostCause::SessionEnded)),
             }
         });
         match beating.await.unwrap_or_else(errors::given_up)? {
@@ -119,7 +122,7 @@ impl Held {
         if let Some(Carrier { link, .. }) = carrier.as_mut()
             && let Ok(Beat::Lost(cause)) = beat(session, link).await
         {
-            self.attempt.lost(cause);
+            self.attempt.report_lost(cause);
         }
     }
 
@@ -168,17 +171,17 @@ async fn ask(session: &Session, link: &mut Link, sql: &str) -> Result<Beat> {
     let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
     match link.ask(clock, sql, answer_max).await {
         Ok(rows) => found(rows.first(), link.server),
-        Err(error) if errors::ends_session(&error) => Ok(Beat::Lost(LostCause::SessionOver)),
+        Err(error) if errors::ends_session(&error) => Ok(Beat::Lost(LostCause::SessionEnded)),
         Err(error) => Err(error),
     }
 }
 
 fn found(row: Option<&Row>, server: Server) -> Result<Beat> {
     let Some(row) = row else {
-        return Ok(Beat::Lost(LostCause::SessionOver));
+        return Ok(Beat::Lost(LostCause::SessionEnded));
     };
     Ok(if number(row, 0)? != server.connection {
-        Beat::Lost(LostCause::SessionOver)
+        Beat::Lost(LostCause::SessionEnded)
     } else if is_on(row, 1)? {
         Beat::Lost(LostCause::Demoted)
     } else {
@@ -205,7 +208,7 @@ mod tests {
         assert!(matches!(beat("7", "0"), Some(Beat::Alive)));
         assert!(matches!(
             beat("8", "0"),
-            Some(Beat::Lost(LostCause::SessionOver))
+            Some(Beat::Lost(LostCause::SessionEnded))
         ));
         assert!(matches!(
             beat("7", "1"),

@@ -1,13 +1,9 @@
 //! Connections that nobody uses at present. The server ends them after a while; they are ended before that,
 //! as nothing reads their sockets and would notice.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use dlock_core::Moment;
+use dlock_core::{BootInstant, toolkit::Lock};
 use tokio::{sync::Notify, task::JoinSet};
 
 use crate::{dial::Dialer, link::Link};
@@ -22,7 +18,7 @@ const SWEEP_MIN: Duration = Duration::from_millis(10);
 /// The connections of a locker that are idle.
 pub(crate) struct Idle {
     dialer: Arc<Dialer>,
-    links: Mutex<Links>,
+    links: Lock<Links>,
     /// The next one ends sooner than was known, or none is left.
     changed: Notify,
 }
@@ -32,14 +28,14 @@ struct Links {
     /// In the order in which they were used.
     links: VecDeque<Link>,
     /// When the task that ends them looks again; none if there is no task.
-    next: Option<Moment>,
+    next: Option<BootInstant>,
 }
 
 impl Idle {
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
         Self {
             dialer,
-            links: Mutex::default(),
+            links: Lock::default(),
             changed: Notify::new(),
         }
     }
@@ -47,7 +43,7 @@ impl Idle {
     /// The one that was used last, if the server has not ended it meanwhile.
     pub(crate) fn take(&self) -> Option<Link> {
         let now = self.dialer.clock.now();
-        let mut links = self.links();
+        let mut links = self.links.lock();
         while let Some(link) = links.links.pop_back() {
             if is_alive(&link, now) {
                 return Some(link);
@@ -58,7 +54,7 @@ impl Idle {
 
     /// Keeps `link` for the next one, if it may be used again.
     pub(crate) fn keep(self: &Arc<Self>, link: Link) {
-        let mut links = self.links();
+        let mut links = self.links.lock();
         // Looked at with the lock, which closing takes after it.
         if !link.is_clean() || self.dialer.is_closed() {
             return;
@@ -75,15 +71,15 @@ impl Idle {
 
     /// Ends all of them.
     pub(crate) async fn close(&self) {
-        let links = std::mem::take(&mut self.links().links);
+        let links = std::mem::take(&mut self.links.lock().links);
         self.changed.notify_one();
         self.end_all(links).await;
     }
 
     /// Takes out those that are too old, and says when the next one will be; `None` if none is left.
-    fn sweep(&self) -> (VecDeque<Link>, Option<Moment>) {
+    fn sweep(&self) -> (VecDeque<Link>, Option<BootInstant>) {
         let now = self.dialer.clock.now();
-        let mut links = self.links();
+        let mut links = self.links.lock();
         // Each has the silence of its last hold, so they end in another order than they were used in.
         let (old, young) = std::mem::take(&mut links.links)
             .into_iter()
@@ -98,18 +94,14 @@ impl Idle {
         let ends = links.into_iter().map(|link| link.close(answer_max));
         ends.collect::<JoinSet<_>>().join_all().await;
     }
-
-    fn links(&self) -> MutexGuard<'_, Links> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Whether the server has surely not ended it, by its own clock, nor is about to.
-fn is_alive(link: &Link, now: Moment) -> bool {
+fn is_alive(link: &Link, now: BootInstant) -> bool {
     now < end(link)
 }
 
-fn end(link: &Link) -> Moment {
+fn end(link: &Link) -> BootInstant {
     let silence = Duration::from_secs(link.silence_max);
     link.used.after(IDLE_MAX.min(silence / 2))
 }
@@ -143,7 +135,7 @@ impl Sweeper {
 impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(idle) = self.0.take() {
-            idle.links().next = None;
+            idle.links.lock().next = None;
         }
     }
 }

@@ -1,12 +1,9 @@
 //! What the connections of a locker have read of the epoch, together: on two connections to one start of
 //! a server the row is the same, so one of them that reads it now and then is enough.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use dlock_core::Moment;
+use dlock_core::{BootInstant, toolkit::Lock};
 
 use crate::{
     epoch::{Epoch, FRESH},
@@ -18,7 +15,7 @@ use crate::{
 
 /// What was read last.
 #[derive(Default)]
-pub(crate) struct Latest(Mutex<Shared>);
+pub(crate) struct Latest(Lock<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -26,15 +23,15 @@ struct Shared {
     /// What was read before the longest ttl was lowered: it counts for renewals as long as it would have.
     lowered: Epoch,
     /// When somebody was last seen to keep it from all.
-    out_of_reach: Option<Moment>,
+    out_of_reach: Option<BootInstant>,
     /// When one of them was told last to read it.
-    told: Option<Moment>,
+    told: Option<BootInstant>,
     /// The guard that was seen last, when it was seen first.
     guard: Option<Seen>,
     /// The period of the longest ttl that was seen last.
     period: Option<Period>,
     /// When one of them was told last to read the row for renewals.
-    kept: Option<Moment>,
+    kept: Option<BootInstant>,
 }
 
 impl Shared {
@@ -61,7 +58,7 @@ impl Latest {
     /// Tells a connection to `boot` what others have read, if that is newer than its own `epoch`.
     /// Whether a grant that is asked for at `now` has to read it: one does so for all in the third quarter
     /// of the time for which it counts, and each in the last.
-    pub(crate) fn is_old(&self, epoch: &mut Epoch, boot: Boot, now: Moment) -> bool {
+    pub(crate) fn is_old(&self, epoch: &mut Epoch, boot: Boot, now: BootInstant) -> bool {
         self.with(|shared| {
             shared.tell(epoch, boot);
             if epoch.is_fresh(now.after(FRESH / 2)) {
@@ -82,7 +79,7 @@ impl Latest {
     }
 
     /// What is seen of the period of `epoch`, which was read `now`.
-    pub(crate) fn period(&self, epoch: &Epoch, now: Moment) -> Period {
+    pub(crate) fn period(&self, epoch: &Epoch, now: BootInstant) -> Period {
         self.with(|shared| {
             *shared
                 .period
@@ -91,7 +88,7 @@ impl Latest {
     }
 
     /// Whether a hold of `ttl` on `boot` may be renewed `now`. One is told for all to read the row again.
-    pub(crate) fn covers(&self, boot: Boot, ttl: Duration, now: Moment) -> Covered {
+    pub(crate) fn covers(&self, boot: Boot, ttl: Duration, now: BootInstant) -> Covered {
         self.with(|shared| {
             let by = |epoch| Covered::by(epoch, boot, ttl, now);
             let covered = match by(&shared.epoch) {
@@ -116,7 +113,7 @@ impl Latest {
     }
 
     /// Somebody keeps the row from all.
-    pub(crate) fn is_kept(&self, now: Moment) {
+    pub(crate) fn is_kept(&self, now: BootInstant) {
         self.with(|shared| shared.out_of_reach = Some(now));
     }
 
@@ -133,7 +130,7 @@ impl Latest {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Shared) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0.lock())
     }
 }
 
@@ -143,11 +140,11 @@ mod tests {
 
     const HERE: Boot = Boot(7);
 
-    fn at(part: u32) -> Moment {
-        Moment::from_nanos(1).after(FRESH / 8 * part)
+    fn at(part: u32) -> BootInstant {
+        BootInstant::from_nanos(1).after(FRESH / 8 * part)
     }
 
-    fn read_at(boot: Boot, read: Moment) -> Epoch {
+    fn read_at(boot: Boot, read: BootInstant) -> Epoch {
         let row = [1, boot.0, 0, 0, 0, 0, 0, 0, 0].map(|number| Some(number.to_string()));
         Epoch::of(&row.to_vec(), read).expect("an epoch")
     }

@@ -3,11 +3,11 @@
 //! Names are bytes in a binary column, so case, trailing spaces and accents count (T72). They go into
 //! statements as hexadecimal literals: nothing in a name is ever SQL.
 
-use dlock_core::{LayoutVersion, LockName};
+use dlock_core::{LockName, backend::LayoutVersion};
 
 /// The version of all that is below. It is raised with each change after which older programs would not
 /// understand the tables; a further column with a default, or a further row, is none.
-pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1).of_each("database");
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1).per("database");
 
 /// What the tables had before they told their version.
 pub(crate) const LAYOUT_UNTOLD: &str = "0";

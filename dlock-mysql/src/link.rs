@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{Clock, Error, Moment, Result};
+use dlock_core::{BootInstant, Clock, Error, Result};
 use sqlx::{
     AssertSqlSafe, Connection as _, Execute, Executor as _, MySql, Row as _,
     mysql::{MySqlConnection, MySqlRow},
@@ -45,7 +45,7 @@ pub(crate) struct Link {
     /// Seconds of silence after which the server ends the session.
     pub(crate) silence_max: u64,
     /// When the last exchange began.
-    pub(crate) used: Moment,
+    pub(crate) used: BootInstant,
     /// An exchange has begun, and nobody has seen its end.
     in_doubt: bool,
     /// How often it has locked and freed as text; `None` if its server prepares nothing.
@@ -58,7 +58,7 @@ impl Link {
     /// How many statements are prepared.
     pub(crate) const PREPARED_MAX: usize = 2;
 
-    pub(crate) fn new(connection: MySqlConnection, now: Moment) -> Self {
+    pub(crate) fn new(connection: MySqlConnection, now: BootInstant) -> Self {
         Self {
             connection,
             server: Server::default(),

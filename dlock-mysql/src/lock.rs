@@ -4,8 +4,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Error, Expiry, Fencing, Holder, Lease, LockName,
-    LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
+    Capabilities, Error, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result,
+    Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
 };
 
 use tokio::task::JoinSet;
@@ -103,7 +104,7 @@ impl DistributedLock for MySqlLock {
                 }
                 Ok(renewed)
             }
-            None => Ok(Renewed::Lost(LostCause::SessionOver)),
+            None => Ok(Renewed::Lost(LostCause::SessionEnded)),
         }
     }
 

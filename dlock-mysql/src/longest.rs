@@ -11,7 +11,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Moment, Result};
+use dlock_core::{BootInstant, Error, ErrorKind, Result};
 
 use crate::{
     epoch::{self, Epoch},
@@ -35,12 +35,12 @@ const READ_AGAIN_TENTHS: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Period {
     number: u32,
-    since: Moment,
+    since: BootInstant,
 }
 
 impl Period {
     /// What is known after `epoch` was read, and before it `seen`.
-    pub(crate) fn after(seen: Option<Self>, epoch: &Epoch, now: Moment) -> Self {
+    pub(crate) fn after(seen: Option<Self>, epoch: &Epoch, now: BootInstant) -> Self {
         seen.filter(|seen| seen.number == epoch.period)
             .unwrap_or(Self {
                 number: epoch.period,
@@ -48,7 +48,7 @@ impl Period {
             })
     }
 
-    fn is_over(&self, longest: Duration, now: Moment) -> bool {
+    fn is_over(&self, longest: Duration, now: BootInstant) -> bool {
         now.since(self.since) > longest.saturating_mul(PERIOD_TTLS)
     }
 }
@@ -100,7 +100,7 @@ pub(crate) enum Covered {
 
 impl Covered {
     /// What the row that was read last says of a hold of `ttl` on `boot`.
-    pub(crate) fn by(epoch: &Epoch, boot: Boot, ttl: Duration, now: Moment) -> Self {
+    pub(crate) fn by(epoch: &Epoch, boot: Boot, ttl: Duration, now: BootInstant) -> Self {
         let is_said = epoch.boot == boot && Duration::from_secs(epoch.ttl_max.into()) >= ttl;
         let age = epoch.read.filter(|_| is_said).map(|read| now.since(read));
         match age {
@@ -156,7 +156,7 @@ fn not_written() -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
-fn now(session: &Session) -> Moment {
+fn now(session: &Session) -> BootInstant {
     session.dialer.clock.now()
 }
 
@@ -180,8 +180,8 @@ mod tests {
     const TTL: Duration = Duration::from_secs(10);
     const HERE: Boot = Boot(7);
 
-    fn at(second: u64) -> Moment {
-        Moment::from_nanos(1).after(Duration::from_secs(second))
+    fn at(second: u64) -> BootInstant {
+        BootInstant::from_nanos(1).after(Duration::from_secs(second))
     }
 
     fn epoch(ttl_max: u64, period: u64) -> Epoch {

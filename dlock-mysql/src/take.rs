@@ -9,7 +9,8 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Effect, Error, ErrorKind, Holder, Lease, LostCause, Result, Sent, Token, Wait,
+    Effect, Error, ErrorKind, Holder, LostCause, Result, Token,
+    backend::{AcquireRequest, Lease, SentAt, Wait},
 };
 
 use crate::{
@@ -130,7 +131,7 @@ impl<'a> Errand<'a> {
         let mut look = Look::First;
         let mut tries = 0;
         loop {
-            let (sent, server) = (self.request.start(), link.server);
+            let (sent, server) = (self.request.sent_now(), link.server);
             let found = behind::heard(self, server, self.ask_row(link, sent, look)).await;
             let found = match found {
                 Err(error) if link.goes_on_as_text(Statement::Lock, &error) => continue,
@@ -161,10 +162,10 @@ impl<'a> Errand<'a> {
     }
 
     /// Sends what locks the row if it is free.
-    async fn ask_row(&self, link: &mut Link, sent: Sent, look: Look) -> Result<Found> {
+    async fn ask_row(&self, link: &mut Link, sent: SentAt, look: Look) -> Result<Found> {
         let (clock, answer_max) = (self.request.clock(), self.session().config().answer_max);
         let (latest, boot) = (&self.session().latest, link.server.boot);
-        let is_known = !latest.is_old(&mut link.epoch, boot, sent.moment());
+        let is_known = !latest.is_old(&mut link.epoch, boot, sent.instant());
         let is_row_enough = is_known && self.tokens() == Tokens::Epoch && look == Look::First;
         if is_row_enough && link.is_prepared() && link.silence_max == self.silence_max {
             return match link.lock(clock, &self.row, answer_max).await {
@@ -231,9 +232,9 @@ impl<'a> Errand<'a> {
                 if !was_behind {
                     tracing::warn!(name = %self.request.name, %error, "no grant yet");
                 }
-                self.request.attempt.unreachable(&error);
+                self.request.attempt.report_unavailable(&error);
             }
-            None if was_behind => self.request.attempt.taken(),
+            None if was_behind => self.request.attempt.report_contended(),
             None => {}
         }
     }
@@ -246,7 +247,12 @@ impl<'a> Errand<'a> {
     }
 
     /// What the answer to the question of `sent` proves.
-    pub(crate) async fn grant(&self, link: &mut Link, answer: Answer, sent: Sent) -> Result<Grant> {
+    pub(crate) async fn grant(
+        &self,
+        link: &mut Link,
+        answer: Answer,
+        sent: SentAt,
+    ) -> Result<Grant> {
         let clock = self.request.clock();
         // A waiter has little time for it, so it comes first; the hold counts from it (K2).
         let sent = match link.silence_max == self.silence_max {
@@ -263,18 +269,18 @@ impl<'a> Errand<'a> {
         };
         let boot = link.server.boot;
         longest::cover(self.session(), boot, &mut link.epoch, self.silence_max).await?;
-        let is_late = clock.now().since(sent.moment()) > self.request.ttl / LATE_DIVISOR;
+        let is_late = clock.now().since(sent.instant()) > self.request.ttl / LATE_DIVISOR;
         if !is_late && self.tokens() == Tokens::Epoch {
             return Ok(Grant { token, sent });
         }
-        let sent = self.request.start();
+        let sent = self.request.sent_now();
         proved(beat(self.session(), link).await?)?;
         Ok(Grant { token, sent })
     }
 
     /// Takes a grant that was waited for; what the hold counts from.
-    async fn confirm(&self, link: &mut Link) -> Result<Sent> {
-        let sent = self.request.start();
+    async fn confirm(&self, link: &mut Link) -> Result<SentAt> {
+        let sent = self.request.sent_now();
         proved(confirm(self.session(), link, self.silence_max).await?)?;
         Ok(sent)
     }
@@ -337,7 +343,7 @@ impl<'a> Errand<'a> {
     /// The lease of a grant.
     pub(crate) fn lease(&self, carrier: Carrier, grant: Grant) -> Lease {
         let (request, token) = (self.request, grant.token);
-        let holder = Holder::of_request(request, token);
+        let holder = Holder::from_request(request, token);
         let held = Held::new(request.attempt.clone(), self.row.clone(), holder, carrier);
         let held = Arc::new(held);
         self.lock.watcher.watch(&self.lock.session, &held);
@@ -397,11 +403,11 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer to [`Errand::statement`], asked at `sent`; `None` if there is no such row.
-    pub(crate) fn read(rows: &[Row], sent: Sent) -> Result<Option<Self>> {
+    pub(crate) fn read(rows: &[Row], sent: SentAt) -> Result<Option<Self>> {
         let Some(locked) = rows.iter().find(|row| row.len() == 1) else {
             return Ok(None);
         };
-        let epoch = Epoch::among(rows, sent.moment())?;
+        let epoch = Epoch::among(rows, sent.instant())?;
         Ok(Some(Self {
             serial: number(locked, 0)?,
             epoch,
@@ -413,5 +419,5 @@ impl Answer {
 pub(crate) struct Grant {
     token: Token,
     /// What the hold counts from.
-    sent: Sent,
+    sent: SentAt,
 }

@@ -40,11 +40,11 @@ impl Tls {
         let is_verified = matches!(mode, MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity);
         if has_ca && !is_verified {
             let why = "tls_ca is asked only with tls=verify_ca or tls=verify_identity";
-            return Err(settings.refuse(why));
+            return Err(settings.invalid(why));
         }
         if has_client && matches!(mode, MySqlSslMode::Disabled | MySqlSslMode::Preferred) {
             let why = "tls_cert needs tls=required, verify_ca or verify_identity";
-            return Err(settings.refuse(why));
+            return Err(settings.invalid(why));
         }
         Ok(Self {
             mode,
@@ -78,6 +78,6 @@ fn mode(settings: &Settings, given: &str) -> Result<MySqlSslMode> {
     let found = MODES.into_iter().find(|(name, _)| *name == given);
     found.map(|(_, mode)| mode).ok_or_else(|| {
         let names = MODES.map(|(name, _)| name).join(", ");
-        settings.refuse(format!("tls={given}: allowed are {names}"))
+        settings.invalid(format!("tls={given}: allowed are {names}"))
     })
 }

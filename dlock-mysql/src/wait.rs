@@ -1,8 +1,10 @@
 //! Waiting for a row that is locked, in the server's own queue.
 
-use std::time::Duration;
-
-use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Result};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::Lease,
+    toolkit::{Backoff, pause_after},
+};
 
 use crate::{
     behind, errors,
@@ -12,27 +14,24 @@ use crate::{
     take::{Answer, Errand, Taken},
 };
 
-/// A server that cannot be asked is tried again after this,
-const RETRY_MIN: Duration = Duration::from_millis(50);
-
-/// which doubles up to this.
-const RETRY_MAX: Duration = Duration::from_secs(1);
-
 /// Waits until the lock is granted or the attempt is cancelled; then its statement is killed and its
 /// connection closed, within `connect_timeout` and `timeout`.
 pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
     let (request, session) = (errand.request, errand.session());
-    let mut pause = RETRY_MIN;
+    let mut backoff = Backoff::new();
     loop {
         let error = match errand.try_now(seat.clone()).await {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 if !errand.was_behind() {
-                    request.attempt.taken();
+                    request.attempt.report_contended();
                 }
-                pause = RETRY_MIN;
+                backoff.reset();
                 match queue(errand, taken).await {
-                    Ok(lease) => return Ok(lease),
+                    Ok(Some(lease)) => return Ok(lease),
+                    // Another client deleted old rows: the next try inserts the row again.
+                    Ok(None) if request.attempt.is_cancelled() => return Err(Error::cancelled()),
+                    Ok(None) => continue,
                     Err(error) => error,
                 }
             }
@@ -45,35 +44,38 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
             // In the queue for as long as a statement may be.
             ErrorKind::Contended => {}
             ErrorKind::Unavailable if !session.is_closed() => {
-                tracing::debug!(%error, "waiting goes on");
-                request.attempt.unreachable(&error);
-                sleep(request, pause).await;
-                pause = (pause * 2).min(RETRY_MAX);
+                pause_after(&request.attempt, &error, &mut backoff).await?;
             }
             _ => return Err(error),
         }
         if request.attempt.is_cancelled() {
-            return Err(Error::contended());
+            return Err(Error::cancelled());
         }
     }
 }
 
-/// Waits for the row on the connection.
-async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Lease> {
-    let sent = errand.request.start();
+/// Waits for the row on the connection; `None` when there is no such row any more.
+async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Option<Lease>> {
+    let sent = errand.request.sent_now();
     let granted = match ask(errand, &mut carrier.link).await {
         Ok(rows) => match Answer::read(&rows, sent) {
-            Ok(Some(answer)) => errand.grant(&mut carrier.link, answer, sent).await,
-            // Somebody cleared old rows: it is made anew.
-            Ok(None) => Err(Error::contended()),
+            Ok(Some(answer)) => errand
+                .grant(&mut carrier.link, answer, sent)
+                .await
+                .map(Some),
+            Ok(None) => Ok(None),
             Err(error) => Err(error),
         },
         Err(error) => Err(error),
     };
     match granted {
-        Ok(grant) => Ok(errand.lease(carrier, grant)),
+        Ok(Some(grant)) => Ok(Some(errand.lease(carrier, grant))),
+        Ok(None) => {
+            leave(errand, carrier, None).await;
+            Ok(None)
+        }
         Err(error) => {
-            leave(errand, carrier, &error).await;
+            leave(errand, carrier, Some(&error)).await;
             Err(error)
         }
     }
@@ -90,7 +92,7 @@ async fn ask(errand: &Errand<'_>, link: &mut Link) -> Result<Vec<Row>> {
     let asking = async { link.ask_long(request.clock(), &sql).await };
     let rows = tokio::select! {
         rows = behind::heard(errand, server, async { asking.await.map_err(errors::of_request) }) => rows,
-        () = request.attempt.cancelled() => Err(Error::contended()),
+        () = request.attempt.cancelled() => Err(Error::cancelled()),
         // A server that is cut off says nothing for ever.
         () = tokio::time::sleep(ask_max) => Err(errors::no_answer(ask_max)),
     };
@@ -102,7 +104,7 @@ async fn ask(errand: &Errand<'_>, link: &mut Link) -> Result<Vec<Row>> {
 }
 
 /// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
-async fn leave(errand: &Errand<'_>, carrier: Carrier, error: &Error) {
+async fn leave(errand: &Errand<'_>, carrier: Carrier, error: Option<&Error>) {
     let Carrier { mut link, seat } = carrier;
     let session = errand.session();
     if !link.is_clean() {
@@ -113,7 +115,7 @@ async fn leave(errand: &Errand<'_>, carrier: Carrier, error: &Error) {
         if let Err(error) = ended {
             tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
         }
-    } else if errors::is_taken(error) {
+    } else if error.is_some_and(errors::is_taken) {
         // The statement is undone, and the transaction with it: it would keep the table from others.
         let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
         if link.ask(clock, "ROLLBACK", answer_max).await.is_ok() {
@@ -121,11 +123,4 @@ async fn leave(errand: &Errand<'_>, carrier: Carrier, error: &Error) {
         }
     }
     drop(seat);
-}
-
-async fn sleep(request: &AcquireRequest, after: Duration) {
-    tokio::select! {
-        () = tokio::time::sleep(after) => {}
-        () = request.attempt.cancelled() => {}
-    }
 }

@@ -3,11 +3,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
-use dlock_core::{LostCause, Result};
+use dlock_core::{LostCause, Result, toolkit::Lock};
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What is held by a locker.
 #[derive(Default)]
 pub(crate) struct Watcher {
-    watched: Mutex<Watched>,
+    watched: Lock<Watched>,
 }
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct Watched {
 impl Watcher {
     /// Looks after `held` until it is dropped.
     pub(crate) fn watch(self: &Arc<Self>, session: &Arc<Session>, held: &Arc<Held>) {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         watched.held.insert(held.server, Arc::downgrade(held));
         if !std::mem::replace(&mut watched.is_looking, true) {
             drop(watched);
@@ -50,20 +50,16 @@ impl Watcher {
 
     /// All that is held.
     pub(crate) fn held(&self) -> Vec<Arc<Held>> {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         watched.held.retain(|_, held| held.strong_count() > 0);
         watched.held.values().filter_map(Weak::upgrade).collect()
     }
 
     /// Whether nothing came meanwhile. If so, the next hold starts another task.
     fn rests(&self) -> bool {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         watched.is_looking = !watched.held.is_empty();
         !watched.is_looking
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +95,7 @@ impl Looking {
 impl Drop for Looking {
     fn drop(&mut self) {
         if let Some(watcher) = self.0.take() {
-            watcher.watched().is_looking = false;
+            watcher.watched.lock().is_looking = false;
         }
     }
 }
@@ -110,7 +106,7 @@ async fn look(session: &Arc<Session>, held: Vec<Arc<Held>>) {
             for held in &held {
                 // The numbers begin anew when a server starts.
                 if held.server.boot != server.boot || !alive.contains(&held.server.connection) {
-                    held.attempt.lost(LostCause::SessionOver);
+                    held.attempt.report_lost(LostCause::SessionEnded);
                 }
             }
             return;

@@ -29,7 +29,7 @@ impl Answer {
         let (connection, options) = (self.link.connection.clone(), options.clone());
         let asked = self.link.confirming.run(|turn| async move {
             let acknowledged = ask_replicas(connection, &options).await;
-            turn.end(acknowledged)
+            turn.finish(acknowledged)
         });
         asked
             .await

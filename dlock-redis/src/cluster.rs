@@ -5,10 +5,13 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+    sync::{Arc, atomic::AtomicU64},
 };
 
-use dlock_core::{Error, ErrorKind, Result, Turn, Turns};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{Lock, SingleFlight, Turn},
+};
 use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
 
@@ -29,9 +32,9 @@ pub(crate) struct Cluster {
     highest: Arc<AtomicU64>,
     /// Those that the user has named.
     seeds: Vec<Address>,
-    map: Mutex<Map>,
+    map: Lock<Map>,
     /// Only one reads the map at a time.
-    reading: Turns<()>,
+    reading: SingleFlight<()>,
 }
 
 /// Who has what.
@@ -58,12 +61,12 @@ impl Cluster {
             options,
             highest,
             seeds,
-            map: Mutex::new(Map {
+            map: Lock::new(Map {
                 sessions: HashMap::new(),
                 owners: vec![None; usize::from(SLOTS)],
                 is_known: false,
             }),
-            reading: Turns::new(()),
+            reading: SingleFlight::new(()),
         }
     }
 
@@ -72,7 +75,7 @@ impl Cluster {
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<()> {
         self.read().await?;
         let mut connecting = JoinSet::new();
-        for session in self.map().sessions.values() {
+        for session in self.map.lock().sessions.values() {
             let session = session.clone();
             connecting.spawn(async move { session.connect().await });
         }
@@ -91,13 +94,13 @@ impl Cluster {
     pub(crate) async fn owner(self: &Arc<Self>, key: &str) -> Result<Arc<Session>> {
         let slot = usize::from(slot(key));
         let known = |map: &Map| map.owners[slot].clone().filter(|_| map.is_known);
-        if let Some(owner) = known(&self.map()) {
+        if let Some(owner) = known(&self.map.lock()) {
             return Ok(owner);
         }
         // Also if only this slot had no owner when the map was read.
         self.doubt();
         self.read().await?;
-        known(&self.map()).ok_or_else(|| {
+        known(&self.map.lock()).ok_or_else(|| {
             let why = "no node of the Cluster has the key's slot at present";
             Error::new(ErrorKind::Unavailable, why)
         })
@@ -105,7 +108,7 @@ impl Cluster {
 
     /// The node that a request is sent to.
     pub(crate) fn follow(&self, redirect: Redirect, from: &Session) -> Result<Arc<Session>> {
-        let mut map = self.map();
+        let mut map = self.map.lock();
         let (host, port) = redirect.to;
         // Nodes that do not know their own name leave it out: it is that of the one that was asked.
         let host = match host.as_str() {
@@ -123,11 +126,11 @@ impl Cluster {
 
     /// The map is read again before it is used again: a node may have been replaced.
     pub(crate) fn doubt(&self) {
-        self.map().is_known = false;
+        self.map.lock().is_known = false;
     }
 
     pub(crate) fn close(&self) {
-        for session in self.map().sessions.values() {
+        for session in self.map.lock().sessions.values() {
             session.close();
         }
     }
@@ -135,11 +138,11 @@ impl Cluster {
     async fn read(self: &Arc<Self>) -> Result<()> {
         let cluster = self.clone();
         let read = |turn: Turn<()>| async move {
-            if cluster.map().is_known {
-                return turn.end(Ok(()));
+            if cluster.map.lock().is_known {
+                return turn.finish(Ok(()));
             }
             let ranges = cluster.ask_all().await;
-            turn.end(ranges.and_then(|ranges| cluster.learn(ranges)))
+            turn.finish(ranges.and_then(|ranges| cluster.learn(ranges)))
         };
         self.reading.run(read).await
     }
@@ -168,7 +171,7 @@ impl Cluster {
     }
 
     fn learn(&self, ranges: Vec<Range>) -> Result<()> {
-        let mut map = self.map();
+        let mut map = self.map.lock();
         map.owners.fill(None);
         let masters: Vec<_> = ranges
             .iter()
@@ -202,17 +205,13 @@ impl Cluster {
 
     /// Who may know: the nodes that we know, and those that the user has named.
     fn candidates(&self) -> Vec<Address> {
-        let mut candidates: Vec<_> = self.map().sessions.keys().cloned().collect();
+        let mut candidates: Vec<_> = self.map.lock().sessions.keys().cloned().collect();
         for seed in &self.seeds {
             if !candidates.contains(seed) {
                 candidates.push(seed.clone());
             }
         }
         candidates
-    }
-
-    fn map(&self) -> MutexGuard<'_, Map> {
-        self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -100,7 +100,7 @@ fn check_hosts(settings: &Settings, topology: Topology, count: usize) -> Result<
         _ if count > RedisConfig::HOSTS_MAX => "at most 32 servers are given; they find the others",
         _ => return Ok(()),
     };
-    Err(settings.refuse(why))
+    Err(settings.invalid(why))
 }
 
 /// The Sentinels' service and the database, from the path.
@@ -113,7 +113,7 @@ fn place(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
     };
     if topology == Topology::Sentinel && service.is_empty() {
         let why = "after the Sentinels comes the name of what they watch, such as /mymaster";
-        return Err(settings.refuse(why));
+        return Err(settings.invalid(why));
     }
     let database = match rest {
         "" => 0,
@@ -122,11 +122,11 @@ fn place(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
         }
         _ => {
             let why = "after the server comes the number of its database, such as /0";
-            return Err(settings.refuse(why));
+            return Err(settings.invalid(why));
         }
     };
     if topology == Topology::Cluster && database != 0 {
-        return Err(settings.refuse("a Cluster has no database but 0"));
+        return Err(settings.invalid("a Cluster has no database but 0"));
     }
     Ok((service.to_owned(), database))
 }

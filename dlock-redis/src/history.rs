@@ -7,7 +7,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Moment, Result};
+use dlock_core::{BootInstant, Error, ErrorKind, Result};
 use redis::{Value, aio::MultiplexedConnection};
 
 use crate::{
@@ -112,7 +112,7 @@ pub(crate) struct History {
 pub(crate) struct Former {
     pub(crate) history: History,
     /// When it answered last.
-    pub(crate) contact: Moment,
+    pub(crate) contact: BootInstant,
 }
 
 impl History {
@@ -217,7 +217,7 @@ impl History {
     /// Whether this server and the `former` one, which this client has seen at the same address, must be two that
     /// know nothing of each other: the history here had begun before the other one's last answer, and
     /// does not follow it.
-    pub(crate) fn is_beside(&self, former: &Former, now: Moment) -> bool {
+    pub(crate) fn is_beside(&self, former: &Former, now: BootInstant) -> bool {
         let known = &former.history.record;
         let silent = now.since(former.contact);
         // One that begins now is guarded, and one that follows ours is, too.

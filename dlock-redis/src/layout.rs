@@ -4,7 +4,7 @@
 //! escaped, so that a key with braces is none of a name; so are percent signs, so that no two names are
 //! one. What stands in the braces puts a key into the slot of a Cluster that it belongs to.
 
-use dlock_core::{LayoutVersion, LockName};
+use dlock_core::{LockName, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 use crate::slots::tag;

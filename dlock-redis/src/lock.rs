@@ -1,16 +1,13 @@
 //! The trait, on Redis.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, AttemptId, Capabilities, DistributedLock, Expiry, Fencing, Holder, Lease,
-    LockName, LostCause, Modes, Order, Renewed, Result, Wait, Waiting,
+    AttemptId, Capabilities, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result,
+    Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
+    toolkit::Lock,
 };
 use tokio::task::JoinSet;
 
@@ -36,7 +33,7 @@ pub struct RedisLock {
     renewals: Renewals,
     pub(crate) longest: Longest,
     /// What `close` has to release.
-    held: Mutex<HashMap<AttemptId, Arc<Keys>>>,
+    held: Lock<HashMap<AttemptId, Arc<Keys>>>,
 }
 
 impl RedisLock {
@@ -115,17 +112,13 @@ impl RedisLock {
             longest: Longest::new(&servers.options),
             trips: Arc::new(Trips::new(servers)),
             listeners: Listeners::default(),
-            held: Mutex::default(),
+            held: Lock::default(),
         }
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<AttemptId, Arc<Keys>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Releases what is held, all at once.
     async fn release_all(&self) -> Result<()> {
-        let held = std::mem::take(&mut *self.held());
+        let held = std::mem::take(&mut *self.held.lock());
         let mut releases = JoinSet::new();
         for (id, keys) in held {
             let trips = self.trips.clone();
@@ -166,12 +159,12 @@ impl DistributedLock for RedisLock {
                 Ok(lease) => lease,
                 Err(taken) => {
                     self.longest.tell(request, taken);
-                    return Err(request.attempt.contended());
+                    return Err(request.attempt.contended_error());
                 }
             },
             Wait::UntilCancelled => wait::wait(self, request, &keys).await?,
         };
-        self.held().insert(lease.id(), keys);
+        self.held.lock().insert(lease.id(), keys);
         Ok(lease)
     }
 
@@ -191,7 +184,7 @@ impl DistributedLock for RedisLock {
 
     async fn release(&self, lease: &Lease) -> Result<()> {
         // Before: one that is given up ends with its ttl.
-        self.held().remove(&lease.id());
+        self.held.lock().remove(&lease.id());
         take::release(&self.trips, &self.keys_of(lease), lease.id()).await
     }
 
@@ -208,7 +201,7 @@ impl DistributedLock for RedisLock {
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
         let ours = holder.remaining.filter(|_| holder.attempt.is_some());
-        holder.doubt = ours.and_then(|left| self.longest.doubt(left));
+        holder.warning = ours.and_then(|left| self.longest.doubt(left));
         // Gone between the two questions.
         Ok((left != -2).then_some(holder))
     }

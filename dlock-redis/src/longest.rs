@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::AcquireRequest;
+use dlock_core::backend::AcquireRequest;
 
 use crate::{options::RedisOptions, take::Taken, wire};
 
@@ -35,7 +35,7 @@ impl Longest {
     pub(crate) fn tell(&self, request: &AcquireRequest, taken: Taken) {
         let left = taken.left.filter(|_| taken.ours);
         let doubt = left.and_then(|left| self.doubt(left));
-        request.attempt.taken_doubting(doubt);
+        request.attempt.report_contended_with(doubt);
     }
 
     /// What is odd about a lock of dlock that lives for so long.

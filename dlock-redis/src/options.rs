@@ -123,7 +123,7 @@ impl RedisOptions {
             None => default,
             Some(prefix) => default
                 .with_prefix(prefix)
-                .map_err(|error| settings.refuse(error))?,
+                .map_err(|error| settings.invalid(error))?,
         };
         Ok(Self {
             connect_max: connect.unwrap_or(default.connect_max),

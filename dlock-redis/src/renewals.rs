@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AttemptId, Batch, Clock, Result, Sent};
+use dlock_core::{AttemptId, Clock, Result, backend::SentAt, toolkit::Batcher};
 use redis::{Cmd, RedisWrite};
 
 use crate::{
@@ -45,7 +45,7 @@ pub(crate) enum Found {
 pub(crate) struct Renewals {
     servers: Arc<Servers>,
     clock: Clock,
-    batch: Batch<Renewal, Result<Found>>,
+    batch: Batcher<Renewal, Result<Found>>,
 }
 
 impl Renewals {
@@ -55,10 +55,10 @@ impl Renewals {
         Self {
             servers,
             clock,
-            batch: Batch::new(SIZE_MAX, move |renewals| {
+            batch: Batcher::windowed(SIZE_MAX, move |renewals| {
                 let (servers, clock) = (at.clone(), beside.clone());
                 Box::pin(async move {
-                    let sent = Sent::now(&clock);
+                    let sent = SentAt::now(&clock);
                     let found = each(&renewals, |part| renew(&servers, part)).await;
                     Ok((sent, found))
                 })
@@ -68,12 +68,12 @@ impl Renewals {
 
     /// Renews one lock, together with others if it may be. In a Cluster a script has keys of one slot
     /// only: there each leaves by itself.
-    pub(crate) async fn renew(&self, renewal: Renewal) -> Result<(Sent, Found)> {
+    pub(crate) async fn renew(&self, renewal: Renewal) -> Result<(SentAt, Found)> {
         if self.servers.is_one() {
             let (sent, found) = self.batch.join(renewal).await?;
             return Ok((sent, found?));
         }
-        let sent = Sent::now(&self.clock);
+        let sent = SentAt::now(&self.clock);
         let found = only(renew(&self.servers, &[renewal]).await?)?;
         Ok((sent, found))
     }
@@ -119,7 +119,7 @@ async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Fou
         && let Err(error) = answer.acknowledged(&servers.options).await
     {
         for found in found.iter_mut().filter(|found| is_held(found)) {
-            *found = Err(error.again());
+            *found = Err(error.duplicate());
         }
     }
     Ok(found)

@@ -6,13 +6,16 @@
 use std::{
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, Moment, Result, Turns};
+use dlock_core::{
+    BootInstant, Clock, Effect, Error, ErrorKind, Result,
+    toolkit::{Lock, SingleFlight},
+};
 use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
 use crate::{
@@ -35,7 +38,7 @@ const LEFT_MAX: usize = 16;
 /// A server that cannot write down that it may have forgotten locks is looked at anew after this.
 const RELOOK_AFTER: Duration = Duration::from_secs(1);
 /// No connection keeps a renewal or a release waiting for longer, or core would drop each try while the
-/// first one hangs: half of [`RELEASE_TRY_MAX`](dlock_core::RELEASE_TRY_MAX).
+/// first one hangs: half of [`RELEASE_TRY_MAX`](dlock_core::backend::RELEASE_TRY_MAX).
 pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(2_500);
 
 /// The connections to one server.
@@ -47,26 +50,26 @@ pub(crate) struct Session {
     /// The highest token that we were given, by this server or another one of its kind.
     highest: Arc<AtomicU64>,
     clock: Clock,
-    link: Mutex<Option<Link>>,
+    link: Lock<Option<Link>>,
     /// Only one connects at a time.
-    connecting: Turns<()>,
+    connecting: SingleFlight<()>,
     serial: AtomicU64,
     /// The history of the server that we were in contact with, and when it answered last, in nanoseconds.
-    known: Mutex<Option<History>>,
+    known: Lock<Option<History>>,
     contact: AtomicU64,
     /// Connections that we have left, and which their server may not have heard all of.
-    left: Mutex<Vec<Left>>,
+    left: Lock<Vec<Left>>,
     closed: AtomicBool,
     /// For the releases that are waited for, once somebody waits. Subscriptions are changed one at a
     /// time, so that none is ended after somebody else has begun it.
-    pub(crate) ear: Turns<Option<Ear>>,
+    pub(crate) ear: SingleFlight<Option<Ear>>,
 }
 
 /// A connection that we have left.
 #[derive(Clone, PartialEq)]
 struct Left {
     client: Client,
-    at: Moment,
+    at: BootInstant,
 }
 
 /// One connection for requests.
@@ -77,9 +80,9 @@ pub(crate) struct Link {
     client: Client,
     /// What the server remembers, and from when on it grants again; or why it grants nothing, and when
     /// that was. Whatever it is, renewals and releases go on.
-    grants: std::result::Result<(Arc<History>, Moment), (Arc<Error>, Moment)>,
+    grants: std::result::Result<(Arc<History>, BootInstant), (Arc<Error>, BootInstant)>,
     /// Only one waits for replicas: nothing else is answered on the connection meanwhile.
-    pub(crate) confirming: Arc<Turns<()>>,
+    pub(crate) confirming: Arc<SingleFlight<()>>,
 }
 
 /// A request: what it says, given the connection and whether a script goes in full. Asked again after
@@ -133,14 +136,14 @@ impl Session {
             clustered,
             highest,
             clock: Clock::boottime(),
-            link: Mutex::default(),
-            connecting: Turns::new(()),
+            link: Lock::default(),
+            connecting: SingleFlight::new(()),
             serial: AtomicU64::new(0),
-            known: Mutex::default(),
+            known: Lock::default(),
             contact: AtomicU64::new(0),
-            left: Mutex::default(),
+            left: Lock::default(),
             closed: AtomicBool::new(false),
-            ear: Turns::new(None),
+            ear: SingleFlight::new(None),
         }
     }
 
@@ -152,9 +155,9 @@ impl Session {
     /// Ends the connections.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        *self.slot() = None;
+        *self.link.lock() = None;
         // Whoever has the turn drops it.
-        self.ear.now(|ear| *ear = None);
+        self.ear.try_update(|ear| *ear = None);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -169,7 +172,7 @@ impl Session {
     /// Refuses a connection for wake-ups that leads to another `run` of a server than that for requests: there
     /// may be two behind one address. If the server was replaced just now, the next request tells.
     pub(crate) fn check_same(&self, run: &str) -> Result<()> {
-        match &*self.slot() {
+        match &*self.link.lock() {
             Some(link) if !link.client.is_of_run(run) => Err(errors::other_server()),
             _ => Ok(()),
         }
@@ -177,7 +180,7 @@ impl Session {
 
     /// Which connection there is, if any.
     pub(crate) fn serial(&self) -> Option<u64> {
-        self.slot().as_ref().map(|link| link.serial)
+        self.link.lock().as_ref().map(|link| link.serial)
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -290,7 +293,7 @@ impl Session {
                 if now.since(*since) >= RELOOK_AFTER {
                     self.drop_link(link.serial);
                 }
-                Err(why.again())
+                Err(why.duplicate())
             }
         }
     }
@@ -303,7 +306,7 @@ impl Session {
         self.connecting
             .run(|turn| async move {
                 let link = session.connected().await;
-                turn.end(link)
+                turn.finish(link)
             })
             .await
     }
@@ -315,7 +318,7 @@ impl Session {
         self.connecting
             .run(move |turn| async move {
                 let link = session.connected_beside(former, &answered).await;
-                turn.end(link)
+                turn.finish(link)
             })
             .await
     }
@@ -348,7 +351,7 @@ impl Session {
     }
 
     fn keep(&self, link: Link) -> Result<Link> {
-        *self.slot() = Some(link.clone());
+        *self.link.lock() = Some(link.clone());
         // A backend that was closed meanwhile keeps no connection.
         self.current().map(|current| current.unwrap_or(link))
     }
@@ -361,10 +364,10 @@ impl Session {
     }
 
     fn current(&self) -> Result<Option<Link>> {
-        let mut slot = self.slot();
+        let mut slot = self.link.lock();
         if self.is_closed() {
             *slot = None;
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.clone())
     }
@@ -410,18 +413,18 @@ impl Session {
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
             client: server.client,
             grants,
-            confirming: Arc::new(Turns::new(())),
+            confirming: Arc::new(SingleFlight::new(())),
         })
     }
 
     /// Refuses a server that knows nothing of the one that was at this address before. In a Cluster the nodes
     /// themselves know who they are.
-    fn follow(&self, history: &History, now: Moment) -> Result<()> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+    fn follow(&self, history: &History, now: BootInstant) -> Result<()> {
+        let mut known = self.known.lock();
         if let Some(former) = known.take()
             && !self.clustered
         {
-            let contact = Moment::from_nanos(self.contact.load(Ordering::Relaxed));
+            let contact = BootInstant::from_nanos(self.contact.load(Ordering::Relaxed));
             let former = Former {
                 history: former,
                 contact,
@@ -438,7 +441,7 @@ impl Session {
 
     /// Forgets the connection with this number; the next request makes another.
     fn drop_link(&self, serial: u64) {
-        let mut slot = self.slot();
+        let mut slot = self.link.lock();
         if let Some(link) = slot.take_if(|link| link.serial == serial) {
             let mut left = self.left();
             left.push(Left {
@@ -469,14 +472,10 @@ impl Session {
 
     /// Those that may still deliver something.
     fn left(&self) -> MutexGuard<'_, Vec<Left>> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock();
         let now = self.clock.now();
         left.retain(|left| now.since(left.at) < LATE_MAX);
         left
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Link>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

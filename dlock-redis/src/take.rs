@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, AttemptId, Effect, Holder, Lease, Result, Wait};
+use dlock_core::{
+    AttemptId, Effect, Holder, Result,
+    backend::{AcquireRequest, Lease, Wait},
+};
 
 use crate::{
     layout::Keys,
@@ -48,7 +51,7 @@ pub(crate) async fn once(
         keys: keys.clone(),
         id: request.attempt.id(),
         ttl: wire::millis(request.ttl),
-        holder: Holder::words_of_request(request),
+        holder: Holder::encode_tail(request),
         waits: request.wait != Wait::Never,
     };
     match trips.take(take).await? {

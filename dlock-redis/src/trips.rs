@@ -6,7 +6,11 @@
 
 use std::{future::Future, sync::Arc};
 
-use dlock_core::{AttemptId, Batch, Clock, Error, ErrorKind, Landing, Result, Sent, Token};
+use dlock_core::{
+    AttemptId, Clock, Error, ErrorKind, Result, Token,
+    backend::SentAt,
+    toolkit::{BatchReply, Batcher},
+};
 use redis::{Cmd, RedisWrite, Value};
 
 use crate::{
@@ -48,7 +52,7 @@ pub(crate) enum Found {
 pub(crate) struct Trips {
     pub(crate) servers: Arc<Servers>,
     clock: Clock,
-    batch: Batch<Asked, Answered>,
+    batch: Batcher<Asked, Answered>,
 }
 
 enum Asked {
@@ -65,7 +69,7 @@ impl Trips {
     pub(crate) fn new(servers: Arc<Servers>) -> Self {
         let clock = Clock::boottime();
         let (at, beside) = (servers.clone(), clock.clone());
-        let batch = Batch::prompt(SIZE_MAX, move |asked| {
+        let batch = Batcher::eager(SIZE_MAX, move |asked| {
             let (servers, clock) = (at.clone(), beside.clone());
             Box::pin(async move { travel(&servers, &clock, asked).await })
         });
@@ -77,10 +81,10 @@ impl Trips {
     }
 
     /// Asks for a lock, and says when.
-    pub(crate) async fn take(&self, item: Take) -> Result<(Sent, Found)> {
+    pub(crate) async fn take(&self, item: Take) -> Result<(SentAt, Found)> {
         // In a Cluster a script has keys of one slot only: there each leaves by itself.
         if !self.servers.is_one() {
-            let sent = Sent::now(&self.clock);
+            let sent = SentAt::now(&self.clock);
             let found = only(take(&self.servers, &[item]).await?)?;
             return Ok((sent, found));
         }
@@ -107,7 +111,7 @@ fn no_answer() -> Error {
 }
 
 /// Asks for all of them in two commands.
-async fn travel(servers: &Servers, clock: &Clock, asked: Vec<Asked>) -> Landing<Answered> {
+async fn travel(servers: &Servers, clock: &Clock, asked: Vec<Asked>) -> BatchReply<Answered> {
     let (mut takes, mut releases, mut order) = (Vec::new(), Vec::new(), Vec::new());
     for asked in asked {
         order.push(matches!(asked, Asked::Take(_)));
@@ -116,7 +120,7 @@ async fn travel(servers: &Servers, clock: &Clock, asked: Vec<Asked>) -> Landing<
             Asked::Release(release) => releases.push(release),
         }
     }
-    let sent = Sent::now(clock);
+    let sent = SentAt::now(clock);
     let (released, taken) = tokio::join!(
         // First what is freed: it may be what somebody else takes.
         biased;
@@ -148,7 +152,7 @@ where
         Err(error) => error,
     };
     if error.kind() != ErrorKind::Denied || items.len() == 1 {
-        return items.iter().map(|_| Err(error.again())).collect();
+        return items.iter().map(|_| Err(error.duplicate())).collect();
     }
     let mut answers = Vec::with_capacity(items.len());
     for item in items.chunks(1) {
@@ -198,7 +202,7 @@ async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Result<Found>>> {
         && let Err(error) = answer.acknowledged(&servers.options).await
     {
         for found in found.iter_mut().filter(|found| is_granted(found)) {
-            *found = Err(error.again());
+            *found = Err(error.duplicate());
         }
     }
     Ok(found)

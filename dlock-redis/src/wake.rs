@@ -6,21 +6,23 @@
 use std::{
     collections::HashMap,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
-use dlock_core::{Error, ErrorKind, Result, Turn};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{Lock, Turn},
+};
 use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
     ear::{Ear, Hearing},
-    errors,
     session::Session,
 };
 
 /// Whom to wake by the channel that they listen to.
 #[derive(Clone, Default)]
-pub(crate) struct Listeners(Arc<Mutex<HashMap<String, Channel>>>);
+pub(crate) struct Listeners(Arc<Lock<HashMap<String, Channel>>>);
 
 #[derive(Default)]
 struct Channel {
@@ -49,7 +51,8 @@ impl Listeners {
     /// One that hears nothing before it [subscribes](Listener::subscribe).
     pub(crate) fn listener(&self, channel: &str) -> Listener {
         let woken = Arc::new(Notify::new());
-        self.lock()
+        self.0
+            .lock()
             .entry(channel.to_owned())
             .or_default()
             .listening
@@ -65,7 +68,7 @@ impl Listeners {
 
     /// Whether somebody listens to `channel`.
     pub(crate) fn has(&self, channel: &str) -> bool {
-        let channels = self.lock();
+        let channels = self.0.lock();
         let channel = channels.get(channel);
         channel.is_some_and(|channel| !channel.listening.is_empty())
     }
@@ -75,20 +78,20 @@ impl Listeners {
         let Some(session) = session.upgrade() else {
             return false;
         };
-        self.lock().values().any(|channel| {
+        self.0.lock().values().any(|channel| {
             !channel.listening.is_empty()
                 && channel.known_to.iter().any(|at| Arc::ptr_eq(at, &session))
         })
     }
 
     pub(crate) fn wake(&self, channel: &str) {
-        if let Some(channel) = self.lock().get(channel) {
+        if let Some(channel) = self.0.lock().get(channel) {
             channel.wake();
         }
     }
 
     pub(crate) fn wake_all(&self) {
-        for channel in self.lock().values() {
+        for channel in self.0.lock().values() {
             channel.wake();
         }
     }
@@ -99,7 +102,7 @@ impl Listeners {
         let work = |mut turn: Turn<Option<Ear>>| async move {
             let subscribed = listeners.subscribed(&at, &channel, &mut turn).await;
             drop_if_closed(&at, &mut turn);
-            turn.end(subscribed)
+            turn.finish(subscribed)
         };
         session.ear.run(work).await
     }
@@ -132,10 +135,10 @@ impl Listeners {
         }
         if session.is_closed() {
             *slot = None;
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         let Some(ear) = slot.as_mut() else {
-            return Err(errors::closed());
+            return Err(Error::closed());
         };
         if !self.make_known(session, channel) {
             return Ok(None);
@@ -155,7 +158,7 @@ impl Listeners {
 
     /// The server knows of the channel from now on; false if nobody listens to it any more.
     fn make_known(&self, session: &Arc<Session>, channel: &str) -> bool {
-        let mut channels = self.lock();
+        let mut channels = self.0.lock();
         let channel = channels.get_mut(channel);
         let Some(channel) = channel.filter(|channel| !channel.listening.is_empty()) else {
             return false;
@@ -198,16 +201,12 @@ impl Listeners {
 
     /// The server does not know of these channels any more.
     fn forget(&self, session: &Arc<Session>, which: impl Fn(&str) -> bool) {
-        self.lock().retain(|name, channel| {
+        self.0.lock().retain(|name, channel| {
             if which(name) {
                 channel.forget(session);
             }
             !channel.is_unused()
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -280,7 +279,7 @@ impl Listener {
             ..
         } = self;
         let known_to = {
-            let mut channels = listeners.lock();
+            let mut channels = listeners.0.lock();
             let Some(left) = channels.get_mut(&channel) else {
                 return;
             };

@@ -57,10 +57,10 @@ impl ZkConfig {
     pub fn from_settings(settings: &mut Settings, tls: bool) -> Result<Self> {
         let hosts = settings.take_hosts();
         if hosts.is_empty() {
-            return Err(settings.refuse("a server is missing, such as zk://127.0.0.1"));
+            return Err(settings.invalid("a server is missing, such as zk://127.0.0.1"));
         }
         if hosts.len() > Self::HOSTS_MAX {
-            return Err(settings.refuse("at most 32 servers are given"));
+            return Err(settings.invalid("at most 32 servers are given"));
         }
         let (session, tick) = session(settings)?;
         let chroot = settings.take_path().unwrap_or_default();
@@ -106,7 +106,7 @@ fn login(settings: &mut Settings) -> Result<Option<(String, Secret)>> {
     match (settings.take_user(), settings.take_password()) {
         (None, None) => Ok(None),
         (Some(user), Some(password)) => Ok(Some((user, password))),
-        _ => Err(settings.refuse("a login is a user and a password, one is missing")),
+        _ => Err(settings.invalid("a login is a user and a password, one is missing")),
     }
 }
 
@@ -128,7 +128,7 @@ fn directory(settings: &Settings, what: &str, path: &str) -> Result<String> {
             "{what} is a path such as team/app, without \".\", \"..\", \"%\", commas and characters \
              that ZooKeeper forbids"
         );
-        return Err(settings.refuse(why));
+        return Err(settings.invalid(why));
     }
     Ok(format!("/{path}"))
 }

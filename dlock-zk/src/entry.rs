@@ -1,11 +1,15 @@
 //! A lock that is held: its node, and how it is watched.
 
 use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
+    Arc, Weak,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use dlock_core::{Attempt, Lease, LostCause, Moment, Renewed, Result};
+use dlock_core::{
+    BootInstant, LostCause, Result,
+    backend::{Attempt, Lease, Renewed},
+    toolkit::Lock,
+};
 use zookeeper_client::{Error as ZkError, EventType};
 
 use crate::{
@@ -26,7 +30,7 @@ pub(crate) struct Entry {
     /// The transaction that made the node: no other node has it.
     pub(crate) czxid: i64,
     /// When the write was sent that core was told of, and until when that holds.
-    told: Mutex<(Moment, Moment)>,
+    told: Lock<(BootInstant, BootInstant)>,
     /// The connection over which the node was looked at last.
     looked_over: AtomicU64,
     is_watched: AtomicBool,
@@ -47,7 +51,7 @@ impl Entry {
             path: place.path(&queued.name),
             directory: place.dir.clone(),
             czxid: queued.czxid,
-            told: Mutex::new((Moment::from_nanos(0), Moment::FOREVER)),
+            told: Lock::new((BootInstant::from_nanos(0), BootInstant::FOREVER)),
             looked_over: AtomicU64::new(0),
             is_watched: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
@@ -55,16 +59,16 @@ impl Entry {
     }
 
     /// Core is told that the write sent at `proof` proves the lock until `until`.
-    pub(crate) fn tell(&self, proof: Moment, until: Moment) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = (proof, until);
+    pub(crate) fn tell(&self, proof: BootInstant, until: BootInstant) {
+        *self.told.lock() = (proof, until);
     }
 
-    fn told(&self) -> (Moment, Moment) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn told(&self) -> (BootInstant, BootInstant) {
+        *self.told.lock()
     }
 
     /// Whether its time is over.
-    pub(crate) fn is_expired(&self, now: Moment) -> bool {
+    pub(crate) fn is_expired(&self, now: BootInstant) -> bool {
         self.told().1 <= now && !self.is_swept()
     }
 
@@ -85,7 +89,7 @@ impl Entry {
             return Ok(Renewed::Lost(LostCause::Expired));
         }
         if session.is_over() {
-            return Ok(Renewed::Lost(LostCause::SessionOver));
+            return Ok(Renewed::Lost(LostCause::SessionEnded));
         }
         // Released: its heartbeats may have ended (K4).
         if session.held.find(self.attempt.id()).is_none() {
@@ -100,7 +104,7 @@ impl Entry {
         }
         let renewed = lease.renewed(proof.sent, proof.ttl);
         if let Renewed::Until(deadline) = renewed {
-            self.tell(proof.sent.moment(), deadline.moment());
+            self.tell(proof.sent.instant(), deadline.instant());
         }
         Ok(renewed)
     }
@@ -193,7 +197,7 @@ async fn hear(entry: Weak<Entry>, mut own: Watch) {
         let Some(entry) = entry.upgrade() else { return };
         if event == EventType::NodeDeleted {
             // After a release nobody hears this.
-            return entry.attempt.lost(LostCause::Removed);
+            return entry.attempt.report_lost(LostCause::Removed);
         }
         let Ok(client) = entry.session.client() else {
             return;
@@ -201,7 +205,7 @@ async fn hear(entry: Weak<Entry>, mut own: Watch) {
         match client.check_and_watch_stat(&entry.path).await {
             // Somebody wrote into it.
             Ok((Some(stat), watcher)) if stat.czxid == entry.czxid => own = allowed.watch(watcher),
-            Ok(_) => return entry.attempt.lost(LostCause::Removed),
+            Ok(_) => return entry.attempt.report_lost(LostCause::Removed),
             Err(_) => {
                 entry.is_watched.store(false, Ordering::Release);
                 return entry.looked_over.store(0, Ordering::Release);

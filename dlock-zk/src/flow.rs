@@ -9,12 +9,11 @@
 //! one is. As answers come in order, all that was sent before a heartbeat has been answered when that has been: then
 //! its places are free in any case, and all who wait are told.
 
-use std::{
-    pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::pin::pin;
 
 use tokio::sync::Notify;
+
+use dlock_core::toolkit::Lock;
 
 /// So many requests are sent before one is answered. It is far more than keeps a server busy, and far less than it
 /// answers in a twelfth of the shortest session.
@@ -23,7 +22,7 @@ const UNDER_WAY_MAX: usize = 256;
 /// The places of one session.
 #[derive(Default)]
 pub(crate) struct Flow {
-    taken: Mutex<Taken>,
+    taken: Lock<Taken>,
     freed: Notify,
 }
 
@@ -60,7 +59,7 @@ impl Flow {
     }
 
     fn free(&self) -> Option<Place<'_>> {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         if taken.before + taken.since >= UNDER_WAY_MAX {
             return None;
         }
@@ -73,28 +72,24 @@ impl Flow {
 
     /// A heartbeat is about to be sent. They go one after the other: one that is not answered is given up first.
     pub(crate) fn beat(&self) {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         taken.beats += 1;
         taken.before += std::mem::take(&mut taken.since);
     }
 
     /// The last heartbeat was answered, and before it whatever was asked before it.
     pub(crate) fn beaten(&self) {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         taken.answered = taken.beats;
         taken.before = 0;
         drop(taken);
         self.freed.notify_waiters();
     }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut taken = self.flow.lock();
+        let mut taken = self.flow.taken.lock();
         if self.beat < taken.answered {
             return;
         }
@@ -124,7 +119,7 @@ mod tests {
     }
 
     fn under_way(flow: &Flow) -> usize {
-        let taken = flow.lock();
+        let taken = flow.taken.lock();
         taken.before + taken.since
     }
 

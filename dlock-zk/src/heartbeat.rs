@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::Moment;
+use dlock_core::BootInstant;
 use tokio::time::timeout;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
@@ -51,11 +51,11 @@ pub(crate) async fn run(session: Arc<Session>, config: ZkConfig) {
 }
 
 /// One write; when the next is due.
-async fn beat(session: &Session, node: &mut Node) -> Moment {
+async fn beat(session: &Session, node: &mut Node) -> BootInstant {
     let every = session.times.timeout / BEATS;
     let writing = session.writing();
     session.flow.beat();
-    let next = writing.sent.moment().after(every);
+    let next = writing.sent.instant().after(every);
     let Ok(client) = session.client() else {
         return next;
     };

@@ -9,18 +9,17 @@
 //! So a name that is taken again and again needs no look at its queue. The watch is set when a number follows our
 //! own last one for the first time: names that are taken once cost nothing.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use crate::watch::{Silent, Watch};
+
+use dlock_core::toolkit::Lock;
 
 /// So many directories are remembered.
 const KNOWN_MAX: usize = 1_024;
 
 /// The directories that this session knows.
-pub(crate) struct Known<W = Watch>(Mutex<HashMap<String, Past<W>>>);
+pub(crate) struct Known<W = Watch>(Lock<HashMap<String, Past<W>>>);
 
 struct Past<W> {
     /// The number of our last node, which was the first of its queue when it was deleted.
@@ -35,14 +34,14 @@ impl<W: Silent> Known<W> {
     /// Whether the number of a node that is about to be made will say that it is alone, unless somebody else
     /// comes again: then its queue is looked at one round trip later.
     pub(crate) fn is_regular(&self, directory: &str) -> bool {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         let past = known.get_mut(directory);
         past.is_some_and(|past| past.is_row && past.is_watched())
     }
 
     /// Whether a node that was just made is the first, by its number; it will be, as long as it is there.
     pub(crate) fn is_first(&self, directory: &str, sequence: i64) -> bool {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         let Some(past) = known.get_mut(directory) else {
             return false;
         };
@@ -52,14 +51,14 @@ impl<W: Silent> Known<W> {
 
     /// Whether the directory is to be watched before the first of its queue is deleted.
     pub(crate) fn is_worth_a_watch(&self, directory: &str, sequence: i32) -> bool {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         let past = known.get_mut(directory);
         past.is_some_and(|past| past.next() == sequence && !past.is_watched())
     }
 
     /// The first of the queue is deleted; it was there until then, and a new watch was set before.
     pub(crate) fn left(&self, directory: &str, sequence: i32, watch: Option<W>) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         if let Some(past) = known.get_mut(directory) {
             past.is_row = past.next() == sequence;
             past.last = sequence;
@@ -79,15 +78,11 @@ impl<W: Silent> Known<W> {
         };
         known.insert(directory.to_owned(), past);
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Past<W>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<W> Default for Known<W> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self(Lock::default())
     }
 }
 
@@ -179,6 +174,6 @@ mod tests {
         for n in 0..2 * KNOWN_MAX {
             known.left(&format!("/{n}"), 0, None);
         }
-        assert_eq!(known.lock().len(), KNOWN_MAX);
+        assert_eq!(known.0.lock().len(), KNOWN_MAX);
     }
 }

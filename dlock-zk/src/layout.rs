@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use dlock_core::{AttemptId, LayoutVersion, LockName};
+use dlock_core::{AttemptId, LockName, backend::LayoutVersion};
 
 /// The version of the paths and of what stands in the nodes. Whoever changes either in a way that this version would
 /// not exclude gives it the next number.

@@ -4,8 +4,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Error, ErrorKind, Expiry, Fencing, Holder,
-    Lease, LockName, Modes, Order, Renewed, Result, Waiting,
+    Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, Modes, Order, Result,
+    Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 use zookeeper_client::Error as ZkError;
 
@@ -74,7 +75,7 @@ impl ZkLock {
                 Err(ZkError::NoNode) => {}
                 Err(error) => return Err(error.into()),
                 Ok((data, stat)) => {
-                    return Ok(Some(Holder::with_token(&data, token(stat.czxid)?)));
+                    return Ok(Some(Holder::decode_with_token(&data, token(stat.czxid)?)));
                 }
             }
         }
@@ -138,7 +139,7 @@ impl DistributedLock for ZkLock {
 impl ZkLock {
     fn check_open(&self) -> Result<()> {
         if self.sessions.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(())
     }

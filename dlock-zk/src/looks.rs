@@ -3,10 +3,12 @@
 //! A free lock is taken by a node and a look at its queue. With many tasks in one session the looks would
 //! be a third of all requests: those that are asked for while the runtime goes round once leave together.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use zookeeper_client::{Client, Error as ZkError, MultiReadResult};
+
+use dlock_core::toolkit::Lock;
 
 /// A server answers so many before it turns to others.
 const SIZE_MAX: usize = 128;
@@ -15,7 +17,7 @@ type Answer = Result<Vec<String>, ZkError>;
 
 /// The looks that have not left yet.
 #[derive(Clone, Default)]
-pub(crate) struct Looks(Arc<Mutex<Vec<Look>>>);
+pub(crate) struct Looks(Arc<Lock<Vec<Look>>>);
 
 struct Look {
     directory: String,
@@ -31,7 +33,7 @@ impl Looks {
             answer,
         };
         let is_first = {
-            let mut boarding = self.boarding();
+            let mut boarding = self.0.lock();
             boarding.push(look);
             boarding.len() == 1
         };
@@ -43,16 +45,12 @@ impl Looks {
 
     async fn leave(self, client: Client) {
         tokio::task::yield_now().await;
-        let mut looks = std::mem::take(&mut *self.boarding());
+        let mut looks = std::mem::take(&mut *self.0.lock());
         while !looks.is_empty() {
             let rest = looks.split_off(looks.len().min(SIZE_MAX));
             fly(&client, looks).await;
             looks = rest;
         }
-    }
-
-    fn boarding(&self) -> MutexGuard<'_, Vec<Look>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -23,7 +23,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{Moment, Sent};
+use dlock_core::{BootInstant, backend::SentAt};
 
 /// A proof lasts this part of the session's time-out at the most.
 const TTL_PART: u32 = 2;
@@ -40,15 +40,15 @@ const ASKED_PER_TICK: u32 = 2;
 /// A write that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writing {
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentAt,
     /// What the leader will have been told when it has this write.
-    pub(crate) told: Moment,
+    pub(crate) told: BootInstant,
 }
 
 /// The session lives for that long, counted from the write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proof {
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentAt,
     pub(crate) ttl: Duration,
 }
 
@@ -84,7 +84,7 @@ impl Times {
     }
 
     /// What a write proves that was sent then, and acknowledged now.
-    pub(crate) fn judge(self, sent: Moment, told: Moment, now: Moment) -> Verdict {
+    pub(crate) fn judge(self, sent: BootInstant, told: BootInstant, now: BootInstant) -> Verdict {
         if now.since(sent) > self.timeout / ACK_PART {
             return Verdict::Late;
         }
@@ -97,8 +97,8 @@ impl Times {
 }
 
 impl Proof {
-    pub(crate) fn end(self) -> Moment {
-        self.sent.moment().after(self.ttl)
+    pub(crate) fn end(self) -> BootInstant {
+        self.sent.instant().after(self.ttl)
     }
 }
 
@@ -114,8 +114,8 @@ mod tests {
     const STEP: usize = 4;
     const BEAT: usize = 20;
 
-    fn ms(ms: u64) -> Moment {
-        Moment::from_nanos(ms * 1_000_000)
+    fn ms(ms: u64) -> BootInstant {
+        BootInstant::from_nanos(ms * 1_000_000)
     }
 
     /// A follower with our session, and its line to the leader. What they say takes no time, but what the

@@ -45,7 +45,7 @@ async fn look(session: &Session, entries: &[Arc<Entry>]) -> Result<(), ZkError> 
         };
         if is_gone {
             // After a release nobody hears this.
-            entry.attempt.lost(LostCause::Removed);
+            entry.attempt.report_lost(LostCause::Removed);
         }
     }
     Ok(())

@@ -4,13 +4,15 @@ use std::{
     future::Future,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use dlock_core::{Clock, Effect, Error, ErrorKind, LostCause, Moment, Result, Sent};
+use dlock_core::{
+    BootInstant, Clock, Effect, Error, ErrorKind, LostCause, Result, backend::SentAt, toolkit::Lock,
+};
 use tokio::{
     sync::{Notify, watch},
     time::timeout,
@@ -41,7 +43,7 @@ const PLACE_FREE_AFTER: Duration = Duration::from_secs(1);
 /// One session, from its beginning to its end.
 pub(crate) struct Session {
     /// Gone when the session is over: then the driver ends it.
-    client: Mutex<Option<Client>>,
+    client: Lock<Option<Client>>,
     id: i64,
     pub(crate) times: Times,
     answer_max: Duration,
@@ -52,7 +54,7 @@ pub(crate) struct Session {
     /// The one that lasts longest. Beside the state, as each acquire makes one, and would wake all who
     /// wait for the session's end.
     proof: watch::Sender<Option<Proof>>,
-    told: Mutex<Told>,
+    told: Lock<Told>,
     pub(crate) held: Held,
     pub(crate) watches: Arc<Watches>,
     /// Attempts under way.
@@ -80,7 +82,7 @@ pub(crate) struct Busy<'a>(&'a Session);
 impl Session {
     /// Takes over `client`, which did not exist at `began`, and starts the tasks that live as long as the
     /// session.
-    pub(crate) fn begin(client: Client, began: Sent, config: &ZkConfig) -> Arc<Self> {
+    pub(crate) fn begin(client: Client, began: SentAt, config: &ZkConfig) -> Arc<Self> {
         let states = client.state_watcher();
         let session = Arc::new(Self {
             id: client.session_id().0,
@@ -97,14 +99,14 @@ impl Session {
                 is_over: false,
             }),
             proof: watch::Sender::new(None),
-            told: Mutex::new(Told::since(began.moment())),
+            told: Lock::new(Told::since(began.instant())),
             held: Held::default(),
             watches: Watches::new(&config.chroot),
             busy: AtomicUsize::new(0),
             looks: Looks::default(),
             known: Known::default(),
             demand: Notify::new(),
-            client: Mutex::new(Some(client)),
+            client: Lock::new(Some(client)),
         });
         tokio::spawn(follow(session.clone(), states));
         tokio::spawn(heartbeat::run(session.clone(), config.clone()));
@@ -118,7 +120,7 @@ impl Session {
     ///
     /// The session is over.
     pub(crate) fn client(&self) -> Result<Client, ZkError> {
-        lock(&self.client).clone().ok_or(ZkError::SessionExpired)
+        self.client.lock().clone().ok_or(ZkError::SessionExpired)
     }
 
     /// Asks when fewer are asking than may at once, and awaits the answer, each for the time that an answer may
@@ -170,27 +172,29 @@ impl Session {
     /// To be called before an exchange with the leader.
     pub(crate) fn writing(&self) -> Writing {
         // What is known before it is sent, so in this order.
-        let told = lock(&self.told).at();
-        let sent = Sent::now(&self.clock);
+        let told = self.told.lock().at();
+        let sent = SentAt::now(&self.clock);
         Writing { sent, told }
     }
 
     /// The leader has answered, if only a `sync`.
     pub(crate) fn answered(&self, writing: Writing) {
-        let sent = writing.sent.moment();
-        lock(&self.told).answered(self.times, sent, self.clock.now());
+        let sent = writing.sent.instant();
+        self.told
+            .lock()
+            .answered(self.times, sent, self.clock.now());
     }
 
     /// The write is acknowledged now.
     pub(crate) fn acknowledged(&self, writing: Writing) -> Verdict {
         let Writing { sent, told } = writing;
-        let verdict = self.times.judge(sent.moment(), told, self.clock.now());
+        let verdict = self.times.judge(sent.instant(), told, self.clock.now());
         self.answered(writing);
         if let Verdict::Lives(ttl) = verdict {
             let proof = Proof { sent, ttl };
             self.proof.send_if_modified(|known| {
                 // Of two that end together the later one counts for those who ask for a fresh one.
-                let rank = |proof: Proof| (proof.end(), proof.sent.moment());
+                let rank = |proof: Proof| (proof.end(), proof.sent.instant());
                 let lasts = known.is_none_or(|known| rank(known) < rank(proof));
                 if lasts {
                     *known = Some(proof);
@@ -206,8 +210,8 @@ impl Session {
     /// # Errors
     ///
     /// `Unavailable` when the session is over, or none came in time.
-    pub(crate) async fn proof_after(&self, than: Moment) -> Result<Proof> {
-        let newer = |proof: &Option<Proof>| proof.filter(|proof| proof.sent.moment() > than);
+    pub(crate) async fn proof_after(&self, than: BootInstant) -> Result<Proof> {
+        let newer = |proof: &Option<Proof>| proof.filter(|proof| proof.sent.instant() > than);
         if self.is_over() {
             return Err(over());
         }
@@ -264,22 +268,22 @@ impl Session {
 
     /// The session is over, whoever says so: its locks are lost, and nothing is asked any more.
     pub(crate) fn end(&self) {
-        self.end_because(LostCause::SessionOver);
+        self.end_because(LostCause::SessionEnded);
     }
 
     fn end_because(&self, cause: LostCause) {
-        drop(lock(&self.client).take());
+        drop(self.client.lock().take());
         // Whoever comes into the table after this sees that it is over.
         self.state.send_modify(|state| state.is_over = true);
         for entry in self.held.take() {
-            entry.attempt.lost(cause);
+            entry.attempt.report_lost(cause);
         }
     }
 
     /// Ends the session and waits until the servers know, for [`CLOSE_MAX`] at most: what is held is
     /// free then.
     pub(crate) async fn close(&self) {
-        let states = lock(&self.client).as_ref().map(Client::state_watcher);
+        let states = self.client.lock().as_ref().map(Client::state_watcher);
         self.end_because(LostCause::Closed);
         let Some(mut states) = states else { return };
         let closed = async { while !states.changed().await.is_terminated() {} };
@@ -338,8 +342,4 @@ async fn follow(session: Arc<Session>, mut states: StateWatcher) {
                 .send_modify(|state| state.is_connected = false),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,24 @@
 //! The session that there is, or the next one.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{Clock, Result, Sent, Turn, Turns};
+use dlock_core::{
+    Clock, Error, Result,
+    backend::SentAt,
+    toolkit::{Lock, SingleFlight, Turn},
+};
 
-use crate::{config::ZkConfig, dial, errors, session::Session};
+use crate::{config::ZkConfig, dial, session::Session};
 
 /// Makes sessions, one after the other.
 pub(crate) struct Sessions {
     pub(crate) config: ZkConfig,
-    current: Mutex<Option<Arc<Session>>>,
+    current: Lock<Option<Arc<Session>>>,
     /// Only one connects at a time.
-    connecting: Turns<()>,
+    connecting: SingleFlight<()>,
     is_closed: AtomicBool,
 }
 
@@ -22,8 +26,8 @@ impl Sessions {
     pub(crate) fn new(config: ZkConfig) -> Self {
         Self {
             config,
-            current: Mutex::default(),
-            connecting: Turns::new(()),
+            current: Lock::default(),
+            connecting: SingleFlight::new(()),
             is_closed: AtomicBool::new(false),
         }
     }
@@ -41,7 +45,7 @@ impl Sessions {
         let sessions = self.clone();
         let work = |turn: Turn<()>| async move {
             let session = sessions.begun().await;
-            turn.end(session)
+            turn.finish(session)
         };
         self.connecting.run(work).await
     }
@@ -50,21 +54,21 @@ impl Sessions {
         if let Some(session) = self.living()? {
             return Ok(session);
         }
-        let began = Sent::now(&Clock::boottime());
+        let began = SentAt::now(&Clock::boottime());
         let client = dial::connect(&self.config).await?;
         let session = Session::begin(client, began, &self.config);
-        *self.slot() = Some(session.clone());
+        *self.current.lock() = Some(session.clone());
         // A backend that was closed meanwhile keeps no session.
         self.living().map(|living| living.unwrap_or(session))
     }
 
     fn living(&self) -> Result<Option<Arc<Session>>> {
-        let mut slot = self.slot();
+        let mut slot = self.current.lock();
         if self.is_closed() {
             if let Some(session) = slot.take() {
                 session.end();
             }
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.clone().filter(|session| !session.is_over()))
     }
@@ -76,21 +80,17 @@ impl Sessions {
     /// Ends the session, and with it what is held.
     pub(crate) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        let session = self.slot().take();
+        let session = self.current.lock().take();
         if let Some(session) = session {
             session.close().await;
         }
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Sessions {
     fn drop(&mut self) {
         // Its tasks keep the session, and would never end.
-        if let Some(session) = self.slot().take() {
+        if let Some(session) = self.current.lock().take() {
             session.end();
         }
     }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use dlock_core::{AcquireRequest, Holder, Result, Wait};
+use dlock_core::{
+    Holder, Result,
+    backend::{AcquireRequest, Wait},
+};
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
@@ -65,7 +68,7 @@ async fn enter_anyhow(
     place: &Place,
     request: &AcquireRequest,
 ) -> Result<Queued> {
-    let data = Holder::line_without_token(request);
+    let data = Holder::encode_without_token(request);
     let waits = request.wait == Wait::UntilCancelled;
     loop {
         let error = match make(session, acls(config), place, data.as_bytes()).await {
@@ -80,7 +83,7 @@ async fn enter_anyhow(
         }
         let is_ambiguous = errors::is_ambiguous(&error);
         let error = errors::of_request(error);
-        request.attempt.unreachable(&error);
+        request.attempt.report_unavailable(&error);
         if is_ambiguous && let Some(found) = find_surely(session, place).await? {
             return Ok(found);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dlock_core::Moment;
+use dlock_core::BootInstant;
 
 use crate::proof::Times;
 
@@ -13,32 +13,32 @@ const KEPT_PART: u32 = 24;
 #[derive(Debug)]
 pub(crate) struct Told {
     /// Of a packet that was sent then, or later.
-    at: Moment,
+    at: BootInstant,
     /// Exchanges that it is not known to have been told of.
     exchanges: VecDeque<Exchange>,
 }
 
 #[derive(Debug)]
 struct Exchange {
-    sent: Moment,
-    answered: Moment,
+    sent: BootInstant,
+    answered: BootInstant,
 }
 
 impl Told {
     /// Of a session that did not exist before `began`.
-    pub(crate) fn since(began: Moment) -> Self {
+    pub(crate) fn since(began: BootInstant) -> Self {
         Self {
             at: began,
             exchanges: VecDeque::new(),
         }
     }
 
-    pub(crate) fn at(&self) -> Moment {
+    pub(crate) fn at(&self) -> BootInstant {
         self.at
     }
 
     /// The leader has answered now what was sent then.
-    pub(crate) fn answered(&mut self, times: Times, sent: Moment, now: Moment) {
+    pub(crate) fn answered(&mut self, times: Times, sent: BootInstant, now: BootInstant) {
         let asked = |first: &mut Exchange| first.answered.after(times.asked_every()) <= sent;
         while let Some(first) = self.exchanges.pop_front_if(asked) {
             self.at = self.at.max(first.sent);
@@ -60,8 +60,8 @@ mod tests {
 
     use super::*;
 
-    fn ms(ms: u64) -> Moment {
-        Moment::from_nanos(ms * 1_000_000)
+    fn ms(ms: u64) -> BootInstant {
+        BootInstant::from_nanos(ms * 1_000_000)
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AcquireRequest, Error, ErrorKind, Lease, Renewal, Result, Wait};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{AcquireRequest, Lease, Renewal, Wait},
+};
 use zookeeper_client::Error as ZkError;
 
 use crate::{
@@ -53,7 +56,7 @@ pub(crate) async fn acquire(sessions: &Arc<Sessions>, request: &AcquireRequest) 
             return Err(error);
         }
         tracing::debug!(%error, "the attempt begins anew");
-        request.attempt.unreachable(&error);
+        request.attempt.report_unavailable(&error);
         if waits {
             tokio::select! {
                 () = tokio::time::sleep(RETRY) => {}
@@ -107,7 +110,7 @@ async fn until_first(
     let waits = request.wait == Wait::UntilCancelled;
     loop {
         if request.attempt.is_cancelled() {
-            return Err(Error::contended());
+            return Err(Error::cancelled());
         }
         let looked = match std::mem::take(&mut queued.seen) {
             Seen::First => return Ok(true),
@@ -121,7 +124,7 @@ async fn until_first(
                 Position::Gone => return Ok(false),
                 Position::After(_) if !waits => return Err(Error::contended()),
                 Position::After(before) => {
-                    request.attempt.taken();
+                    request.attempt.report_contended();
                     watch(session, &place.path(&before), connection, request).await
                 }
             },
@@ -132,7 +135,9 @@ async fn until_first(
             Err(_) if session.is_over() => return Err(session::over()),
             Err(error) if waits && errors::is_transient(&error) => {
                 tracing::debug!(%error, "waiting goes on");
-                request.attempt.unreachable(&errors::of_request(error));
+                request
+                    .attempt
+                    .report_unavailable(&errors::of_request(error));
                 tokio::select! {
                     () = reconnected(session) => {}
                     () = request.attempt.cancelled() => {}
@@ -192,7 +197,7 @@ async fn grant(session: &Session, request: &AcquireRequest, entry: Arc<Entry>) -
     let proof = proof(session, request).await?;
     let token = token(entry.czxid)?;
     let lease = request.granted(proof.sent, proof.ttl, token, entry.clone());
-    entry.tell(proof.sent.moment(), lease.deadline.moment());
+    entry.tell(proof.sent.instant(), lease.deadline.instant());
     if session.hold(&entry) {
         Ok(lease)
     } else {
@@ -211,10 +216,10 @@ async fn proof(session: &Session, request: &AcquireRequest) -> Result<Proof> {
     loop {
         let proof = tokio::select! {
             proof = session.proof_after(session.clock.now().before(fresh)) => proof,
-            () = request.attempt.cancelled() => return Err(Error::contended()),
+            () = request.attempt.cancelled() => return Err(Error::cancelled()),
         };
         match proof {
-            Err(error) if waits && !session.is_over() => request.attempt.unreachable(&error),
+            Err(error) if waits && !session.is_over() => request.attempt.report_unavailable(&error),
             proof => return proof,
         }
     }

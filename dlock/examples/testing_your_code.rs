@@ -57,7 +57,7 @@ async fn it_stops_when_the_lock_is_lost() -> Result<(), Box<dyn Error>> {
         // Two more fit only when the first was taken out: by now the work is under way.
         queue.send(2).await?;
         queue.send(3).await?;
-        store.take_away("invoices");
+        store.revoke("invoices");
         // The work is dropped, and its end of the queue with it.
         queue.closed().await;
         Ok::<_, Box<dyn Error>>(())

@@ -70,10 +70,11 @@
 mod schemes;
 
 pub use dlock_core::{
-    Acquire, AcquireAll, AttemptId, Capabilities, Clock, Effect, Error, ErrorKind, ExpiresWithin,
-    Expiry, Fault, Fencing, Guard, GuardSet, Holder, LockName, Locker, LockerBuilder, Lost,
-    LostCause, Memory, Mode, Modes, Moment, Operation, Order, Result, Token, TryAcquire, Waiting,
+    Acquire, AcquireAll, AttemptId, BootInstant, Capabilities, Clock, Effect, Error, ErrorKind,
+    ExpiresWithin, Expiry, Fencing, Guard, GuardSet, Holder, LockName, Locker, LockerBuilder, Lost,
+    LostCause, Mode, Modes, Order, Result, Token, TryAcquire, Waiting,
     config::{self, Config},
+    memory::{Fault, Memory, Operation},
 };
 
 pub use crate::schemes::{registry, setup_statements};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use dlock_core::{
-    DistributedLock, Memory, Result,
-    config::{Config, Opening, Registry, Settings},
+    Result,
+    backend::DistributedLock,
+    config::{Config, ConnectFuture, Registry, Settings},
+    memory::Memory,
 };
 #[cfg(feature = "etcd")]
 use dlock_etcd::{EtcdConfig, EtcdLock};
@@ -49,21 +51,21 @@ pub fn registry() -> Registry {
     #[cfg(feature = "file")]
     let registry = registry.register("file", file);
     #[cfg(not(feature = "file"))]
-    let registry = registry.declare_missing("file", "file");
+    let registry = registry.register_disabled("file", "file");
     #[cfg(feature = "etcd")]
     let registry = registry
         .register("etcd", |settings| etcd(settings, false))
         .register("etcds", |settings| etcd(settings, true));
     #[cfg(not(feature = "etcd"))]
     let registry = registry
-        .declare_missing("etcd", "etcd")
-        .declare_missing("etcds", "etcd");
+        .register_disabled("etcd", "etcd")
+        .register_disabled("etcds", "etcd");
     #[cfg(feature = "mysql")]
     let registry = registry.register("mysql", mysql).register("mariadb", mysql);
     #[cfg(not(feature = "mysql"))]
     let registry = registry
-        .declare_missing("mysql", "mysql")
-        .declare_missing("mariadb", "mysql");
+        .register_disabled("mysql", "mysql")
+        .register_disabled("mariadb", "mysql");
     #[cfg(feature = "redis")]
     let registry = REDIS
         .iter()
@@ -72,7 +74,7 @@ pub fn registry() -> Registry {
         });
     #[cfg(not(feature = "redis"))]
     let registry = REDIS.iter().fold(registry, |registry, scheme| {
-        registry.declare_missing(scheme, "redis")
+        registry.register_disabled(scheme, "redis")
     });
     #[cfg(feature = "zk")]
     let registry = ZK.iter().fold(registry, |registry, (scheme, tls)| {
@@ -80,7 +82,7 @@ pub fn registry() -> Registry {
     });
     #[cfg(not(feature = "zk"))]
     let registry = ZK.iter().fold(registry, |registry, (scheme, _)| {
-        registry.declare_missing(scheme, "zk")
+        registry.register_disabled(scheme, "zk")
     });
     registry
 }
@@ -96,7 +98,7 @@ pub fn setup_statements(config: &Config) -> Vec<&'static str> {
     }
 }
 
-fn memory(settings: &mut Settings) -> Result<Opening> {
+fn memory(settings: &mut Settings) -> Result<ConnectFuture> {
     let backend = Memory::new();
     let can = backend.capabilities();
     settings.check_ttl(can.ttl_min..=can.ttl_max)?;
@@ -104,22 +106,22 @@ fn memory(settings: &mut Settings) -> Result<Opening> {
 }
 
 #[cfg(feature = "file")]
-fn file(settings: &mut Settings) -> Result<Opening> {
+fn file(settings: &mut Settings) -> Result<ConnectFuture> {
     let config = match settings.take_path() {
-        Some(path) => FileConfig::new(path).map_err(|error| settings.refuse(error))?,
+        Some(path) => FileConfig::new(path).map_err(|error| settings.invalid(error))?,
         None => FileConfig::of_user()?,
     };
     let prefix = settings.take_prefix()?.unwrap_or_default();
     let config = config
         .with_prefix(&prefix)
-        .map_err(|error| settings.refuse(error))?;
+        .map_err(|error| settings.invalid(error))?;
     Ok(Box::pin(async {
         Ok(Arc::new(FileLock::open(config)?) as _)
     }))
 }
 
 #[cfg(feature = "etcd")]
-fn etcd(settings: &mut Settings, tls: bool) -> Result<Opening> {
+fn etcd(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
     let config = EtcdConfig::from_settings(settings, tls)?;
     Ok(Box::pin(async {
         Ok(Arc::new(EtcdLock::connect(config).await?) as _)
@@ -127,7 +129,7 @@ fn etcd(settings: &mut Settings, tls: bool) -> Result<Opening> {
 }
 
 #[cfg(feature = "mysql")]
-fn mysql(settings: &mut Settings) -> Result<Opening> {
+fn mysql(settings: &mut Settings) -> Result<ConnectFuture> {
     let config = MySqlConfig::from_settings(settings)?;
     Ok(Box::pin(async {
         Ok(Arc::new(MySqlLock::connect(config).await?) as _)
@@ -135,7 +137,7 @@ fn mysql(settings: &mut Settings) -> Result<Opening> {
 }
 
 #[cfg(feature = "redis")]
-fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Opening> {
+fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<ConnectFuture> {
     let config = RedisConfig::from_settings(settings, topology, tls)?;
     Ok(Box::pin(async {
         Ok(Arc::new(RedisLock::connect(config).await?) as _)
@@ -143,7 +145,7 @@ fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Openi
 }
 
 #[cfg(feature = "zk")]
-fn zk(settings: &mut Settings, tls: bool) -> Result<Opening> {
+fn zk(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
     let config = ZkConfig::from_settings(settings, tls)?;
     Ok(Box::pin(async {
         Ok(Arc::new(ZkLock::connect(config).await?) as _)

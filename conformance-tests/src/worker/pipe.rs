@@ -8,15 +8,18 @@ use std::{
 };
 
 use async_trait::async_trait;
+use dlock_verify::support::Outcome;
 use tokio::sync::{Mutex, Notify, mpsc};
 
-use super::{Order, Report};
-use crate::{outcome::Outcome, workload::Workplace};
+use super::{
+    protocol::{Order, Report},
+    workload::FencedStore,
+};
 
-/// Answers that may be waiting: a worker has one access under way.
+/// Answers that may be queued: a worker has one access in flight.
 const ANSWERS_MAX: usize = 1;
 
-/// The orders as they come in.
+/// The orders from the parent.
 pub(super) struct Pipe {
     answers: Mutex<mpsc::Receiver<Option<u64>>>,
     release: Arc<Notify>,
@@ -27,13 +30,13 @@ impl Pipe {
     pub(super) fn open() -> Self {
         let (sender, answers) = mpsc::channel(ANSWERS_MAX);
         let release = Arc::new(Notify::new());
-        let told = release.clone();
+        let ordered = release.clone();
         thread::spawn(move || {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 match serde_json::from_str(&line) {
                     Ok(Order::Answer(value)) => drop(sender.blocking_send(value)),
-                    Ok(Order::Release) => told.notify_one(),
-                    Err(error) => complain(&format!("no order: {error}")),
+                    Ok(Order::Release) => ordered.notify_one(),
+                    Err(error) => log_error(&format!("no order: {error}")),
                 }
             }
             process::exit(1);
@@ -45,13 +48,13 @@ impl Pipe {
     }
 
     /// Waits for the order to release.
-    pub(super) async fn told_to_release(&self) {
+    pub(super) async fn release_ordered(&self) {
         self.release.notified().await;
     }
 }
 
 #[async_trait]
-impl Workplace for Pipe {
+impl FencedStore for Pipe {
     async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>> {
         let mut answers = self.answers.lock().await;
         say(&Report::Access {
@@ -63,7 +66,7 @@ impl Workplace for Pipe {
     }
 }
 
-/// Writes a report in one piece; without a parent to read it there is nothing to go on for.
+/// Writes a report in one piece, and ends the process if its parent is gone.
 pub(super) fn say(report: &Report) {
     let line = serde_json::to_string(report).unwrap_or_default();
     if writeln!(io::stdout().lock(), "{line}").is_err() {
@@ -72,6 +75,6 @@ pub(super) fn say(report: &Report) {
 }
 
 /// Writes to the standard error, which the parent shares.
-pub(super) fn complain(message: &str) {
+pub(super) fn log_error(message: &str) {
     let _ = writeln!(io::stderr(), "worker {}: {message}", process::id());
 }

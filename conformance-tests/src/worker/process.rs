@@ -3,6 +3,11 @@
 use std::{env, process::Stdio, sync::Arc};
 
 use dlock_core::Clock;
+use dlock_verify::{
+    ensure,
+    history::{Event, EventKind, FencedRegister, History},
+    support::Outcome,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -11,14 +16,9 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Assignment, Order, Report, Task, WORKER_ENV};
-use crate::{
-    history::{Event, History, What},
-    outcome::{Outcome, ensure},
-    register::FencedRegister,
-};
+use super::protocol::{Assignment, Order, Report, Task, WORKER_ENV};
 
-/// What a worker is started with.
+/// The arguments of a worker's start.
 pub(crate) struct WorkerStart {
     pub(crate) target: String,
     pub(crate) address: String,
@@ -95,12 +95,12 @@ impl Worker {
     /// Waits until it has been granted `count` locks.
     pub(crate) async fn granted(&self, count: usize) {
         let granted = |event: &Event| {
-            event.client == self.client && matches!(event.what, What::Granted { .. })
+            event.client == self.client && matches!(event.kind, EventKind::Granted { .. })
         };
         self.history.until(count, granted).await;
     }
 
-    /// Tells it to release.
+    /// Orders the release.
     pub(crate) async fn release(&self) -> Outcome {
         tell(&self.orders, &Order::Release).await
     }
@@ -111,7 +111,7 @@ impl Worker {
     }
 
     /// Lets it go on (SIGCONT).
-    pub(crate) fn go_on(&self) -> Outcome {
+    pub(crate) fn resume(&self) -> Outcome {
         Ok(kill_process(self.pid, Signal::CONT)?)
     }
 
@@ -123,7 +123,7 @@ impl Worker {
         // Its last line may be torn.
         let _ = self.reader.await?;
         self.history
-            .record(Event::new(at, self.client, What::Killed));
+            .record(Event::new(at, self.client, EventKind::Killed));
         Ok(())
     }
 
@@ -145,7 +145,7 @@ async fn tell(orders: &Mutex<ChildStdin>, order: &Order) -> Outcome {
     Ok(orders.lock().await.write_all(line.as_bytes()).await?)
 }
 
-/// Takes its reports until it ends.
+/// Reads the reports of a worker until it ends.
 async fn read(
     reports: ChildStdout,
     orders: Arc<Mutex<ChildStdin>>,

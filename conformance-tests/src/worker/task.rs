@@ -1,40 +1,23 @@
-//! What workers do.
+//! The tasks of workers.
 
 use std::{pin::pin, time::Duration};
 
 use dlock_core::{LockName, Locker};
-use serde::{Deserialize, Serialize};
+use dlock_verify::{history::Recorder, support::Outcome};
 
-use super::{churn::churn, pipe::Pipe};
-use crate::{
-    outcome::Outcome,
-    recorder::Recorder,
-    target::Target,
+use super::{
+    client_churn::client_churn,
+    pipe::Pipe,
+    protocol::Task,
     workload::{Contest, increment},
 };
+use crate::target::Target;
 
-/// A holder works this often.
+/// How often a holder writes to the register.
 const WORK_EVERY: Duration = Duration::from_millis(5);
 
-/// A task of a worker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Task {
-    /// Takes part in a contest for `name`.
-    Contend {
-        name: String,
-        rounds: u32,
-        shared_every: Option<u32>,
-        ttl: Duration,
-    },
-    /// Makes many clients, one after the other, and looks at what is left of them in the process.
-    Churn { name: String },
-    /// Takes `name` and works on its register until it is told to release it, or it is lost.
-    Hold { name: String, ttl: Duration },
-}
-
 impl Task {
-    /// Does the task as a client of `address`.
+    /// Runs the task as a client of `address`.
     pub(super) async fn run(
         &self,
         target: &dyn Target,
@@ -46,7 +29,9 @@ impl Task {
             Ok(Locker::builder(target.connect(address).await?).build()?)
         };
         let locker = match self {
-            Self::Churn { name } => return churn(target, address, &LockName::new(name)?).await,
+            Self::ClientChurn { name } => {
+                return client_churn(target, address, &LockName::new(name)?).await;
+            }
             Self::Contend {
                 name,
                 rounds,
@@ -73,12 +58,12 @@ impl Task {
                 locker
             }
         };
-        Ok(locker.shutdown(target.slack()).await?)
+        Ok(locker.shutdown(target.tolerance()).await?)
     }
 }
 
-/// A holder that is stopped between its look at the guard and its write will write too late: what
-/// the register's tokens are for.
+/// A holder stopped between its check of the guard and its write writes too late. The register's tokens
+/// refuse that write.
 async fn hold(
     locker: &Locker,
     name: &LockName,
@@ -93,7 +78,7 @@ async fn hold(
     loop {
         tokio::select! {
             biased;
-            () = pipe.told_to_release() => break,
+            () = pipe.release_ordered() => break,
             _ = &mut lost => break,
             () = tokio::time::sleep(WORK_EVERY) => {
                 if !held.report() {

@@ -3,12 +3,10 @@
 use std::{io, net::SocketAddr};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra,
-    servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options},
-};
+use conformance_tests::Extra;
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_etcd::EtcdLock;
+use dlock_servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options};
 
 use crate::store::{Store, broken};
 
@@ -75,13 +73,13 @@ impl Store for Etcd {
     fn extras(&self) -> &[Extra] {
         match self.way {
             Way::Direct => &[
-                Extra::Through,
+                Extra::Link,
                 Extra::EndSession,
-                Extra::Forget,
+                Extra::DataLoss,
                 Extra::FailOver,
             ],
             // A line to the proxy is none to etcd.
-            Way::GrpcProxy => &[Extra::EndSession, Extra::Forget],
+            Way::GrpcProxy => &[Extra::EndSession, Extra::DataLoss],
         }
     }
 
@@ -139,7 +137,7 @@ impl Store for Etcd {
     }
 
     /// All keys go; the revision, which tokens are, is what etcd cannot lose but with all its data.
-    async fn forget(&self, servers: &mut Servers, prefix: &str) -> Result<()> {
+    async fn lose_data(&self, servers: &mut Servers, prefix: &str) -> Result<()> {
         for key in self.residue(servers, prefix).await? {
             servers.node.delete(&key).await.map_err(broken)?;
         }
@@ -153,7 +151,7 @@ impl Store for Etcd {
 
 /// The queue of a lock.
 async fn places(node: &Node, prefix: &str, name: &LockName) -> io::Result<Vec<Entry>> {
-    // As it stands in a key.
+    // As the key has it.
     let directory = format!("{prefix}{}/", name.as_str().replace('/', "%2F"));
     node.keys(&directory).await
 }

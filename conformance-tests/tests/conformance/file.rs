@@ -2,12 +2,14 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Reach, Target};
-use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Result};
+use dlock_core::{
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, toolkit::Lock,
+};
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
@@ -18,7 +20,7 @@ const LAYOUT: &str = "layout";
 #[derive(Debug)]
 pub(super) struct FileTarget {
     capabilities: Capabilities,
-    directories: Mutex<Vec<TempDir>>,
+    directories: Lock<Vec<TempDir>>,
 }
 
 impl FileTarget {
@@ -28,7 +30,7 @@ impl FileTarget {
         let lock = FileLock::open(FileConfig::new(directory.path())?)?;
         Ok(Self {
             capabilities: lock.capabilities(),
-            directories: Mutex::default(),
+            directories: Lock::default(),
         })
     }
 }
@@ -46,10 +48,7 @@ impl Target for FileTarget {
     async fn address(&self) -> Result<String> {
         let directory = TempDir::new().map_err(broken)?;
         let address = directory.path().to_string_lossy().into_owned();
-        self.directories
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(directory);
+        self.directories.lock().push(directory);
         Ok(address)
     }
 
@@ -66,7 +65,7 @@ impl Target for FileTarget {
     }
 
     fn extras(&self) -> &[Extra] {
-        &[Extra::Forget]
+        &[Extra::DataLoss]
     }
 }
 
@@ -109,7 +108,7 @@ impl Backdoor for FileTarget {
     }
 
     /// The lock files go, with their tokens.
-    async fn forget(&self, address: &str) -> Result<()> {
+    async fn lose_data(&self, address: &str) -> Result<()> {
         for entry in fs::read_dir(address).map_err(broken)? {
             let path = entry.map_err(broken)?.path();
             if path

@@ -10,7 +10,7 @@ mod zk;
 
 use std::{process::ExitCode, sync::Arc};
 
-use conformance_tests::{Target, servers};
+use conformance_tests::Target;
 
 use crate::store::Started;
 
@@ -28,7 +28,7 @@ fn main() -> dlock_core::Result<ExitCode> {
     for store in zk::Zk::all() {
         targets.push(Arc::new(Started::new(store)));
     }
-    for flavour in servers::mysql::Flavour::ALL {
+    for flavour in dlock_servers::mysql::Flavour::ALL {
         targets.push(Arc::new(Started::new(mysql::MySql::new(flavour))));
     }
     Ok(conformance_tests::main(targets))

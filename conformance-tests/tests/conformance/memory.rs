@@ -1,18 +1,21 @@
 //! `memory:`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Target};
-use dlock_core::{Capabilities, DistributedLock, Error, ErrorKind, LockName, Memory, Result};
+use dlock_core::{
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, memory::Memory,
+    toolkit::Lock,
+};
 
 /// One store for each case; its address is its number.
 #[derive(Debug, Default)]
-pub(super) struct MemoryTarget(Mutex<Vec<Memory>>);
+pub(super) struct MemoryTarget(Lock<Vec<Memory>>);
 
 impl MemoryTarget {
     fn client(&self, address: &str) -> Result<Memory> {
-        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stores = self.0.lock();
         let number = address
             .strip_prefix("memory:")
             .and_then(|number| number.parse().ok());
@@ -33,7 +36,7 @@ impl Target for MemoryTarget {
     }
 
     async fn address(&self) -> Result<String> {
-        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.0.lock();
         stores.push(Memory::new());
         Ok(format!("memory:{}", stores.len() - 1))
     }
@@ -47,7 +50,7 @@ impl Target for MemoryTarget {
     }
 
     fn extras(&self) -> &[Extra] {
-        &[Extra::Forget]
+        &[Extra::DataLoss]
     }
 }
 
@@ -67,7 +70,7 @@ impl Backdoor for MemoryTarget {
             .collect())
     }
 
-    async fn forget(&self, address: &str) -> Result<()> {
+    async fn lose_data(&self, address: &str) -> Result<()> {
         let store = self.client(address)?;
         for name in store.names() {
             store.expire(name.as_str());

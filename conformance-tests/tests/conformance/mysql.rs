@@ -3,18 +3,16 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra,
-    servers::mysql::{Flavour, Node, Options},
-};
+use conformance_tests::Extra;
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_mysql::MySqlLock;
+use dlock_servers::mysql::{Flavour, Node, Options};
 use tokio::sync::Mutex;
 
 use crate::store::{Store, broken};
 
-/// MariaDB shows its locks as they were when nobody had looked for a tenth of a second.
-const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// MariaDB caches its view of locks until it is not read for a tenth of a second.
+const POLL_EVERY: Duration = Duration::from_millis(150);
 
 /// The server grants nothing for so long after its start.
 const BOOT_GUARD: Duration = Duration::from_secs(2);
@@ -25,7 +23,7 @@ const RESTART_GUARD: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub(super) struct MySql {
     flavour: Flavour,
-    /// One case at a time looks at locks, or each would keep what the others see from getting new.
+    /// One case at a time reads the locks, or each would keep the cached view alive.
     looking: Mutex<()>,
 }
 
@@ -51,9 +49,9 @@ impl Store for MySql {
     /// A lock is a session's, so to remove it is to end the session.
     fn extras(&self) -> &[Extra] {
         &[
-            Extra::Through,
-            Extra::Forget,
-            Extra::ForgetSafely,
+            Extra::Link,
+            Extra::DataLoss,
+            Extra::SafeDataLoss,
             Extra::FailOver,
         ]
     }
@@ -85,10 +83,10 @@ impl Store for MySql {
     async fn remove(&self, node: &Node, prefix: &str, name: &LockName) -> Result<()> {
         let row = [prefix, name.as_str()].concat();
         for session in self.holders(node, &row).await? {
-            ask(node, &format!("KILL {session}")).await?;
+            query(node, &format!("KILL {session}")).await?;
             // Its socket is closed before its lock is gone.
             let look = format!("SELECT 1 FROM information_schema.processlist WHERE id = {session}");
-            while !ask(node, &look).await?.is_empty() {}
+            while !query(node, &look).await?.is_empty() {}
         }
         Ok(())
     }
@@ -103,8 +101,8 @@ impl Store for MySql {
             "SELECT CONVERT(name USING utf8mb4) FROM locks.dlock_locks WHERE name LIKE '{prefix}%' FOR \
              UPDATE SKIP LOCKED"
         );
-        let free = ask(node, &free).await?;
-        for row in ask(node, &locked).await? {
+        let free = query(node, &free).await?;
+        for row in query(node, &locked).await? {
             if !free.contains(&row) {
                 left.push(row.join(" "));
             }
@@ -113,7 +111,7 @@ impl Store for MySql {
     }
 
     /// A lock is a session's, and sessions end with the server.
-    async fn forget(&self, node: &mut Node, _: &str) -> Result<()> {
+    async fn lose_data(&self, node: &mut Node, _: &str) -> Result<()> {
         node.restart().await.map_err(broken)
     }
 
@@ -142,18 +140,18 @@ impl MySql {
             ),
             _ => return self.blockers(node, &hex).await,
         };
-        let rows = ask(node, &sql).await?;
+        let rows = query(node, &sql).await?;
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// MariaDB shows only locks that somebody waits for.
+    /// MariaDB shows only locks that have a waiter.
     async fn blockers(&self, node: &Node, hex: &str) -> Result<Vec<String>> {
         let _turn = self.looking.lock().await;
         let wait = format!(
             "SET SESSION innodb_lock_wait_timeout = 2; SELECT 1 FROM locks.dlock_locks WHERE name = \
              x'{hex}' FOR UPDATE"
         );
-        let waiting = node.ask(&wait);
+        let waiting = node.query(&wait);
         let looking = async {
             loop {
                 let sql = format!(
@@ -162,11 +160,11 @@ impl MySql {
                      information_schema.innodb_trx r ON r.trx_id = w.requesting_trx_id WHERE \
                      r.trx_query LIKE '%{hex}%'"
                 );
-                let rows = ask(node, &sql).await?;
+                let rows = query(node, &sql).await?;
                 if !rows.is_empty() {
                     return Ok(rows.into_iter().flatten().collect());
                 }
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(POLL_EVERY).await;
             }
         };
         tokio::select! {
@@ -177,6 +175,6 @@ impl MySql {
     }
 }
 
-async fn ask(node: &Node, sql: &str) -> Result<Vec<Vec<String>>> {
-    node.ask(sql).await.map_err(broken)
+async fn query(node: &Node, sql: &str) -> Result<Vec<Vec<String>>> {
+    node.query(sql).await.map_err(broken)
 }

@@ -3,19 +3,17 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra, TTL_ALONE,
-    servers::{
-        Program,
-        redis::{Cluster, Flavour, Node, Options, Pair, Replicated, Reply},
-    },
-};
+use conformance_tests::{Extra, TTL_DEDICATED};
 use dlock_core::{Capabilities, LockName, Result};
 use dlock_redis::{RedisLock, Topology};
+use dlock_servers::{
+    Program,
+    redis::{Cluster, Flavour, Node, Options, Pair, Replicated, Reply},
+};
 
 use crate::store::{Store, broken};
 
-/// What stands behind the addresses.
+/// The servers behind the addresses.
 const TOPOLOGIES: [(Topology, &str); 3] = [
     (Topology::Server, ""),
     (Topology::Sentinel, "-sentinel"),
@@ -27,7 +25,7 @@ const REPLICAS: usize = 2;
 
 /// A server that cases have for themselves grants nothing for so long after it has forgotten its locks: hardly
 /// longer than their ttl.
-const RESTART_GUARD: Duration = TTL_ALONE.saturating_add(Duration::from_secs(1));
+const RESTART_GUARD: Duration = TTL_DEDICATED.saturating_add(Duration::from_secs(1));
 
 #[derive(Debug)]
 pub(super) struct Redis {
@@ -52,7 +50,7 @@ impl Redis {
 #[derive(Debug)]
 pub(super) enum Running {
     Server(Node),
-    /// A server that another one can stand in for.
+    /// A server that another one can replace.
     Pair(Box<Pair>),
     Sentinel(Replicated),
     Cluster(Cluster),
@@ -109,7 +107,7 @@ impl Running {
         let pattern = format!("*{prefix}*");
         let mut locks = Vec::new();
         for node in self.masters().await.map_err(broken)? {
-            let keys = node.ask(&["KEYS", &pattern]).await;
+            let keys = node.command(&["KEYS", &pattern]).await;
             for key in keys.and_then(Reply::array).map_err(broken)? {
                 let key = key.text().map_err(broken)?;
                 if !key.contains('{') {
@@ -143,13 +141,13 @@ impl Store for Redis {
     fn extras(&self) -> &[Extra] {
         match self.topology {
             Topology::Server => &[
-                Extra::Through,
-                Extra::Forget,
-                Extra::ForgetSafely,
+                Extra::Link,
+                Extra::DataLoss,
+                Extra::SafeDataLoss,
                 Extra::FailOver,
             ],
             // Sentinels and nodes say where the servers are.
-            _ => &[Extra::Forget, Extra::ForgetSafely, Extra::FailOver],
+            _ => &[Extra::DataLoss, Extra::SafeDataLoss, Extra::FailOver],
         }
     }
 
@@ -198,7 +196,7 @@ impl Store for Redis {
     async fn remove(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
         for (node, key) in running.locks(prefix).await? {
             if key.ends_with(name.as_str()) {
-                node.ask(&["DEL", &key]).await.map_err(broken)?;
+                node.command(&["DEL", &key]).await.map_err(broken)?;
             }
         }
         Ok(())
@@ -209,9 +207,9 @@ impl Store for Redis {
         Ok(locks.into_iter().map(|(_, key)| key).collect())
     }
 
-    async fn forget(&self, running: &mut Running, _: &str) -> Result<()> {
+    async fn lose_data(&self, running: &mut Running, _: &str) -> Result<()> {
         for node in running.masters().await.map_err(broken)? {
-            node.ask(&["FLUSHALL"]).await.map_err(broken)?;
+            node.command(&["FLUSHALL"]).await.map_err(broken)?;
         }
         Ok(())
     }
@@ -237,6 +235,6 @@ fn url_shared(url: &str, prefix: &str) -> String {
 
 /// They will forget.
 fn url_alone(url: &str, prefix: &str) -> String {
-    let (ttl, guard) = (TTL_ALONE.as_secs(), RESTART_GUARD.as_secs());
+    let (ttl, guard) = (TTL_DEDICATED.as_secs(), RESTART_GUARD.as_secs());
     format!("{url}?ttl={ttl}s&restart_guard={guard}s&prefix={prefix}")
 }

@@ -6,16 +6,17 @@ use std::{
     io,
     net::SocketAddr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
-use conformance_tests::{Backdoor, Extra, Line, Reach, Target, proxy::Proxy};
+use conformance_tests::{Backdoor, Extra, Link, Reach, Target, proxy::Proxy};
 use dlock_core::{
-    Capabilities, DistributedLock, Error, ErrorKind, LockName, Result, config::Config,
+    Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, config::Config,
+    toolkit::Lock,
 };
 use tokio::sync::{OnceCell, RwLock};
 
@@ -87,8 +88,8 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
         Err(cannot("end a session"))
     }
 
-    /// As [`Backdoor::forget`].
-    async fn forget(&self, servers: &mut Self::Servers, prefix: &str) -> Result<()>;
+    /// As [`Backdoor::lose_data`].
+    async fn lose_data(&self, servers: &mut Self::Servers, prefix: &str) -> Result<()>;
 
     /// As [`Backdoor::fail_over`]; the lock is `prefix` and `name`.
     async fn fail_over(
@@ -107,7 +108,7 @@ pub(super) struct Started<S: Store> {
     /// Started by the first case that needs them: workers use those of their parent.
     servers: OnceCell<Servers<S>>,
     /// By the prefix of their case.
-    alone: Mutex<HashMap<String, Servers<S>>>,
+    alone: Lock<HashMap<String, Servers<S>>>,
     cases: AtomicU64,
 }
 
@@ -118,7 +119,7 @@ impl<S: Store> Started<S> {
         Self {
             store,
             servers: OnceCell::new(),
-            alone: Mutex::default(),
+            alone: Lock::default(),
             cases: AtomicU64::new(0),
         }
     }
@@ -133,15 +134,11 @@ impl<S: Store> Started<S> {
 
     /// The servers of a case.
     async fn servers(&self, prefix: &str) -> Result<Servers<S>> {
-        let alone = self.alone().get(prefix).cloned();
+        let alone = self.alone.lock().get(prefix).cloned();
         match alone {
             Some(servers) => Ok(servers),
             None => self.shared().await,
         }
-    }
-
-    fn alone(&self) -> MutexGuard<'_, HashMap<String, Servers<S>>> {
-        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn new_prefix(&self) -> String {
@@ -169,17 +166,19 @@ impl<S: Store> Target for Started<S> {
         Ok(self.store.url(&*servers.read().await, &prefix))
     }
 
-    async fn address_alone(&self) -> Result<String> {
+    async fn dedicated_address(&self) -> Result<String> {
         let (servers, prefix) = (self.store.start_alone().await, self.new_prefix());
         let servers = servers.map_err(broken)?;
         let url = self.store.url_alone(&servers, &prefix);
-        self.alone().insert(prefix, Arc::new(RwLock::new(servers)));
+        self.alone
+            .lock()
+            .insert(prefix, Arc::new(RwLock::new(servers)));
         Ok(url)
     }
 
-    fn leave(&self, address: &str) {
+    fn dispose(&self, address: &str) {
         if let Ok(prefix) = prefix_of(address) {
-            let servers = self.alone().remove(prefix);
+            let servers = self.alone.lock().remove(prefix);
             drop(servers);
         }
     }
@@ -202,7 +201,7 @@ impl<S: Store> Target for Started<S> {
         self.store.extras()
     }
 
-    async fn through(&self, address: &str) -> Result<Line> {
+    async fn link(&self, address: &str) -> Result<Link> {
         let prefix = prefix_of(address)?;
         let servers = self.servers(prefix).await?;
         let servers = servers.read().await;
@@ -214,7 +213,7 @@ impl<S: Store> Target for Started<S> {
         let (connect, answer) = (connect_max.as_millis(), ANSWER_MAX.as_millis());
         let keys = format!("connect_timeout={connect}ms&timeout={answer}ms&prefix=");
         let url = url.replace("prefix=", &keys);
-        Ok(Line::new(url, proxy, connect_max + ANSWER_MAX))
+        Ok(Link::new(url, proxy, connect_max + ANSWER_MAX))
     }
 }
 
@@ -242,10 +241,12 @@ impl<S: Store> Backdoor for Started<S> {
             .await
     }
 
-    async fn forget(&self, address: &str) -> Result<()> {
+    async fn lose_data(&self, address: &str) -> Result<()> {
         let prefix = prefix_of(address)?;
         let servers = self.servers(prefix).await?;
-        self.store.forget(&mut *servers.write().await, prefix).await
+        self.store
+            .lose_data(&mut *servers.write().await, prefix)
+            .await
     }
 
     async fn fail_over(&self, address: &str, name: &LockName) -> Result<()> {

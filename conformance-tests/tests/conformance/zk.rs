@@ -3,11 +3,9 @@
 use std::{fmt::Display, io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
-use conformance_tests::{
-    Extra,
-    servers::zk::{Ensemble, Flavour, Node, Options},
-};
+use conformance_tests::Extra;
 use dlock_core::{Capabilities, Expiry, Fencing, LockName, Modes, Order, Result, Waiting};
+use dlock_servers::zk::{Ensemble, Flavour, Node, Options};
 use zookeeper_client::{Client, Error as ZkError};
 
 use crate::store::{Store, broken};
@@ -117,9 +115,9 @@ impl Store for Zk {
 
     fn extras(&self) -> &[Extra] {
         &[
-            Extra::Through,
+            Extra::Link,
             Extra::EndSession,
-            Extra::Forget,
+            Extra::DataLoss,
             Extra::FailOver,
         ]
     }
@@ -183,7 +181,7 @@ impl Store for Zk {
 
     /// All nodes go; the transactions' number, which tokens are, is what ZooKeeper cannot lose but with
     /// all its data.
-    async fn forget(&self, running: &mut Running, prefix: &str) -> Result<()> {
+    async fn lose_data(&self, running: &mut Running, prefix: &str) -> Result<()> {
         let client = running.client().await?;
         for path in nodes(&client, prefix).await? {
             client.delete(&path, None).await.map_err(broken)?;

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Locker, Memory,
-    Renewed, Result, Token, async_trait,
+    Capabilities, Clock, Holder, LockName, Locker, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 use crate::{Figure, float, heap};
@@ -109,11 +110,11 @@ impl DistributedLock for Nothing {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let token = Token::new(1).expect("not zero");
-        Ok(request.granted(request.start(), request.ttl, token, ()))
+        Ok(request.granted(request.sent_now(), request.ttl, token, ()))
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        Ok(lease.renewed(lease.start(), Duration::from_secs(30)))
+        Ok(lease.renewed(lease.sent_now(), Duration::from_secs(30)))
     }
 
     async fn release(&self, _: &Lease) -> Result<()> {

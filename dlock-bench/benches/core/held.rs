@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Locker, Memory};
+use dlock_core::{Locker, memory::Memory};
 
 use crate::{Figure, float, heap};
 

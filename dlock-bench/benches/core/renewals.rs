@@ -9,8 +9,9 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Locker, Memory,
-    Moment, Renewed, Result, async_trait,
+    BootInstant, Capabilities, Clock, Holder, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 use crate::{Figure, float};
@@ -64,7 +65,7 @@ pub(crate) fn measure() -> Vec<Figure> {
 #[derive(Debug)]
 struct Counting {
     store: Memory,
-    start: Moment,
+    start: BootInstant,
     seconds: Arc<[AtomicUsize; SECONDS]>,
 }
 
@@ -79,7 +80,7 @@ impl DistributedLock for Counting {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let second = lease.start().moment().since(self.start).as_secs();
+        let second = lease.sent_now().instant().since(self.start).as_secs();
         let second = usize::try_from(second).unwrap_or(usize::MAX);
         if let Some(count) = self.seconds.get(second) {
             count.fetch_add(1, Ordering::Relaxed);

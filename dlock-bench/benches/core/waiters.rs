@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Clock, Locker, Memory};
+use dlock_core::{Clock, Locker, memory::Memory};
 
 use crate::{Figure, float, heap};
 

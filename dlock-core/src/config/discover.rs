@@ -1,4 +1,4 @@
-//! Where the configuration comes from.
+//! The search for a configuration.
 
 use std::{
     ffi::OsString,
@@ -6,51 +6,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Config, file, url::BackendUrl};
-use crate::error::{Error, ErrorKind, Result};
+use super::{
+    configuration::Config,
+    file,
+    source::{DEFAULT_URL, FILE_NAME, FILE_VARIABLE, Source, URL_VARIABLE},
+    url::BackendUrl,
+};
+use crate::base::error::Result;
 
-/// The environment variable with the URL.
-pub const URL_VARIABLE: &str = "DLOCK_URL";
-/// The environment variable with the path of the configuration file.
-pub const FILE_VARIABLE: &str = "DLOCK_CONFIG";
-/// The configuration file that is looked for in the current directory.
-pub const FILE_NAME: &str = "dlock.toml";
-/// What is used when nothing is configured: locks between the processes of one user on one machine.
-pub const DEFAULT_URL: &str = "file:";
-
-/// Where a [`Config`] came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Source {
-    /// A URL that the program or its user gave.
-    Argument,
-    /// The environment variable [`DLOCK_URL`](URL_VARIABLE).
-    Environment,
-    /// This file.
-    File(PathBuf),
-    /// Nowhere: [`DEFAULT_URL`].
-    Default,
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Argument => f.write_str("the argument"),
-            Self::Environment => f.write_str(URL_VARIABLE),
-            Self::File(path) => write!(f, "{}", path.display()),
-            Self::Default => f.write_str("the default"),
-        }
-    }
-}
-
-impl Source {
-    /// An `InvalidConfig` error that says where the wrong setting is.
-    pub(super) fn refuse(&self, why: impl fmt::Display) -> Error {
-        let message = match self {
-            Self::Argument | Self::Default => why.to_string(),
-            Self::Environment | Self::File(_) => format!("{self}: {why}"),
-        };
-        Error::new(ErrorKind::InvalidConfig, message)
+impl Config {
+    /// Finds the configuration of this process, as [`Discovery`] says: `DLOCK_URL`, the file that
+    /// `DLOCK_CONFIG` names, `dlock.toml` in the current directory, else `file:`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Discovery::find`].
+    pub fn discover() -> Result<Self> {
+        Discovery::new().find()
     }
 }
 
@@ -133,7 +105,7 @@ impl<'a> Discovery<'a> {
         match (self.url, self.file) {
             (Some(_), Some(_)) => {
                 let why = "a URL and a configuration file are given, allowed is one of them";
-                return Err(Source::Argument.refuse(why));
+                return Err(Source::Argument.invalid(why));
             }
             (Some(url), None) => return Config::from_url(url),
             (None, Some(file)) => return Config::from_file(file),
@@ -142,15 +114,15 @@ impl<'a> Discovery<'a> {
         if let Some(url) = (self.env)(URL_VARIABLE) {
             let source = Source::Environment;
             let Some(url) = url.to_str() else {
-                return Err(source.refuse("it is not UTF-8"));
+                return Err(source.invalid("it is not UTF-8"));
             };
-            let url = BackendUrl::parse(url).map_err(|why| source.refuse(why))?;
+            let url = BackendUrl::parse(url).map_err(|why| source.invalid(why))?;
             return Ok(Config::new(url, source));
         }
         if let Some(path) = (self.env)(FILE_VARIABLE) {
             if path.is_empty() {
                 let why = format!("{FILE_VARIABLE} is empty; give it a path or unset it");
-                return Err(Source::Argument.refuse(why));
+                return Err(Source::Argument.invalid(why));
             }
             return Config::from_file(path);
         }

@@ -4,11 +4,41 @@ use std::{fs::File, io, io::Read, path::Path};
 
 use toml::{Table, Value};
 
-use super::{Config, Source, parse::check_key, secret::is_secret_key, url::BackendUrl};
-use crate::error::Result;
+use super::{
+    configuration::Config,
+    secret::is_secret_key,
+    source::Source,
+    url::{BackendUrl, check_key},
+};
+use crate::base::error::Result;
 
 /// The longest configuration file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+impl Config {
+    /// The configuration in the text of a TOML file: `url = "…"`, and beside it any key that the
+    /// URL may have, as a string, an integer or a boolean. A key is either in the URL or in the
+    /// file.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` with line and column when it is no TOML, and for a missing or wrong URL, a
+    /// key that is given twice or a value of another type.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        parse(text, Source::Argument)
+    }
+
+    /// The configuration in the TOML file at `path`, as [`Config::from_toml`]. Blocks while it
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::from_toml`], or when the file is missing, unreadable or longer than 64 KiB.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        read(path)?.ok_or_else(|| Source::File(path.to_owned()).invalid("there is no such file"))
+    }
+}
 
 /// Reads the configuration file at `path`; `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Config>> {
@@ -18,12 +48,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Config>> {
         File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
     match read {
         Ok(_) if text.len() as u64 > FILE_BYTES_MAX => {
-            Err(source.refuse(format!("the file is longer than {FILE_BYTES_MAX} bytes")))
+            Err(source.invalid(format!("the file is longer than {FILE_BYTES_MAX} bytes")))
         }
         Ok(_) => parse(&text, source).map(Some),
         // A link to nowhere is there, and broken.
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
-        Err(error) => Err(source.refuse(format!("cannot read the file: {error}"))),
+        Err(error) => Err(source.invalid(format!("cannot read the file: {error}"))),
     }
 }
 
@@ -36,20 +66,20 @@ pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
             .span()
             .map_or((1, 1), |span| position(text, span.start));
         let why = error.message().lines().collect::<Vec<_>>().join(", ");
-        source.refuse(format!("line {line}, column {column}: {why}"))
+        source.invalid(format!("line {line}, column {column}: {why}"))
     })?;
     let mut url = match table.remove("url") {
-        Some(Value::String(url)) => BackendUrl::parse(&url).map_err(|why| source.refuse(why))?,
+        Some(Value::String(url)) => BackendUrl::parse(&url).map_err(|why| source.invalid(why))?,
         Some(other) => {
-            return Err(source.refuse(format!("url is {}, allowed is a string", kind(&other))));
+            return Err(source.invalid(format!("url is {}, allowed is a string", kind(&other))));
         }
-        None => return Err(source.refuse("key \"url\" is missing, as in url = \"redis://host\"")),
+        None => return Err(source.invalid("key \"url\" is missing, as in url = \"redis://host\"")),
     };
     for (key, value) in table {
-        check_key(&key).map_err(|why| source.refuse(why))?;
-        let value = text_of(&key, value).map_err(|why| source.refuse(why))?;
+        check_key(&key).map_err(|why| source.invalid(why))?;
+        let value = text_of(&key, value).map_err(|why| source.invalid(why))?;
         if url.params.insert(key.clone(), value).is_some() {
-            return Err(source.refuse(format!("{key} is given twice: in the URL and as a key")));
+            return Err(source.invalid(format!("{key} is given twice: in the URL and as a key")));
         }
     }
     Ok(Config::new(url, source))

@@ -2,17 +2,21 @@
 
 use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
 
-use super::{Config, common::Common, settings::Settings, suggest::suggest};
+use super::{
+    configuration::Config,
+    settings::{CommonSettings, Settings},
+    suggest::suggest,
+};
 use crate::{
-    error::{Error, Result},
-    lock::DistributedLock,
-    locker::Locker,
+    backend::distributed_lock::DistributedLock,
+    base::error::{Error, Result},
+    client::locker::Locker,
 };
 
 /// A backend that is being opened: the part of a factory that talks to the store.
-pub type Opening = Pin<Box<dyn Future<Output = Result<Arc<dyn DistributedLock>>> + Send>>;
+pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Arc<dyn DistributedLock>>> + Send>>;
 
-type Factory = Box<dyn Fn(&mut Settings) -> Result<Opening> + Send + Sync>;
+type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>;
 
 /// The backends that a URL can name: a plain value, so that tests and programs with backends of
 /// their own make another one.
@@ -44,7 +48,7 @@ impl Registry {
     pub fn register(
         mut self,
         scheme: &'static str,
-        factory: impl Fn(&mut Settings) -> Result<Opening> + Send + Sync + 'static,
+        factory: impl Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync + 'static,
     ) -> Self {
         self.entries
             .insert(scheme, Entry::Present(Box::new(factory)));
@@ -54,7 +58,7 @@ impl Registry {
     /// Adds a backend that was left out when the program was built, so that its users read which
     /// cargo feature of `dlock` to turn on.
     #[must_use]
-    pub fn declare_missing(mut self, scheme: &'static str, feature: &'static str) -> Self {
+    pub fn register_disabled(mut self, scheme: &'static str, feature: &'static str) -> Self {
         self.entries.insert(scheme, Entry::Missing { feature });
         self
     }
@@ -70,7 +74,10 @@ impl Registry {
     /// # Cancel safety
     ///
     /// Dropping the future drops what was opened so far.
-    pub async fn open(&self, config: &Config) -> Result<(Arc<dyn DistributedLock>, Common)> {
+    pub async fn open(
+        &self,
+        config: &Config,
+    ) -> Result<(Arc<dyn DistributedLock>, CommonSettings)> {
         let (scheme, factory) = self.find(config)?;
         let in_context = |error: Error| error.in_context("connect", scheme, None);
         let mut settings = Settings::new(config).map_err(in_context)?;
@@ -110,14 +117,14 @@ impl Registry {
         let (scheme, source) = (config.url().scheme(), config.source());
         match self.entries.get_key_value(scheme) {
             Some((scheme, Entry::Present(factory))) => Ok((scheme, factory)),
-            Some((scheme, Entry::Missing { feature })) => Err(source.refuse(format!(
+            Some((scheme, Entry::Missing { feature })) => Err(source.invalid(format!(
                 "{scheme}: is not built in; turn on the cargo feature {feature:?} of dlock"
             ))),
             None => {
                 let known: Vec<_> = self.entries.keys().copied().collect();
                 let hint = suggest(scheme, &known);
                 let known = known.join(", ");
-                Err(source.refuse(format!("unknown scheme {scheme:?}{hint}; known: {known}")))
+                Err(source.invalid(format!("unknown scheme {scheme:?}{hint}; known: {known}")))
             }
         }
     }

@@ -1,18 +1,18 @@
-//! What a memory store can be told to do wrong.
+//! The faults of a memory store.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use tokio::sync::Notify;
 
 use crate::{
-    attempt::Attempt,
-    error::{Effect, Error, ErrorKind, Result},
+    backend::attempt::Attempt,
+    base::{
+        error::{Effect, Error, ErrorKind, Result},
+        lock::Lock,
+    },
 };
 
-/// What can be made to fail.
+/// An operation that can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -22,11 +22,11 @@ pub enum Operation {
     Renew,
     /// Releasing it.
     Release,
-    /// Looking at its holder.
+    /// Reading its holder.
     Inspect,
 }
 
-/// How it fails.
+/// A way for an operation to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
@@ -34,7 +34,7 @@ pub enum Fault {
     LoseRequest,
     /// The reply is lost: it happens, and the answer is an `Unavailable` with unknown effect.
     LoseReply,
-    /// Nothing comes back before [`heal`](crate::Memory::heal); then it happens.
+    /// Nothing comes back before [`clear_faults`](crate::memory::Memory::clear_faults); then it happens.
     Stall,
     /// The store refuses: `Denied`, and nothing happens.
     Deny,
@@ -43,8 +43,8 @@ pub enum Fault {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// The fault of each operation, and for how many times more; `None` is without end.
-    injected: Mutex<HashMap<Operation, (Fault, Option<u32>)>>,
-    healed: Notify,
+    injected: Lock<HashMap<Operation, (Fault, Option<u32>)>>,
+    cleared: Notify,
 }
 
 /// What becomes of a reply.
@@ -56,24 +56,24 @@ pub(super) enum Reply {
 
 impl Faults {
     pub(super) fn inject(&self, operation: Operation, fault: Fault, times: Option<u32>) {
-        self.lock().insert(operation, (fault, times));
+        self.injected.lock().insert(operation, (fault, times));
     }
 
-    pub(super) fn heal(&self) {
-        self.lock().clear();
-        self.healed.notify_waiters();
+    pub(super) fn clear(&self) {
+        self.injected.lock().clear();
+        self.cleared.notify_waiters();
     }
 
     /// Fails or stalls if a fault of `operation` is injected; a stall ends with `attempt`.
-    pub(super) async fn meet(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
+    pub(super) async fn apply(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
         tokio::select! {
-            reply = self.meet_uncancelled(operation) => reply,
+            reply = self.apply_uncancelled(operation) => reply,
             () = attempt.cancelled() => Err(lost()),
         }
     }
 
-    pub(super) async fn meet_uncancelled(&self, operation: Operation) -> Result<Reply> {
-        let healed = self.healed.notified();
+    pub(super) async fn apply_uncancelled(&self, operation: Operation) -> Result<Reply> {
+        let cleared = self.cleared.notified();
         match self.next(operation) {
             None => Ok(Reply::Arrives),
             Some(Fault::LoseRequest) => Err(lost()),
@@ -83,14 +83,14 @@ impl Faults {
                 "the store refuses (injected)",
             )),
             Some(Fault::Stall) => {
-                healed.await;
+                cleared.await;
                 Ok(Reply::Arrives)
             }
         }
     }
 
     fn next(&self, operation: Operation) -> Option<Fault> {
-        let mut injected = self.lock();
+        let mut injected = self.injected.lock();
         let (fault, times) = injected.get_mut(&operation)?;
         let fault = *fault;
         match times {
@@ -101,10 +101,6 @@ impl Faults {
             }
         }
         Some(fault)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Operation, (Fault, Option<u32>)>> {
-        self.injected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

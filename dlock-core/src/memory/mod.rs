@@ -1,7 +1,7 @@
 //! The contract as code: a store of locks in this process's memory.
 //!
 //! It is the reference that other backends are compared with, and what users test their own code
-//! against: it can be told to misbehave.
+//! against: faults can be injected.
 
 mod faults;
 mod store;
@@ -22,15 +22,20 @@ use self::{
     store::{Store, Taken},
 };
 use crate::{
-    capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
-    cause::LostCause,
-    clock::Clock,
-    error::{Error, ErrorKind, Result},
-    holder::Holder,
-    lease::{Lease, Renewed},
-    lock::DistributedLock,
-    name::LockName,
-    request::{AcquireRequest, Wait},
+    backend::{
+        capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
+        distributed_lock::DistributedLock,
+        holder::Holder,
+        lease::{Lease, Renewed},
+        options::Wait,
+        request::AcquireRequest,
+    },
+    base::{
+        cause::LostCause,
+        clock::Clock,
+        error::{Error, Result},
+        name::LockName,
+    },
 };
 
 /// Locks in memory, for this process alone. A clone is another client of the same store: give one
@@ -39,7 +44,7 @@ use crate::{
 /// ```
 /// use std::sync::Arc;
 ///
-/// use dlock_core::{Fault, Locker, Memory, Operation};
+/// use dlock_core::{memory::{Fault, Memory, Operation}, Locker};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,7 +53,7 @@ use crate::{
 /// let guard = locks.acquire("report").await?;
 ///
 /// // Somebody deletes the lock: the code under test must notice.
-/// store.take_away("report");
+/// store.revoke("report");
 /// assert!(!guard.is_held());
 ///
 /// // The store is down: no lock, and an error that says so.
@@ -92,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Makes every `operation` of every client fail as `fault` says, until [`heal`](Self::heal).
+    /// Makes every `operation` of every client fail as `fault` says, until [`clear_faults`](Self::clear_faults).
     pub fn inject(&self, operation: Operation, fault: Fault) {
         self.faults.inject(operation, fault, None);
     }
@@ -103,20 +108,20 @@ impl Memory {
     }
 
     /// Ends all faults; what is stalled goes on.
-    pub fn heal(&self) {
-        self.faults.heal();
+    pub fn clear_faults(&self) {
+        self.faults.clear();
     }
 
-    /// Ends every hold of `name` without telling its holder, who finds out by the next renewal: an
-    /// eviction, a flush, an early expiry.
+    /// Ends every hold of `name` without notifying its holder, whose next renewal finds it: an eviction, a
+    /// flush, an early expiry.
     pub fn expire(&self, name: &str) {
         self.store.remove(name);
     }
 
-    /// Ends every hold of `name` and tells its holder at once, as a store does that pushes.
-    pub fn take_away(&self, name: &str) {
+    /// Ends every hold of `name` and notifies its holder at once, as a store does that pushes.
+    pub fn revoke(&self, name: &str) {
         for attempt in self.store.remove(name) {
-            attempt.lost(LostCause::Removed);
+            attempt.report_lost(LostCause::Removed);
         }
     }
 
@@ -128,24 +133,24 @@ impl Memory {
 
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::Unavailable, "this backend is closed"));
+            return Err(Error::closed());
         }
         Ok(())
     }
 
     async fn wait(&self, request: &AcquireRequest) -> Result<Lease> {
-        let place = self.store.queue(request);
+        let ticket = self.store.queue(request);
         loop {
-            let sent = request.start();
-            let free_at = match self.store.take(request, self.client(), Some(&place)) {
+            let sent = request.sent_now();
+            let free_at = match self.store.take(request, self.client(), Some(&ticket)) {
                 Ok(token) => return Ok(request.granted(sent, request.ttl, token, ())),
                 Err(Taken { free_at }) => free_at,
             };
-            request.attempt.taken();
+            request.attempt.report_contended();
             tokio::select! {
-                () = place.turn() => {}
+                () = ticket.turn() => {}
                 () = request.clock().sleep_until(free_at) => {}
-                () = request.attempt.cancelled() => return Err(Error::contended()),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
             self.check_open()?;
         }
@@ -195,11 +200,11 @@ impl DistributedLock for Memory {
         self.check_open()?;
         let reply = self
             .faults
-            .meet(Operation::Acquire, &request.attempt)
+            .apply(Operation::Acquire, &request.attempt)
             .await?;
         let lease = match request.wait {
             Wait::Never => {
-                let sent = request.start();
+                let sent = request.sent_now();
                 match self.store.take(request, self.client(), None) {
                     Ok(token) => Ok(request.granted(sent, request.ttl, token, ())),
                     Err(_) => Err(Error::contended()),
@@ -212,8 +217,8 @@ impl DistributedLock for Memory {
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         self.check_open()?;
-        let sent = lease.start();
-        let reply = self.faults.meet_uncancelled(Operation::Renew).await?;
+        let sent = lease.sent_now();
+        let reply = self.faults.apply_uncancelled(Operation::Renew).await?;
         let renewed = match self.store.extend(lease) {
             Ok(()) => lease.renewed(sent, lease.ttl),
             Err(cause) => Renewed::Lost(cause),
@@ -223,14 +228,14 @@ impl DistributedLock for Memory {
 
     async fn release(&self, lease: &Lease) -> Result<()> {
         self.check_open()?;
-        let reply = self.faults.meet_uncancelled(Operation::Release).await?;
+        let reply = self.faults.apply_uncancelled(Operation::Release).await?;
         self.store.release(&lease.name, lease.id());
         reply.deliver(Ok(()))
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         self.check_open()?;
-        let reply = self.faults.meet_uncancelled(Operation::Inspect).await?;
+        let reply = self.faults.apply_uncancelled(Operation::Inspect).await?;
         reply.deliver(Ok(self.store.holder(name)))
     }
 

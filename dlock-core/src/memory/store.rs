@@ -1,37 +1,43 @@
-//! What a memory store knows: holders and queues by name.
+//! The state of a memory store: holders and queues by name.
 
 use std::{
     collections::{HashMap, VecDeque},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use tokio::sync::Notify;
 
 use crate::{
-    attempt::{Attempt, AttemptId},
-    cause::LostCause,
-    clock::{Clock, Moment},
-    holder::Holder,
-    lease::Lease,
-    name::LockName,
-    request::{AcquireRequest, Mode},
-    token::Token,
+    backend::{
+        attempt::{Attempt, AttemptId},
+        holder::Holder,
+        lease::Lease,
+        options::Mode,
+        request::AcquireRequest,
+    },
+    base::{
+        cause::LostCause,
+        clock::{BootInstant, Clock},
+        lock::Lock,
+        name::LockName,
+        token::Token,
+    },
 };
 
 pub(super) struct Store {
     clock: Clock,
-    locks: Mutex<Locks>,
+    locks: Lock<Locks>,
 }
 
 #[derive(Default)]
 struct Locks {
-    by_name: HashMap<LockName, Lock>,
+    by_name: HashMap<LockName, LockState>,
     last_token: u64,
 }
 
 #[derive(Default)]
-struct Lock {
+struct LockState {
     held: Vec<Held>,
     queue: VecDeque<Waiting>,
 }
@@ -41,7 +47,7 @@ struct Held {
     client: usize,
     mode: Mode,
     token: Token,
-    until: Moment,
+    until: BootInstant,
     since_unix_micros: u64,
     note: Option<Arc<str>>,
 }
@@ -52,13 +58,13 @@ struct Waiting {
     turn: Arc<Notify>,
 }
 
-/// The lock is taken, until `free_at` if nobody renews or releases it.
+/// The lock is taken, until `free_at` unless it is renewed or released.
 pub(super) struct Taken {
-    pub(super) free_at: Moment,
+    pub(super) free_at: BootInstant,
 }
 
-/// A place in the queue of a name; given up when dropped.
-pub(super) struct Place<'a> {
+/// A ticket in the queue of a name; it leaves the queue when dropped.
+pub(super) struct Ticket<'a> {
     store: &'a Store,
     name: LockName,
     id: AttemptId,
@@ -69,26 +75,26 @@ impl Store {
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
-            locks: Mutex::default(),
+            locks: Lock::default(),
         }
     }
 
-    /// Takes a place in the queue.
-    pub(super) fn queue(&self, request: &AcquireRequest) -> Place<'_> {
+    /// Enqueues the attempt.
+    pub(super) fn queue(&self, request: &AcquireRequest) -> Ticket<'_> {
         let (id, turn) = (request.attempt.id(), Arc::new(Notify::new()));
         let waiting = Waiting {
             id,
             mode: request.mode,
             turn: turn.clone(),
         };
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         locks
             .by_name
             .entry(request.name.clone())
             .or_default()
             .queue
             .push_back(waiting);
-        Place {
+        Ticket {
             store: self,
             name: request.name.clone(),
             id,
@@ -96,17 +102,17 @@ impl Store {
         }
     }
 
-    /// Takes the lock if nobody holds it and nobody stands before `place`. The same attempt gets the
+    /// Takes the lock if it is free and no other waiter is before `ticket`. The same attempt gets the
     /// same token again (K5, K9).
     pub(super) fn take(
         &self,
         request: &AcquireRequest,
         client: usize,
-        place: Option<&Place<'_>>,
+        ticket: Option<&Ticket<'_>>,
     ) -> Result<Token, Taken> {
         let now = self.clock.now();
         let until = now.after(request.ttl);
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         let Locks {
             by_name,
             last_token,
@@ -117,10 +123,10 @@ impl Store {
             mine.until = until;
             return Ok(mine.token);
         }
-        lock.admit(request.mode, place.map(|place| place.id))?;
+        lock.admit(request.mode, ticket.map(|ticket| ticket.id))?;
         *last_token += 1;
         let token = Token::new(*last_token).ok_or(Taken {
-            free_at: Moment::FOREVER,
+            free_at: BootInstant::FOREVER,
         })?;
         if lock.held.is_empty() {
             // Most locks have one holder for all their life; a vector would make room for four.
@@ -141,7 +147,7 @@ impl Store {
     /// Moves the end of a hold; never re-creates it (K3).
     pub(super) fn extend(&self, lease: &Lease) -> Result<(), LostCause> {
         let now = self.clock.now();
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         let lock = locks
             .by_name
             .get_mut(&lease.name)
@@ -182,7 +188,7 @@ impl Store {
 
     pub(super) fn names(&self) -> Vec<LockName> {
         let now = self.clock.now();
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         locks.by_name.retain(|_, lock| {
             lock.expire(now);
             !lock.is_unused()
@@ -192,7 +198,7 @@ impl Store {
 
     pub(super) fn holder(&self, name: &LockName) -> Option<Holder> {
         let now = self.clock.now();
-        let mut locks = self.lock();
+        let mut locks = self.locks.lock();
         let lock = locks.by_name.get_mut(name)?;
         lock.expire(now);
         let held = lock.held.first()?;
@@ -207,9 +213,9 @@ impl Store {
         })
     }
 
-    /// Changes a lock, wakes whose turn it is then, and forgets the lock when nobody uses it.
-    fn change(&self, name: &LockName, change: impl FnOnce(&mut Lock)) {
-        let mut locks = self.lock();
+    /// Changes a lock, wakes the waiter whose turn it is then, and removes a lock without holders and waiters.
+    fn change(&self, name: &LockName, change: impl FnOnce(&mut LockState)) {
+        let mut locks = self.locks.lock();
         let Some(lock) = locks.by_name.get_mut(name) else {
             return;
         };
@@ -219,14 +225,10 @@ impl Store {
             locks.by_name.remove(name);
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Locks> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Lock {
-    fn expire(&mut self, now: Moment) {
+impl LockState {
+    fn expire(&mut self, now: BootInstant) {
         self.held.retain(|held| held.until > now);
     }
 
@@ -247,9 +249,9 @@ impl Lock {
             .iter()
             .take_while(|waiting| Some(waiting.id) != id);
         if before.any(|waiting| !compatible(waiting.mode)) {
-            // Whoever stands before takes the lock, or wakes us by leaving.
+            // The waiter before takes the lock, or wakes this one when it leaves.
             return Err(Taken {
-                free_at: Moment::FOREVER,
+                free_at: BootInstant::FOREVER,
             });
         }
         Ok(())
@@ -268,14 +270,14 @@ impl Lock {
     }
 }
 
-impl Place<'_> {
+impl Ticket<'_> {
     /// Ends when it may be this one's turn.
     pub(super) async fn turn(&self) {
         self.turn.notified().await;
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let id = self.id;
         self.store.change(&self.name, |lock| {
@@ -292,7 +294,7 @@ impl Drop for Place<'_> {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("locks", &self.lock().by_name.len())
+            .field("locks", &self.locks.lock().by_name.len())
             .finish()
     }
 }

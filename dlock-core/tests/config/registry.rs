@@ -9,14 +9,15 @@ use std::{
 };
 
 use dlock_core::{
-    Error, ErrorKind, Memory,
+    Error, ErrorKind,
     config::{Config, Registry, Settings},
+    memory::Memory,
 };
 
 fn registry(opened: &Arc<AtomicUsize>) -> Registry {
     let opened = opened.clone();
     Registry::new()
-        .declare_missing("redis", "redis")
+        .register_disabled("redis", "redis")
         .register("memory", move |_: &mut Settings| {
             let opened = opened.clone();
             Ok(Box::pin(async move {

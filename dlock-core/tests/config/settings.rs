@@ -6,8 +6,9 @@ use std::{
 };
 
 use dlock_core::{
-    Error, ErrorKind, Memory, Result,
-    config::{Config, Opening, Registry, Settings},
+    Error, ErrorKind, Result,
+    config::{Config, ConnectFuture, Registry, Settings},
+    memory::Memory,
 };
 
 /// Opens `url` with a backend that reads its settings by `read`; its result, or the error.
@@ -17,7 +18,7 @@ async fn open<T: Send + 'static>(
 ) -> Result<T> {
     let seen = Arc::new(Mutex::new(None));
     let slot = seen.clone();
-    let factory = move |settings: &mut Settings| -> Result<Opening> {
+    let factory = move |settings: &mut Settings| -> Result<ConnectFuture> {
         *slot.lock().unwrap() = Some(read(settings)?);
         Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
     };

@@ -3,8 +3,9 @@
 use std::{collections::HashMap, ffi::OsString, fs, path::Path, sync::Arc};
 
 use dlock_core::{
-    ErrorKind, Memory,
+    ErrorKind,
     config::{Config, Discovery, Registry, Source},
+    memory::Memory,
 };
 
 fn toml_error(text: &str) -> String {

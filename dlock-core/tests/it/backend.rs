@@ -9,8 +9,10 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Effect, Error, ErrorKind, Expiry, Holder,
-    Lease, LockName, Locker, LostCause, Memory, Renewed, Result, async_trait,
+    Capabilities, Clock, Effect, Error, ErrorKind, Expiry, Holder, LockName, Locker, LostCause,
+    Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 use crate::common::{NAME, locker, millis, poll_times, secs, until_unused};
@@ -76,7 +78,7 @@ impl DistributedLock for Flawed {
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         match self.flaw {
             Flaw::LosesWhileItWaits => {
-                request.attempt.lost(LostCause::SessionOver);
+                request.attempt.report_lost(LostCause::SessionEnded);
                 request.attempt.cancelled().await;
                 self.calls.fetch_add(1, Ordering::SeqCst);
                 Err(Error::contended())
@@ -89,7 +91,7 @@ impl DistributedLock for Flawed {
             }
             Flaw::IsCutOff => {
                 let why = Error::new(ErrorKind::Unavailable, "no leader");
-                request.attempt.unreachable(&why);
+                request.attempt.report_unavailable(&why);
                 request.attempt.cancelled().await;
                 Err(why)
             }
@@ -166,7 +168,7 @@ fn flawed(flaw: Flaw) -> (Arc<Flawed>, Locker) {
 async fn a_loss_while_waiting_ends_the_attempt() {
     let (backend, locks) = flawed(Flaw::LosesWhileItWaits);
     let error = locks.acquire(NAME).await.expect_err("lost");
-    assert_eq!(error.lost_cause(), Some(LostCause::SessionOver));
+    assert_eq!(error.lost_cause(), Some(LostCause::SessionEnded));
     locks.shutdown(secs(1)).await.expect("nothing hangs");
     assert_eq!(backend.calls(), 1);
 }

@@ -11,7 +11,7 @@ use std::{
 use crate::common::{
     CountingPolls, NAME, SlowReply, locker, millis, paused, poll_times, secs, settle, until_unused,
 };
-use dlock_core::{ErrorKind, Guard, LostCause, Memory};
+use dlock_core::{ErrorKind, Guard, LostCause, memory::Memory};
 
 #[tokio::test]
 async fn dropped_at_each_of_its_own_polls() {
@@ -134,7 +134,7 @@ async fn a_loss_before_the_grant_is_an_error() {
     });
     let error = locks.acquire(NAME).await.expect_err("lost");
     assert_eq!(error.kind(), ErrorKind::Lost);
-    assert_eq!(error.lost_cause(), Some(LostCause::SessionOver));
+    assert_eq!(error.lost_cause(), Some(LostCause::SessionEnded));
     until_unused(&store).await;
 }
 
@@ -164,27 +164,30 @@ struct LosesBeforeGrant {
     polled: Arc<AtomicUsize>,
 }
 
-#[dlock_core::async_trait]
-impl dlock_core::DistributedLock for LosesBeforeGrant {
+#[dlock_core::backend::async_trait]
+impl dlock_core::backend::DistributedLock for LosesBeforeGrant {
     fn capabilities(&self) -> dlock_core::Capabilities {
         self.inner.capabilities()
     }
 
     async fn acquire(
         &self,
-        request: &dlock_core::AcquireRequest,
-    ) -> dlock_core::Result<dlock_core::Lease> {
+        request: &dlock_core::backend::AcquireRequest,
+    ) -> dlock_core::Result<dlock_core::backend::Lease> {
         let lease = self.inner.acquire(request).await?;
-        request.attempt.lost(LostCause::SessionOver);
+        request.attempt.report_lost(LostCause::SessionEnded);
         self.polled.fetch_add(1, Ordering::SeqCst);
         Ok(lease)
     }
 
-    async fn renew(&self, lease: &dlock_core::Lease) -> dlock_core::Result<dlock_core::Renewed> {
+    async fn renew(
+        &self,
+        lease: &dlock_core::backend::Lease,
+    ) -> dlock_core::Result<dlock_core::backend::Renewed> {
         self.inner.renew(lease).await
     }
 
-    async fn release(&self, lease: &dlock_core::Lease) -> dlock_core::Result<()> {
+    async fn release(&self, lease: &dlock_core::backend::Lease) -> dlock_core::Result<()> {
         self.inner.release(lease).await
     }
 

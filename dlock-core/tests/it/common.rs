@@ -12,8 +12,9 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Locker, Memory,
-    Renewed, Result, async_trait,
+    Capabilities, Clock, Holder, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::Memory,
 };
 
 pub(crate) const NAME: &str = "the/name";

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use dlock_core::{
-    AcquireRequest, Capabilities, DistributedLock, Error, ErrorKind, Holder, Lease, LockName,
-    Locker, Memory, Renewed, Result,
+    Capabilities, Error, ErrorKind, Holder, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    memory::Memory,
 };
 
 use crate::common::{NAME, millis, paused, secs};
@@ -23,7 +24,7 @@ impl DistributedLock for Guarded {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         let why = Error::new(ErrorKind::Unavailable, "see restart_guard=");
-        request.attempt.unreachable(&why);
+        request.attempt.report_unavailable(&why);
         request.attempt.cancelled().await;
         Err(why)
     }

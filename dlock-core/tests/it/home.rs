@@ -6,8 +6,10 @@ use std::{
 };
 
 use dlock_core::{
-    AcquireRequest, Batch, Capabilities, Clock, DistributedLock, Holder, Lease, LockName, Memory,
-    Renewed, Result, Sent, async_trait,
+    Capabilities, Clock, Holder, LockName, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, SentAt, async_trait},
+    memory::Memory,
+    toolkit::Batcher,
 };
 use tokio::{
     runtime::{Builder, Handle, Id, Runtime},
@@ -20,15 +22,15 @@ use crate::common::{NAME, locker, millis, secs};
 #[derive(Debug)]
 struct Store {
     memory: Memory,
-    renewals: Batch<(), ()>,
+    renewals: Batcher<(), ()>,
     homes: Arc<Mutex<HashSet<Id>>>,
 }
 
 impl Store {
     fn new() -> Self {
         let clock = Clock::boottime();
-        let renewals = Batch::new(500, move |items: Vec<()>| {
-            let sent = Sent::now(&clock);
+        let renewals = Batcher::windowed(500, move |items: Vec<()>| {
+            let sent = SentAt::now(&clock);
             Box::pin(async move { Ok((sent, items)) })
         });
         Self {

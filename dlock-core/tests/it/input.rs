@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Error, ErrorKind, Locker, LockerBuilder, Memory};
+use dlock_core::{Error, ErrorKind, Locker, LockerBuilder, memory::Memory};
 
 use crate::common::{CountingPolls, NAME, locker, millis, secs};
 

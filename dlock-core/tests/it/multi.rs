@@ -1,6 +1,6 @@
 //! `acquire_all`: several locks or none.
 
-use dlock_core::{ErrorKind, LostCause, Memory};
+use dlock_core::{ErrorKind, LostCause, memory::Memory};
 
 use crate::common::{NAME, locker, millis, paused, secs, settle, until_unused};
 
@@ -44,7 +44,7 @@ async fn one_lost_while_the_next_is_awaited_is_an_error() {
         async move { locks.acquire_all(["a", "b"]).await.map(drop) }
     });
     settle().await;
-    store.take_away("a");
+    store.revoke("a");
     drop(b);
     let error = all.await.expect("no panic").expect_err("a was lost");
     assert_eq!(error.kind(), ErrorKind::Lost);
@@ -60,7 +60,7 @@ async fn a_loss_ends_the_wait_for_the_others() {
         async move { locks.acquire_all(["a", "b"]).wait_forever().await.map(drop) }
     });
     settle().await;
-    store.take_away("a");
+    store.revoke("a");
     let error = all.await.expect("no panic").expect_err("a was lost");
     assert_eq!(error.name().map(|name| name.as_str()), Some("a"));
 }
@@ -70,7 +70,7 @@ async fn the_first_loss_is_told_with_its_name() {
     let store = Memory::new();
     let locks = locker(store.clone());
     let set = locks.acquire_all([NAME, "z"]).await.expect("free");
-    store.take_away("z");
+    store.revoke("z");
     let (name, cause) = set.lost().await;
     assert_eq!((name.as_str(), cause), ("z", LostCause::Removed));
     assert!(!set.is_held());

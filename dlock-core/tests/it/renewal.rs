@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use dlock_core::{
-    AcquireRequest, Capabilities, Clock, DistributedLock, ErrorKind, Fault, Guard, Holder, Lease,
-    LockName, Locker, LostCause, Memory, Operation, Renewed, Result, Token, async_trait,
+    Capabilities, Clock, ErrorKind, Guard, Holder, LockName, Locker, LostCause, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    memory::{Fault, Memory, Operation},
 };
 
 use crate::common::{NAME, OnRenew, millis, paused, secs, settle, until_unused};
@@ -59,7 +60,7 @@ async fn failed_renewals_are_tried_again_before_the_deadline() {
         // Half of the time to live is enough for two more tries.
         store.inject(Operation::Renew, fault);
         tokio::time::sleep(secs(5)).await;
-        store.heal();
+        store.clear_faults();
         tokio::time::sleep(secs(20)).await;
         assert!(guard.is_held(), "{fault:?}");
         guard.release().await.expect("held");
@@ -128,7 +129,7 @@ async fn a_renewal_by_hand_moves_the_deadline_and_finds_a_loss() {
 async fn a_push_is_told_once_and_never_after_a_release() {
     let (_, store, locks) = paused();
     let guard = locks.acquire(NAME).await.expect("free");
-    store.take_away(NAME);
+    store.revoke(NAME);
     assert_eq!(guard.lost().await, LostCause::Removed);
     assert_eq!(guard.lost().await, LostCause::Removed, "level-triggered");
 
@@ -204,14 +205,14 @@ impl DistributedLock for Slow {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        let sent = request.start();
+        let sent = request.sent_now();
         tokio::time::sleep(secs(2)).await;
         let token = Token::new(1).expect("not zero");
         Ok(request.granted(sent, request.ttl, token, ()))
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let sent = lease.start();
+        let sent = lease.sent_now();
         tokio::time::sleep(secs(2)).await;
         Ok(lease.renewed(sent, lease.ttl))
     }
@@ -257,7 +258,7 @@ async fn locks_that_are_taken_together_are_not_renewed_together() {
     let seconds = Arc::new(Mutex::new([0_u32; 60]));
     let (start, counts) = (clock.now(), seconds.clone());
     let backend = OnRenew(store, move |lease: &Lease| {
-        let second = usize::try_from(lease.start().moment().since(start).as_secs());
+        let second = usize::try_from(lease.sent_now().instant().since(start).as_secs());
         if let Some(count) = counts
             .lock()
             .expect("counts")

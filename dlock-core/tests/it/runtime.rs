@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{ErrorKind, Guard, Locker, Memory};
+use dlock_core::{ErrorKind, Guard, Locker, memory::Memory};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::common::{NAME, locker, millis, until_unused};

@@ -1,6 +1,9 @@
 //! `scope` and `run`: work under a lock.
 
-use dlock_core::{Error, ErrorKind, Fault, Memory, Operation};
+use dlock_core::{
+    Error, ErrorKind,
+    memory::{Fault, Memory, Operation},
+};
 
 use crate::common::{NAME, locker, millis, paused, secs, until_unused};
 
@@ -29,7 +32,7 @@ async fn the_error_of_the_body_comes_back_and_the_lock_is_released() {
 async fn a_lost_lock_stops_the_body() {
     let (_, store, locks) = paused();
     let body = async |_: &dlock_core::Guard| -> Result<(), Error> {
-        store.take_away(NAME);
+        store.revoke(NAME);
         std::future::pending().await
     };
     let error = locks.scope(NAME, body).await.expect_err("lost");
@@ -59,7 +62,7 @@ async fn a_failed_release_does_not_make_finished_work_look_failed() {
     store.inject(Operation::Release, Fault::Deny);
     let value = locks.scope(NAME, async |_| Ok::<_, Error>(7)).await;
     assert_eq!(value.expect("the work is done"), 7);
-    store.heal();
+    store.clear_faults();
     until_unused(&store).await;
 }
 

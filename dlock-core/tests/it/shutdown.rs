@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use dlock_core::{
-    DistributedLock, ErrorKind, Fault, LockName, Locker, LostCause, Memory, Operation,
+    ErrorKind, LockName, Locker, LostCause,
+    backend::DistributedLock,
+    memory::{Fault, Memory, Operation},
 };
 
 use crate::common::{NAME, locker, paused, secs, settle, until_unused};

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use dlock_core::{ErrorKind, Fault, LockName, Locker, Memory, Operation};
+use dlock_core::{
+    ErrorKind, LockName, Locker,
+    memory::{Fault, Memory, Operation},
+};
 
 use crate::common::{CountingPolls, NAME, locker, millis, paused, secs, settle, until_unused};
 

@@ -102,7 +102,7 @@ async fn config(url: &str) -> EtcdConfig {
     let slot = found.clone();
     let registry = Registry::new().register("etcd", move |settings| {
         *slot.lock().expect("slot") = Some(EtcdConfig::from_settings(settings, false)?);
-        Err(settings.refuse("read"))
+        Err(settings.invalid("read"))
     });
     let _ = registry.open(&Config::from_url(url).expect("a URL")).await;
     found.lock().expect("slot").take().expect("settings")

@@ -6,7 +6,7 @@ use std::{
     mem::MaybeUninit,
     os::fd::{AsRawFd, OwnedFd, RawFd},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use rustix::{
@@ -20,6 +20,8 @@ use tokio::{
 
 use super::Change;
 use crate::layout::FileName;
+
+use dlock_core::toolkit::Lock;
 
 /// What takes a lock file away.
 const DIRECTORY_EVENTS: WatchFlags = WatchFlags::DELETE
@@ -38,7 +40,7 @@ const BUFFER_BYTES: usize = 4096;
 /// An inotify instance and who waits for what.
 pub(crate) struct Watcher {
     descriptor: OwnedFd,
-    watches: Mutex<Watches>,
+    watches: Lock<Watches>,
 }
 
 #[derive(Default)]
@@ -59,13 +61,13 @@ impl Watcher {
         let descriptor = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         Ok(Arc::new(Self {
             descriptor,
-            watches: Mutex::default(),
+            watches: Lock::default(),
         }))
     }
 
     /// Watches the directory at `path`, in place of the one before.
     pub(crate) fn watch_directory(&self, path: &Path) -> io::Result<()> {
-        let mut watches = self.lock();
+        let mut watches = self.watches.lock();
         let added = inotify::add_watch(&self.descriptor, path, DIRECTORY_EVENTS)?;
         if let Some(old) = watches.directory.replace(added).filter(|old| *old != added) {
             self.remove(old);
@@ -76,7 +78,7 @@ impl Watcher {
     /// Whether removed files are told of. Not when there was no room for a watch, and not after the
     /// directory was removed.
     pub(crate) fn watches_directory(&self) -> bool {
-        self.lock().directory.is_some()
+        self.watches.lock().directory.is_some()
     }
 
     /// Watches the file at `path` for as long as the subscription lives.
@@ -85,7 +87,7 @@ impl Watcher {
         path: &Path,
         file_name: &FileName,
     ) -> io::Result<Subscription> {
-        let mut watches = self.lock();
+        let mut watches = self.watches.lock();
         let watch = inotify::add_watch(&self.descriptor, path, FILE_EVENTS)?;
         let wake = Arc::new(Notify::new());
         let waiter = Waiter {
@@ -118,7 +120,7 @@ impl Watcher {
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
         let mut reader = Reader::new(&self.descriptor, &mut buffer);
         let mut changes = Vec::new();
-        let mut watches = self.lock();
+        let mut watches = self.watches.lock();
         loop {
             changes.extend(watches.meet(&reader.next()?));
             if reader.is_buffer_empty() {
@@ -131,10 +133,6 @@ impl Watcher {
     fn remove(&self, watch: i32) {
         let removed = inotify::remove_watch(&self.descriptor, watch);
         debug_assert!(matches!(removed, Ok(()) | Err(Errno::INVAL)), "{removed:?}");
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Watches> {
-        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -193,7 +191,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        let mut watches = self.watcher.lock();
+        let mut watches = self.watcher.watches.lock();
         let Some(waiters) = watches.files.get_mut(&self.watch) else {
             return;
         };

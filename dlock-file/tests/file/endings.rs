@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use dlock_core::{DistributedLock, Error, ErrorKind, LostCause};
+use dlock_core::{Error, ErrorKind, LostCause, backend::DistributedLock};
 
 use crate::support::{directory, locker, locker_of, open, past_back_off, soon};
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use dlock_core::{DistributedLock, ErrorKind, Locker};
+use dlock_core::{ErrorKind, Locker, backend::DistributedLock};
 use dlock_file::{FileConfig, FileLock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path, sync::Barrier, thread};
 
-use dlock_core::{DistributedLock as _, ErrorKind, LockName};
+use dlock_core::{ErrorKind, LockName, backend::DistributedLock as _};
 use dlock_file::{FileConfig, FileLock};
 
 use crate::support::{directory, locker, open};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{DistributedLock, Locker};
+use dlock_core::{Locker, backend::DistributedLock};
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 

@@ -56,6 +56,5 @@ mutants! {
     counter_not_restored: CounterNotRestored in Agreed by [RoleChange] breaks Exclusion;
     counter_not_looked_at: CounterNotLookedAt in Agreed by [CounterLost] breaks Progress;
     promotion_forgotten_at_once: ForgetsAtOnce in Agreed by [RoleChange, PromotionForgotten] breaks Exclusion;
-    future_stays: FutureStays in SetBack by [ClockSet, Failover] breaks Progress;
     ttl_above_guard: TtlAboveGuard in Agreed by [Flush] breaks Exclusion;
 }

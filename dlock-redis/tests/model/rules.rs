@@ -86,8 +86,6 @@ pub(crate) enum Mutant {
     TtlAboveGuard,
     /// A server forgets that it was promoted (`repl-backlog-ttl`) before the guard is over.
     ForgetsAtOnce,
-    /// A record that begins in the future stays.
-    FutureStays,
 }
 
 /// One walk's.

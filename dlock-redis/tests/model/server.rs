@@ -220,8 +220,7 @@ impl Server {
     /// Finds the present history, or begins one.
     fn look(&mut self, least: Token, clock: Micros, rules: &Rules) -> Reply {
         let found = self.data.record;
-        let may_stay = |since: Micros| since <= clock + AHEAD || rules.is(Mutant::FutureStays);
-        let ours = found.filter(|found| self.is_ours(found, rules) && may_stay(found.since));
+        let ours = found.filter(|found| self.is_ours(found, rules) && found.since <= clock + AHEAD);
         let counts = self.data.counter.is_some() || rules.is(Mutant::CounterNotLookedAt);
         if let Some(history) = ours
             && counts

@@ -11,108 +11,6 @@ pub(super) struct Known {
 pub(super) const KNOWN: &[Known] = &[
     Known {
         circle: &[
-            "conformance-tests/src/cases/k01_exclusion.rs",
-            "conformance-tests/src/cases/k02_deadline.rs",
-            "conformance-tests/src/cases/k03_renewal.rs",
-            "conformance-tests/src/cases/k04_release.rs",
-            "conformance-tests/src/cases/k05_failover.rs",
-            "conformance-tests/src/cases/k05_tokens.rs",
-            "conformance-tests/src/cases/k06_order.rs",
-            "conformance-tests/src/cases/k06_takeover.rs",
-            "conformance-tests/src/cases/k06_vanished.rs",
-            "conformance-tests/src/cases/k06_waiting.rs",
-            "conformance-tests/src/cases/k07_cancellation.rs",
-            "conformance-tests/src/cases/k08_forgotten.rs",
-            "conformance-tests/src/cases/k08_loss.rs",
-            "conformance-tests/src/cases/k08_unheard.rs",
-            "conformance-tests/src/cases/k09_ambiguity.rs",
-            "conformance-tests/src/cases/k09_silence.rs",
-            "conformance-tests/src/cases/k10_names.rs",
-            "conformance-tests/src/cases/k11_bad_input.rs",
-            "conformance-tests/src/cases/k12_residue.rs",
-            "conformance-tests/src/cases/k13_independence.rs",
-            "conformance-tests/src/cases/mod.rs",
-            "conformance-tests/src/cases/tools.rs",
-            "conformance-tests/src/crew.rs",
-            "conformance-tests/src/rig.rs",
-        ],
-        reason: "the cases take their list of trials and its helpers from mod.rs, which lists the cases",
-    },
-    Known {
-        circle: &[
-            "conformance-tests/src/check/grant.rs",
-            "conformance-tests/src/check/violation.rs",
-        ],
-        reason: "a violation shows the grant that made it",
-    },
-    Known {
-        circle: &[
-            "conformance-tests/src/worker/mod.rs",
-            "conformance-tests/src/worker/pipe.rs",
-            "conformance-tests/src/worker/task.rs",
-        ],
-        reason: "the worker's pipe and its process share the assignment in mod.rs",
-    },
-    Known {
-        circle: &[
-            "conformance-tests/tests/teeth/remote/client.rs",
-            "conformance-tests/tests/teeth/remote/mod.rs",
-            "conformance-tests/tests/teeth/remote/store.rs",
-        ],
-        reason: "client and store of the mutant share words in mod.rs",
-    },
-    Known {
-        circle: &[
-            "conformance-tests/src/cases/",
-            "conformance-tests/src/crew.rs",
-            "conformance-tests/src/rig.rs",
-        ],
-        reason: "the cases are made by the rig, which asks the runner for the list of cases",
-    },
-    Known {
-        circle: &[
-            "dlock-core/src/attempt.rs",
-            "dlock-core/src/core.rs",
-            "dlock-core/src/gate.rs",
-            "dlock-core/src/hold.rs",
-            "dlock-core/src/holder.rs",
-            "dlock-core/src/lease.rs",
-            "dlock-core/src/lock.rs",
-            "dlock-core/src/reaper.rs",
-            "dlock-core/src/renewal.rs",
-            "dlock-core/src/request.rs",
-        ],
-        reason: "an attempt tells its hold of a loss; a trait of the backend's side will",
-    },
-    Known {
-        circle: &[
-            "dlock-core/src/config/common.rs",
-            "dlock-core/src/config/settings.rs",
-        ],
-        reason: "common settings and the reader of settings",
-    },
-    Known {
-        circle: &[
-            "dlock-core/src/config/discover.rs",
-            "dlock-core/src/config/file.rs",
-            "dlock-core/src/config/mod.rs",
-        ],
-        reason: "where a file was found, and its text",
-    },
-    Known {
-        circle: &[
-            "dlock-core/src/config/host.rs",
-            "dlock-core/src/config/parse.rs",
-            "dlock-core/src/config/url.rs",
-        ],
-        reason: "a URL and its parts",
-    },
-    Known {
-        circle: &["dlock-core/src/error.rs", "dlock-core/src/name.rs"],
-        reason: "an error names the lock",
-    },
-    Known {
-        circle: &[
             "dlock-etcd/src/carrier.rs",
             "dlock-etcd/src/carriers.rs",
             "dlock-etcd/src/entry.rs",
@@ -234,26 +132,26 @@ pub(super) const KNOWN: &[Known] = &[
     },
     Known {
         circle: &[
+            "dlock-bench/src/baselines/etcd.rs",
+            "dlock-bench/src/baselines/etcd_lock.rs",
+            "dlock-bench/src/baselines/file.rs",
+            "dlock-bench/src/baselines/mod.rs",
+            "dlock-bench/src/baselines/mysql.rs",
+            "dlock-bench/src/baselines/redis.rs",
+            "dlock-bench/src/baselines/zk.rs",
             "dlock-bench/src/cycle.rs",
-            "dlock-bench/src/floors/etcd.rs",
-            "dlock-bench/src/floors/etcd_lock.rs",
-            "dlock-bench/src/floors/file.rs",
-            "dlock-bench/src/floors/mod.rs",
-            "dlock-bench/src/floors/mysql.rs",
-            "dlock-bench/src/floors/redis.rs",
-            "dlock-bench/src/floors/zk.rs",
-            "dlock-bench/src/rounds.rs",
+            "dlock-bench/src/interleave.rs",
             "dlock-bench/src/slice.rs",
         ],
-        reason: "floors run the cycle that chooses them",
+        reason: "the baselines and the cycle that runs them",
     },
     Known {
         circle: &[
+            "dlock-bench/src/baselines/",
             "dlock-bench/src/cycle.rs",
-            "dlock-bench/src/floors/",
-            "dlock-bench/src/rounds.rs",
+            "dlock-bench/src/interleave.rs",
             "dlock-bench/src/slice.rs",
         ],
-        reason: "floors run the cycle that chooses them",
+        reason: "the baselines and the cycle that runs them",
     },
 ];

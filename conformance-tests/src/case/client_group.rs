@@ -1,0 +1,116 @@
+//! A group of clients, in tasks or in worker processes, whose common history is checked.
+
+use std::{
+    env,
+    fs::File,
+    io::{BufWriter, Write},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use dlock_core::Fencing;
+use dlock_verify::{
+    checker::check,
+    history::{Event, FencedRegister, History, Recorder},
+    support::Outcome,
+};
+
+use super::context::CaseContext;
+use crate::worker::{Task, Worker, WorkerStart};
+
+/// How many violations are printed; the others are like them.
+const SHOWN_MAX: usize = 5;
+
+/// A directory for the histories of failed runs.
+const HISTORY_ENV: &str = "DLOCK_TEST_HISTORY";
+
+pub(crate) struct ClientGroup<'a> {
+    context: &'a CaseContext,
+    pub(crate) history: Arc<History>,
+    pub(crate) register: Arc<FencedRegister>,
+    clients: AtomicU32,
+}
+
+impl<'a> ClientGroup<'a> {
+    pub(crate) fn new(context: &'a CaseContext) -> Self {
+        let (history, register) = (Arc::default(), Arc::default());
+        Self {
+            context,
+            history,
+            register,
+            clients: AtomicU32::new(1),
+        }
+    }
+
+    /// A recorder for a further client.
+    pub(crate) fn recorder(&self) -> Recorder {
+        let history = self.history.clone();
+        Recorder::new(self.client(), move |event| history.record(event))
+    }
+
+    /// A further client, in a process of its own.
+    pub(crate) fn worker(&self, task: Task) -> Outcome<Worker> {
+        let start = WorkerStart {
+            target: self.context.target.name().to_owned(),
+            address: self.context.address.clone(),
+            client: self.client(),
+            task,
+            history: self.history.clone(),
+            register: self.register.clone(),
+        };
+        start.start()
+    }
+
+    /// The number of events that satisfy `wanted`.
+    pub(crate) fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.history
+            .events()
+            .iter()
+            .filter(|event| wanted(event))
+            .count()
+    }
+
+    /// Fails if the history so far violates exclusion (C1), or, where tokens grow, their order or the
+    /// register (C2, C3).
+    pub(crate) fn check(&self) -> Outcome {
+        let mut violations = check(&self.history.events(), &self.register.log());
+        if self.context.capabilities.fencing == Fencing::None {
+            violations.retain(|violation| !violation.needs_tokens());
+        }
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let shown: Vec<_> = violations
+            .iter()
+            .take(SHOWN_MAX)
+            .map(ToString::to_string)
+            .collect();
+        let (count, shown, kept) = (violations.len(), shown.join("\n"), self.keep()?);
+        Err(format!("{count} violations, such as:\n{shown}\n{kept}").into())
+    }
+
+    /// Writes the history to a file, one event a line, if the environment names a directory.
+    fn keep(&self) -> Outcome<String> {
+        let Some(directory) = env::var_os(HISTORY_ENV) else {
+            return Ok(format!(
+                "to capture the history, name a directory in {HISTORY_ENV}"
+            ));
+        };
+        let number = rand::random::<u64>();
+        let path = PathBuf::from(directory).join(format!("history-{number:016x}.jsonl"));
+        let mut file = BufWriter::new(File::create_new(&path)?);
+        for event in self.history.events() {
+            serde_json::to_writer(&mut file, &event)?;
+            file.write_all(b"\n")?;
+        }
+        file.flush()?;
+        Ok(format!("the history is in {}", path.display()))
+    }
+
+    fn client(&self) -> u32 {
+        self.clients.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,229 @@
+//! The context of a case: clients of its own address, names of its own, and bounds.
+
+use std::{future::Future, mem, sync::Arc, time::Duration};
+
+use dlock_core::{
+    BootInstant, Capabilities, Clock, Guard, LockName, Locker, backend::DistributedLock,
+    toolkit::Lock,
+};
+use dlock_verify::{ensure, support::Outcome};
+use libtest_mimic::Failed;
+use tokio::{runtime::Handle, sync::OnceCell};
+
+use super::interpose::{Interpose, Interposed};
+use crate::target::{Backdoor, Extra, Link, TTL_DEDICATED, Target};
+
+/// How often a store is polled for what is left in it.
+const POLL_EVERY: Duration = Duration::from_millis(10);
+
+/// A case may hold this fraction of the backend's maximum: cases run at once, and the maximum may be the
+/// process's.
+const HELD_SHARES: u32 = 4;
+
+pub(crate) struct CaseContext {
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) address: String,
+    placement: Placement,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) clock: Clock,
+    /// A prefix that keeps the names of this run apart from those of all others.
+    run: String,
+    /// All lockers of the case, to be shut down at the end.
+    lockers: Lock<Vec<Locker>>,
+    /// All links of the case; healed before the lockers end, and dropped after them.
+    links: Lock<Vec<Arc<Link>>>,
+    observer: OnceCell<Locker>,
+}
+
+/// The store that a case uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// A store shared with other cases, which it does not disturb.
+    Shared,
+    /// A store of its own, which it may take down.
+    Dedicated,
+}
+
+impl CaseContext {
+    /// A context at `address`, which no other case uses.
+    pub(crate) fn new(target: Arc<dyn Target>, address: String, placement: Placement) -> Self {
+        Self {
+            address,
+            placement,
+            capabilities: target.capabilities(),
+            clock: Clock::boottime(),
+            run: format!("{:016x}", rand::random::<u64>()),
+            lockers: Lock::default(),
+            links: Lock::default(),
+            observer: OnceCell::new(),
+            target,
+        }
+    }
+
+    /// A lock name that no other case and no other run uses.
+    pub(crate) fn name(&self, what: &str) -> Outcome<LockName> {
+        Ok(LockName::new(&format!("{}/{what}", self.run))?)
+    }
+
+    /// A new client of the store, without a locker.
+    pub(crate) async fn backend(&self) -> Outcome<Arc<dyn DistributedLock>> {
+        Ok(self.target.connect(&self.address).await?)
+    }
+
+    /// A new link to the store that can fail, for cases that need one.
+    pub(crate) async fn link(&self) -> Outcome<Arc<Link>> {
+        let link = Arc::new(self.target.link(&self.address).await?);
+        self.links.lock().push(link.clone());
+        Ok(link)
+    }
+
+    /// Whether the target has such links.
+    pub(crate) fn has_link(&self) -> bool {
+        self.target.extras().contains(&Extra::Link)
+    }
+
+    /// A new client of the store over that link, without a locker.
+    pub(crate) async fn backend_over_link(&self, link: &Link) -> Outcome<Arc<dyn DistributedLock>> {
+        Ok(self.target.connect(&link.address).await?)
+    }
+
+    /// A new client of the store over that link.
+    pub(crate) async fn locker_over_link(&self, link: &Link) -> Outcome<Locker> {
+        self.locker_of(self.backend_over_link(link).await?)
+    }
+
+    /// A new client of the store.
+    pub(crate) async fn locker(&self) -> Outcome<Locker> {
+        self.locker_of(self.backend().await?)
+    }
+
+    /// A new client of the store, with `by` between its locker and its backend.
+    pub(crate) async fn locker_over(&self, by: &Arc<impl Interpose>) -> Outcome<Locker> {
+        let backend = Interposed::new(self.backend().await?, by.clone());
+        self.locker_of(Arc::new(backend))
+    }
+
+    /// A locker over the case's own client.
+    pub(crate) fn locker_of(&self, backend: Arc<dyn DistributedLock>) -> Outcome<Locker> {
+        let ttl = match self.placement {
+            Placement::Shared => self.ttl_long(),
+            Placement::Dedicated => self.ttl_dedicated(),
+        };
+        let locker = Locker::builder(backend).ttl(ttl).build()?;
+        self.lockers.lock().push(locker.clone());
+        Ok(locker)
+    }
+
+    /// The client that observes locks from outside; one for the whole case.
+    pub(crate) async fn observer(&self) -> Outcome<&Locker> {
+        self.observer.get_or_try_init(|| self.locker()).await
+    }
+
+    /// The access to the store that bypasses the backend, for cases that need it.
+    pub(crate) fn backdoor(&self) -> Outcome<&dyn Backdoor> {
+        self.target
+            .backdoor()
+            .ok_or_else(|| Failed::from("the target has no backdoor"))
+    }
+
+    /// A ttl short enough to wait for, and long enough that a busy machine renews in time.
+    pub(crate) fn ttl_short(&self) -> Duration {
+        self.ttl(Duration::from_millis(1_500))
+    }
+
+    /// A ttl of which a busy machine's pauses take less than half.
+    pub(crate) fn ttl_middle(&self) -> Duration {
+        self.ttl(Duration::from_secs(8))
+    }
+
+    /// A ttl longer than any case: a lock that becomes free has not expired.
+    pub(crate) fn ttl_long(&self) -> Duration {
+        self.ttl(Duration::from_secs(120))
+    }
+
+    /// The ttl of cases with a dedicated store: a few renewals, and longer than a restart of the store.
+    pub(crate) fn ttl_dedicated(&self) -> Duration {
+        self.ttl(TTL_DEDICATED)
+    }
+
+    /// The allowed ttl closest to `wanted`.
+    pub(crate) fn ttl(&self, wanted: Duration) -> Duration {
+        wanted.clamp(self.capabilities.ttl_min, self.capabilities.ttl_max)
+    }
+
+    /// A lower bound of the deadline of `guard`.
+    pub(crate) fn deadline_at_least(&self, guard: &Guard) -> BootInstant {
+        let now = self.clock.now();
+        now.after(guard.remaining())
+    }
+
+    /// An upper bound of the deadline of `guard`.
+    pub(crate) fn deadline_at_most(&self, guard: &Guard) -> BootInstant {
+        let remaining = guard.remaining();
+        self.clock.now().after(remaining)
+    }
+
+    pub(crate) fn tolerance(&self) -> Duration {
+        self.target.tolerance()
+    }
+
+    /// How many locks a case may hold at once.
+    pub(crate) fn held_share(&self) -> usize {
+        let max = self.capabilities.held_max;
+        max.map_or(usize::MAX, |max| (max / HELD_SHARES).max(1) as usize)
+    }
+
+    /// The longest time until the lock of a dead holder with `ttl` left is free (K6).
+    pub(crate) fn takeover(&self, ttl: Duration) -> Duration {
+        ttl + self.capabilities.takeover_max
+    }
+
+    /// Shuts down all clients; fails if they leave a residue (K12).
+    pub(crate) async fn finish(self) -> Outcome {
+        let bound = self.tolerance();
+        // The residue of a killed process expires.
+        let settled = self.takeover(self.ttl_short()) + bound;
+        drop(self.observer);
+        let links = mem::take(&mut *self.links.lock());
+        for link in &links {
+            link.heal();
+        }
+        let lockers = mem::take(&mut *self.lockers.lock());
+        for locker in lockers {
+            locker.shutdown(bound).await?;
+        }
+        drop(links);
+        // The residue of a killed process expires.
+        if let Some(backdoor) = self.target.backdoor() {
+            settle(settled, || async {
+                Ok(backdoor.residue(&self.address).await?)
+            })
+            .await?;
+        }
+        settle(settled, || async {
+            let tasks = Handle::current().metrics().num_alive_tasks();
+            Ok((tasks > 0)
+                .then(|| format!("{tasks} tasks of the runtime"))
+                .into_iter()
+                .collect())
+        })
+        .await
+    }
+}
+
+/// Polls until there is no residue, for at most `bound`.
+async fn settle<F: Future<Output = Outcome<Vec<String>>>>(
+    bound: Duration,
+    look: impl Fn() -> F,
+) -> Outcome {
+    let clock = Clock::boottime();
+    let end = clock.now().after(bound);
+    loop {
+        let left = look().await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        ensure!(clock.now() < end, "left behind (K12): {}", left.join(", "));
+        tokio::time::sleep(POLL_EVERY).await;
+    }
+}

@@ -1,0 +1,21 @@
+//! The parts of a case: its context, clients, interposers and selection.
+
+pub mod interpose;
+
+mod client_group;
+mod context;
+mod definition;
+mod expectations;
+mod interposers;
+mod profile;
+mod unguarded_lease;
+
+pub(crate) use self::{
+    client_group::ClientGroup,
+    context::{CaseContext, Placement},
+    definition::{Case, case},
+    expectations::{grown, lost_by},
+    interposers::{CallCounter, StalledRenewals, lost_reply},
+    profile::Profile,
+    unguarded_lease::UnguardedLease,
+};

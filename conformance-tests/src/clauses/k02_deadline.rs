@@ -1,0 +1,162 @@
+//! K2: a deadline counts from a clock that was read before the request was sent.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dlock_core::{
+    BootInstant, Clock, Guard, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    toolkit::Lock,
+};
+use dlock_verify::{ensure, support::Outcome};
+
+use crate::case::{Case, CaseContext, ClientGroup, Profile, case, interpose::Interpose};
+
+pub(crate) fn cases() -> Vec<Case> {
+    vec![
+        case!(a_slow_reply_does_not_extend_a_grant),
+        case!(a_slow_reply_does_not_extend_a_renewal, Profile::expires),
+        case!(a_reply_after_the_deadline_is_no_grant),
+        case!(a_margin_of_the_ttl_is_given_up),
+        case!(a_hold_that_is_not_renewed_ends_before_the_next_begins),
+    ]
+}
+
+/// Delays replies: the store has executed the request, the client does not have the reply yet.
+struct LateReplies {
+    by: Duration,
+    /// When the store answered last.
+    answered: Lock<BootInstant>,
+}
+
+impl LateReplies {
+    fn new(by: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            by,
+            answered: Lock::new(BootInstant::FOREVER),
+        })
+    }
+
+    async fn dawdle(&self) {
+        let now = Clock::boottime().now();
+        *self.answered.lock() = now;
+        tokio::time::sleep(self.by).await;
+    }
+
+    /// Fails if `guard` is held for longer than 99 % of `ttl` after the store's reply.
+    ///
+    /// The hundredth is the margin for clocks of different rates.
+    fn check(&self, context: &CaseContext, guard: &Guard, ttl: Duration) -> Outcome {
+        let answered = *self.answered.lock();
+        let latest = answered.after(ttl - ttl / 100);
+        let deadline = context.deadline_at_least(guard);
+        let late = deadline.since(latest);
+        ensure!(
+            deadline <= latest,
+            "the deadline is {late:?} later than a request sent in time proves"
+        );
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Interpose for LateReplies {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        let lease = inner.acquire(request).await?;
+        self.dawdle().await;
+        Ok(lease)
+    }
+
+    async fn renew(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
+        let renewed = inner.renew(lease).await?;
+        self.dawdle().await;
+        Ok(renewed)
+    }
+}
+
+async fn a_slow_reply_does_not_extend_a_grant(context: &CaseContext) -> Outcome {
+    let ttl = context.ttl_middle();
+    let late = LateReplies::new(ttl / 8);
+    let guard = context
+        .locker_over(&late)
+        .await?
+        .acquire(&context.name("late")?)
+        .ttl(ttl)
+        .no_renewal()
+        .await?;
+    late.check(context, &guard, ttl)?;
+    Ok(guard.release().await?)
+}
+
+async fn a_slow_reply_does_not_extend_a_renewal(context: &CaseContext) -> Outcome {
+    let ttl = context.ttl_middle();
+    let late = LateReplies::new(ttl / 16);
+    let guard = context
+        .locker_over(&late)
+        .await?
+        .acquire(&context.name("late")?)
+        .ttl(ttl)
+        .no_renewal()
+        .await?;
+    guard.renew().await?;
+    late.check(context, &guard, ttl)?;
+    Ok(guard.release().await?)
+}
+
+async fn a_reply_after_the_deadline_is_no_grant(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("late")?, context.ttl_short());
+    let late = LateReplies::new(ttl);
+    let locker = context.locker_over(&late).await?;
+    let granted = locker.acquire(&name).ttl(ttl).no_renewal().await;
+    ensure!(
+        granted.is_err(),
+        "a grant although the lease had ended: {granted:?}"
+    );
+    context.expect_free_soon(&name).await
+}
+
+async fn a_margin_of_the_ttl_is_given_up(context: &CaseContext) -> Outcome {
+    let (locker, ttl) = (context.locker().await?, context.ttl_middle());
+    let guard = locker
+        .acquire(&context.name("margin")?)
+        .ttl(ttl)
+        .no_renewal()
+        .await?;
+    let (remaining, most) = (
+        guard.remaining(),
+        ttl - ttl / 100 - Duration::from_millis(2),
+    );
+    ensure!(
+        remaining <= most,
+        "{remaining:?} of {ttl:?} remain, {most:?} at most may"
+    );
+    ensure!(remaining >= ttl / 2, "only {remaining:?} of {ttl:?} remain");
+    Ok(guard.release().await?)
+}
+
+async fn a_hold_that_is_not_renewed_ends_before_the_next_begins(context: &CaseContext) -> Outcome {
+    let (group, name, ttl) = (
+        ClientGroup::new(context),
+        context.name("ends")?,
+        context.ttl_short(),
+    );
+    let [holder, waiter] = [context.locker().await?, context.locker().await?];
+    let acquire = holder.acquire(&name).ttl(ttl).no_renewal();
+    let first = group.recorder().acquire(&name, false, acquire).await?;
+    let wait = context.takeover(ttl) + context.tolerance();
+    let second = group
+        .recorder()
+        .acquire(&name, false, waiter.acquire(&name).wait(wait))
+        .await?;
+    ensure!(
+        !first.guard().is_held(),
+        "the first guard is held beside the second"
+    );
+    first.lost();
+    second.release().await?;
+    group.check()
+}

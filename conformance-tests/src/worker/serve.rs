@@ -1,0 +1,48 @@
+//! This process as a worker.
+
+use std::{env, process::ExitCode, sync::Arc};
+
+use dlock_verify::{history::Recorder, support::Outcome};
+#[cfg(target_os = "linux")]
+use rustix::process::{Signal, set_parent_process_death_signal};
+use tokio::runtime::Builder;
+
+use super::{
+    pipe::{self, Pipe},
+    protocol::{Assignment, Report, WORKER_ENV},
+};
+use crate::target::Target;
+
+/// Runs this process as a worker if it was started as one.
+pub(crate) fn serve_if_worker(targets: &[Arc<dyn Target>]) -> Option<ExitCode> {
+    let assignment = env::var(WORKER_ENV).ok()?;
+    let outcome = serde_json::from_str(&assignment)
+        .map_err(Into::into)
+        .and_then(|assignment: Assignment| serve(&assignment, targets));
+    match outcome {
+        Ok(()) => Some(ExitCode::SUCCESS),
+        Err(failed) => {
+            pipe::log_error(failed.message().unwrap_or_default());
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn serve(assignment: &Assignment, targets: &[Arc<dyn Target>]) -> Outcome {
+    #[cfg(target_os = "linux")]
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let target = targets
+        .iter()
+        .find(|target| target.name() == assignment.target);
+    let target = target.ok_or_else(|| format!("no target {:?}", assignment.target))?;
+    Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(async {
+            let pipe = Pipe::open();
+            let recorder =
+                Recorder::new(assignment.client, |event| pipe::say(&Report::Event(event)));
+            let Assignment { address, task, .. } = assignment;
+            task.run(&**target, address, &recorder, &pipe).await
+        })
+}

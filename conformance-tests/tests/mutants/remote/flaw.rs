@@ -1,0 +1,20 @@
+//! What can be wrong with the store or its client.
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// Nothing.
+    None,
+    /// A client that heard nothing takes its attempt for refused, and undoes nothing (K7, K9).
+    TakesSilenceForNo,
+    /// A client that hears nothing takes its lock for renewed (K2, K8).
+    RenewsUnheard,
+    /// A client takes its lock for renewed whatever it hears (K3, K8).
+    RenewsBlindly,
+    /// A counter of tokens goes with what is forgotten, and with a restart (K5).
+    CountsAnew,
+    /// Who waits keeps a place for good, and is granted the lock without asking for it (K6).
+    QueuesTheDead,
+    /// After it has forgotten, the store grants at once (K1).
+    GrantsAtOnce,
+}

@@ -1,0 +1,76 @@
+//! Files: the system's own lock.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use dlock::config::BackendUrl;
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
+use dlock_file::FileConfig;
+
+use super::{Floor, Server};
+use crate::cycle::Cycle;
+
+/// Opens, locks and closes a file of the directory that the locks are in.
+pub(crate) struct FileFloor {
+    directory: PathBuf,
+}
+
+impl FileFloor {
+    pub(crate) fn open(url: &BackendUrl) -> Result<Self> {
+        let config = match url.path() {
+            "" => FileConfig::of_user()?,
+            path => FileConfig::new(path)?,
+        };
+        let directory = config.directory().to_owned();
+        Ok(Self { directory })
+    }
+}
+
+impl Floor for FileFloor {
+    fn what(&self) -> &'static str {
+        "open, flock and close"
+    }
+
+    fn task(&self, name: &str) -> Box<dyn Cycle> {
+        // Lock files end with `.lock`: none of them has this name.
+        let path = self.directory.join(name.replace('/', "-"));
+        Box::new(FileTask { path })
+    }
+
+    fn server(&self) -> Option<&dyn Server> {
+        None
+    }
+}
+
+/// A task and its file, which is removed with it.
+struct FileTask {
+    path: PathBuf,
+}
+
+#[async_trait]
+impl Cycle for FileTask {
+    async fn cycle(&mut self) -> Result<()> {
+        lock_and_close(&self.path).map_err(|error| {
+            let why = format!("cannot lock {}", self.path.display());
+            Error::new(ErrorKind::Unavailable, why).with_source(error)
+        })
+    }
+}
+
+fn lock_and_close(path: &Path) -> std::io::Result<()> {
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?
+        .lock()
+}
+
+impl Drop for FileTask {
+    fn drop(&mut self) {
+        // It is not there if the task never ran.
+        let _ = fs::remove_file(&self.path);
+    }
+}

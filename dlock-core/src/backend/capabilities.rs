@@ -1,0 +1,96 @@
+//! What a backend can and cannot do.
+
+use std::time::Duration;
+
+/// The properties of a backend: constant, known without I/O.
+///
+/// The conformance suite reads them to choose its cases and its bounds, `dlock` to refuse what the
+/// store cannot do before it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "implementors must state every property"
+)]
+pub struct Capabilities {
+    /// The backend's name in errors and metrics: `"redis"`.
+    pub backend: &'static str,
+    /// Which [modes](crate::Mode) can be asked for.
+    pub modes: Modes,
+    /// Whether tokens grow.
+    pub fencing: Fencing,
+    /// In which order waiting processes are served.
+    pub order: Order,
+    /// How a waiter learns that it is its turn.
+    pub waiting: Waiting,
+    /// What ends a hold whose holder is gone.
+    pub expiry: Expiry,
+    /// The shortest time to live that can be asked for.
+    pub ttl_min: Duration,
+    /// The longest time to live that can be asked for.
+    pub ttl_max: Duration,
+    /// How many locks one locker can hold at once; `None` where only memory bounds it.
+    pub held_max: Option<u32>,
+    /// How long after a holder's death its lock is granted to a waiter at the latest, beyond what is
+    /// left of the ttl (K6).
+    pub takeover_max: Duration,
+    /// How long the store grants nothing after it may have forgotten its locks (the URL key
+    /// `restart_guard`); zero where it does not wait. No longer ttl is allowed, and the default
+    /// wait is longer.
+    pub restart_guard: Duration,
+}
+
+/// Which modes a backend has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Modes {
+    /// One holder at a time.
+    Exclusive,
+    /// One exclusive holder, or any number of shared ones.
+    ExclusiveAndShared,
+}
+
+/// Whether tokens can be used for fencing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fencing {
+    /// Tokens of successive grants strictly grow (K5), within the backend's stated exceptions.
+    Growing,
+    /// Tokens differ but have no order.
+    None,
+}
+
+/// In which order waiters of different processes are granted.
+///
+/// A process has one place in the store's queue for each name; its own callers take turns behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Order {
+    /// First come, first served.
+    Fifo,
+    /// No promise.
+    Unordered,
+}
+
+/// How a waiter learns that the lock may be free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Waiting {
+    /// The store notifies it.
+    Notified,
+    /// The store answers its request when its turn comes.
+    Blocking,
+    /// It asks the store again and again.
+    Polled,
+}
+
+/// What ends the hold of a holder that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expiry {
+    /// The store ends each hold after its ttl unless it is renewed.
+    Lease,
+    /// The store ends all holds of a session whose keep-alives it has missed for the session's time-out.
+    Session,
+    /// The operating system ends the hold with the process; it has no deadline and needs no renewal.
+    Process,
+}

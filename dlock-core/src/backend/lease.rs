@@ -1,0 +1,97 @@
+//! What a grant consists of.
+
+use std::{any::Any, fmt, time::Duration};
+
+use crate::{
+    backend::{
+        attempt::{Attempt, AttemptId},
+        options::{Mode, Renewal},
+    },
+    base::{
+        cause::LostCause,
+        clock::Clock,
+        deadline::{Deadline, SentAt},
+        name::LockName,
+        token::Token,
+    },
+};
+
+/// Plain data that proves a grant, made by [`AcquireRequest::granted`](crate::backend::AcquireRequest::granted) and its siblings only.
+///
+/// It lives in one process: its deadline is on this boot's clock, and its handle may be a connection.
+#[non_exhaustive]
+pub struct Lease {
+    /// What is locked.
+    pub name: LockName,
+    /// The attempt that was granted; [`Attempt::report_lost`] notifies its guard of a loss.
+    pub attempt: Attempt,
+    /// The token that the store gave.
+    pub token: Token,
+    /// The ttl that was asked for.
+    pub ttl: Duration,
+    /// Until when the grant holds. A renewal moves the guard's deadline, not this one.
+    pub deadline: Deadline,
+    /// Exclusive or shared.
+    pub mode: Mode,
+    /// Whether core renews it.
+    pub renewal: Renewal,
+    pub(super) clock: Clock,
+    pub(super) handle: Box<dyn Any + Send + Sync>,
+}
+
+impl Lease {
+    /// The identity of the attempt that was granted.
+    #[must_use]
+    pub fn id(&self) -> AttemptId {
+        self.attempt.id()
+    }
+
+    /// Timestamps a renewal. Call it before the request is sent: the new deadline counts from it.
+    #[must_use]
+    pub fn sent_now(&self) -> SentAt {
+        SentAt::now(&self.clock)
+    }
+
+    /// The clock that all times of this lease are read from.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What a renewal answers that was asked for at `sent` and that the store ends after
+    /// `granted_ttl`.
+    #[must_use]
+    pub fn renewed(&self, sent: SentAt, granted_ttl: Duration) -> Renewed {
+        Renewed::Until(sent.deadline(self.ttl, granted_ttl))
+    }
+
+    /// What the backend gave as handle, if it was a `T`.
+    #[must_use]
+    pub fn handle<T: Any>(&self) -> Option<&T> {
+        self.handle.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("name", &self.name)
+            .field("attempt", &self.attempt)
+            .field("token", &self.token)
+            .field("ttl", &self.ttl)
+            .field("deadline", &self.deadline)
+            .field("mode", &self.mode)
+            .field("renewal", &self.renewal)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a renewal found (K3). An error means that it is unknown, and the old deadline stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Renewed {
+    /// It is held until then.
+    Until(Deadline),
+    /// The lease is not held any more.
+    Lost(LostCause),
+}

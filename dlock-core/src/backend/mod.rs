@@ -1,0 +1,29 @@
+//! For those who write a backend: the trait, and what goes through it.
+//!
+//! A backend implements [`DistributedLock`], whose documentation is the contract. Core calls it with an
+//! [`AcquireRequest`] or a [`Lease`]; the [`Attempt`] in both is the channel for what happens in between.
+//! Errors, names, tokens, capabilities and the clock are at the root of the crate; parts that several
+//! backends share are in [`toolkit`](crate::toolkit).
+
+pub(crate) mod atomic;
+pub(crate) mod attempt;
+pub(crate) mod capabilities;
+pub(crate) mod distributed_lock;
+pub(crate) mod holder;
+mod layout_version;
+pub(crate) mod lease;
+pub(crate) mod options;
+pub(crate) mod request;
+pub(crate) mod state;
+
+pub use async_trait::async_trait;
+
+pub use self::{
+    attempt::Attempt,
+    distributed_lock::{DistributedLock, RELEASE_TRY_MAX},
+    layout_version::LayoutVersion,
+    lease::{Lease, Renewed},
+    options::{Renewal, Wait},
+    request::AcquireRequest,
+};
+pub use crate::base::deadline::{Deadline, SentAt};

@@ -1,0 +1,228 @@
+//! One acquire, as a backend sees it.
+
+use std::{any::Any, fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use tokio::sync::oneshot;
+
+use crate::{
+    backend::{
+        attempt::Attempt,
+        lease::Lease,
+        options::{Mode, Renewal, Wait},
+    },
+    base::{
+        cause::LostCause,
+        clock::{BootInstant, Clock},
+        deadline::{Deadline, SentAt},
+        error::Result,
+        name::LockName,
+        token::Token,
+    },
+};
+
+/// The locker that made a request, as far as the request needs it.
+pub(crate) trait Background: fmt::Debug + Send + Sync {
+    /// Tries `undo` as releases are tried: until it succeeds, until `until`, or until the locker has
+    /// ended. The receiver gets nothing; it ends with the last try, also with the runtime.
+    fn undo(self: Arc<Self>, until: BootInstant, undo: Undo) -> oneshot::Receiver<()>;
+}
+
+/// One try to undo an attempt, made again for each.
+pub(crate) type Undo =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<()>> + Send>> + Send + Sync>;
+
+/// One acquire, as a backend sees it. Not `Clone`: an attempt is one thing.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AcquireRequest {
+    /// What to lock.
+    pub name: LockName,
+    /// Its identity, its cancellation, and the channel for a loss.
+    pub attempt: Attempt,
+    /// How long a grant lives without a renewal; within the backend's bounds.
+    pub ttl: Duration,
+    /// Whether to wait.
+    pub wait: Wait,
+    /// Until when core will wait, if it will not wait for ever. A hint: core cancels the attempt
+    /// then.
+    pub wait_until: Option<BootInstant>,
+    /// Exclusive or shared; one that the backend has.
+    pub mode: Mode,
+    /// Whether the lease will be renewed.
+    pub renewal: Renewal,
+    /// A note of the holder, for people who [inspect](crate::Holder) the lock.
+    pub note: Option<Arc<str>>,
+    clock: Clock,
+    background: Arc<dyn Background>,
+}
+
+impl AcquireRequest {
+    /// The longest note, in bytes.
+    pub const NOTE_BYTES_MAX: usize = 255;
+
+    pub(crate) fn new(
+        background: Arc<dyn Background>,
+        clock: Clock,
+        name: LockName,
+        ttl: Duration,
+        wait: Wait,
+    ) -> Self {
+        Self {
+            name,
+            attempt: Attempt::new(),
+            ttl,
+            wait,
+            wait_until: None,
+            mode: Mode::Exclusive,
+            renewal: Renewal::Auto,
+            note: None,
+            clock,
+            background,
+        }
+    }
+
+    /// Timestamps the request. Call it before sending: the lease's deadline counts from it.
+    #[must_use]
+    pub fn sent_now(&self) -> SentAt {
+        SentAt::now(&self.clock)
+    }
+
+    /// The clock that all times of this attempt are read from.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Undoes an attempt whose effect is unknown: the store may have granted it (K9).
+    ///
+    /// `undo` frees what the attempt may have got, and succeeds also if that is nothing. The locker tries
+    /// it in the background, as it tries releases: until it succeeds, until `until`, or until the locker
+    /// has ended. A shutdown waits for it. Each try is dropped after
+    /// [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
+    ///
+    /// The future ends with the last try.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// use dlock_core::{backend::AcquireRequest, AttemptId, Result};
+    ///
+    /// # struct Store;
+    /// # impl Store { async fn free(&self, _: AttemptId) -> Result<()> { Ok(()) } }
+    /// async fn unanswered(store: Arc<Store>, request: &AcquireRequest) {
+    ///     let id = request.attempt.id();
+    ///     // As long as anything can be left of it.
+    ///     let until = request.clock().now().after(request.ttl);
+    ///     let undone = request.undo(until, move || {
+    ///         let store = store.clone();
+    ///         async move { store.free(id).await }
+    ///     });
+    ///     // As long as the caller shall wait for it.
+    ///     let _ = tokio::time::timeout(Duration::from_secs(1), undone).await;
+    /// }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: all goes on in the background from the call on, whether the future is polled or not.
+    pub fn undo<C, F>(
+        &self,
+        until: BootInstant,
+        undo: C,
+    ) -> impl Future<Output = ()> + Send + use<C, F>
+    where
+        C: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let undo: Undo = Box::new(move || Box::pin(undo()));
+        let undone = self.background.clone().undo(until, undo);
+        async {
+            // An error is its end, too: the sender is gone.
+            let _ = undone.await;
+        }
+    }
+
+    /// The lease of a grant that was asked for at `sent` and that the store ends after
+    /// `granted_ttl`.
+    ///
+    /// `handle` is whatever the backend wants to find again in [`Lease::handle`] when it renews or
+    /// releases: a connection, a descriptor, the leases of a layer; or `()`.
+    #[must_use]
+    pub fn granted(
+        &self,
+        sent: SentAt,
+        granted_ttl: Duration,
+        token: Token,
+        handle: impl Any + Send + Sync,
+    ) -> Lease {
+        self.granted_until(sent.deadline(self.ttl, granted_ttl), token, handle)
+    }
+
+    /// The lease of a grant that ends with the process ([`Expiry::Process`](crate::Expiry)): without
+    /// a deadline, or after the ttl if it is not renewed.
+    #[must_use]
+    pub fn granted_to_process(
+        &self,
+        sent: SentAt,
+        token: Token,
+        handle: impl Any + Send + Sync,
+    ) -> Lease {
+        let deadline = match self.renewal {
+            Renewal::Auto => Deadline::FOREVER,
+            Renewal::None => sent.deadline(self.ttl, self.ttl),
+        };
+        self.granted_until(deadline, token, handle)
+    }
+
+    /// The lease of a grant whose deadline is known otherwise: a layer's, from the deadlines of the
+    /// leases inside; a session's, from its last acknowledged keep-alive.
+    #[must_use]
+    pub fn granted_until(
+        &self,
+        deadline: Deadline,
+        token: Token,
+        handle: impl Any + Send + Sync,
+    ) -> Lease {
+        Lease {
+            name: self.name.clone(),
+            attempt: self.attempt.clone(),
+            token,
+            ttl: self.ttl,
+            deadline,
+            mode: self.mode,
+            renewal: self.renewal,
+            clock: self.clock.clone(),
+            handle: Box::new(handle),
+        }
+    }
+
+    /// Makes the request that a layer sends to a backend inside it: the same identity, cancelled with this
+    /// one. A loss goes to `on_lost`, which is called at most once, at once and from anywhere.
+    ///
+    /// The layer is to the inner attempt what core is to the outer one: it polls the backend's
+    /// future to its end, and calls [`AcquireRequest::cancel_nested`] before it releases.
+    #[must_use]
+    pub fn nested(&self, on_lost: impl Fn(LostCause) + Send + Sync + 'static) -> Self {
+        Self {
+            name: self.name.clone(),
+            attempt: self.attempt.nested(Box::new(on_lost)),
+            note: self.note.clone(),
+            clock: self.clock.clone(),
+            background: self.background.clone(),
+            ..*self
+        }
+    }
+
+    /// Cancels a [nested](Self::nested) attempt alone, or mutes its losses when its lease is about to be
+    /// released.
+    pub fn cancel_nested(&self) {
+        self.attempt.cancel();
+    }
+
+    /// The same request with another wait; for layers that wait in their own way.
+    #[must_use]
+    pub fn with_wait(mut self, wait: Wait) -> Self {
+        self.wait = wait;
+        self
+    }
+}

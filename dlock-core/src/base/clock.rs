@@ -1,0 +1,238 @@
+//! The one clock of dlock.
+//!
+//! Deadlines are counted on `CLOCK_BOOTTIME` (K2): unlike `std::time::Instant` on Linux it goes on
+//! while the machine is suspended, so a laptop that slept through its lease knows it at once.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+/// A reading of a [`Clock`]: nanoseconds since an origin that is fixed for this boot of the machine.
+///
+/// It means nothing on another machine or after a reboot, so it is never stored or sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BootInstant(u64);
+
+impl BootInstant {
+    /// Later than every reading.
+    pub const FOREVER: Self = Self(u64::MAX);
+
+    /// The moment `nanos` nanoseconds after the clock's origin.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the clock's origin.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This moment plus `duration`, at most [`BootInstant::FOREVER`].
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(duration)))
+    }
+
+    /// This moment minus `duration`, at least the clock's origin.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(duration)))
+    }
+}
+
+/// Nanoseconds of `duration`; 584 years for all that is longer.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Where time comes from: the machine's boot-time clock, or in tests tokio's pausable one.
+///
+/// Cheap to clone; clones read the same time.
+#[derive(Clone, Default)]
+pub struct Clock(Source);
+
+#[derive(Clone, Default)]
+enum Source {
+    #[default]
+    Boottime,
+    Tokio {
+        origin: tokio::time::Instant,
+        jumped: Arc<AtomicU64>,
+    },
+}
+
+impl Clock {
+    /// The machine's clock that counts suspended time: `CLOCK_BOOTTIME` on Linux, elsewhere
+    /// `CLOCK_MONOTONIC`.
+    #[must_use]
+    pub fn boottime() -> Self {
+        Self::default()
+    }
+
+    /// A clock for tests that follows tokio's: it stands still after `tokio::time::pause` and moves
+    /// with `tokio::time::advance`. [`Clock::jump`] moves it alone, as a suspended machine does.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn pausable() -> Self {
+        Self(Source::Tokio {
+            origin: tokio::time::Instant::now(),
+            jumped: Arc::default(),
+        })
+    }
+
+    /// Reads the clock. Costs about 30 ns and works off-runtime.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn now(&self) -> BootInstant {
+        match &self.0 {
+            Source::Boottime => machine_now(),
+            Source::Tokio { origin, jumped } => {
+                // An hour past the origin, so that tests can go back from the first reading.
+                const HEAD_START: Duration = Duration::from_secs(3600);
+                let run = tokio::time::Instant::now().saturating_duration_since(*origin);
+                BootInstant(jumped.load(Ordering::Acquire))
+                    .after(HEAD_START)
+                    .after(run)
+            }
+        }
+    }
+
+    /// Sleeps until this clock shows `until`; for ever when that is [`BootInstant::FOREVER`]. Wakes up to a
+    /// millisecond late, and after a suspend of the machine late by the time it was suspended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe.
+    pub async fn sleep_until(&self, until: BootInstant) {
+        if until == BootInstant::FOREVER {
+            std::future::pending::<()>().await;
+        }
+        loop {
+            let left = until.since(self.now());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    /// Moves a [pausable](Clock::pausable) clock forward without moving tokio's timers: what a
+    /// process sees after its machine was suspended for `by`. The machine's own clock ignores it.
+    pub fn jump(&self, by: Duration) {
+        if let Source::Tokio { jumped, .. } = &self.0 {
+            jumped.fetch_add(nanos(by), Ordering::AcqRel);
+        }
+    }
+
+    /// Wall-clock time in microseconds since 1970; for tokens' clock floors and for people to read,
+    /// never for deadlines.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn unix_micros(&self) -> u64 {
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since_epoch.map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Source::Boottime => "Clock(boottime)",
+            Source::Tokio { .. } => "Clock(pausable)",
+        })
+    }
+}
+
+fn machine_now() -> BootInstant {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const ID: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const ID: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
+    let now = rustix::time::clock_gettime(ID);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(now.tv_nsec).unwrap_or(0);
+    BootInstant(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+}
+
+/// Notices that a clock and tokio's timers have drifted apart: the machine was suspended, and every
+/// timer that is set will fire too late.
+pub(crate) struct JumpDetector {
+    clock: BootInstant,
+    timers: tokio::time::Instant,
+}
+
+impl JumpDetector {
+    /// Drift below this is the two clocks' different rates and the time between reading them.
+    const TOLERANCE: Duration = Duration::from_millis(100);
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub(crate) fn new(clock: &Clock) -> Self {
+        Self {
+            clock: clock.now(),
+            timers: tokio::time::Instant::now(),
+        }
+    }
+
+    /// Whether the clock has jumped ahead of the timers since the last call.
+    pub(crate) fn jumped(&mut self, clock: &Clock) -> bool {
+        let before = std::mem::replace(self, Self::new(clock));
+        let ran = self.timers.saturating_duration_since(before.timers);
+        self.clock.since(before.clock) > ran + Self::TOLERANCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_jump_is_noticed_once() {
+        let clock = Clock::pausable();
+        let mut detector = JumpDetector::new(&clock);
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert!(!detector.jumped(&clock));
+        clock.jump(Duration::from_secs(1));
+        assert!(detector.jumped(&clock));
+        assert!(!detector.jumped(&clock));
+    }
+
+    #[test]
+    fn boottime_never_goes_back() {
+        let clock = Clock::boottime();
+        let first = clock.now();
+        assert!(clock.now() >= first);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_jump_moves_the_clock_but_not_the_timers() {
+        let clock = Clock::pausable();
+        let first = clock.now();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(clock.now().since(first), Duration::from_secs(2));
+        clock.jump(Duration::from_secs(5));
+        assert_eq!(clock.now().since(first), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn arithmetic_saturates() {
+        assert_eq!(
+            BootInstant::FOREVER.after(Duration::MAX),
+            BootInstant::FOREVER
+        );
+        assert_eq!(BootInstant(1).before(Duration::MAX), BootInstant(0));
+        assert_eq!(BootInstant(1).since(BootInstant(2)), Duration::ZERO);
+    }
+}

@@ -1,0 +1,10 @@
+//! The words that every part of core uses.
+
+pub(crate) mod cause;
+pub(crate) mod clock;
+pub(crate) mod deadline;
+pub(crate) mod error;
+pub(crate) mod lock;
+pub(crate) mod name;
+mod name_check;
+pub(crate) mod token;

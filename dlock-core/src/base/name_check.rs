@@ -1,0 +1,110 @@
+//! What a name may be, and what it is made of.
+
+use std::convert::Infallible;
+
+use super::{
+    error::{Error, ErrorKind},
+    name::LockName,
+};
+
+impl LockName {
+    /// Checks `name`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` when `name` is empty, longer than [`LockName::BYTES_MAX`] bytes or has a
+    /// control character (C0, DEL or C1).
+    pub fn new(name: &str) -> Result<Self, Error> {
+        let invalid = |why: String| Err(Error::new(ErrorKind::InvalidInput, why));
+        if name.is_empty() {
+            return invalid(format!(
+                "a lock name has 1 to {} bytes, this one is empty",
+                Self::BYTES_MAX
+            ));
+        }
+        if name.len() > Self::BYTES_MAX {
+            let (max, len) = (Self::BYTES_MAX, name.len());
+            return invalid(format!(
+                "a lock name has 1 to {max} bytes, this one has {len}"
+            ));
+        }
+        if let Some((at, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
+            let code = u32::from(c);
+            return invalid(format!(
+                "a lock name has no control characters, this one has U+{code:04X} at byte {at}"
+            ));
+        }
+        Ok(Self(name.into()))
+    }
+}
+
+impl TryFrom<&str> for LockName {
+    type Error = Error;
+
+    fn try_from(name: &str) -> Result<Self, Error> {
+        Self::new(name)
+    }
+}
+
+impl TryFrom<String> for LockName {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self, Error> {
+        Self::new(&name)
+    }
+}
+
+impl TryFrom<&String> for LockName {
+    type Error = Error;
+
+    fn try_from(name: &String) -> Result<Self, Error> {
+        Self::new(name)
+    }
+}
+
+/// So that methods take a checked name and an unchecked one alike.
+impl From<Infallible> for Error {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_in_bytes() {
+        assert!(LockName::new(&"x".repeat(255)).is_ok());
+        assert!(LockName::new(&"x".repeat(256)).is_err());
+        assert!(LockName::new(&"é".repeat(128)).is_err());
+        assert!(LockName::new("").is_err());
+    }
+
+    #[test]
+    fn control_characters_are_refused_and_named() {
+        for bad in ["a\0", "a\nb", "\u{7f}", "x\u{85}", "\u{9f}"] {
+            let error = LockName::new(bad).expect_err("control character");
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        }
+        let error = LockName::new("ab\n").expect_err("newline");
+        assert!(error.to_string().contains("U+000A at byte 2"), "{error}");
+    }
+
+    #[test]
+    fn everything_else_is_allowed() {
+        for good in [
+            "a",
+            "a/b",
+            "a{b}c",
+            "..",
+            ".",
+            " ",
+            "ü/日本",
+            "%2F",
+            "a:fence",
+        ] {
+            assert_eq!(LockName::new(good).expect(good).as_str(), good);
+        }
+    }
+}

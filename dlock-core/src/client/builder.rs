@@ -1,0 +1,153 @@
+//! What a locker is made of.
+
+use std::{
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    backend::distributed_lock::DistributedLock,
+    base::{
+        clock::Clock,
+        error::{Error, ErrorKind, Result},
+    },
+    client::{locker::Locker, options::check_ttl},
+    engine::{
+        cleanup::Cleanup,
+        local_queue::LocalQueue,
+        metrics::Metrics,
+        scheduler::Scheduler,
+        shared::{Shared, UserRef},
+    },
+};
+
+impl Locker {
+    /// A locker over `backend`, which must have no other locker.
+    pub fn builder(backend: Arc<dyn DistributedLock>) -> LockerBuilder {
+        LockerBuilder::new(backend)
+    }
+}
+
+/// Makes a [`Locker`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct LockerBuilder {
+    backend: Arc<dyn DistributedLock>,
+    ttl: Duration,
+    wait: Option<Duration>,
+    token_base: u64,
+    clock: Clock,
+}
+
+impl LockerBuilder {
+    /// 30 s: three renewals can fail within it, and a dead holder blocks no longer.
+    pub(crate) const TTL: Duration = Duration::from_secs(30);
+
+    /// 30 s: as long as a dead holder blocks.
+    const WAIT: Duration = Duration::from_secs(30);
+
+    /// 10 s: the default wait goes on for so long after a store that may have forgotten its locks grants
+    /// again; waiters that queued in the meantime are served by then.
+    const WAIT_PAST_GUARD: Duration = Duration::from_secs(10);
+
+    /// The largest `token_base`: together with the largest token of a store it stays in range.
+    pub const TOKEN_BASE_MAX: u64 = 1 << 62;
+
+    fn new(backend: Arc<dyn DistributedLock>) -> Self {
+        let clock = Clock::boottime();
+        Self {
+            backend,
+            ttl: Self::TTL,
+            wait: None,
+            token_base: 0,
+            clock,
+        }
+    }
+
+    /// The ttl of locks for which none is given; 30 s by default.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// The default wait of an acquire; zero asks once. By default 30 s, or 10 s more than
+    /// [`restart_guard`](crate::Capabilities::restart_guard) if that is longer.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = Some(wait);
+        self
+    }
+
+    /// Is added to every token: for a move from a store whose tokens were larger. Zero by default.
+    pub fn token_base(mut self, token_base: u64) -> Self {
+        self.token_base = token_base;
+        self
+    }
+
+    /// Where time is read; the machine's boot-time clock by default. Tests that pause tokio's clock
+    /// give a [pausable](Clock::pausable) one, here and to the backend.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Makes the locker, in the current runtime. No I/O.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a default ttl or a token base out of bounds, and outside a tokio runtime.
+    pub fn build(self) -> Result<Locker> {
+        let Self {
+            backend,
+            ttl,
+            wait,
+            token_base,
+            clock,
+        } = self;
+        let capabilities = backend.capabilities();
+        let invalid = |why: String| {
+            Error::new(ErrorKind::InvalidConfig, why).in_context(
+                "connect",
+                capabilities.backend,
+                None,
+            )
+        };
+        check_ttl(ttl, &capabilities).map_err(|error| invalid(error.to_string()))?;
+        if token_base > Self::TOKEN_BASE_MAX {
+            let max = Self::TOKEN_BASE_MAX;
+            return Err(invalid(format!(
+                "a token_base of {token_base} is not allowed, 0 to {max} is"
+            )));
+        }
+        if Handle::try_current().is_err() {
+            return Err(invalid(
+                "a locker is made inside a tokio runtime".to_owned(),
+            ));
+        }
+        let wait = wait.unwrap_or_else(|| match capabilities.restart_guard {
+            Duration::ZERO => Self::WAIT,
+            guard => Self::WAIT.max(guard.saturating_add(Self::WAIT_PAST_GUARD)),
+        });
+        let closed = CancellationToken::new();
+        let scheduler = Scheduler::new(clock.clone());
+        tokio::spawn(scheduler.clone().run());
+        Ok(Locker(UserRef::new(Arc::new(Shared {
+            users: AtomicUsize::new(0),
+            cleanup: Cleanup::start(backend.clone(), clock.clone(), closed.clone()),
+            in_flight: Arc::default(),
+            runtime: Handle::current(),
+            backend,
+            capabilities,
+            clock,
+            ttl,
+            wait,
+            token_base,
+            local_queue: LocalQueue::default(),
+            scheduler,
+            metrics: Metrics::new(capabilities.backend),
+            closed,
+        }))))
+    }
+}

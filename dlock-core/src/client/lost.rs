@@ -1,0 +1,134 @@
+//! Futures that end with a hold.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use crate::{
+    backend::{attempt::Attempt, state::Phase},
+    base::{
+        cause::LostCause,
+        clock::{BootInstant, Clock},
+    },
+    engine::hold::Hold,
+};
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + Sync>>;
+
+/// Ends when a lock is lost: made by [`Guard::lost`](crate::Guard::lost).
+///
+/// Level-triggered: one that is made after the loss ends at once. It never ends when the lock is
+/// released. It needs a tokio runtime to be polled in.
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Lost(Boxed<LostCause>);
+
+/// Ends when a lock is about to expire: made by
+/// [`Guard::expires_within`](crate::Guard::expires_within).
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct ExpiresWithin(Boxed<()>);
+
+impl Lost {
+    pub(crate) fn new(hold: &Arc<Hold>) -> Self {
+        let observer = Observer::new(hold);
+        Self(Box::pin(async move { observer.lost().await }))
+    }
+}
+
+impl ExpiresWithin {
+    pub(crate) fn new(hold: &Arc<Hold>, left: Duration) -> Self {
+        let observer = Observer::new(hold);
+        Self(Box::pin(async move { observer.less_than(left).await }))
+    }
+}
+
+impl Future for Lost {
+    type Output = LostCause;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<LostCause> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl Future for ExpiresWithin {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lost")
+    }
+}
+
+impl fmt::Debug for ExpiresWithin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExpiresWithin")
+    }
+}
+
+/// Observes an attempt without keeping its hold alive.
+struct Observer {
+    attempt: Attempt,
+    clock: Clock,
+}
+
+impl Observer {
+    fn new(hold: &Hold) -> Self {
+        Self {
+            attempt: hold.lease.attempt.clone(),
+            clock: hold.shared.clock.clone(),
+        }
+    }
+
+    async fn lost(&self) -> LostCause {
+        loop {
+            match self.attempt.state().phase() {
+                Phase::Lost(cause) => return cause,
+                // The scheduler ends the hold at its deadline; this does not depend on it, as the
+                // locker's runtime may be gone.
+                Phase::Held(deadline) if BootInstant::from_nanos(deadline) <= self.clock.now() => {
+                    self.attempt.expire(self.clock.now());
+                }
+                phase => self.change(phase, Duration::ZERO).await,
+            }
+        }
+    }
+
+    async fn less_than(&self, left: Duration) {
+        loop {
+            match self.attempt.state().phase() {
+                Phase::Lost(_) => return,
+                Phase::Held(deadline)
+                    if deadline != u64::MAX
+                        && BootInstant::from_nanos(deadline).before(left) <= self.clock.now() =>
+                {
+                    return;
+                }
+                phase => self.change(phase, left).await,
+            }
+        }
+    }
+
+    /// Waits until the attempt is not in `phase` any more, or until `left` before its deadline.
+    async fn change(&self, phase: Phase, left: Duration) {
+        let until = match phase {
+            Phase::Held(deadline) if deadline != u64::MAX => {
+                BootInstant::from_nanos(deadline).before(left)
+            }
+            _ => BootInstant::FOREVER,
+        };
+        let changed = || self.attempt.state().phase() != phase;
+        tokio::select! {
+            () = self.attempt.woken(changed) => {}
+            () = self.clock.sleep_until(until) => {}
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a backend reads its settings from.
+
+mod common;
+mod readers;
+
+use std::{collections::BTreeMap, fmt};
+
+pub use self::common::CommonSettings;
+use super::{configuration::Config, secret::Secret, source::Source, suggest::suggest, url::Host};
+use crate::base::error::{Error, Result};
+
+/// The settings of one backend, to be taken out one by one: the parts of the URL and its keys.
+///
+/// Whatever nobody took is an error in the end, so that a mistyped `ttl` never means the default
+/// and a host that a store has no use for is not silently left out (K11). A taken key is a known
+/// one.
+///
+/// Each `take_` method fails with `InvalidConfig` when the value is given and not allowed; its
+/// message has the value and what is allowed.
+pub struct Settings {
+    source: Source,
+    user: Option<String>,
+    password: Option<Secret>,
+    hosts: Vec<Host>,
+    path: String,
+    params: BTreeMap<String, String>,
+    known: Vec<&'static str>,
+    common: CommonSettings,
+}
+
+impl Settings {
+    /// Reads the common keys and keeps the rest for the backend.
+    pub(super) fn new(config: &Config) -> Result<Self> {
+        let (source, url) = (config.source().clone(), config.url().clone());
+        let mut settings = Self {
+            source,
+            user: url.user,
+            password: url.password,
+            hosts: url.hosts,
+            path: url.path,
+            params: url.params,
+            known: Vec::new(),
+            common: CommonSettings::default(),
+        };
+        settings.common = settings.take_common()?;
+        Ok(settings)
+    }
+
+    /// The settings that are the same for all backends.
+    #[must_use]
+    pub fn common(&self) -> &CommonSettings {
+        &self.common
+    }
+
+    /// The error for settings that are wrong because of `why`: says where they came from.
+    #[must_use]
+    pub fn invalid(&self, why: impl fmt::Display) -> Error {
+        self.source.invalid(why)
+    }
+
+    /// Who logs in.
+    pub fn take_user(&mut self) -> Option<String> {
+        self.user.take()
+    }
+
+    /// The password of the URL; never empty.
+    pub fn take_password(&mut self) -> Option<Secret> {
+        self.password.take()
+    }
+
+    /// The servers, in the order given; may be none.
+    pub fn take_hosts(&mut self) -> Vec<Host> {
+        std::mem::take(&mut self.hosts)
+    }
+
+    /// The path, decoded, with its leading slash if it has one; `None` when there is none.
+    pub fn take_path(&mut self) -> Option<String> {
+        Some(std::mem::take(&mut self.path)).filter(|path| !path.is_empty())
+    }
+
+    /// The value of `key`, which is a known one from now on.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
+        self.known.push(key);
+        self.params.remove(key)
+    }
+
+    /// Refuses what nobody took.
+    pub(super) fn finish(self) -> Result<()> {
+        let parts = [
+            ("user", self.user.is_some()),
+            ("password", self.password.is_some()),
+            ("host", !self.hosts.is_empty()),
+            ("path", !self.path.is_empty()),
+        ];
+        if let Some((part, _)) = parts.into_iter().find(|(_, left)| *left) {
+            return Err(self.invalid(format!(
+                "the URL has a {part}, which this store has no use for"
+            )));
+        }
+        let Some(key) = self.params.keys().next() else {
+            return Ok(());
+        };
+        let hint = suggest(key, &self.known);
+        let mut known = self.known.clone();
+        known.sort_unstable();
+        let known = known.join(", ");
+        Err(self.invalid(format!("unknown key {key:?}{hint}; known keys: {known}")))
+    }
+}
+
+impl fmt::Debug for Settings {
+    /// Without values, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<_> = self.params.keys().collect();
+        f.debug_struct("Settings")
+            .field("left", &keys)
+            .field("known", &self.known)
+            .finish()
+    }
+}

@@ -1,0 +1,50 @@
+//! Where a configuration comes from.
+
+use std::{fmt, path::PathBuf};
+
+use crate::base::error::{Error, ErrorKind};
+
+/// The environment variable with the URL.
+pub const URL_VARIABLE: &str = "DLOCK_URL";
+/// The environment variable with the path of the configuration file.
+pub const FILE_VARIABLE: &str = "DLOCK_CONFIG";
+/// The configuration file that is looked for in the current directory.
+pub const FILE_NAME: &str = "dlock.toml";
+/// What is used when nothing is configured: locks between the processes of one user on one machine.
+pub const DEFAULT_URL: &str = "file:";
+
+/// Where a [`Config`](super::Config) came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A URL that the program or its user gave.
+    Argument,
+    /// The environment variable [`DLOCK_URL`](URL_VARIABLE).
+    Environment,
+    /// This file.
+    File(PathBuf),
+    /// Nowhere: [`DEFAULT_URL`].
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument => f.write_str("the argument"),
+            Self::Environment => f.write_str(URL_VARIABLE),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Default => f.write_str("the default"),
+        }
+    }
+}
+
+impl Source {
+    /// An `InvalidConfig` error that says where the wrong setting is.
+    pub(super) fn invalid(&self, why: impl fmt::Display) -> Error {
+        let message = match self {
+            Self::Argument | Self::Default => why.to_string(),
+            Self::Environment | Self::File(_) => format!("{self}: {why}"),
+        };
+        Error::new(ErrorKind::InvalidConfig, message)
+    }
+}

@@ -1,0 +1,152 @@
+//! The files of an encrypted connection: the same keys, rules and messages for every store.
+
+mod pem;
+
+use self::pem::{certificates, private_key};
+use super::settings::Settings;
+use crate::base::error::{Error, ErrorKind, Result};
+
+/// Where the systems have the authorities that they trust.
+const SYSTEM_CA: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// What `tls_ca`, `tls_cert` and `tls_key` name: files in PEM form of at most 1 MiB. Each is looked at,
+/// as drivers take one without a certificate and trust nobody then. When they are read is said by each
+/// backend.
+#[derive(Clone, Debug, Default)]
+pub struct TlsFiles {
+    ca: Option<String>,
+    /// Certificate and key of the client.
+    client: Option<(String, String)>,
+}
+
+/// The alerts by which a server says that it does not trust the client's certificate, or misses one
+/// (RFC 8446, section 6.2).
+const ALERTS_OF_CLIENT: [u8; 10] = [
+    40,  // handshake_failure
+    42,  // bad_certificate
+    43,  // unsupported_certificate
+    44,  // certificate_revoked
+    45,  // certificate_expired
+    46,  // certificate_unknown
+    48,  // unknown_ca
+    49,  // access_denied
+    51,  // decrypt_error
+    116, // certificate_required
+];
+
+impl TlsFiles {
+    /// What it means that the client does not trust the server's certificate, and what to do.
+    pub const UNTRUSTED: (ErrorKind, &'static str) = (
+        ErrorKind::InvalidConfig,
+        "the server's certificate is not trusted; give its authority by tls_ca=",
+    );
+
+    /// What it means that the server sent an alert of this number, and what to do; `None` if it is not
+    /// about the client's certificate.
+    #[must_use]
+    pub fn of_alert(number: u8) -> Option<(ErrorKind, &'static str)> {
+        ALERTS_OF_CLIENT.contains(&number).then_some((
+            ErrorKind::Denied,
+            "the server wants a client's certificate that it trusts; give it by tls_cert= and \
+             tls_key=",
+        ))
+    }
+
+    /// Reads the three keys.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` if only one of `tls_cert` and `tls_key` is given: nothing falls back to
+    /// something weaker than what was meant (K11).
+    pub fn take(settings: &mut Settings) -> Result<Self> {
+        let ca = settings.take_str("tls_ca")?;
+        let client = match (
+            settings.take_str("tls_cert")?,
+            settings.take_str("tls_key")?,
+        ) {
+            (Some(cert), Some(key)) => Some((cert, key)),
+            (None, None) => None,
+            _ => return Err(settings.invalid("tls_cert and tls_key go together, one is missing")),
+        };
+        Ok(Self { ca, client })
+    }
+
+    /// Whether an authority of one's own is given.
+    #[must_use]
+    pub fn has_ca(&self) -> bool {
+        self.ca.is_some()
+    }
+
+    /// Whether the client has a certificate.
+    #[must_use]
+    pub fn has_client(&self) -> bool {
+        self.client.is_some()
+    }
+
+    /// The certificates to trust; `None` for those of the system.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a file that cannot be read or has no certificate.
+    pub fn ca(&self) -> Result<Option<Vec<u8>>> {
+        self.ca.as_deref().map(certificates).transpose()
+    }
+
+    /// As [`ca`](Self::ca), for a driver that does not find the system's by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`ca`](Self::ca), and on a system without a list of authorities.
+    pub fn ca_or_system(&self) -> Result<Vec<u8>> {
+        match &self.ca {
+            Some(path) => certificates(path),
+            None => certificates(system_ca()?),
+        }
+    }
+
+    /// The client's certificate and its key, if it has them.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a file that cannot be read or has none.
+    pub fn client(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some((cert, key)) = &self.client else {
+            return Ok(None);
+        };
+        Ok(Some((certificates(cert)?, private_key(key)?)))
+    }
+}
+
+fn system_ca() -> Result<&'static str> {
+    let found = SYSTEM_CA.into_iter().find(|path| {
+        let file = std::fs::metadata(path);
+        file.is_ok_and(|file| file.is_file())
+    });
+    found.ok_or_else(|| {
+        let why = "this machine has no list of trusted authorities; give one by tls_ca=";
+        Error::new(ErrorKind::InvalidConfig, why)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_about_the_clients_certificate_says_what_to_do() {
+        // handshake_failure as by older servers, unknown_ca, certificate_required
+        for number in [40, 48, 116] {
+            let (kind, hint) = TlsFiles::of_alert(number).expect("known");
+            assert_eq!(kind, ErrorKind::Denied, "{number}");
+            assert!(hint.contains("tls_cert="), "{number}");
+        }
+        // close_notify, internal_error
+        assert_eq!(TlsFiles::of_alert(0), None);
+        assert_eq!(TlsFiles::of_alert(80), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! The URL that says which store to use, and how.
+
+mod host;
+mod mask;
+mod parse;
+mod syntax;
+
+use std::{collections::BTreeMap, fmt};
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+pub use self::host::Host;
+pub(super) use self::syntax::check_key;
+use super::secret::{MASK, Secret, is_secret_key};
+
+/// The URL of a store: `scheme://user:password@host:port,host/path?key=value&key=value`, or
+/// `scheme:path?key=value` for a store without hosts.
+///
+/// All parts but the scheme may be missing. User, password, path and values are percent-decoded;
+/// `+` is a plus sign. The parser is strict: what it does not understand is an error, never left
+/// out. `Display` and `Debug` mask the password, and so do its errors.
+///
+/// ```
+/// use dlock_core::config::BackendUrl;
+///
+/// let url = BackendUrl::parse("zk://zoo-1,zoo-2:2182/app?ttl=10s")?;
+/// assert_eq!((url.scheme(), url.path()), ("zk", "/app"));
+/// assert_eq!(url.hosts()[1].port, Some(2182));
+///
+/// let url = BackendUrl::parse("redis://app:hunter2@[::1]:6379/0")?;
+/// assert_eq!(url.to_string(), "redis://app:***@[::1]:6379/0");
+/// # Ok::<(), dlock_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct BackendUrl {
+    pub(super) scheme: String,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<Secret>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) path: String,
+    pub(super) params: BTreeMap<String, String>,
+}
+
+impl BackendUrl {
+    /// The longest URL, in bytes.
+    pub const BYTES_MAX: usize = 4096;
+
+    /// Which store it is, in lower case: `"redis"`.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Who logs in.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// The password; never empty.
+    #[must_use]
+    pub fn password(&self) -> Option<&Secret> {
+        self.password.as_ref()
+    }
+
+    /// The servers, in the order given; empty for a store without any.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The path, decoded, with its leading slash if it has one; empty if there is none.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The value of `key`, decoded.
+    #[must_use]
+    pub fn param(&self, key: &str) -> Option<&str> {
+        self.params.get(key).map(String::as_str)
+    }
+}
+
+/// What has a meaning in some part of a URL, or none in any.
+const RESERVED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'@');
+const IN_USER: &AsciiSet = &RESERVED.add(b':').add(b'/');
+const IN_VALUE: &AsciiSet = &RESERVED.add(b'&');
+
+impl fmt::Display for BackendUrl {
+    /// In normal form, and with the password masked.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.scheme)?;
+        // Without the empty authority, a path of two slashes would be read as a host.
+        if !self.hosts.is_empty() || self.path.starts_with("//") {
+            f.write_str("//")?;
+        }
+        if let Some(user) = &self.user {
+            write!(f, "{}", utf8_percent_encode(user, IN_USER))?;
+        }
+        if let Some(password) = &self.password {
+            write!(f, ":{password}")?;
+        }
+        if self.user.is_some() || self.password.is_some() {
+            f.write_str("@")?;
+        }
+        for (i, host) in self.hosts.iter().enumerate() {
+            write!(f, "{}{host}", if i == 0 { "" } else { "," })?;
+        }
+        write!(f, "{}", utf8_percent_encode(&self.path, RESERVED))?;
+        for (i, (key, value)) in self.params.iter().enumerate() {
+            let value = if is_secret_key(key) { MASK } else { value };
+            let separator = if i == 0 { '?' } else { '&' };
+            write!(
+                f,
+                "{separator}{key}={}",
+                utf8_percent_encode(value, IN_VALUE)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for BackendUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BackendUrl({self})")
+    }
+}

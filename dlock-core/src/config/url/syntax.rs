@@ -1,0 +1,46 @@
+//! The parts that a URL is made of: keys, escapes, and why one is not allowed.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+/// What was parsed, or why not.
+pub(super) type Parsed<T> = Result<T, Cow<'static, str>>;
+
+pub(super) fn invalid<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
+    Err(why.into())
+}
+
+/// Refuses what no backend can have as a key, whoever writes it: URL or file.
+pub(in crate::config) fn check_key(key: &str) -> Parsed<()> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+    if key.is_empty() || !key.chars().all(allowed) {
+        return invalid(format!(
+            "{key:?} is no key: keys are of a-z, 0-9, \"_\" and \"-\""
+        ));
+    }
+    Ok(())
+}
+
+/// Decodes what is printed and stored, where a control character can only do harm.
+pub(super) fn decode(text: &str, what: &str) -> Parsed<String> {
+    let decoded = unescape(text, what)?;
+    if decoded.contains(char::is_control) {
+        return invalid(format!("the {what} has a control character"));
+    }
+    Ok(decoded)
+}
+
+pub(super) fn unescape(text: &str, what: &str) -> Parsed<String> {
+    let is_escape =
+        |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|b| b.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return invalid(format!(
+            "the {what} has a \"%\" that is no escape; \"%\" is written %25"
+        ));
+    }
+    match percent_decode_str(text).decode_utf8() {
+        Ok(decoded) => Ok(decoded.into_owned()),
+        Err(_) => invalid(format!("the {what} is not UTF-8 when decoded")),
+    }
+}

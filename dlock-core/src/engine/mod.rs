@@ -1,0 +1,10 @@
+//! What runs behind a locker.
+
+pub(crate) mod call;
+pub(crate) mod cleanup;
+pub(crate) mod hold;
+pub(crate) mod in_flight;
+pub(crate) mod local_queue;
+pub(crate) mod metrics;
+pub(crate) mod scheduler;
+pub(crate) mod shared;

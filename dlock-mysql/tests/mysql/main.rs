@@ -1,0 +1,66 @@
+//! MySQL and MariaDB under faults: cases named after the failure modes (`t60` …) that they are about.
+//!
+//! A binary without the standard harness: it reports a server that is missing as ignored.
+
+mod clocks;
+mod connecting;
+mod endings;
+mod failover;
+mod holder_process;
+mod idle_connections;
+mod kills;
+mod layout;
+mod losses;
+mod prepared;
+mod restart_guard;
+mod session_proxy;
+mod sessions;
+mod sharing;
+mod support;
+mod tables;
+mod tokens;
+mod vanished;
+
+use std::process::ExitCode;
+
+use dlock_servers::{SetClock, mysql::Flavour};
+use dlock_verify::support::if_available;
+use libtest_mimic::Trial;
+
+/// The library that the cases with a clock of their own need in addition to a server.
+const CLOCK: &str = "libfaketime";
+
+/// Each case has a server of its own, which takes seconds of a processor to make.
+const THREADS: usize = 4;
+
+fn main() -> ExitCode {
+    if let Some(code) = holder_process::serve_if_asked() {
+        return code;
+    }
+    dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
+}
+
+fn trials(flavour: Flavour) -> Vec<Trial> {
+    let files = [
+        connecting::trials(flavour),
+        endings::trials(flavour),
+        failover::trials(flavour),
+        restart_guard::trials(flavour),
+        idle_connections::trials(flavour),
+        kills::trials(flavour),
+        layout::trials(flavour),
+        prepared::trials(flavour),
+        sessions::trials(flavour),
+        sharing::trials(flavour),
+        tables::trials(flavour),
+        losses::trials(flavour),
+        tokens::trials(flavour),
+        vanished::trials(flavour),
+        if_available(CLOCK, SetClock::library(), clocks::trials(flavour)),
+    ];
+    if_available(
+        flavour.name(),
+        flavour.find(),
+        files.into_iter().flatten().collect(),
+    )
+}

@@ -1,0 +1,108 @@
+//! Waiters whose host vanished stay in the server's queue, which does not check them (T63).
+
+use std::time::Duration;
+
+use dlock_core::Clock;
+use dlock_servers::mysql::Flavour;
+use dlock_verify::proxy::{Direction, Fault, Proxy};
+use tokio::time::timeout;
+
+use crate::support::{
+    HOLDER_CONNECTION, Outcome, TTL_LONG, cases, holder, open, soon, start, take, until, waiting,
+};
+
+cases![
+    t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl,
+    t64_a_grant_that_is_not_confirmed_goes_to_the_next_one,
+    a_grant_that_was_waited_for_has_its_whole_ttl,
+];
+
+/// How long those who vanished may keep the others from a lock, however many they are: a statement of theirs
+/// waits for four seconds at the most, and the last one to be granted has two to confirm.
+const GHOSTS_MAX: Duration = Duration::from_secs(6);
+
+/// A busy machine may be so late.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// Longer than a waiter has to confirm its grant.
+const UNCONFIRMED: Duration = Duration::from_secs(3);
+
+async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let (holder, healthy) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    let held = take(&holder, "a").await?;
+    let mut ghosts = Vec::new();
+    for count in 1..=5 {
+        let ghost = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+        let waiter = tokio::spawn(ghost.acquire("a").wait_forever().into_future());
+        until("it waits", async || Ok(waiting(&node).await? == count)).await?;
+        ghosts.push((ghost, waiter));
+    }
+    let waiter = tokio::spawn(healthy.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 6)).await?;
+    proxy.set(Direction::ToServer, Fault::Hold);
+    proxy.set(Direction::ToClient, Fault::Hold);
+    let (clock, token) = (Clock::boottime(), held.token());
+    let released = clock.now();
+    held.release().await?;
+    let guard = soon("it is granted", waiter).await???;
+    let took = clock.now().since(released);
+    assert!(took < GHOSTS_MAX + SLACK, "the next one waited {took:?}");
+    assert!(guard.token() > token);
+    Ok(guard.release().await?)
+}
+
+/// A process that slept when its turn came waits again.
+async fn t64_a_grant_that_is_not_confirmed_goes_to_the_next_one(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let asleep = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    let other = open(&node.url(), TTL_LONG).await?;
+    let held = take(&other, "a").await?;
+    let waiter = tokio::spawn(asleep.acquire("a").wait_forever().into_future());
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let connection = proxy.connection(HOLDER_CONNECTION).await;
+    connection.set_both(Fault::Hold);
+    held.release().await?;
+    let next = take(&other, "a").await?;
+    connection.set_both(Fault::None);
+    let token = next.token();
+    assert!(next.is_held());
+    next.release().await?;
+    let guard = soon("it is granted", waiter).await???;
+    assert!(guard.token() > token, "{} after {token}", guard.token());
+    Ok(guard.release().await?)
+}
+
+/// The short time that a waiter has is over when it has confirmed.
+async fn a_grant_that_was_waited_for_has_its_whole_ttl(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let (first, second) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    for _ in 0..2 {
+        let held = take(&first, "a").await?;
+        let waiter = tokio::spawn(
+            second
+                .acquire("a")
+                .no_renewal()
+                .wait_forever()
+                .into_future(),
+        );
+        until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+        held.release().await?;
+        let guard = soon("it is granted", waiter).await???;
+        let session = holder(&node).await?;
+        let ended = timeout(UNCONFIRMED, guard.lost()).await;
+        assert!(ended.is_err(), "lost: {ended:?}");
+        assert!(guard.remaining() > TTL_LONG / 2, "{:?}", guard.remaining());
+        assert_eq!(holder(&node).await?, session);
+        guard.release().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Names of which one cannot be had, asked for together with others: it is refused, and they are not
+//! (K13).
+
+use std::time::Duration;
+
+use dlock::{ErrorKind, Guard, Locker, LostCause};
+use dlock_servers::{Program, redis::Node};
+
+use crate::support::{
+    Outcome, calls, cases, connect, connect_as_user, locks, refused, soon, start, take, until,
+    warm_up,
+};
+
+cases![
+    k13_a_name_of_another_type_harms_only_itself,
+    k13_a_forbidden_name_harms_only_itself,
+    k13_a_forbidden_read_harms_only_the_contended_attempt,
+    k13_a_hold_that_becomes_forbidden_harms_no_other,
+];
+
+/// So often are they asked for: which of them leave together is different each time.
+const ROUNDS: u32 = 30;
+
+/// Other names beside each that cannot be had.
+const OTHERS: usize = 10;
+
+/// Takes `bad` and others at the same time, over and over: what became of `bad`.
+async fn beside_others(node: &Node, locker: &Locker, bad: &str) -> Outcome<ErrorKind> {
+    warm_up(locker).await?;
+    let (before, found) = (calls(node, "evalsha").await?, locks(node).await?);
+    let mut kind = None;
+    for _ in 0..ROUNDS {
+        let names = (0..=OTHERS).map(|number| match number {
+            3 => bad.to_owned(),
+            number => format!("ok-{number}"),
+        });
+        let taken: Vec<_> = names
+            .map(|name| {
+                (
+                    name.clone(),
+                    tokio::spawn(locker.try_acquire(name).into_future()),
+                )
+            })
+            .collect();
+        let mut held = Vec::new();
+        for (name, taken) in taken {
+            let taken = taken.await?;
+            if name == bad {
+                kind = Some(refused(taken)?.kind());
+            } else {
+                let guard = taken.map_err(|error| format!("{name} beside {bad}: {error}"))?;
+                held.push(guard.ok_or_else(|| format!("{name} beside {bad} is taken"))?);
+            }
+        }
+        release(held).await?;
+    }
+    // One for each take and each release, if none had left together.
+    let alone = u64::from(ROUNDS) * (2 * OTHERS as u64 + 1);
+    let asked = calls(node, "evalsha").await? - before;
+    assert!(asked < alone * 4 / 5, "{asked} of {alone}: each went alone");
+    assert_eq!(locks(node).await?, found, "something was left");
+    kind.ok_or_else(|| "it was never asked for".into())
+}
+
+async fn release(held: Vec<Guard>) -> Outcome {
+    let releases: Vec<_> = held
+        .into_iter()
+        .map(|guard| tokio::spawn(guard.release()))
+        .collect();
+    for released in releases {
+        released.await??;
+    }
+    Ok(())
+}
+
+async fn k13_a_name_of_another_type_harms_only_itself(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let locker = connect(node.address(), "").await?;
+    node.command(&["LPUSH", "dlock:key", "x"]).await?;
+    let kind = beside_others(&node, &locker, "key").await?;
+    assert_eq!(kind, ErrorKind::Unsupported);
+    Ok(())
+}
+
+/// The server refuses the request of all of them for it.
+async fn k13_a_forbidden_name_harms_only_itself(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let rules = ["resetkeys", "~dlock:ok-*", "~dlock:{all}*", "~*warm*"];
+    let locker = connect_as_user(&node, &rules).await?;
+    let kind = beside_others(&node, &locker, "forbidden").await?;
+    assert_eq!(kind, ErrorKind::Denied);
+    Ok(())
+}
+
+/// The script has granted other names when it comes to one of which it may not see the ttl.
+async fn k13_a_forbidden_read_harms_only_the_contended_attempt(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let locker = connect_as_user(&node, &["-pttl"]).await?;
+    let other = connect(node.address(), "").await?;
+    let _held = take(&other, "busy").await?;
+    let kind = beside_others(&node, &locker, "busy").await?;
+    assert_eq!(kind, ErrorKind::Denied);
+    Ok(())
+}
+
+async fn k13_a_hold_that_becomes_forbidden_harms_no_other(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let locker = connect_as_user(&node, &[]).await?;
+    let ttl = Duration::from_secs(4);
+    let gone = locker.acquire("gone").ttl(ttl).await?;
+    let mut held = Vec::new();
+    for number in 0..OTHERS {
+        held.push(locker.acquire(format!("ok-{number}")).ttl(ttl).await?);
+    }
+    let rules = ["resetkeys", "~dlock:ok-*", "~dlock:{all}*"];
+    node.command(&[&["ACL", "SETUSER", "shop"][..], &rules].concat())
+        .await?;
+    // Nobody says that it is gone: its deadline decides.
+    let cause = soon("it is lost", gone.lost()).await?;
+    assert_eq!(cause, LostCause::Expired);
+    assert!(held.iter().all(Guard::is_held));
+    release(held).await?;
+    until("its ttl is over", async || {
+        Ok(locks(&node).await?.is_empty())
+    })
+    .await
+}

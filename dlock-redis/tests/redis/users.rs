@@ -1,0 +1,100 @@
+//! Users whose ACL keeps something from them: without channels they lose wake-ups, not locks.
+
+use std::time::Duration;
+
+use dlock::ErrorKind;
+use dlock_servers::Program;
+
+use crate::support::{
+    Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take, until,
+    until_clean, until_listeners, value, within,
+};
+
+cases![
+    k04_a_user_without_the_publish_permission_releases,
+    k06_a_user_without_the_subscribe_permission_is_refused,
+    k13_a_refused_subscription_harms_no_other,
+    a_user_without_the_select_permission_is_refused,
+];
+
+async fn k04_a_user_without_the_publish_permission_releases(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let holder = connect_as_user(&node, &["resetchannels"]).await?;
+    let other = connect(node.address(), "").await?;
+    let ttl = Duration::from_secs(4);
+    let held = holder.acquire("a").ttl(ttl).no_renewal().await?;
+    let waiter = tokio::spawn(other.acquire("a").into_future());
+    until_listeners(&node, "a", 1).await?;
+    until("the holder is asked to publish", async || {
+        Ok(value(&node, "a")
+            .await?
+            .is_some_and(|value| value.ends_with('\n')))
+    })
+    .await?;
+    held.release().await?;
+    // No wake-up is published, so the waiter reads when the ttl would have ended.
+    let most = ttl + other.capabilities().takeover_max;
+    let guard = within(most, "it looks", waiter).await???;
+    guard.release().await?;
+    until_clean(&node).await
+}
+
+async fn k06_a_user_without_the_subscribe_permission_is_refused(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let locker = connect_as_user(&node, &["resetchannels"]).await?;
+    let holder = connect(node.address(), "").await?;
+    // Who need not wait need not listen.
+    locker.acquire("a").await?.release().await?;
+    let held = take(&holder, "a").await?;
+    let error = refused(soon("an answer", locker.acquire("a")).await?)?;
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("extend its ACL"), "{error}");
+    held.release().await?;
+    until_clean(&node).await
+}
+
+async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome {
+    const OTHERS: u32 = 20;
+    let node = start(&program, &[]).await?;
+    let rules = ["resetchannels", "&{dlock:ok-*"];
+    let locker = connect_as_user(&node, &rules).await?;
+    let holder = connect(node.address(), "").await?;
+    let refused_to = take(&holder, "no").await?;
+    let mut waits = Vec::new();
+    for number in 0..OTHERS {
+        let name = format!("ok-{number}");
+        let held = take(&holder, &name).await?;
+        let waiter = tokio::spawn(locker.acquire(name.as_str()).into_future());
+        until_listeners(&node, &name, 1).await?;
+        waits.push((held, waiter));
+    }
+    let before = calls(&node, "subscribe").await?;
+    for _ in 0..10 {
+        let error = refused(locker.acquire("no").await)?;
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    }
+    // Not even refused ones count.
+    assert_eq!(
+        calls(&node, "subscribe").await?,
+        before,
+        "others subscribed again"
+    );
+    refused_to.release().await?;
+    for (held, waiter) in waits {
+        held.release().await?;
+        let guard = within(WOKEN, "it is woken", waiter).await???;
+        guard.release().await?;
+    }
+    until_clean(&node).await
+}
+
+async fn a_user_without_the_select_permission_is_refused(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    // It logs in to the first one.
+    drop(connect_as_user(&node, &["-select"]).await?);
+    let url = format!("redis://shop:secret@{}/1?restart_guard=0s", node.address());
+    let error = refused(dlock::connect(url.as_str()).await)?;
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("extend its ACL"), "{error}");
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! Wake-ups that are missed (T7).
+
+use std::time::Duration;
+
+use dlock::{Guard, Locker};
+use dlock_core::Clock;
+use dlock_servers::{Program, redis::Node};
+use dlock_verify::proxy::{Connection, Direction::ToClient, End, Fault, Faults, Proxy};
+use tokio::task::JoinHandle;
+
+use crate::support::{
+    Outcome, RACES, WOKEN, calls, cases, connect, soon, start, take, until, until_clean,
+    until_listeners, within,
+};
+
+cases![
+    t07_a_release_between_try_and_subscribe,
+    t07_a_release_while_the_subscriber_is_killed,
+    t07_a_release_while_the_subscriber_is_reset,
+    t07_a_new_connection_for_requests_costs_no_wake_up,
+    t07_a_lost_message_is_made_up_for_by_the_ttl,
+    t07_a_silent_subscription_is_detected_by_its_ping,
+    t07_a_waiter_that_cannot_subscribe_polls,
+    t07_a_subscription_without_waiters_sends_no_ping,
+    t07_a_dead_holders_lock_is_granted_by_its_ttl,
+];
+
+/// A holder, and a waiter behind a proxy.
+struct Scene {
+    node: Node,
+    proxy: Proxy,
+    holder: Locker,
+    waiter: Locker,
+}
+
+impl Scene {
+    async fn new(program: &Program) -> Outcome<Self> {
+        Self::with(program, "").await
+    }
+
+    async fn with(program: &Program, keys: &str) -> Outcome<Self> {
+        let node = start(program, &[]).await?;
+        let proxy = Proxy::start(node.address())?;
+        Ok(Self {
+            holder: connect(node.address(), "").await?,
+            waiter: connect(proxy.address(), keys).await?,
+            node,
+            proxy,
+        })
+    }
+
+    fn wait(&self) -> JoinHandle<dlock::Result<Guard>> {
+        tokio::spawn(self.waiter.acquire("a").into_future())
+    }
+
+    async fn wait_and_listen(&self) -> Outcome<JoinHandle<dlock::Result<Guard>>> {
+        let waiter = self.wait();
+        until_listeners(&self.node, "a", 1).await?;
+        Ok(waiter)
+    }
+
+    /// The newest connection of the waiter: that for wake-ups, once it listens.
+    fn last(&self) -> Outcome<Connection> {
+        let last = self.proxy.connections().pop();
+        last.ok_or_else(|| "no connection".into())
+    }
+}
+
+async fn t07_a_release_between_try_and_subscribe(program: Program) -> Outcome {
+    for _ in 0..RACES {
+        let scene = Scene::new(&program).await?;
+        let held = take(&scene.holder, "a").await?;
+        let next = scene.proxy.accepted();
+        scene.proxy.set_next(Faults::both(Fault::Hold));
+        let waiter = scene.wait();
+        // It has tried, and is about to subscribe on a connection of its own.
+        let listening = soon("it connects", scene.proxy.connection(next)).await?;
+        held.release().await?;
+        listening.set_both(Fault::None);
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+        until_clean(&scene.node).await?;
+    }
+    Ok(())
+}
+
+async fn t07_a_release_while_the_subscriber_is_killed(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    let mut kills = 0;
+    for round in 0..RACES {
+        let held = take(&scene.holder, "a").await?;
+        let waiter = scene.wait_and_listen().await?;
+        let kill = scene.node.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+        // Some releases before, some at the same time, some while it subscribes again.
+        let release = async {
+            tokio::time::sleep(Duration::from_micros(u64::from(round) * 60)).await;
+            held.release().await
+        };
+        let (killed, released) = tokio::join!(kill, release);
+        // None if it was woken before, and listens no more.
+        kills += killed?.int()?;
+        released?;
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+    }
+    assert!(kills > 0, "nothing was killed");
+    until_clean(&scene.node).await
+}
+
+async fn t07_a_release_while_the_subscriber_is_reset(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    for round in 0..RACES {
+        let held = take(&scene.holder, "a").await?;
+        let waiter = scene.wait_and_listen().await?;
+        scene.last()?.end(End::Reset);
+        tokio::time::sleep(Duration::from_micros(u64::from(round) * 60)).await;
+        held.release().await?;
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+    }
+    until_clean(&scene.node).await
+}
+
+/// The connection that hears is made again beside the new one for requests: who listened on the former
+/// one has to hear of it.
+async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) -> Outcome {
+    for _ in 0..5 {
+        let scene = Scene::new(&program).await?;
+        let held = take(&scene.holder, "a").await?;
+        let also = take(&scene.holder, "b").await?;
+        let requests = scene.last()?;
+        let waiter = scene.wait_and_listen().await?;
+        requests.end(End::Cut);
+        requests.until_ended().await;
+        let other = tokio::spawn(scene.waiter.acquire("b").into_future());
+        until_listeners(&scene.node, "b", 1).await?;
+        held.release().await?;
+        let guard = within(WOKEN, "it tries again", waiter).await???;
+        guard.release().await?;
+        also.release().await?;
+        let guard = within(WOKEN, "it is woken", other).await???;
+        guard.release().await?;
+        until_clean(&scene.node).await?;
+    }
+    Ok(())
+}
+
+/// How long after the release of a lock with this ttl it is granted, if the listener hears nothing.
+async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
+    let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
+    let waiter = scene.wait_and_listen().await?;
+    // The read after its subscription has ended.
+    tokio::time::sleep(ttl / 10).await;
+    deafen(&scene.last()?);
+    let clock = Clock::boottime();
+    let released = clock.now();
+    held.release().await?;
+    let most = ttl + scene.waiter.capabilities().takeover_max;
+    let guard = within(most, "the ttl is over", waiter).await???;
+    let after = clock.now().since(released);
+    guard.release().await?;
+    Ok(after)
+}
+
+async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outcome {
+    let ttl = Duration::from_secs(2);
+    let scene = Scene::new(&program).await?;
+    let after = deaf(&scene, ttl, |line| line.set(ToClient, Fault::Discard)).await?;
+    assert!(after > ttl / 4, "{after:?}: nothing was lost");
+    Ok(())
+}
+
+/// A ping, its late reply, and a read; on a busy machine.
+const PING_MISSED: Duration = Duration::from_secs(4);
+
+/// The ttl is far longer than that.
+async fn t07_a_silent_subscription_is_detected_by_its_ping(program: Program) -> Outcome {
+    let holds = |line: &Connection| line.set_both(Fault::Hold);
+    let swallows = |line: &Connection| line.set(ToClient, Fault::Discard);
+    let is_half_open = |line: &Connection| line.end(End::Server);
+    let ways: [&(dyn Fn(&Connection) + Sync); 3] = [&holds, &swallows, &is_half_open];
+    for deafen in ways {
+        // With a long time-out the connection stays for as long.
+        for keys in ["", "timeout=30s"] {
+            let scene = Scene::with(&program, keys).await?;
+            let held = take(&scene.holder, "a").await?;
+            let waiter = scene.wait_and_listen().await?;
+            deafen(&scene.last()?);
+            held.release().await?;
+            let guard = within(PING_MISSED, "it looks by itself", waiter).await???;
+            guard.release().await?;
+            // From now on it is known.
+            for _ in 0..2 {
+                let held = take(&scene.holder, "a").await?;
+                let waiter = scene.wait();
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                held.release().await?;
+                let guard = within(PING_MISSED, "it is woken, or looks", waiter).await???;
+                guard.release().await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn t07_a_waiter_that_cannot_subscribe_polls(program: Program) -> Outcome {
+    let scene = Scene::with(&program, "connect_timeout=30s&timeout=30s").await?;
+    let held = take(&scene.holder, "a").await?;
+    let next = scene.proxy.accepted();
+    scene.proxy.set_next(Faults::both(Fault::Hold));
+    let waiter = scene.wait();
+    soon("it connects", scene.proxy.connection(next)).await?;
+    held.release().await?;
+    let guard = within(PING_MISSED, "it looks by itself", waiter).await???;
+    guard.release().await?;
+    Ok(())
+}
+
+/// Without waiters the server gets no ping.
+async fn t07_a_subscription_without_waiters_sends_no_ping(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
+    for _ in 0..2 {
+        let held = take(&scene.holder, "a").await?;
+        let (waiter, before) = (scene.wait_and_listen().await?, pings().await?);
+        until("a pulse is felt", async || Ok(pings().await? > before)).await?;
+        held.release().await?;
+        soon("it is woken", waiter).await???.release().await?;
+        until_clean(&scene.node).await?;
+        // One may be on its way.
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        let before = pings().await?;
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        assert_eq!(pings().await?, before, "nobody waits");
+    }
+    Ok(())
+}
+
+async fn t07_a_dead_holders_lock_is_granted_by_its_ttl(program: Program) -> Outcome {
+    let scene = Scene::new(&program).await?;
+    let most = Duration::from_secs(1) + scene.waiter.capabilities().takeover_max;
+    for _ in 0..3 {
+        let value = "0123456789abcdef0123456789abcdef 7 1 1@gone";
+        let set = ["SET", "dlock:a", value, "PX", "1000"];
+        scene.node.command(&set).await?;
+        let guard = within(most, "it is taken over", scene.wait()).await???;
+        guard.release().await?;
+    }
+    until_clean(&scene.node).await
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+pub mod etcd;
+pub mod mysql;
+pub mod redis;
+pub mod zk;
+
+mod certificates;
+mod clock;
+mod controls;
+mod parent;
+mod port;
+mod process;
+mod program;
+mod until;
+
+pub use self::{
+    certificates::Certificates, clock::SetClock, port::Port, process::Process, program::Program,
+};

@@ -1,0 +1,10 @@
+//! MySQL and MariaDB.
+//!
+//! Tests query a server as its administrator, over its socket and with the machine's `mariadb` client.
+
+mod admin;
+mod flavour;
+mod node;
+mod options;
+
+pub use self::{flavour::Flavour, node::Node, options::Options};

@@ -1,0 +1,145 @@
+//! One server.
+
+use std::{ffi::OsString, io, net::SocketAddr, path::Path, process::Stdio};
+
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::{Flavour, Options, admin::Admin, options::common};
+use crate::{Port, Process, Program, controls::controls};
+
+/// Who logs in over the network, with which password, to which database.
+const USER: &str = "app";
+const PASSWORD: &str = "hunter2";
+const DATABASE: &str = "locks";
+
+/// One server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Node {
+    // Dropped in this order: the port stays reserved while the process lives.
+    process: Process,
+    port: Port,
+    admin: Admin,
+}
+
+controls!(Node);
+
+impl Node {
+    /// Starts a server with an empty database and a user who may do everything in it, and waits until
+    /// it answers.
+    ///
+    /// # Errors
+    ///
+    /// When it does not start: with the end of its log.
+    ///
+    /// # Cancel safety
+    ///
+    /// The server ends.
+    pub async fn start(flavour: Flavour, options: &Options) -> io::Result<Self> {
+        let program = flavour.find().map_err(io::Error::other)?;
+        let directory = TempDir::new()?;
+        let port = Port::reserve()?;
+        let socket = directory.path().join("admin");
+        make_data(flavour, &program, directory.path()).await?;
+        let mut words = common(flavour, &program, directory.path());
+        words.extend(
+            [
+                format!("--port={}", port.number()),
+                format!("--socket={}", socket.display()),
+                "--bind-address=127.0.0.1".to_owned(),
+                "--max-connections=2000".to_owned(),
+                "--pid-file=pid".to_owned(),
+            ]
+            .map(OsString::from),
+        );
+        words.extend(options.arguments.iter().map(OsString::from));
+        let program = match &options.clock {
+            Some(clock) => program.under(clock).map_err(io::Error::other)?,
+            None => program,
+        };
+        let mut node = Self {
+            process: Process::new(program, words, directory),
+            port,
+            admin: Admin { socket },
+        };
+        node.resume().await?;
+        node.query(&format!(
+            "CREATE DATABASE {DATABASE}; CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'; GRANT SELECT, \
+             INSERT, UPDATE, DELETE, CREATE ON {DATABASE}.* TO {USER}"
+        ))
+        .await?;
+        Ok(node)
+    }
+
+    /// Where its clients connect to; always the same.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.port.address()
+    }
+
+    /// The URL of its database for the user, without keys.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_at(self.address())
+    }
+
+    /// The same by way of another address, such as a proxy's.
+    #[must_use]
+    pub fn url_at(&self, address: SocketAddr) -> String {
+        format!("mysql://{USER}:{PASSWORD}@{address}/{DATABASE}")
+    }
+
+    /// The socket of its administrator.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.admin.socket
+    }
+
+    /// Runs statements as the administrator, and returns the rows of all results as text.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer within 10 s, or refuses.
+    pub async fn query(&self, sql: &str) -> io::Result<Vec<Vec<String>>> {
+        self.admin.query(sql).await
+    }
+
+    /// Starts it on the same port and data after it ended, and waits until it answers.
+    ///
+    /// # Errors
+    ///
+    /// When it runs, or does not start: with the end of its log.
+    ///
+    /// # Cancel safety
+    ///
+    /// The process runs on.
+    pub async fn resume(&mut self) -> io::Result<()> {
+        let admin = &self.admin;
+        let ready = || async { admin.query("SELECT 1").await.map(drop) };
+        self.process.start(ready).await
+    }
+}
+
+/// Makes the server's own tables.
+async fn make_data(flavour: Flavour, program: &Program, directory: &Path) -> io::Result<()> {
+    let arguments = common(flavour, program, directory);
+    let (mut words, more): (Vec<OsString>, &[&str]) = match flavour {
+        Flavour::MariaDbStable => (
+            vec!["mariadb-install-db".into()],
+            &["--auth-root-authentication-method=normal", "--skip-test-db"],
+        ),
+        Flavour::MySqlNewest => (program.words().to_vec(), &["--initialize-insecure"]),
+    };
+    words.extend(arguments);
+    words.extend(more.iter().map(OsString::from));
+    let mut words = words.into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).stdin(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    Err(io::Error::other(format!("no data for a server: {said}")))
+}

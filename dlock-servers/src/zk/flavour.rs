@@ -1,0 +1,130 @@
+//! Which ZooKeepers there are.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Program, program::in_newest_set};
+
+/// Where Debian has its jars.
+const DIRECTORY: &str = "/usr/share/java";
+
+/// The servers themselves. The last names the machine's own jars, of which it must not find the first.
+const OWN: [&str; 2] = ["zookeeper-jute.jar", "zookeeper.jar"];
+
+/// What they load beside themselves, as far as it is not in the list of their own jar.
+const OTHERS: [&str; 5] = [
+    "slf4j-api.jar",
+    "slf4j-simple.jar",
+    "metrics-core.jar",
+    "netty-codec.jar",
+    "netty-resolver.jar",
+];
+
+/// The server's program.
+const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+
+/// A version of ZooKeeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flavour {
+    /// As the machine's distribution has it: 3.8 on Debian 12.
+    Stable,
+    /// The newest of the set: 3.9 or later, run by the machine's own Java.
+    Newest,
+}
+
+/// A Java and the jars that it runs.
+#[derive(Clone, Debug)]
+pub struct Java {
+    pub(super) program: Program,
+    pub(super) class_path: String,
+}
+
+impl Flavour {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Stable, Self::Newest];
+
+    /// Its name in the names of tests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "zk-stable",
+            Self::Newest => "zk-newest",
+        }
+    }
+
+    /// Its program.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be tested here, in a line.
+    pub fn find(self) -> Result<Java, String> {
+        let own = match self {
+            Self::Stable => installed(&OWN)?,
+            Self::Newest => OWN
+                .iter()
+                .map(|jar| in_newest_set(&format!("usr/share/java/{jar}")))
+                .collect::<Result<_, _>>()?,
+        };
+        Java::running([own, installed(&OTHERS)?].concat())
+    }
+}
+
+impl Java {
+    /// The machine's own Java with these of its jars.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, in a line.
+    pub fn with(jars: &[&str]) -> Result<Self, String> {
+        Self::running(installed(jars)?)
+    }
+
+    fn running(jars: Vec<PathBuf>) -> Result<Self, String> {
+        let jars: Vec<_> = jars.iter().map(|jar| jar.display().to_string()).collect();
+        Ok(Self {
+            program: Program::installed("java")?,
+            class_path: jars.join(":"),
+        })
+    }
+
+    /// The jars, separated by colons.
+    #[must_use]
+    pub fn class_path(&self) -> &str {
+        &self.class_path
+    }
+
+    /// What comes before the server's own argument, with further properties.
+    pub(super) fn arguments(&self, properties: &[String]) -> Vec<String> {
+        let mut arguments = [
+            // Little memory, and a quick start.
+            "-Xmx192m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-Djava.net.preferIPv4Stack=true",
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+            // The system keeps what a killed process wrote; tests do not cut the power.
+            "-Dzookeeper.forceSync=no",
+            "-Dzookeeper.admin.enableServer=false",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        arguments.extend(properties.iter().map(|property| format!("-D{property}")));
+        arguments.extend(["-cp".to_owned(), self.class_path.clone(), MAIN.to_owned()]);
+        arguments
+    }
+}
+
+fn installed(jars: &[&str]) -> Result<Vec<PathBuf>, String> {
+    let jars: Vec<_> = jars
+        .iter()
+        .map(|jar| Path::new(DIRECTORY).join(jar))
+        .collect();
+    match jars.iter().find(|jar| !jar.is_file()) {
+        None => Ok(jars),
+        Some(missing) => Err(format!(
+            "{} is not there; cargo xtask setup gets it",
+            missing.display()
+        )),
+    }
+}

@@ -1,0 +1,72 @@
+//! How a server is set up.
+
+use std::time::Duration;
+
+use crate::Certificates;
+
+/// How a server is set up; by default as it comes, with the stock tick.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "tests write it as a literal")]
+pub struct Options {
+    /// `tickTime`.
+    pub tick: Duration,
+    /// Whether there is a second port for encrypted connections, whose clients need a certificate.
+    pub has_tls: bool,
+    /// More lines for the configuration file, such as `maxClientCnxns=3`.
+    pub lines: Vec<String>,
+    /// More of Java's properties, such as `readonlymode.enabled=true`.
+    pub properties: Vec<String>,
+}
+
+impl Options {
+    /// With a tick of that length.
+    #[must_use]
+    pub fn with_tick(tick: Duration) -> Self {
+        Self {
+            tick,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn configuration(
+        &self,
+        data: &str,
+        port: u16,
+        secure: Option<(u16, &Certificates, &str)>,
+    ) -> Vec<String> {
+        let mut lines = vec![
+            format!("tickTime={}", self.tick.as_millis()),
+            "initLimit=10".to_owned(),
+            "syncLimit=5".to_owned(),
+            format!("dataDir={data}"),
+            "clientPortAddress=127.0.0.1".to_owned(),
+            format!("clientPort={port}"),
+            "maxClientCnxns=0".to_owned(),
+            "4lw.commands.whitelist=*".to_owned(),
+        ];
+        if let Some((port, certificates, identity)) = secure {
+            lines.extend([
+                "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory".to_owned(),
+                "secureClientPortAddress=127.0.0.1".to_owned(),
+                format!("secureClientPort={port}"),
+                "ssl.keyStore.type=PEM".to_owned(),
+                format!("ssl.keyStore.location={identity}"),
+                "ssl.trustStore.type=PEM".to_owned(),
+                format!("ssl.trustStore.location={}", certificates.ca().display()),
+            ]);
+        }
+        lines.extend(self.lines.iter().cloned());
+        lines
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_secs(2),
+            has_tls: false,
+            lines: Vec::new(),
+            properties: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! ZooKeeper under faults: cases named after the failure modes (`t40` …) and the clauses (`k01` …)
+//! that they are about.
+//!
+//! A binary without the standard harness: it reports a server that is missing as ignored.
+
+mod connecting;
+mod contact;
+mod crowds;
+mod foreign_changes;
+mod interop;
+mod layout;
+mod lost_replies;
+mod partitions;
+mod queues;
+mod reacquire;
+mod sessions;
+mod support;
+mod times;
+
+use std::process::ExitCode;
+
+use dlock_servers::zk::Flavour;
+use dlock_verify::support::if_available;
+use libtest_mimic::Trial;
+
+/// Cases mostly wait, but the machine may have two processors, and a server takes some memory.
+const THREADS: usize = 4;
+
+fn main() -> ExitCode {
+    dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
+}
+
+fn trials(flavour: Flavour) -> Vec<Trial> {
+    let groups = [
+        reacquire::trials,
+        connecting::trials,
+        contact::trials,
+        crowds::trials,
+        interop::trials,
+        layout::trials,
+        lost_replies::trials,
+        partitions::trials,
+        queues::trials,
+        sessions::trials,
+        foreign_changes::trials,
+        times::trials,
+    ];
+    let trials = groups.iter().flat_map(|group| group(flavour)).collect();
+    if_available(flavour.name(), flavour.find(), trials)
+}

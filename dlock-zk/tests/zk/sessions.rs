@@ -1,0 +1,205 @@
+//! The session: its end, and another one in its place (T44, K8).
+
+use std::time::Duration;
+
+use dlock::LostCause;
+use dlock_servers::zk::Java;
+use dlock_verify::proxy::{
+    Direction::{ToClient, ToServer},
+    End, Fault, Proxy,
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+use crate::support::{
+    LINE_SESSION, LONG, Outcome, SESSION, SHORT, SOON, cases, connect, driver, queue, refused,
+    soon, start, take, until_queue, within,
+};
+
+cases![
+    t44_a_session_that_ends_is_reported_at_once,
+    t44_a_waiter_outlives_its_session,
+    t44_a_session_that_is_silently_replaced_is_over,
+    t44_a_removed_node_is_reported_at_once,
+    t44_a_removed_waiter_queues_again,
+    k13_many_locks_outlive_a_lost_connection,
+];
+
+/// A client's first request: length, version, last transaction, time-out, session, password, read-only.
+const CONNECT_BYTES: usize = 49;
+
+/// Where the session's id and password are in it.
+const SESSION_ID: std::ops::Range<usize> = 20..28;
+
+async fn t44_a_session_that_ends_is_reported_at_once(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = connect(proxy.address(), SHORT).await?;
+    let guard = take(&locker, "a").await?;
+    // Without it for so long that the server ends the session.
+    for direction in [ToClient, ToServer] {
+        proxy.set(direction, Fault::Hold);
+    }
+    let driver = driver(node.address()).await?;
+    within(
+        SESSION + SOON,
+        "the session's end",
+        until_queue(&driver, "a", 0),
+    )
+    .await??;
+    assert!(!guard.is_held());
+    proxy.end(End::Reset);
+    for direction in [ToClient, ToServer] {
+        proxy.set(direction, Fault::None);
+    }
+    // A new session.
+    let again = soon("a new session", locker.acquire("a")).await??;
+    assert!(again.token() > guard.token());
+    assert_eq!(
+        refused(guard.release().await)?.kind(),
+        dlock::ErrorKind::Lost
+    );
+    again.renew().await?;
+    Ok(again.release().await?)
+}
+
+async fn t44_a_waiter_outlives_its_session(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    let (holder, waiter) = (
+        connect(node.address(), LONG).await?,
+        connect(proxy.address(), SHORT).await?,
+    );
+    let driver = driver(node.address()).await?;
+    let guard = take(&holder, "a").await?;
+    let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
+    until_queue(&driver, "a", 2).await?;
+    for direction in [ToClient, ToServer] {
+        proxy.set(direction, Fault::Hold);
+    }
+    within(
+        SESSION + SOON,
+        "the session's end",
+        until_queue(&driver, "a", 1),
+    )
+    .await??;
+    proxy.end(End::Reset);
+    for direction in [ToClient, ToServer] {
+        proxy.set(direction, Fault::None);
+    }
+    until_queue(&driver, "a", 2).await?;
+    guard.release().await?;
+    let waited = soon("the waiter's turn", waiting).await???;
+    waited.renew().await?;
+    Ok(waited.release().await?)
+}
+
+/// Some servers give a new session where an old one is asked for, and say nothing: simulated by taking the
+/// old one's id out of the request.
+async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let (address, server) = (listener.local_addr()?, node.address());
+    let (cut, mut is_cut) = watch::channel(());
+    let relay = tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await?;
+            let mut server = TcpStream::connect(server).await?;
+            let mut request = [0; CONNECT_BYTES];
+            client.read_exact(&mut request).await?;
+            request[SESSION_ID].fill(0);
+            server.write_all(&request).await?;
+            tokio::select! {
+                _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+                _ = is_cut.changed() => {}
+            }
+        }
+        #[expect(unreachable_code, reason = "says which errors there are")]
+        std::io::Result::Ok(())
+    });
+    let locker = connect(address, "tick=200ms&session=60s").await?;
+    let guard = take(&locker, "a").await?;
+    guard.renew().await?;
+    cut.send(())?;
+    // Its node lives on for a while, and may be written to.
+    let cause = within(Duration::from_secs(30), "the loss", guard.lost()).await?;
+    assert_eq!(cause, LostCause::SessionEnded);
+    relay.abort();
+    Ok(())
+}
+
+async fn t44_a_removed_node_is_reported_at_once(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let locker = connect(node.address(), LONG).await?;
+    let driver = driver(node.address()).await?;
+    let guard = take(&locker, "a").await?;
+    guard.renew().await?;
+    // Written to is not removed.
+    let path = format!("/dlock/a/{}", queue(&driver, "a").await?[0]);
+    driver.set_data(&path, b"__REVOKE__", None).await?;
+    guard.renew().await?;
+    assert!(guard.is_held());
+    driver.delete(&path, None).await?;
+    let cause = within(Duration::from_secs(2), "the loss", guard.lost()).await?;
+    assert_eq!(cause, LostCause::Removed);
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
+
+async fn t44_a_removed_waiter_queues_again(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let (holder, waiter) = (
+        connect(node.address(), LONG).await?,
+        connect(node.address(), LONG).await?,
+    );
+    let driver = driver(node.address()).await?;
+    let guard = take(&holder, "a").await?;
+    let waiting = tokio::spawn(waiter.acquire("a").wait_forever().into_future());
+    until_queue(&driver, "a", 2).await?;
+    let mut nodes = queue(&driver, "a").await?;
+    nodes.sort_by_key(|node| node.rsplit_once('-').map(|(_, n)| n.to_owned()));
+    driver
+        .delete(&format!("/dlock/a/{}", nodes[1]), None)
+        .await?;
+    guard.release().await?;
+    let waited = soon("the waiter's turn", waiting).await???;
+    waited.renew().await?;
+    Ok(waited.release().await?)
+}
+
+/// More than a session can have watches for: the driver does not come back when they need two requests. What is not
+/// watched is checked in rounds.
+async fn k13_many_locks_outlive_a_lost_connection(java: Java) -> Outcome {
+    const LOCKS: usize = 3_000;
+    let node = start(&java).await?;
+    let proxy = Proxy::start(node.address())?;
+    // Proofs may be late by a second, as on a machine that is busy with other tests.
+    let keys = format!("tick=200ms&session={}s&ttl=30s", LINE_SESSION.as_secs());
+    let locker = connect(proxy.address(), &keys).await?;
+    let mut guards = Vec::new();
+    for number in 0..LOCKS {
+        guards.push(locker.acquire(format!("lock-{number}")).await?);
+    }
+    // Each was renewed: it is watched if there is room.
+    for guard in &guards {
+        guard.renew().await?;
+    }
+    proxy.end(End::Reset);
+    soon("the next connection", proxy.connection(1)).await?;
+    for guard in &guards {
+        guard.renew().await?;
+    }
+    let driver = driver(node.address()).await?;
+    for number in [0, LOCKS - 1] {
+        let nodes = queue(&driver, &format!("lock-{number}")).await?;
+        let node = format!("/dlock/lock-{number}/{}", nodes[0]);
+        driver.delete(&node, None).await?;
+        let lost = within(LINE_SESSION + SOON, "the loss", guards[number].lost());
+        assert_eq!(lost.await?, LostCause::Removed);
+    }
+    locker.shutdown(2 * SOON).await?;
+    Ok(())
+}
