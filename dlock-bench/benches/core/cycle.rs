@@ -8,7 +8,7 @@ use dlock_core::{
     memory::Memory,
 };
 
-use crate::{Figure, float, heap};
+use crate::figure::{Figure, float, heap};
 
 const ROUNDS: usize = 20_000;
 /// The median of so many interleaved samples counts: a noisy machine must not decide.

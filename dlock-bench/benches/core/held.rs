@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dlock_core::{Locker, memory::Memory};
 
-use crate::{Figure, float, heap};
+use crate::figure::{Figure, float, heap};
 
 const LOCKS: usize = 100_000;
 

@@ -7,21 +7,14 @@
 #![expect(clippy::expect_used, reason = "a benchmark that cannot run has failed")]
 
 mod cycle;
+mod figure;
 mod held;
 mod renewals;
 mod waiters;
 
 use std::process::ExitCode;
 
-#[global_allocator]
-static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
-
-/// One figure and the bound that it must not pass.
-struct Figure {
-    what: String,
-    is: f64,
-    at_most: f64,
-}
+use crate::figure::Figure;
 
 fn main() -> ExitCode {
     let mut figures = Vec::new();
@@ -39,21 +32,4 @@ fn main() -> ExitCode {
         }
     }
     code
-}
-
-/// Heap that is in use, in bytes, and how many allocations there were.
-fn heap() -> (usize, usize) {
-    let stats = ALLOCATOR.stats();
-    let used = stats
-        .bytes_allocated
-        .saturating_sub(stats.bytes_deallocated);
-    (
-        used.saturating_add_signed(stats.bytes_reallocated),
-        stats.allocations,
-    )
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people to read")]
-fn float(count: usize) -> f64 {
-    count as f64
 }

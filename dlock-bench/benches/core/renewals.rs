@@ -14,7 +14,7 @@ use dlock_core::{
     memory::Memory,
 };
 
-use crate::{Figure, float};
+use crate::figure::{Figure, float};
 
 const LOCKS: usize = 100_000;
 const SECONDS: usize = 60;

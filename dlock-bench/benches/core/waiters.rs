@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dlock_core::{Clock, Locker, memory::Memory};
 
-use crate::{Figure, float, heap};
+use crate::figure::{Figure, float, heap};
 
 const FEW: usize = 1_000;
 const MANY: usize = 10_000;

@@ -68,7 +68,7 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     ///
     /// # Cancel safety
     ///
-    /// As for renewals: core drops a try after [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX) and makes
+    /// As for renewals: core drops a try after [`RELEASE_TRY_MAX`] and makes
     /// another.
     async fn release(&self, lease: &Lease) -> Result<()>;
 

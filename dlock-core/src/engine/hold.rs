@@ -135,7 +135,7 @@ impl Hold {
             .ok_or_else(|| self.not_held("renew"))
     }
 
-    /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`].
+    /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
         let asked = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };
