@@ -5,7 +5,7 @@ use std::{error::Error as StdError, io, sync::Arc, time::Duration};
 use dlock_core::{Effect, Error, ErrorKind, config::TlsFiles};
 use redis::RedisError;
 
-use crate::dial::Address;
+use crate::conn::connect::Address;
 
 /// The server has not read its data yet.
 pub(crate) const LOADING: &str = "the server is starting; try again soon";
@@ -99,7 +99,7 @@ pub(crate) fn of_script(line: &[u8]) -> Error {
     let refused = redis::parse_redis_value(&line).and_then(redis::Value::extract_error);
     match refused {
         Err(error) => of_request(error),
-        Ok(value) => crate::wire::nonsense(format!("{value:?}")),
+        Ok(value) => crate::scripts::nonsense(format!("{value:?}")),
     }
 }
 

@@ -12,15 +12,15 @@ use dlock_core::{Effect, Error, ErrorKind, Result, Token};
 use redis::Cmd;
 
 use crate::{
-    cluster::Cluster,
+    config::options::RedisOptions,
     config::{RedisConfig, Topology},
-    dial::{Dialer, Line},
-    errors, layout,
-    options::RedisOptions,
-    place::{Place, Sentinels},
-    session::{Answer, Request, Session},
-    slots::slot,
-    wire::Text,
+    conn::connect::{Dialer, Line},
+    conn::node::{Answer, Request, Session},
+    conn::resolve::{Place, Sentinels},
+    errors, keys,
+    keys::slots::slot,
+    scripts::Text,
+    topology::cluster::Cluster,
 };
 
 /// How often a Cluster may send a request elsewhere: twice where nodes disagree, and once for each
@@ -188,7 +188,7 @@ impl Servers {
     /// The counter of the tokens of this key.
     pub(crate) fn counter(&self, key: &str) -> String {
         let slot = (!self.is_one()).then(|| slot(key));
-        layout::counter(&self.options.prefix, slot)
+        keys::counter(&self.options.prefix, slot)
     }
 
     /// Runs a command that changes nothing.

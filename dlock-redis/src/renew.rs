@@ -6,11 +6,11 @@ use dlock_core::{AttemptId, Clock, Result, backend::SentAt, toolkit::Batcher};
 use redis::{Cmd, RedisWrite};
 
 use crate::{
-    layout::Keys,
-    servers::{Call, Servers},
-    session::PATIENCE_MAX,
-    trips::{each, only},
-    wire,
+    acquire::batch::{each, only},
+    conn::node::PATIENCE_MAX,
+    keys::Keys,
+    scripts,
+    topology::router::{Call, Servers},
 };
 
 /// At most so many in one command: the server does nothing else meanwhile.
@@ -93,19 +93,20 @@ async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Fou
         }
         for Renewal { id, ttl, .. } in renewals {
             command.write_arg_fmt(id);
-            command.arg(wire::millis(*ttl));
+            command.arg(scripts::millis(*ttl));
         }
     };
     let call = Call {
-        script: &wire::RENEW,
+        script: &scripts::RENEW,
         key: renewals.first().map_or("", |renewal| &renewal.keys.lock),
         keys: renewals.len(),
         write: &write,
     };
     let answer = servers.run(call, patience(renewals)).await?;
-    let found: Vec<i64> = redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
+    let found: Vec<i64> =
+        redis::from_redis_value(answer.value.clone()).map_err(scripts::nonsense)?;
     if found.len() != renewals.len() {
-        return Err(wire::nonsense("an answer of another length"));
+        return Err(scripts::nonsense("an answer of another length"));
     }
     let found = found.into_iter().map(|found| match found {
         1 => Found::Held,

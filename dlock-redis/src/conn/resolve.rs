@@ -4,7 +4,7 @@ use dlock_core::{Error, ErrorKind, Result};
 use tokio::task::JoinSet;
 
 use crate::{
-    dial::{Address, Dialer, Line},
+    conn::connect::{Address, Dialer, Line},
     errors,
 };
 

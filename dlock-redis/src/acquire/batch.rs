@@ -14,12 +14,12 @@ use dlock_core::{
 use redis::{Cmd, RedisWrite, Value};
 
 use crate::{
+    acquire::attempt::Taken,
+    conn::node::{Answer, PATIENCE_MAX},
     errors,
-    layout::Keys,
-    servers::{Call, Servers},
-    session::{Answer, PATIENCE_MAX},
-    take::Taken,
-    wire,
+    keys::Keys,
+    scripts,
+    topology::router::{Call, Servers},
 };
 
 /// At most so many in one command: the server does nothing else meanwhile.
@@ -107,7 +107,7 @@ impl Trips {
 }
 
 fn no_answer() -> Error {
-    wire::nonsense("no answer")
+    scripts::nonsense("no answer")
 }
 
 /// Asks for all of them in two commands.
@@ -187,7 +187,7 @@ async fn take(servers: &Servers, takes: &[Take]) -> Result<Vec<Result<Found>>> {
         }
     };
     let call = Call {
-        script: &wire::ACQUIRE,
+        script: &scripts::ACQUIRE,
         key,
         keys: 1 + takes.len(),
         write: &write,
@@ -216,16 +216,16 @@ fn read(servers: &Servers, found: Value) -> Result<Found> {
     match found {
         Value::Int(token) => {
             let token = u64::try_from(token).ok().and_then(Token::new);
-            let token = token.ok_or_else(|| wire::nonsense("a token that is not positive"))?;
+            let token = token.ok_or_else(|| scripts::nonsense("a token that is not positive"))?;
             servers.gave(token);
             Ok(Found::Granted(token))
         }
         Value::Array(words) => match &words[..] {
             [Value::Int(left), Value::Int(ours)] => Ok(Found::Taken(Taken::new(*left, *ours))),
             [Value::BulkString(error)] => Err(errors::of_script(error)),
-            _ => Err(wire::nonsense("an answer of another shape")),
+            _ => Err(scripts::nonsense("an answer of another shape")),
         },
-        _ => Err(wire::nonsense("an answer of another shape")),
+        _ => Err(scripts::nonsense("an answer of another shape")),
     }
 }
 
@@ -240,7 +240,7 @@ async fn release(servers: &Servers, releases: &[Release]) -> Result<Vec<Result<(
         command.arg(servers.publish());
     };
     let call = Call {
-        script: &wire::RELEASE,
+        script: &scripts::RELEASE,
         key: releases.first().map_or("", |release| &release.keys.lock),
         keys: releases.len(),
         write: &write,
@@ -252,9 +252,9 @@ async fn release(servers: &Servers, releases: &[Release]) -> Result<Vec<Result<(
             Value::Int(_) => Ok(()),
             Value::Array(words) => match &words[..] {
                 [Value::BulkString(error)] => Err(errors::of_script(error)),
-                _ => Err(wire::nonsense("an answer of another shape")),
+                _ => Err(scripts::nonsense("an answer of another shape")),
             },
-            _ => Err(wire::nonsense("an answer of another shape")),
+            _ => Err(scripts::nonsense("an answer of another shape")),
         })
         .collect();
     answer.end_if_replica(&released);
@@ -263,9 +263,9 @@ async fn release(servers: &Servers, releases: &[Release]) -> Result<Vec<Result<(
 
 fn answers(answer: &Answer, count: usize) -> Result<Vec<Value>> {
     let answers: Vec<Value> =
-        redis::from_redis_value(answer.value.clone()).map_err(wire::nonsense)?;
+        redis::from_redis_value(answer.value.clone()).map_err(scripts::nonsense)?;
     if answers.len() == count {
         return Ok(answers);
     }
-    Err(wire::nonsense("an answer of another length"))
+    Err(scripts::nonsense("an answer of another length"))
 }

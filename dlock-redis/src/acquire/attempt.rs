@@ -8,10 +8,10 @@ use dlock_core::{
 };
 
 use crate::{
-    layout::Keys,
-    session::LATE_MAX,
-    trips::{Found, Release, Take, Trips},
-    wire,
+    acquire::batch::{Found, Release, Take, Trips},
+    conn::node::LATE_MAX,
+    keys::Keys,
+    scripts,
 };
 
 /// The lock is held by somebody else.
@@ -50,7 +50,7 @@ pub(crate) async fn once(
     let take = Take {
         keys: keys.clone(),
         id: request.attempt.id(),
-        ttl: wire::millis(request.ttl),
+        ttl: scripts::millis(request.ttl),
         holder: Holder::encode_tail(request),
         waits: request.wait != Wait::Never,
     };

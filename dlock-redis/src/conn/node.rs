@@ -19,12 +19,12 @@ use dlock_core::{
 use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
 
 use crate::{
-    ear::Ear,
+    config::options::RedisOptions,
+    conn::history::{Former, History},
+    conn::probe::{self, Client, Expected},
+    conn::pubsub::Ear,
+    conn::resolve::Place,
     errors,
-    history::{Former, History},
-    options::RedisOptions,
-    place::Place,
-    server::{self, Client, Expected},
 };
 
 /// A request that had no answer may still be done for as long as this: the network keeps it, or a server
@@ -379,9 +379,9 @@ impl Session {
             clustered: self.clustered,
             has_tls: self.place.has_tls(),
         };
-        let server = server::check(&mut connection, expected).await?;
+        let server = probe::check(&mut connection, expected).await?;
         let slots = match self.clustered {
-            true => Some(server::slots_of(&mut connection, expected.has_tls).await?),
+            true => Some(probe::slots_of(&mut connection, expected.has_tls).await?),
             false => None,
         };
         let least = self.highest.load(Ordering::Acquire) + 1;

@@ -41,7 +41,7 @@ pub(crate) static ACQUIRE: LazyLock<Text> = LazyLock::new(|| {
 pub(crate) static LOOK: LazyLock<Text> = LazyLock::new(|| {
     Text::new(concat!(
         include_str!("promotion.lua"),
-        include_str!("look.lua")
+        include_str!("history.lua")
     ))
 });
 

@@ -10,7 +10,7 @@ use std::{
 
 use dlock_core::backend::AcquireRequest;
 
-use crate::{options::RedisOptions, take::Taken, wire};
+use crate::{acquire::attempt::Taken, config::options::RedisOptions, scripts};
 
 /// The longest ttl in use, as far as this client knows.
 pub(crate) struct Longest {
@@ -22,13 +22,14 @@ impl Longest {
     pub(crate) fn new(options: &RedisOptions) -> Self {
         let guard = options.restart_guard.max(RedisOptions::RESTART_GUARD);
         Self {
-            millis: AtomicU64::new(wire::millis(guard.max(options.ttl))),
+            millis: AtomicU64::new(scripts::millis(guard.max(options.ttl))),
         }
     }
 
     /// One that this client has asked for.
     pub(crate) fn asked(&self, ttl: Duration) {
-        self.millis.fetch_max(wire::millis(ttl), Ordering::Relaxed);
+        self.millis
+            .fetch_max(scripts::millis(ttl), Ordering::Relaxed);
     }
 
     /// Says that the lock is taken, and what is odd about that.

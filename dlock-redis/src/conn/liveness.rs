@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 
-use crate::{ear::Hearing, wake::Listeners};
+use crate::{conn::pubsub::Hearing, pubsub::subscriptions::Listeners};
 
 /// How often an answer is asked for.
 const PULSE_EVERY: Duration = Duration::from_secs(1);

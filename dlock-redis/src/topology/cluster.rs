@@ -16,12 +16,12 @@ use redis::{FromRedisValue as _, Value};
 use tokio::task::JoinSet;
 
 use crate::{
-    dial::{Address, Dialer, Line},
+    config::options::RedisOptions,
+    conn::connect::{Address, Dialer, Line},
+    conn::node::Session,
+    conn::resolve::Place,
     errors::{self, Redirect},
-    options::RedisOptions,
-    place::Place,
-    session::Session,
-    slots::{SLOTS, slot},
+    keys::slots::{SLOTS, slot},
 };
 
 /// The nodes of a Cluster.

@@ -16,9 +16,9 @@ use dlock_core::{
 use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
-    ear::{Ear, Hearing},
+    conn::node::Session,
+    conn::pubsub::{Ear, Hearing},
     errors,
-    session::Session,
 };
 
 /// Whom to wake by the channel that they listen to.

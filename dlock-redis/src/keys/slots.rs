@@ -27,7 +27,7 @@ static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
     tags
 });
 
-/// The slot of a key that has no braces: see [`layout`](crate::layout).
+/// The slot of a key that has no braces: see [`layout`](crate::keys).
 pub(crate) fn slot(key: &str) -> u16 {
     hash(key.as_bytes())
 }

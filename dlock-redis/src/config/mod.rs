@@ -5,7 +5,9 @@ use dlock_core::{
     config::{Host, Secret, Settings, TlsFiles},
 };
 
-use crate::options::RedisOptions;
+pub(crate) mod options;
+
+pub use self::options::RedisOptions;
 
 /// What stands behind the addresses of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

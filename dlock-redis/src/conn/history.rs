@@ -11,12 +11,12 @@ use dlock_core::{BootInstant, Error, ErrorKind, Result};
 use redis::{Value, aio::MultiplexedConnection};
 
 use crate::{
+    config::options::RedisOptions,
+    conn::probe::Server,
     errors,
-    layout::{self, LAYOUT},
-    options::RedisOptions,
-    server::Server,
-    slots::SLOTS,
-    wire,
+    keys::slots::SLOTS,
+    keys::{self, LAYOUT},
+    scripts,
 };
 
 /// The server's uptime is in whole seconds, of a clock that counts them from elsewhere: it may be
@@ -90,7 +90,7 @@ impl Record {
                 former: words.next()?.to_owned(),
             })
         })();
-        parsed.ok_or_else(|| wire::nonsense(format!("the record {text:?}")))
+        parsed.ok_or_else(|| scripts::nonsense(format!("the record {text:?}")))
     }
 }
 
@@ -129,7 +129,7 @@ impl History {
         let mut places = places(&options.prefix, slots);
         let counter = slots
             .is_none()
-            .then(|| layout::counter(&options.prefix, None));
+            .then(|| keys::counter(&options.prefix, None));
         let up = server.up.saturating_sub(UPTIME_ERROR);
         // The word is for others, too, so who waits for nothing says it by the default.
         let young = match options.restart_guard {
@@ -146,7 +146,7 @@ impl History {
             let [first, others @ ..] = &places[..] else {
                 return Err(Error::new(ErrorKind::Unavailable, errors::NO_SLOTS));
             };
-            let mut call = wire::LOOK.call(true, 1 + usize::from(counter.is_some()));
+            let mut call = scripts::LOOK.call(true, 1 + usize::from(counter.is_some()));
             call.arg(first).arg(&counter);
             call.arg(LAYOUT.to_string())
                 .arg(server.run())
@@ -168,9 +168,9 @@ impl History {
         };
         let text = |index: usize| -> Result<String> {
             let value = answer.get(index).cloned().unwrap_or(Value::Nil);
-            redis::from_redis_value(value).map_err(wire::nonsense)
+            redis::from_redis_value(value).map_err(scripts::nonsense)
         };
-        let now = text(0)?.parse().map_err(wire::nonsense)?;
+        let now = text(0)?.parse().map_err(scripts::nonsense)?;
         // Nothing but this says that the layout is another one.
         if answer.len() == 2 {
             Record::parse(&text(1)?)?;
@@ -236,11 +236,10 @@ impl History {
 /// Where the record is: in a Cluster in the first and the last slot of the node's ranges.
 fn places(prefix: &str, slots: Option<&[(u16, u16)]>) -> Vec<String> {
     let Some(ranges) = slots else {
-        return vec![layout::record(prefix, None)];
+        return vec![keys::record(prefix, None)];
     };
     let mut seen = HashSet::new();
     let ends = ranges.iter().take(RANGES_MAX).flat_map(|&(a, b)| [a, b]);
     let ends = ends.filter(|slot| *slot < SLOTS && seen.insert(*slot));
-    ends.map(|slot| layout::record(prefix, Some(slot)))
-        .collect()
+    ends.map(|slot| keys::record(prefix, Some(slot))).collect()
 }

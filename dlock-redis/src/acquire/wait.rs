@@ -9,9 +9,9 @@ use dlock_core::{
 
 use crate::{
     RedisLock,
-    layout::Keys,
-    take::{self, Taken},
-    wake::Listener,
+    acquire::attempt::{self, Taken},
+    keys::Keys,
+    pubsub::subscriptions::Listener,
 };
 
 /// Who may not hear of the release looks this often: the holder is no client of dlock and publishes nothing,
@@ -30,13 +30,13 @@ const EXPIRY_SLACK: Duration = Duration::from_millis(1);
 /// What one try brought.
 type Answer = Result<Result<Lease, Taken>>;
 
-/// Waits until the lock is granted or the attempt is cancelled; then [undone](take::undo).
+/// Waits until the lock is granted or the attempt is cancelled; then [undone](attempt::undo).
 pub(crate) async fn wait(
     lock: &RedisLock,
     request: &AcquireRequest,
     keys: &Arc<Keys>,
 ) -> Result<Lease> {
-    let first = match take::once(&lock.trips, request, keys).await {
+    let first = match attempt::once(&lock.trips, request, keys).await {
         // Who need not wait need not listen.
         Ok(Ok(lease)) => return Ok(lease),
         first => first,
@@ -46,7 +46,7 @@ pub(crate) async fn wait(
     let result = until_granted(lock, request, keys, first, &mut listener, &mut unknown).await;
     listener.leave();
     if result.is_err() && unknown {
-        take::undo(&lock.trips, request, keys).await;
+        attempt::undo(&lock.trips, request, keys).await;
         return result.map_err(|error| error.with_effect(Effect::Unknown));
     }
     result
@@ -102,7 +102,7 @@ async fn until_granted(
         if request.attempt.is_cancelled() {
             return Err(Error::cancelled());
         }
-        answer = take::once(&lock.trips, request, keys).await;
+        answer = attempt::once(&lock.trips, request, keys).await;
     }
 }
 

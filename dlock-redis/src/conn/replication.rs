@@ -8,7 +8,7 @@ use std::time::Duration;
 use dlock_core::{Effect, Error, ErrorKind, Result};
 use redis::aio::MultiplexedConnection;
 
-use crate::{errors, options::RedisOptions, session::Answer, wire};
+use crate::{config::options::RedisOptions, conn::node::Answer, errors, scripts};
 
 impl RedisOptions {
     /// How long replicas may take; the connection answers nothing else meanwhile.
@@ -39,7 +39,7 @@ impl Answer {
 
 async fn ask_replicas(mut connection: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
     let (min, within) = (options.min_acks, options.acks_within());
-    let within_ms = wire::millis(within);
+    let within_ms = scripts::millis(within);
     let acks = redis::cmd("WAIT")
         .arg(min)
         .arg(within_ms)

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use dlock_core::{Error, ErrorKind, Result};
 use redis::{RedisResult, aio::MultiplexedConnection};
 
-use crate::{errors, options::RedisOptions};
+use crate::{config::options::RedisOptions, errors};
 
 /// What is expected of a server.
 #[derive(Clone, Copy, Debug)]

@@ -7,11 +7,13 @@
 use dlock_core::{LockName, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
-use crate::slots::tag;
+pub(crate) mod slots;
+
+use self::slots::tag;
 
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 
-/// Of the keys and values here and of the [record](crate::history): who has another one must not grant
+/// Of the keys and values here and of the [record](crate::conn::history): who has another one must not grant
 /// the same locks. Whoever changes them raises it; words after the last one of a record may be added.
 pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
 

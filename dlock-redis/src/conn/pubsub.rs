@@ -9,7 +9,9 @@ use dlock_core::Result;
 use redis::{PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use tokio::{sync::Notify, task::JoinSet};
 
-use crate::{dial::Line, errors, pulse, server, wake::Listeners};
+use crate::{
+    conn::connect::Line, conn::liveness, conn::probe, errors, pubsub::subscriptions::Listeners,
+};
 
 /// A pub/sub connection to one server. A message is a hint and may be lost with its connection.
 pub(crate) struct Ear {
@@ -59,7 +61,7 @@ impl Ear {
         let connection = line.connect_hearing(move |push| hear(&waking, &state.over, &push));
         let connection = connection.await?;
         let mut pulse = JoinSet::new();
-        pulse.spawn(pulse::run(
+        pulse.spawn(liveness::run(
             connection.clone(),
             hearing.clone(),
             listeners,
@@ -90,7 +92,7 @@ impl Ear {
 
     /// Which process of a server it leads to.
     pub(crate) async fn run(&mut self) -> Result<String> {
-        server::run_of(&mut self.connection, self.has_tls).await
+        probe::run_of(&mut self.connection, self.has_tls).await
     }
 
     async fn tell(&mut self, [plain, sharded]: [&str; 2], channel: &str) -> Result<()> {

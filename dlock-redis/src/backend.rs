@@ -12,18 +12,18 @@ use dlock_core::{
 use tokio::task::JoinSet;
 
 use crate::{
+    acquire::attempt,
+    acquire::batch::Trips,
+    acquire::wait,
     config::RedisConfig,
-    dial::{Bounds, Line},
-    layout::Keys,
-    longest::Longest,
-    options::RedisOptions,
-    renewals::{Found, Renewal, Renewals},
-    servers::Servers,
-    take,
-    trips::Trips,
-    wait,
-    wake::Listeners,
-    wire,
+    config::options::RedisOptions,
+    conn::connect::{Bounds, Line},
+    keys::Keys,
+    longest_ttl::Longest,
+    pubsub::subscriptions::Listeners,
+    renew::{Found, Renewal, Renewals},
+    scripts,
+    topology::router::Servers,
 };
 
 /// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
@@ -122,7 +122,7 @@ impl RedisLock {
         let mut releases = JoinSet::new();
         for (id, keys) in held {
             let trips = self.trips.clone();
-            releases.spawn(async move { take::release(&trips, &keys, id).await });
+            releases.spawn(async move { attempt::release(&trips, &keys, id).await });
         }
         let mut result = Ok(());
         while let Some(released) = releases.join_next().await {
@@ -155,7 +155,7 @@ impl DistributedLock for RedisLock {
         let keys = self.keys(&request.name);
         self.longest.asked(request.ttl);
         let lease = match request.wait {
-            Wait::Never => match take::surely(&self.trips, request, &keys).await? {
+            Wait::Never => match attempt::surely(&self.trips, request, &keys).await? {
                 Ok(lease) => lease,
                 Err(taken) => {
                     self.longest.tell(request, taken);
@@ -185,19 +185,19 @@ impl DistributedLock for RedisLock {
     async fn release(&self, lease: &Lease) -> Result<()> {
         // Before: one that is given up ends with its ttl.
         self.held.lock().remove(&lease.id());
-        take::release(&self.trips, &self.keys_of(lease), lease.id()).await
+        attempt::release(&self.trips, &self.keys_of(lease), lease.id()).await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let (servers, key) = (&self.trips.servers, &self.keys(name).lock);
         let look = |verb: &str| redis::cmd(verb).arg(key).to_owned();
         let value = servers.look(key, &look("GET")).await?.value;
-        let value: Option<Vec<u8>> = redis::from_redis_value(value).map_err(wire::nonsense)?;
+        let value: Option<Vec<u8>> = redis::from_redis_value(value).map_err(scripts::nonsense)?;
         let Some(value) = value else { return Ok(None) };
         // Other clients write what they like, also random bytes.
         let value = String::from_utf8_lossy(&value);
         let left = servers.look(key, &look("PTTL")).await?.value;
-        let left: i64 = redis::from_redis_value(left).map_err(wire::nonsense)?;
+        let left: i64 = redis::from_redis_value(left).map_err(scripts::nonsense)?;
         let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
         holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
         let ours = holder.remaining.filter(|_| holder.attempt.is_some());

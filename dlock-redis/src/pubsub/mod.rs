@@ -1,0 +1,3 @@
+//! Notifications of releases.
+
+pub(crate) mod subscriptions;

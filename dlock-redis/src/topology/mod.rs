@@ -1,0 +1,4 @@
+//! Which server has which keys.
+
+pub(crate) mod cluster;
+pub(crate) mod router;
