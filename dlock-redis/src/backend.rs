@@ -1,47 +1,42 @@
 //! The trait, on Redis.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AttemptId, Capabilities, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result,
-    Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
-    toolkit::Lock,
+    Capabilities, Expiry, Fencing, Holder, LockName, Modes, Order, Result, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
-use tokio::task::JoinSet;
 
 use crate::{
-    acquire::attempt,
-    acquire::batch::Trips,
-    acquire::wait,
-    config::RedisConfig,
-    config::options::RedisOptions,
-    conn::connect::{Bounds, Line},
+    acquire::{Acquirer, batch::CommandBatcher},
+    config::{RedisConfig, RedisOptions},
+    conn::connect::{Endpoint, Timeouts},
+    hold::{self, Holds},
+    inspect,
     keys::Keys,
-    longest_ttl::Longest,
-    pubsub::subscriptions::Listeners,
-    renew::{Found, Renewal, Renewals},
-    scripts,
-    topology::router::Servers,
+    longest_ttl::LongestTtl,
+    pubsub::Subscriptions,
+    renew::RenewBatcher,
+    topology::router::Router,
 };
 
 /// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
 pub struct RedisLock {
-    pub(crate) trips: Arc<Trips>,
-    pub(crate) listeners: Listeners,
-    renewals: Renewals,
-    pub(crate) longest: Longest,
-    /// What `close` has to release.
-    held: Lock<HashMap<AttemptId, Arc<Keys>>>,
+    router: Arc<Router>,
+    batcher: Arc<CommandBatcher>,
+    subscriptions: Subscriptions,
+    renewals: RenewBatcher,
+    longest_ttl: LongestTtl,
+    holds: Holds,
 }
 
 impl RedisLock {
-    /// A dead holder's key ends by itself, and its waiter sleeps until just then: this is what the
-    /// server's expiry and the waiter's timer may be late.
+    /// The delay of the server's expiry and of the waiter's timer: a dead holder's key expires, and its waiter
+    /// sleeps until just then.
     const TAKEOVER_MAX: Duration = Duration::from_millis(500);
 
-    /// What it can do, known without a connection; `restart_guard=` changes that of a locker.
+    /// The capabilities, known without a connection. `restart_guard=` changes those of a locker.
     pub const CAPABILITIES: Capabilities = Capabilities {
         backend: "redis",
         modes: Modes::Exclusive,
@@ -56,7 +51,7 @@ impl RedisLock {
         restart_guard: RedisOptions::RESTART_GUARD,
     };
 
-    /// Connects, and looks whether the servers may grant locks.
+    /// Connects, and probes whether the servers may grant locks.
     ///
     /// # Errors
     ///
@@ -69,12 +64,12 @@ impl RedisLock {
     ///
     /// Dropping the future closes the connections.
     pub async fn connect(config: RedisConfig) -> Result<Self> {
-        Ok(Self::of(Servers::connect(config).await?))
+        Ok(Self::new(Router::connect(config).await?))
     }
 
-    /// For those who have a client of one server already: its address, login, database and TLS are
-    /// used for connections of our own. A lock is not safe on a connection that others use, too: what
-    /// they ask may take longer than its ttl (T16).
+    /// Connects with the settings of a client of one server: its address, login, database and TLS.
+    ///
+    /// The connections are dlock's own. On a shared one, a slow request of other code could outlast a ttl.
     ///
     /// ```no_run
     /// use std::sync::Arc;
@@ -97,48 +92,36 @@ impl RedisLock {
     ///
     /// Dropping the future closes the connections.
     pub async fn from_client(client: &redis::Client, options: RedisOptions) -> Result<Self> {
-        let bounds = Bounds {
-            connect_max: options.connect_max,
-            answer_max: options.answer_max,
+        let timeouts = Timeouts {
+            connect: options.connect_timeout,
+            request: options.request_timeout,
         };
-        let line = Line::given(client, bounds)?;
-        Ok(Self::of(Servers::connect_line(line, options).await?))
+        let endpoint = Endpoint::from_client(client, timeouts)?;
+        Ok(Self::new(
+            Router::connect_endpoint(endpoint, options).await?,
+        ))
     }
 
-    fn of(servers: Servers) -> Self {
-        let servers = Arc::new(servers);
+    fn new(router: Router) -> Self {
+        let router = Arc::new(router);
         Self {
-            renewals: Renewals::new(servers.clone()),
-            longest: Longest::new(&servers.options),
-            trips: Arc::new(Trips::new(servers)),
-            listeners: Listeners::default(),
-            held: Lock::default(),
+            batcher: Arc::new(CommandBatcher::new(router.clone())),
+            subscriptions: Subscriptions::default(),
+            renewals: RenewBatcher::new(router.clone()),
+            longest_ttl: LongestTtl::new(&router.options),
+            holds: Holds::default(),
+            router,
         }
-    }
-
-    /// Releases what is held, all at once.
-    async fn release_all(&self) -> Result<()> {
-        let held = std::mem::take(&mut *self.held.lock());
-        let mut releases = JoinSet::new();
-        for (id, keys) in held {
-            let trips = self.trips.clone();
-            releases.spawn(async move { attempt::release(&trips, &keys, id).await });
-        }
-        let mut result = Ok(());
-        while let Some(released) = releases.join_next().await {
-            result = result.and(released.unwrap_or(Ok(())));
-        }
-        result
     }
 
     fn keys(&self, name: &LockName) -> Arc<Keys> {
-        Arc::new(Keys::new(&self.trips.servers.options.prefix, name))
+        Arc::new(Keys::new(&self.router.options.prefix, name))
     }
 
-    /// Those of a lease of ours.
+    /// The keys of a lease, which are its handle.
     fn keys_of(&self, lease: &Lease) -> Arc<Keys> {
-        let kept: Option<&Arc<Keys>> = lease.handle();
-        kept.map_or_else(|| self.keys(&lease.name), Arc::clone)
+        let handle: Option<&Arc<Keys>> = lease.handle();
+        handle.map_or_else(|| self.keys(&lease.name), Arc::clone)
     }
 }
 
@@ -146,80 +129,50 @@ impl RedisLock {
 impl DistributedLock for RedisLock {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            restart_guard: self.trips.servers.options.restart_guard,
+            restart_guard: self.router.options.restart_guard,
             ..Self::CAPABILITIES
         }
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        let keys = self.keys(&request.name);
-        self.longest.asked(request.ttl);
-        let lease = match request.wait {
-            Wait::Never => match attempt::surely(&self.trips, request, &keys).await? {
-                Ok(lease) => lease,
-                Err(taken) => {
-                    self.longest.tell(request, taken);
-                    return Err(request.attempt.contended_error());
-                }
-            },
-            Wait::UntilCancelled => wait::wait(self, request, &keys).await?,
+        let acquirer = Acquirer {
+            batcher: &self.batcher,
+            subscriptions: &self.subscriptions,
+            longest_ttl: &self.longest_ttl,
         };
-        self.held.lock().insert(lease.id(), keys);
+        let keys = self.keys(&request.name);
+        let lease = acquirer.acquire(request, &keys).await?;
+        self.holds.insert(&lease, keys);
         Ok(lease)
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        let renewal = Renewal {
-            keys: self.keys_of(lease),
-            id: lease.id(),
-            ttl: lease.ttl,
-        };
-        let (sent, found) = self.renewals.renew(renewal).await?;
-        Ok(match found {
-            Found::Held => lease.renewed(sent, lease.ttl),
-            Found::Gone => Renewed::Lost(LostCause::Removed),
-            Found::Taken => Renewed::Lost(LostCause::Taken),
-        })
+        hold::renew(&self.renewals, lease, self.keys_of(lease)).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        // Before: one that is given up ends with its ttl.
-        self.held.lock().remove(&lease.id());
-        attempt::release(&self.trips, &self.keys_of(lease), lease.id()).await
+        let keys = self.keys_of(lease);
+        self.holds.release(&self.batcher, lease, &keys).await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let (servers, key) = (&self.trips.servers, &self.keys(name).lock);
-        let look = |verb: &str| redis::cmd(verb).arg(key).to_owned();
-        let value = servers.look(key, &look("GET")).await?.value;
-        let value: Option<Vec<u8>> = redis::from_redis_value(value).map_err(scripts::nonsense)?;
-        let Some(value) = value else { return Ok(None) };
-        // Other clients write what they like, also random bytes.
-        let value = String::from_utf8_lossy(&value);
-        let left = servers.look(key, &look("PTTL")).await?.value;
-        let left: i64 = redis::from_redis_value(left).map_err(scripts::nonsense)?;
-        let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
-        holder.remaining = u64::try_from(left).ok().map(Duration::from_millis);
-        let ours = holder.remaining.filter(|_| holder.attempt.is_some());
-        holder.warning = ours.and_then(|left| self.longest.doubt(left));
-        // Gone between the two questions.
-        Ok((left != -2).then_some(holder))
+        inspect::inspect(&self.router, &self.longest_ttl, &self.keys(name)).await
     }
 
     async fn close(&self) -> Result<()> {
-        if self.trips.servers.is_closed() {
+        if self.router.is_closed() {
             return Ok(());
         }
-        // Also if nobody waits for the releases to their end.
-        let closing = Closing(&self.trips.servers);
-        let released = self.release_all().await;
+        // Also if this future is dropped before the releases end.
+        let closing = Closing(&self.router);
+        let released = self.holds.release_all(&self.batcher).await;
         drop(closing);
         released
     }
 }
 
 /// Ends the connections when it is dropped.
-struct Closing<'a>(&'a Servers);
+struct Closing<'a>(&'a Router);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
@@ -230,7 +183,7 @@ impl Drop for Closing<'_> {
 impl fmt::Debug for RedisLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisLock")
-            .field("options", &self.trips.servers.options)
+            .field("options", &self.router.options)
             .finish_non_exhaustive()
     }
 }

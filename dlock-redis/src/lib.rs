@@ -5,6 +5,8 @@ mod backend;
 mod config;
 mod conn;
 mod errors;
+mod hold;
+mod inspect;
 mod keys;
 mod longest_ttl;
 mod pubsub;

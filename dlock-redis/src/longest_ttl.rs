@@ -1,7 +1,7 @@
-//! The longest ttl in use, and locks that outlive it.
+//! The longest ttl in use, and a warning about locks that outlive it.
 //!
-//! A key ends at a time of the server's clock. If that is set back, the lock of a dead holder lives longer by as
-//! much, and nobody would know why (T13).
+//! A key expires at a time of the server's clock. If that is set back, the lock of a dead holder lives longer
+//! by as much (`redis.clock-back`).
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -10,43 +10,45 @@ use std::{
 
 use dlock_core::backend::AcquireRequest;
 
-use crate::{acquire::attempt::Taken, config::options::RedisOptions, scripts};
+use crate::{
+    config::RedisOptions,
+    scripts::{Contended, millis},
+};
 
-/// The longest ttl in use, as far as this client knows.
-pub(crate) struct Longest {
+/// The longest ttl that this client knows of.
+pub(crate) struct LongestTtl {
     millis: AtomicU64,
 }
 
-impl Longest {
-    /// `restart_guard` is at least as long, also for other clients; unless it is turned off.
+impl LongestTtl {
+    /// Begins with `restart_guard`: unless it is off, no client has a longer ttl.
     pub(crate) fn new(options: &RedisOptions) -> Self {
         let guard = options.restart_guard.max(RedisOptions::RESTART_GUARD);
         Self {
-            millis: AtomicU64::new(scripts::millis(guard.max(options.ttl))),
+            millis: AtomicU64::new(millis(guard.max(options.ttl))),
         }
     }
 
-    /// One that this client has asked for.
-    pub(crate) fn asked(&self, ttl: Duration) {
-        self.millis
-            .fetch_max(scripts::millis(ttl), Ordering::Relaxed);
+    /// Notes the ttl of a request.
+    pub(crate) fn observe(&self, ttl: Duration) {
+        self.millis.fetch_max(millis(ttl), Ordering::Relaxed);
     }
 
-    /// Says that the lock is taken, and what is odd about that.
-    pub(crate) fn tell(&self, request: &AcquireRequest, taken: Taken) {
-        let left = taken.left.filter(|_| taken.ours);
-        let doubt = left.and_then(|left| self.doubt(left));
-        request.attempt.report_contended_with(doubt);
+    /// Reports that the lock is taken, with a warning if it lives too long.
+    pub(crate) fn report_contended(&self, request: &AcquireRequest, contended: Contended) {
+        let remaining = contended.expires_in.filter(|_| contended.by_dlock);
+        let warning = remaining.and_then(|remaining| self.warning(remaining));
+        request.attempt.report_contended_with(warning);
     }
 
-    /// What is odd about a lock of dlock that lives for so long.
-    pub(crate) fn doubt(&self, left: Duration) -> Option<String> {
+    /// The warning about a lock of dlock that has so long a time remaining.
+    pub(crate) fn warning(&self, remaining: Duration) -> Option<String> {
         let longest = Duration::from_millis(self.millis.load(Ordering::Relaxed));
-        (left > longest).then(|| {
+        (remaining > longest).then(|| {
             format!(
                 "it ends in {} s, its ttl is longer than any of ours ({} s): was the server's clock \
                  set back?",
-                left.as_secs(),
+                remaining.as_secs(),
                 longest.as_secs()
             )
         })
@@ -58,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_outlives_every_ttl_is_odd() {
-        let longest = Longest::new(&RedisOptions::default());
+    fn only_a_lock_that_outlives_every_ttl_has_a_warning() {
+        let longest = LongestTtl::new(&RedisOptions::default());
         let second = Duration::from_secs(1);
-        assert_eq!(longest.doubt(RedisOptions::RESTART_GUARD), None);
-        let doubt = longest.doubt(RedisOptions::RESTART_GUARD + second);
-        assert!(doubt.is_some_and(|doubt| doubt.contains("clock set back?")));
-        longest.asked(RedisOptions::RESTART_GUARD + second);
-        assert_eq!(longest.doubt(RedisOptions::RESTART_GUARD + second), None);
+        assert_eq!(longest.warning(RedisOptions::RESTART_GUARD), None);
+        let warning = longest.warning(RedisOptions::RESTART_GUARD + second);
+        assert!(warning.is_some_and(|warning| warning.contains("clock set back?")));
+        longest.observe(RedisOptions::RESTART_GUARD + second);
+        assert_eq!(longest.warning(RedisOptions::RESTART_GUARD + second), None);
     }
 }

@@ -2,126 +2,85 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{AttemptId, Clock, Result, backend::SentAt, toolkit::Batcher};
-use redis::{Cmd, RedisWrite};
+use dlock_core::{Clock, Result, backend::SentAt, toolkit::Batcher};
 
 use crate::{
-    acquire::batch::{each, only},
-    conn::node::PATIENCE_MAX,
-    keys::Keys,
-    scripts,
-    topology::router::{Call, Servers},
+    acquire::batch::{single, split_on_denied},
+    conn::{replication::wait_for_replicas, request::HEDGE_AFTER_MAX},
+    scripts::{Call, RenewCall, RenewItem, RenewOutcome},
+    topology::router::Router,
 };
 
-/// At most so many in one command: the server does nothing else meanwhile.
+/// The bound on a batch: the server does nothing else during its command.
 const SIZE_MAX: usize = 500;
 
-/// A renewal that has no answer after this part of its ttl is made over another connection, too: it is due
-/// when two thirds are left at the least, so there is time for both,
-const PATIENCE_PART: u32 = 8;
+/// A renewal is hedged after this part of its ttl: it is due when at least two thirds are left, so there is
+/// time for both requests,
+const HEDGE_PART: u32 = 8;
 
-/// but not sooner than this, or a short ttl on a long line would cost a connection for each renewal.
-const PATIENCE_MIN: Duration = Duration::from_millis(100);
+/// but not sooner than this: a short ttl on a slow network would cost a connection for each renewal.
+const HEDGE_AFTER_MIN: Duration = Duration::from_millis(100);
 
-/// One lock to be renewed.
-pub(crate) struct Renewal {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) id: AttemptId,
-    pub(crate) ttl: Duration,
-}
-
-/// What the server found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// Ours, renewed.
-    Held,
-    /// No key.
-    Gone,
-    /// Somebody else's key.
-    Taken,
-}
-
-/// How renewals leave.
-pub(crate) struct Renewals {
-    servers: Arc<Servers>,
+/// Sends renewals.
+pub(crate) struct RenewBatcher {
+    router: Arc<Router>,
     clock: Clock,
-    batch: Batcher<Renewal, Result<Found>>,
+    batcher: Batcher<RenewItem, Result<RenewOutcome>>,
 }
 
-impl Renewals {
-    pub(crate) fn new(servers: Arc<Servers>) -> Self {
+impl RenewBatcher {
+    pub(crate) fn new(router: Arc<Router>) -> Self {
         let clock = Clock::boottime();
-        let (at, beside) = (servers.clone(), clock.clone());
+        let (to, sent_by) = (router.clone(), clock.clone());
+        let batcher = Batcher::windowed(SIZE_MAX, move |items: Vec<RenewItem>| {
+            let (router, clock) = (to.clone(), sent_by.clone());
+            Box::pin(async move {
+                let sent = SentAt::now(&clock);
+                let outcomes = split_on_denied(&items, |part| renew(&router, part)).await;
+                Ok((sent, outcomes))
+            })
+        });
         Self {
-            servers,
+            router,
             clock,
-            batch: Batcher::windowed(SIZE_MAX, move |renewals| {
-                let (servers, clock) = (at.clone(), beside.clone());
-                Box::pin(async move {
-                    let sent = SentAt::now(&clock);
-                    let found = each(&renewals, |part| renew(&servers, part)).await;
-                    Ok((sent, found))
-                })
-            }),
+            batcher,
         }
     }
 
-    /// Renews one lock, together with others if it may be. In a Cluster a script has keys of one slot
-    /// only: there each leaves by itself.
-    pub(crate) async fn renew(&self, renewal: Renewal) -> Result<(SentAt, Found)> {
-        if self.servers.is_one() {
-            let (sent, found) = self.batch.join(renewal).await?;
-            return Ok((sent, found?));
+    /// Renews one lock: when the command was sent, and its outcome.
+    pub(crate) async fn renew(&self, item: RenewItem) -> Result<(SentAt, RenewOutcome)> {
+        // In a Cluster a script has keys of one slot only, so there are no batches.
+        if !self.router.is_single() {
+            let sent = SentAt::now(&self.clock);
+            let outcome = single(renew(&self.router, &[item]).await?)?;
+            return Ok((sent, outcome));
         }
-        let sent = SentAt::now(&self.clock);
-        let found = only(renew(&self.servers, &[renewal]).await?)?;
-        Ok((sent, found))
+        let (sent, outcome) = self.batcher.join(item).await?;
+        Ok((sent, outcome?))
     }
 }
 
-/// How long one connection may keep these waiting, whatever time-out the user has chosen.
-fn patience(renewals: &[Renewal]) -> Duration {
-    let ttl = renewals.iter().map(|renewal| renewal.ttl).min();
-    let part = ttl.unwrap_or_default() / PATIENCE_PART;
-    part.clamp(PATIENCE_MIN, PATIENCE_MAX)
-}
-
-async fn renew(servers: &Servers, renewals: &[Renewal]) -> Result<Vec<Result<Found>>> {
-    let write = |command: &mut Cmd| {
-        for Renewal { keys, .. } in renewals {
-            command.arg(&keys.lock);
-        }
-        for Renewal { id, ttl, .. } in renewals {
-            command.write_arg_fmt(id);
-            command.arg(scripts::millis(*ttl));
-        }
+async fn renew(router: &Router, items: &[RenewItem]) -> Result<Vec<Result<RenewOutcome>>> {
+    let call = RenewCall(items);
+    let hedge_after = Some(hedge_after(items));
+    let reply = router.send(Call::Renew(call), hedge_after).await?;
+    let outcomes = call.parse(reply.value.clone())?;
+    // A renewal that a failover would forget does not count.
+    let replicated = if outcomes.contains(&RenewOutcome::Held) {
+        wait_for_replicas(&reply, &router.options).await
+    } else {
+        Ok(())
     };
-    let call = Call {
-        script: &scripts::RENEW,
-        key: renewals.first().map_or("", |renewal| &renewal.keys.lock),
-        keys: renewals.len(),
-        write: &write,
-    };
-    let answer = servers.run(call, patience(renewals)).await?;
-    let found: Vec<i64> =
-        redis::from_redis_value(answer.value.clone()).map_err(scripts::nonsense)?;
-    if found.len() != renewals.len() {
-        return Err(scripts::nonsense("an answer of another length"));
-    }
-    let found = found.into_iter().map(|found| match found {
-        1 => Found::Held,
-        0 => Found::Gone,
-        _ => Found::Taken,
+    let outcomes = outcomes.into_iter().map(|outcome| match &replicated {
+        Err(error) if outcome == RenewOutcome::Held => Err(error.duplicate()),
+        _ => Ok(outcome),
     });
-    let mut found: Vec<Result<Found>> = found.map(Ok).collect();
-    let is_held = |found: &Result<Found>| matches!(found, Ok(Found::Held));
-    // What a failover would forget is not renewed (T8); what is lost is lost.
-    if found.iter().any(is_held)
-        && let Err(error) = answer.acknowledged(&servers.options).await
-    {
-        for found in found.iter_mut().filter(|found| is_held(found)) {
-            *found = Err(error.duplicate());
-        }
-    }
-    Ok(found)
+    Ok(outcomes.collect())
+}
+
+/// When the renewals are sent on a second connection, too, whatever `timeout` the user has set.
+fn hedge_after(items: &[RenewItem]) -> Duration {
+    let ttl = items.iter().map(|item| item.ttl).min();
+    let part = ttl.unwrap_or_default() / HEDGE_PART;
+    part.clamp(HEDGE_AFTER_MIN, HEDGE_AFTER_MAX)
 }

@@ -1,74 +1,58 @@
-//! One try to take a lock, and its undoing.
+//! One try to acquire a lock, and its undo.
 
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
-    AttemptId, Effect, Holder, Result,
+    Effect, Holder, Result,
     backend::{AcquireRequest, Lease, Wait},
 };
 
 use crate::{
-    acquire::batch::{Found, Release, Take, Trips},
-    conn::node::LATE_MAX,
+    acquire::batch::CommandBatcher,
+    conn::DELAY_MAX,
     keys::Keys,
-    scripts,
+    scripts::{AcquireItem, Contended, Outcome, millis},
 };
 
-/// The lock is held by somebody else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
-    /// For how long, if it is not renewed; `None` for a key without an end.
-    pub(crate) left: Option<Duration>,
-    /// By a client of dlock, which will publish its release.
-    pub(crate) ours: bool,
-}
+/// The result of a try: the lease, or why there is none.
+pub(super) type Tried = Result<Result<Lease, Contended>>;
 
-impl Taken {
-    /// From the remaining milliseconds, negative if the key has no end, and 1 if it is ours.
-    pub(crate) fn new(left: i64, ours: i64) -> Self {
-        Self {
-            left: u64::try_from(left).ok().map(Duration::from_millis),
-            ours: ours == 1,
-        }
-    }
-}
-
-/// How often a request is sent whose answer was lost (K9): on the next connection the server either
-/// knows the attempt, or takes the lock for it then.
+/// The bound on tries whose reply was lost (K9). On the next connection the server either knows the attempt, or
+/// grants it then.
 const TRIES_MAX: usize = 3;
 
-/// An attempt that has failed is undone in this time, or in the background.
-const UNDO_MAX: Duration = Duration::from_secs(5);
+/// An attempt that failed is undone within this time, or in the background.
+const UNDO_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Asks once. A granted answer proves the lock from before it was asked (K2), also for an attempt
-/// that was granted before: its end is moved then.
-pub(crate) async fn once(
-    trips: &Trips,
+/// Sends one request. A grant counts from before it was sent (K2), also for an attempt that was granted
+/// before: the request renews it.
+pub(super) async fn try_once(
+    batcher: &CommandBatcher,
     request: &AcquireRequest,
     keys: &Arc<Keys>,
-) -> Result<Result<Lease, Taken>> {
-    let take = Take {
+) -> Tried {
+    let item = AcquireItem {
         keys: keys.clone(),
         id: request.attempt.id(),
-        ttl: scripts::millis(request.ttl),
+        ttl: millis(request.ttl),
         holder: Holder::encode_tail(request),
         waits: request.wait != Wait::Never,
     };
-    match trips.take(take).await? {
-        (sent, Found::Granted(token)) => {
+    match batcher.acquire(item).await? {
+        (sent, Outcome::Granted(token)) => {
             Ok(Ok(request.granted(sent, request.ttl, token, keys.clone())))
         }
-        (_, Found::Taken(taken)) => Ok(Err(taken)),
+        (_, Outcome::Contended(contended)) => Ok(Err(contended)),
     }
 }
 
-/// Asks until there is an answer, for one who does not wait.
-pub(crate) async fn surely(
-    trips: &Arc<Trips>,
+/// Sends requests until one is answered, for an acquire that does not wait.
+pub(super) async fn try_until_answered(
+    batcher: &Arc<CommandBatcher>,
     request: &AcquireRequest,
     keys: &Arc<Keys>,
-) -> Result<Result<Lease, Taken>> {
-    let mut error = match once(trips, request, keys).await {
+) -> Tried {
+    let mut error = match try_once(batcher, request, keys).await {
         Err(error) if error.effect() == Effect::Unknown => error,
         answer => return answer,
     };
@@ -76,32 +60,31 @@ pub(crate) async fn surely(
     while tries < TRIES_MAX && error.effect() == Effect::Unknown && !request.attempt.is_cancelled()
     {
         tries += 1;
-        error = match once(trips, request, keys).await {
+        error = match try_once(batcher, request, keys).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
     }
-    // Also if the last one was never sent: the first was.
-    undo(trips, request, keys).await;
+    // Also if the last request was never sent: the first one was.
+    undo(batcher, request, keys).await;
     Err(error.with_effect(Effect::Unknown))
 }
 
-/// Undoes an attempt of which nobody knows whether it was granted. What takes longer than [`UNDO_MAX`]
-/// goes on in the background, also while the server is silent: a request that it has not done yet is done
-/// when it comes back, and nobody would hold the lock (K7, K9). It ends when the server has confirmed it,
-/// when nothing can be left of the last request, or with the locker.
-pub(crate) async fn undo(trips: &Arc<Trips>, request: &AcquireRequest, keys: &Arc<Keys>) {
-    let over = request.clock().now().after(LATE_MAX).after(request.ttl);
-    let (trips, keys, id) = (trips.clone(), keys.clone(), request.attempt.id());
-    let clear = move || {
-        let (trips, keys) = (trips.clone(), keys.clone());
-        async move { release(&trips, &keys, id).await }
+/// Undoes an attempt whose effect is unknown (K7, K9).
+///
+/// After [`UNDO_WAIT_MAX`] it goes on in the background. A silent server may execute the request when it comes
+/// back, and would leave a lock without a holder. The undo ends when the server has confirmed it, when the last
+/// request can have no effect any more, or with the locker.
+pub(super) async fn undo(
+    batcher: &Arc<CommandBatcher>,
+    request: &AcquireRequest,
+    keys: &Arc<Keys>,
+) {
+    let until = request.clock().now().after(DELAY_MAX).after(request.ttl);
+    let (batcher, keys, id) = (batcher.clone(), keys.clone(), request.attempt.id());
+    let release = move || {
+        let (batcher, keys) = (batcher.clone(), keys.clone());
+        async move { batcher.release(&keys, id).await }
     };
-    let _ = tokio::time::timeout(UNDO_MAX, request.undo(over, clear)).await;
-}
-
-/// Frees the attempt's own lock; success also if it is gone.
-pub(crate) async fn release(trips: &Trips, keys: &Arc<Keys>, id: AttemptId) -> Result<()> {
-    let keys = keys.clone();
-    trips.release(Release { keys, id }).await
+    let _ = tokio::time::timeout(UNDO_WAIT_MAX, request.undo(until, release)).await;
 }

@@ -20,8 +20,8 @@ use dlock_core::{Error, ErrorKind, Result, config::Settings};
 #[derive(Clone, Debug)]
 pub struct RedisOptions {
     pub(crate) prefix: String,
-    pub(crate) connect_max: Duration,
-    pub(crate) answer_max: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) request_timeout: Duration,
     pub(crate) restart_guard: Duration,
     failover_guard: Option<Duration>,
     pub(crate) may_evict: bool,
@@ -44,10 +44,10 @@ impl RedisOptions {
     pub(crate) const RESTART_GUARD: Duration = Duration::from_secs(30);
 
     /// How long connecting may take: a login and a look at the server, on a slow network.
-    const CONNECT_MAX: Duration = Duration::from_secs(5);
+    const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
     /// How long an answer may take.
-    const ANSWER_MAX: Duration = Duration::from_secs(2);
+    const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
     /// More replicas than anybody has.
     const ACKS_MAX: u64 = 100;
@@ -126,8 +126,8 @@ impl RedisOptions {
                 .map_err(|error| settings.invalid(error))?,
         };
         Ok(Self {
-            connect_max: connect.unwrap_or(default.connect_max),
-            answer_max: answer.unwrap_or(default.answer_max),
+            connect_timeout: connect.unwrap_or(default.connect_timeout),
+            request_timeout: answer.unwrap_or(default.request_timeout),
             restart_guard,
             failover_guard,
             may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
@@ -142,8 +142,8 @@ impl Default for RedisOptions {
     fn default() -> Self {
         Self {
             prefix: Self::PREFIX.to_owned(),
-            connect_max: Self::CONNECT_MAX,
-            answer_max: Self::ANSWER_MAX,
+            connect_timeout: Self::CONNECT_TIMEOUT,
+            request_timeout: Self::REQUEST_TIMEOUT,
             restart_guard: Self::RESTART_GUARD,
             failover_guard: None,
             may_evict: false,

@@ -1,4 +1,4 @@
-//! How a server is dialled: address, login and TLS become the driver's client.
+//! Address, login and TLS of a server become the driver's client and its connections.
 
 use std::{fmt, time::Duration};
 
@@ -16,38 +16,38 @@ use crate::{
 /// A host and its port.
 pub(crate) type Address = (String, u16);
 
-/// Dials servers that take the same login.
+/// Makes endpoints of servers that take the same login.
 #[derive(Clone)]
-pub(crate) struct Dialer {
+pub(crate) struct Connector {
     login: Login,
     tls: Option<TlsCertificates>,
-    bounds: Bounds,
+    timeouts: Timeouts,
 }
 
-/// How long a connection takes at most.
+/// Bounds of what the driver does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// To be made.
-    pub(crate) connect_max: Duration,
-    /// To answer.
-    pub(crate) answer_max: Duration,
+pub(crate) struct Timeouts {
+    /// Of connecting.
+    pub(crate) connect: Duration,
+    /// Of a reply.
+    pub(crate) request: Duration,
 }
 
-/// One server and all that is needed to connect to it.
+/// One server: its address, login, TLS and timeouts.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct Endpoint {
     client: Client,
-    bounds: Bounds,
+    timeouts: Timeouts,
 }
 
-impl Dialer {
-    /// For the servers that keep the locks. Reads the certificates.
-    pub(crate) fn of_servers(config: &RedisConfig) -> Result<Self> {
+impl Connector {
+    /// For the servers that have the locks. Reads the certificates.
+    pub(crate) fn for_servers(config: &RedisConfig) -> Result<Self> {
         Self::new(config, &config.login)
     }
 
     /// For the Sentinels.
-    pub(crate) fn of_sentinels(config: &RedisConfig) -> Result<Self> {
+    pub(crate) fn for_sentinels(config: &RedisConfig) -> Result<Self> {
         Self::new(config, &config.sentinel_login)
     }
 
@@ -56,15 +56,15 @@ impl Dialer {
         Ok(Self {
             login: login.clone(),
             tls: tls.transpose()?,
-            bounds: Bounds {
-                connect_max: config.options.connect_max,
-                answer_max: config.options.answer_max,
+            timeouts: Timeouts {
+                connect: config.options.connect_timeout,
+                request: config.options.request_timeout,
             },
         })
     }
 
-    /// Does no I/O yet.
-    pub(crate) fn line(&self, (host, port): &Address) -> Result<Line> {
+    /// The server at this address. Does no I/O.
+    pub(crate) fn endpoint(&self, (host, port): &Address) -> Result<Endpoint> {
         let (host, port) = (host.clone(), *port);
         let address = match self.tls {
             None => ConnectionAddr::Tcp(host, port),
@@ -82,32 +82,32 @@ impl Dialer {
         if let Some(password) = &self.login.password {
             login = login.set_password(password.expose());
         }
-        let info = address.into_connection_info().map_err(refused)?;
-        let info = info.set_redis_settings(spoken(login));
+        let info = address.into_connection_info().map_err(refused_settings)?;
+        let info = info.set_redis_settings(with_resp3(login));
         let client = match &self.tls {
             None => Client::open(info),
             Some(tls) => {
-                provide_cryptography();
+                install_crypto_provider();
                 Client::build_with_tls(info, tls.clone())
             }
         };
-        Ok(Line {
-            client: client.map_err(refused)?,
-            bounds: self.bounds,
+        Ok(Endpoint {
+            client: client.map_err(refused_settings)?,
+            timeouts: self.timeouts,
         })
     }
 }
 
-impl Line {
-    /// The server of a client that the user has made.
-    pub(crate) fn given(client: &Client, bounds: Bounds) -> Result<Self> {
+impl Endpoint {
+    /// The server of a client that the user configured.
+    pub(crate) fn from_client(client: &Client, timeouts: Timeouts) -> Result<Self> {
         let info = client.get_connection_info().clone();
-        let login = spoken(info.redis_settings().clone());
+        let login = with_resp3(info.redis_settings().clone());
         if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
-            provide_cryptography();
+            install_crypto_provider();
         }
-        let client = Client::open(info.set_redis_settings(login)).map_err(refused)?;
-        Ok(Self { client, bounds })
+        let client = Client::open(info.set_redis_settings(login)).map_err(refused_settings)?;
+        Ok(Self { client, timeouts })
     }
 
     /// Whether connections are encrypted.
@@ -116,7 +116,7 @@ impl Line {
         matches!(info.addr(), ConnectionAddr::TcpTls { .. })
     }
 
-    /// The name or address that is dialled.
+    /// The host name or address of the server.
     pub(crate) fn host(&self) -> &str {
         match self.client.get_connection_info().addr() {
             ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,
@@ -124,8 +124,8 @@ impl Line {
         }
     }
 
-    pub(crate) fn bounds(&self) -> Bounds {
-        self.bounds
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.timeouts
     }
 
     /// Connects and logs in.
@@ -133,13 +133,13 @@ impl Line {
         self.connect_as(self.config()).await
     }
 
-    /// As [`connect`](Self::connect); what the server says unasked goes to `hear`.
-    pub(crate) async fn connect_hearing(
+    /// As [`connect`](Self::connect); push messages of the server go to `on_push`.
+    pub(crate) async fn connect_pubsub(
         &self,
-        hear: impl Fn(PushInfo) + Send + Sync + 'static,
+        on_push: impl Fn(PushInfo) + Send + Sync + 'static,
     ) -> Result<MultiplexedConnection> {
         let config = self.config().set_push_sender(move |push: PushInfo| {
-            hear(push);
+            on_push(push);
             Ok::<(), redis::aio::SendError>(())
         });
         self.connect_as(config).await
@@ -155,15 +155,15 @@ impl Line {
 
     fn config(&self) -> AsyncConnectionConfig {
         AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.bounds.connect_max))
-            .set_response_timeout(Some(self.bounds.answer_max))
+            .set_connection_timeout(Some(self.timeouts.connect))
+            .set_response_timeout(Some(self.timeouts.request))
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the client: it has the password.
-        f.write_str("Line")
+        // Without the client, which has the password.
+        f.write_str("Endpoint")
     }
 }
 
@@ -180,19 +180,19 @@ fn certificates(files: &TlsFiles) -> Result<TlsCertificates> {
     })
 }
 
-/// The third protocol tells of releases on any connection.
-fn spoken(login: RedisConnectionInfo) -> RedisConnectionInfo {
+/// RESP3 delivers pub/sub messages on any connection.
+fn with_resp3(login: RedisConnectionInfo) -> RedisConnectionInfo {
     login
         .set_protocol(ProtocolVersion::RESP3)
         .set_lib_name("dlock", env!("CARGO_PKG_VERSION"))
 }
 
-/// A program in which another crate turned on a second provider would panic without a choice. If it has
-/// made one itself, that counts.
-fn provide_cryptography() {
+/// Chooses a provider for rustls, unless the program has chosen one: with two compiled in, rustls panics
+/// without a choice.
+fn install_crypto_provider() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
 
-fn refused(error: redis::RedisError) -> Error {
+fn refused_settings(error: redis::RedisError) -> Error {
     Error::new(ErrorKind::InvalidConfig, "the driver refuses the settings").with_source(error)
 }

@@ -1,9 +1,8 @@
-//! Whether a server's data remembers what was granted (T14).
+//! Whether a server's data still have all locks that were granted.
 //!
-//! A key of ours, the *record*, says in which run of the server the present history began, and when by its
-//! clock. It has no end. If it is missing, or is another run's, locks may have been forgotten: by a restart, a
-//! wiped disk, an emptied or lagging replica that was promoted, `FLUSHALL`. Then a new history begins, and
-//! for a while nothing is granted.
+//! The record says in which run of the server the present history began, and when by its clock. A missing
+//! record, or one of another run, means that locks may be lost: by a restart, a wiped disk, `FLUSHALL`, or the
+//! promotion of a replica that was empty or behind. A new history begins then, and grants nothing for a while.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -11,230 +10,163 @@ use dlock_core::{BootInstant, Error, ErrorKind, Result};
 use redis::{Value, aio::MultiplexedConnection};
 
 use crate::{
-    config::options::RedisOptions,
-    conn::probe::Server,
+    config::RedisOptions,
+    conn::{
+        probe::ServerInfo,
+        record::{Began, Record},
+    },
     errors,
-    keys::slots::SLOTS,
-    keys::{self, LAYOUT},
-    scripts,
+    keys::{self, slots::SLOTS},
+    scripts::{GrantCheck, HistoryCall, HistoryReply},
 };
 
-/// The server's uptime is in whole seconds, of a clock that counts them from elsewhere: it may be
-/// this much less.
+/// The error of the server's uptime: it has whole seconds, and its clock another origin.
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
 
-/// A Cluster's master has its record in the first and the last slot of so many ranges of slots, so that a
-/// slot that moves away seldom takes the last one along.
+/// A Cluster's master has its record in the first and the last slot of at most so many ranges of slots: a
+/// slot that moves away seldom takes the last record along.
 const RANGES_MAX: usize = 4;
 
-/// How much the clocks of two servers may differ, and a rate be wrong, before one server is taken for two.
+/// The most that the clocks of two servers differ, rates included, before one server is taken for two.
 const CLOCK_ERROR: Duration = Duration::from_secs(5);
 
-/// So long after the last answer of the former server the one that answers now is its successor.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How a history began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Began {
-    /// There was no record.
-    New,
-    /// The record was of another run, and the server had been up for less than the guard.
-    Restart,
-    /// The record was of another run, and the server had been up for longer: it took over.
-    Failover,
-}
-
-impl Began {
-    fn word(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Restart => "restart",
-            Self::Failover => "failover",
-        }
-    }
-
-    fn of_word(word: &str) -> Self {
-        let all = [Self::New, Self::Failover];
-        // A word of a later release is waited for as the longest.
-        let known = all.into_iter().find(|began| began.word() == word);
-        known.unwrap_or(Self::Restart)
-    }
-
-    fn guard(self, options: &RedisOptions) -> Duration {
-        match self {
-            Self::New | Self::Restart => options.restart_guard,
-            Self::Failover => options.failover_guard(),
-        }
-    }
-}
-
-/// What stands in the server: layout, run, since when in microseconds of the server's clock, how it began, run of
-/// the record before it; words after these are of later releases.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Record {
-    run: String,
-    since: u64,
-    began: Began,
-    former: String,
-}
-
-impl Record {
-    fn parse(text: &str) -> Result<Self> {
-        let mut words = text.split(' ');
-        LAYOUT.check("redis", words.next().unwrap_or_default())?;
-        let parsed = (|| {
-            Some(Self {
-                run: words.next()?.to_owned(),
-                since: words.next()?.parse().ok()?,
-                began: Began::of_word(words.next()?),
-                former: words.next()?.to_owned(),
-            })
-        })();
-        parsed.ok_or_else(|| scripts::nonsense(format!("the record {text:?}")))
-    }
-}
+/// A server that answers so long after the last reply of the former one is its successor.
+const SUCCESSOR_AFTER: Duration = Duration::from_secs(30);
 
 /// The history of a server, as it was when a connection to it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct History {
-    /// The keys that may have the record, and what it says.
-    pub(crate) places: Vec<String>,
-    pub(crate) text: String,
+pub(super) struct History {
+    record_keys: Vec<String>,
+    /// The record, as it is stored.
+    text: String,
     record: Record,
-    /// What the server's clock showed, in microseconds.
-    now: u64,
-    /// Whether it began with this connection.
+    /// The server's clock, in microseconds.
+    server_time: u64,
+    /// Whether this connection has begun it.
     is_new: bool,
 }
 
-/// A server that a client was in contact with.
+/// The history of a server that this client was in contact with.
 #[derive(Clone, Debug)]
-pub(crate) struct Former {
-    pub(crate) history: History,
-    /// When it answered last.
-    pub(crate) contact: BootInstant,
+pub(super) struct Former {
+    pub(super) history: History,
+    /// The time of its last reply.
+    pub(super) contact: BootInstant,
 }
 
 impl History {
-    /// Looks at the record, and begins a new history if there is none of this run of the server.
+    /// Reads the record, and begins a new history if there is none of this run of the server.
     ///
     /// `InvalidConfig` for another layout; `Unavailable` when it cannot be written.
-    pub(crate) async fn look(
+    pub(super) async fn open(
         connection: &mut MultiplexedConnection,
-        server: &Server,
+        server: &ServerInfo,
         options: &RedisOptions,
         slots: Option<&[(u16, u16)]>,
-        least: u64,
+        least_token: u64,
     ) -> Result<Self> {
-        let mut places = places(&options.prefix, slots);
+        let mut record_keys = record_keys(&options.prefix, slots);
         let counter = slots
             .is_none()
             .then(|| keys::counter(&options.prefix, None));
-        let up = server.up.saturating_sub(UPTIME_ERROR);
-        // The word is for others, too, so who waits for nothing says it by the default.
-        let young = match options.restart_guard {
-            Duration::ZERO => RedisOptions::RESTART_GUARD,
-            guard => guard,
-        };
-        let follows = if up < young {
-            Began::Restart
-        } else {
-            Began::Failover
-        };
-        let mut tries = places.len();
-        let answer: Vec<Value> = loop {
-            let [first, others @ ..] = &places[..] else {
+        let began = Began::after(server.uptime.saturating_sub(UPTIME_ERROR), options);
+        let mut tries = record_keys.len();
+        let reply: Vec<Value> = loop {
+            if record_keys.is_empty() {
                 return Err(Error::new(ErrorKind::Unavailable, errors::NO_SLOTS));
+            }
+            let call = HistoryCall {
+                record_keys: &record_keys,
+                counter: counter.as_deref(),
+                run_id: server.run_id(),
+                began: began.as_str(),
+                least_token,
             };
-            let mut call = scripts::LOOK.call(true, 1 + usize::from(counter.is_some()));
-            call.arg(first).arg(&counter);
-            call.arg(LAYOUT.to_string())
-                .arg(server.run())
-                .arg(follows.word())
-                .arg(least)
-                .arg(others);
             tries -= 1;
-            match call
-                .query_async(connection)
-                .await
-                .map_err(errors::of_request)
-            {
-                // Its slot is about to leave this node.
+            let reply = call.render().query_async(connection).await;
+            match reply.map_err(errors::of_request) {
+                // The slot of the first key is moving to another node.
                 Err(error) if tries > 0 && errors::redirect(&error).is_some() => {
-                    places.rotate_left(1)
+                    record_keys.rotate_left(1);
                 }
-                answer => break answer?,
+                reply => break reply?,
             }
         };
-        let text = |index: usize| -> Result<String> {
-            let value = answer.get(index).cloned().unwrap_or(Value::Nil);
-            redis::from_redis_value(value).map_err(scripts::nonsense)
-        };
-        let now = text(0)?.parse().map_err(scripts::nonsense)?;
-        // Nothing but this says that the layout is another one.
-        if answer.len() == 2 {
-            Record::parse(&text(1)?)?;
+        let reply = HistoryReply::parse(&reply)?;
+        let record = Record::parse(&reply.record)?;
+        if reply.has_other_layout {
+            let what = format!(
+                "a record of this layout as another one's: {:?}",
+                reply.record
+            );
+            return Err(errors::unexpected_reply(what));
         }
-        let current = text(2)?;
         Ok(Self {
-            places,
-            record: Record::parse(&current)?,
-            text: current,
-            now,
-            is_new: matches!(answer.get(3), Some(Value::Int(1))),
+            record_keys,
+            text: reply.record,
+            record,
+            server_time: reply.server_time,
+            is_new: reply.is_new,
         })
     }
 
-    /// For how long nothing is granted from now on. It began in the future if the clock was set back:
-    /// then it is never longer than the whole guard.
-    pub(crate) fn guarded(&self, options: &RedisOptions) -> Duration {
+    /// What the server verifies before it grants.
+    pub(super) fn grant_check(&self, least_token: u64) -> GrantCheck<'_> {
+        GrantCheck {
+            record_keys: &self.record_keys,
+            record: &self.text,
+            least_token,
+        }
+    }
+
+    /// How long nothing is granted from now on: at most the guard, also if the clock was set back.
+    pub(super) fn grace(&self, options: &RedisOptions) -> Duration {
         self.record.began.guard(options).saturating_sub(self.age())
     }
 
-    /// Why nothing is granted for `wait`.
-    pub(crate) fn why(&self, wait: Duration) -> Error {
+    /// The error while nothing is granted, for `grace` more.
+    pub(super) fn refusal(&self, grace: Duration) -> Error {
         let (what, key) = match self.record.began {
             Began::New => (
-                "the server has no record of dlock: it is new to it, or has forgotten everything",
+                "the server has no record of dlock: it is new to it, or has lost all data",
                 "restart_guard",
             ),
             Began::Restart => (
-                "the server was restarted and may have forgotten locks",
+                "the server was restarted and may have lost locks",
                 "restart_guard",
             ),
             Began::Failover => (
-                "another server has taken over and may lack the last locks",
+                "another server was promoted and may lack the last locks",
                 "failover_guard",
             ),
         };
-        let secs = wait.as_secs() + 1;
+        let secs = grace.as_secs() + 1;
         let why = format!(
             "{what}; it grants none for {secs} s more (as {key}= says; {key}=0s turns that off, for tests)"
         );
         Error::new(ErrorKind::Unavailable, why)
     }
 
-    /// Whether this server and the `former` one, which this client has seen at the same address, must be two that
-    /// know nothing of each other: the history here had begun before the other one's last answer, and
-    /// does not follow it.
-    pub(crate) fn is_beside(&self, former: &Former, now: BootInstant) -> bool {
+    /// Whether this server and the `former` one at the same address are two independent servers: this history
+    /// had begun before the other server's last reply, and does not follow its history.
+    pub(super) fn is_independent_of(&self, former: &Former, now: BootInstant) -> bool {
         let known = &former.history.record;
-        let silent = now.since(former.contact);
-        // One that begins now is guarded, and one that follows ours is, too.
+        let silence = now.since(former.contact);
+        // A history that begins now is guarded, and so is one that follows the known one.
         !self.is_new
             && self.record.run != known.run
-            && self.record.former != known.run
-            && self.age() > silent + CLOCK_ERROR
-            && silent <= PATIENCE
+            && self.record.former_run != known.run
+            && self.age() > silence + CLOCK_ERROR
+            && silence <= SUCCESSOR_AFTER
     }
 
     fn age(&self) -> Duration {
-        Duration::from_micros(self.now.saturating_sub(self.record.since))
+        Duration::from_micros(self.server_time.saturating_sub(self.record.since))
     }
 }
 
-/// Where the record is: in a Cluster in the first and the last slot of the node's ranges.
-fn places(prefix: &str, slots: Option<&[(u16, u16)]>) -> Vec<String> {
+/// The keys of the record: in a Cluster in the first and the last slot of the node's ranges.
+fn record_keys(prefix: &str, slots: Option<&[(u16, u16)]>) -> Vec<String> {
     let Some(ranges) = slots else {
         return vec![keys::record(prefix, None)];
     };

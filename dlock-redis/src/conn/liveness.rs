@@ -1,51 +1,49 @@
-//! The pulse of a connection that hears of releases.
+//! Pings on a pub/sub connection.
 //!
-//! One that swallows everything looks like one on which nothing happens. So it is asked for an answer while
-//! somebody waits; and while that is late, those who wait look by themselves.
+//! A connection that swallows everything looks like an idle one. So it is pinged while there are waiters; while
+//! a reply is overdue, the waiters poll.
 
-use std::time::Duration;
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use redis::aio::MultiplexedConnection;
 
-use crate::{conn::pubsub::Hearing, pubsub::subscriptions::Listeners};
+use crate::conn::subscription::{PushHandler, Subscription};
 
-/// How often an answer is asked for.
-const PULSE_EVERY: Duration = Duration::from_secs(1);
+/// The interval of the pings.
+const PING_EVERY: Duration = Duration::from_secs(1);
 
-/// One that takes longer is late: the connection may be deaf, or slow. The time-out for answers decides.
-const PULSE_LATE: Duration = Duration::from_secs(1);
+/// A reply that takes longer is overdue: messages may be lost, or the server is slow. The request timeout
+/// decides.
+const OVERDUE_AFTER: Duration = Duration::from_secs(1);
 
-/// Asks as long as the connection answers, whenever somebody `waits`.
-pub(crate) async fn run(
+/// Pings as long as the connection answers, whenever there are waiters.
+pub(super) async fn run(
     mut connection: MultiplexedConnection,
-    hearing: Hearing,
-    listeners: Listeners,
-    waits: impl Fn() -> bool,
+    subscription: Subscription,
+    handler: Arc<impl PushHandler>,
 ) {
     loop {
-        if !waits() {
-            hearing.until_wanted().await;
+        if !handler.has_any_waiter() {
+            subscription.subscribed().await;
             continue;
         }
-        tokio::time::sleep(PULSE_EVERY).await;
+        tokio::time::sleep(PING_EVERY).await;
         let ping = redis::cmd("PING");
-        let asked = ping.exec_async(&mut connection);
-        let mut asked = std::pin::pin!(asked);
-        let answer = tokio::time::timeout(PULSE_LATE, &mut asked).await;
-        let answer = match answer {
-            Ok(answer) => answer,
+        let mut ping = pin!(ping.exec_async(&mut connection));
+        let reply = match tokio::time::timeout(OVERDUE_AFTER, &mut ping).await {
+            Ok(reply) => reply,
             Err(_) => {
-                hearing.be_late(true);
-                listeners.wake_all();
-                asked.await
+                subscription.set_overdue(true);
+                handler.wake_all();
+                ping.await
             }
         };
-        // A user who may not ask for it gets an answer, too.
-        if answer.is_err_and(|error| error.code().is_none()) {
-            hearing.end();
-            listeners.wake_all();
+        // A user without permission for it gets a reply, too.
+        if reply.is_err_and(|error| error.code().is_none()) {
+            subscription.end();
+            handler.wake_all();
             return;
         }
-        hearing.be_late(false);
+        subscription.set_overdue(false);
     }
 }

@@ -1,4 +1,4 @@
-//! What is asked of a server once for each connection: whether it may grant locks.
+//! Probes of a server, once for each connection: whether it may grant locks.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,49 +7,48 @@ use redis::{RedisResult, aio::MultiplexedConnection};
 
 use crate::{config::options::RedisOptions, errors};
 
-/// What is expected of a server.
+/// Requirements on a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected<'a> {
     pub(crate) options: &'a RedisOptions,
-    /// A node of a Cluster.
+    /// Whether it must be a node of a Cluster.
     pub(crate) clustered: bool,
     pub(crate) has_tls: bool,
 }
 
-/// What the server behind a new connection is like.
+/// The server behind a new connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Server {
-    /// Who we are to it.
-    pub(crate) client: Client,
-    /// For how long it has been running, as it says.
-    pub(crate) up: Duration,
+pub(crate) struct ServerInfo {
+    /// The connection, as the server identifies it.
+    pub(crate) client: ClientId,
+    /// Its uptime, as it reports it.
+    pub(crate) uptime: Duration,
 }
 
-impl Server {
-    /// Which process it is, in a word.
-    pub(crate) fn run(&self) -> &str {
-        match self.client.run.as_str() {
+impl ServerInfo {
+    /// The id of the server process, for the record.
+    pub(crate) fn run_id(&self) -> &str {
+        match self.client.run_id.as_str() {
             "" => "unknown",
-            run => run,
+            run_id => run_id,
         }
     }
 }
 
-/// A connection as its server knows it.
+/// A connection, as its server identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Client {
-    /// Of the server; another one after its restart.
-    run: String,
+pub(crate) struct ClientId {
+    /// Of the server process: a restart changes it.
+    run_id: String,
     id: u64,
 }
 
-impl Client {
-    /// Ends a connection that we have left, before anything is asked on the new one: what was on its
-    /// way on it would come after what undoes it, and nobody would hold the lock until its ttl ends
-    /// (K7, K9).
+impl ClientId {
+    /// Kills an abandoned connection, before the first request on the new one.
     ///
-    /// Fails only if the server did not answer.
-    pub(crate) async fn end(&self, connection: &mut MultiplexedConnection) -> RedisResult<()> {
+    /// A delayed acquire would otherwise execute after its rollback, and leave a lock without a holder
+    /// until its ttl ends (K7, K9). Fails only if the server did not answer.
+    pub(crate) async fn kill(&self, connection: &mut MultiplexedConnection) -> RedisResult<()> {
         let ended = redis::cmd("CLIENT")
             .arg("KILL")
             .arg("ID")
@@ -58,55 +57,55 @@ impl Client {
             .await;
         match ended {
             Err(error) if error.code().is_some() => {
-                // The user may not: an exception that the README states.
-                tracing::debug!(%error, "a connection that was left may still deliver");
+                // Not allowed for this user: `redis.late` in the contract's exceptions.
+                tracing::debug!(%error, "requests on an abandoned connection may still be executed");
                 Ok(())
             }
             ended => ended,
         }
     }
 
-    /// Whether it is a connection to this run of a server.
-    pub(crate) fn is_of_run(&self, run: &str) -> bool {
-        self.run == run
+    /// Whether it is a connection to this server process.
+    pub(crate) fn is_of_run(&self, run_id: &str) -> bool {
+        self.run_id == run_id
     }
 
-    /// Whether the server that has this connection also had `other`.
-    pub(crate) fn is_of_run_of(&self, other: &Self) -> bool {
-        // One that does not say who it is may be another one.
-        !self.run.is_empty() && self.run == other.run
+    /// Whether `other` is a connection to the same server process.
+    pub(crate) fn is_of_same_run(&self, other: &Self) -> bool {
+        // A server without a run id may be another one.
+        !self.run_id.is_empty() && self.run_id == other.run_id
     }
 }
 
-/// Looks at the server; an error if it must not grant at all.
-pub(crate) async fn check(
+/// Probes the server; an error if it must never grant.
+pub(crate) async fn probe(
     connection: &mut MultiplexedConnection,
     expected: Expected<'_>,
-) -> Result<Server> {
-    let refused = |error| errors::of_connect(error, expected.has_tls);
+) -> Result<ServerInfo> {
+    let failed = |error| errors::of_connect(error, expected.has_tls);
     let info = redis::cmd("INFO").query_async(connection).await;
-    let info: String = info.map_err(refused)?;
+    let info: String = info.map_err(failed)?;
     let info = parse(&info);
-    if let Some((kind, why)) = disqualified(&info, expected) {
+    if let Some((kind, why)) = refusal(&info, expected) {
         return Err(Error::new(kind, why));
     }
     let id = redis::cmd("CLIENT").arg("ID").query_async(connection).await;
-    let client = Client {
-        run: info.get("run_id").copied().unwrap_or_default().to_owned(),
-        id: id.map_err(refused)?,
+    let client = ClientId {
+        run_id: info.get("run_id").copied().unwrap_or_default().to_owned(),
+        id: id.map_err(failed)?,
     };
-    let up = info
+    let uptime = info
         .get("uptime_in_seconds")
         .and_then(|seconds| seconds.parse().ok())
         .map_or(Duration::ZERO, Duration::from_secs);
-    if client.run.is_empty() && !expected.options.restart_guard.is_zero() {
-        return Err(Error::new(ErrorKind::Unsupported, errors::NO_RUN));
+    if client.run_id.is_empty() && !expected.options.restart_guard.is_zero() {
+        return Err(Error::new(ErrorKind::Unsupported, errors::NO_RUN_ID));
     }
-    Ok(Server { client, up })
+    Ok(ServerInfo { client, uptime })
 }
 
-/// Why it grants nothing.
-fn disqualified(
+/// The reason why the server must not grant.
+fn refusal(
     info: &HashMap<&str, &str>,
     expected: Expected<'_>,
 ) -> Option<(ErrorKind, &'static str)> {
@@ -128,7 +127,7 @@ fn disqualified(
         return Some((ErrorKind::Unavailable, errors::REPLICA));
     }
     if !expected.options.may_evict && evicts(info) {
-        // T12: it would throw away locks, or the counters of tokens, when memory is short.
+        // It would evict locks, or the counters of tokens, when memory is short.
         let why = "the server may evict locks: set its maxmemory-policy to noeviction, or accept \
                    that with may_evict=true";
         return Some((ErrorKind::InvalidConfig, why));
@@ -136,8 +135,8 @@ fn disqualified(
     None
 }
 
-/// Which process answers on this connection.
-pub(crate) async fn run_of(
+/// The id of the server process behind this connection.
+pub(crate) async fn fetch_run_id(
     connection: &mut MultiplexedConnection,
     has_tls: bool,
 ) -> Result<String> {
@@ -153,8 +152,8 @@ pub(crate) async fn run_of(
         .to_owned())
 }
 
-/// Which slots this node of a Cluster has.
-pub(crate) async fn slots_of(
+/// The slots that this node of a Cluster owns.
+pub(crate) async fn fetch_own_slots(
     connection: &mut MultiplexedConnection,
     has_tls: bool,
 ) -> Result<Vec<(u16, u16)>> {
@@ -163,11 +162,11 @@ pub(crate) async fn slots_of(
         .query_async(connection)
         .await;
     let nodes: String = nodes.map_err(|error| errors::of_slots(error, has_tls))?;
-    Ok(slots_of_myself(&nodes))
+    Ok(own_slots(&nodes))
 }
 
-/// From lines of: id, address, flags, master, two times, epoch, link, slots.
-fn slots_of_myself(nodes: &str) -> Vec<(u16, u16)> {
+/// Parses lines of: id, address, flags, master, two times, epoch, link, slots.
+fn own_slots(nodes: &str) -> Vec<(u16, u16)> {
     let myself = nodes.lines().find(|line| {
         let flags = line.split(' ').nth(2).unwrap_or_default();
         flags.split(',').any(|flag| flag == "myself")
@@ -175,7 +174,7 @@ fn slots_of_myself(nodes: &str) -> Vec<(u16, u16)> {
     let slots = myself.unwrap_or_default().split(' ').skip(8);
     let ranges = slots.filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        // What is on its way to another node stands in brackets.
+        // A slot that is moving to another node stands in brackets: it is skipped.
         Some((first.parse().ok()?, last.parse().ok()?))
     });
     ranges.collect()
@@ -203,8 +202,8 @@ mod tests {
     fn a_node_has_the_slots_of_its_own_line() {
         let nodes = "07c3 10.0.0.1:6379@16379 master - 0 1426238317239 4 connected 5461-10922\n\
                      e7d1 10.0.0.2:6379@16379,host myself,master - 0 0 1 connected 0-5460 7000 [93-<-07c3]\n";
-        assert_eq!(slots_of_myself(nodes), [(0, 5460), (7000, 7000)]);
-        assert_eq!(slots_of_myself(""), []);
+        assert_eq!(own_slots(nodes), [(0, 5460), (7000, 7000)]);
+        assert_eq!(own_slots(""), []);
     }
 
     #[test]

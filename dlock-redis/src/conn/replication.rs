@@ -1,55 +1,46 @@
-//! Grants that have reached replicas (T8).
+//! Waiting until replicas have a write.
 //!
-//! A failover to a replica forgets what it had not got. `WAIT` says how many have all writes of a
-//! connection up to now; it makes the loss of a grant unlikely, not impossible: see the README.
-
-use std::time::Duration;
+//! A failover loses the writes that the promoted replica lacks. `WAIT` returns how many replicas have all
+//! writes of a connection so far; it makes the loss of a grant unlikely, not impossible: see the README.
 
 use dlock_core::{Effect, Error, ErrorKind, Result};
 use redis::aio::MultiplexedConnection;
 
-use crate::{config::options::RedisOptions, conn::node::Answer, errors, scripts};
+use crate::{config::RedisOptions, conn::request::Reply, errors, scripts::millis};
 
-impl RedisOptions {
-    /// How long replicas may take; the connection answers nothing else meanwhile.
-    fn acks_within(&self) -> Duration {
-        self.answer_max / 2
+/// Returns when enough replicas have the writes before this reply.
+///
+/// If there are too few, `Unavailable` with an unknown effect: the write was executed.
+pub(crate) async fn wait_for_replicas(reply: &Reply, options: &RedisOptions) -> Result<()> {
+    if options.min_acks == 0 {
+        return Ok(());
     }
+    // Many tasks wait for the same replicas: the result of one is true of all writes before it.
+    let (stream, options) = (reply.connection.stream.clone(), options.clone());
+    let waited = reply.connection.replication.run(|turn| async move {
+        let acknowledged = wait(stream, &options).await;
+        turn.finish(acknowledged)
+    });
+    waited
+        .await
+        .map_err(|error| error.with_effect(Effect::Unknown))
 }
 
-impl Answer {
-    /// Returns when enough replicas have what was written before this answer.
-    ///
-    /// If there are too few, `Unavailable` with an unknown effect: the write was done.
-    pub(crate) async fn acknowledged(&self, options: &RedisOptions) -> Result<()> {
-        if options.min_acks == 0 {
-            return Ok(());
-        }
-        // Many wait for the same replicas: what one learned is true of all that came before it.
-        let (connection, options) = (self.link.connection.clone(), options.clone());
-        let asked = self.link.confirming.run(|turn| async move {
-            let acknowledged = ask_replicas(connection, &options).await;
-            turn.finish(acknowledged)
-        });
-        asked
-            .await
-            .map_err(|error| error.with_effect(Effect::Unknown))
-    }
-}
-
-async fn ask_replicas(mut connection: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
-    let (min, within) = (options.min_acks, options.acks_within());
-    let within_ms = scripts::millis(within);
+async fn wait(mut stream: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
+    // The connection answers nothing else meanwhile.
+    let timeout = options.request_timeout / 2;
+    let min_acks = options.min_acks;
     let acks = redis::cmd("WAIT")
-        .arg(min)
-        .arg(within_ms)
-        .query_async(&mut connection)
+        .arg(min_acks)
+        .arg(millis(timeout))
+        .query_async(&mut stream)
         .await;
     let acks: u32 = acks
         .map_err(errors::of_request)
         .map_err(|error| error.with_effect(Effect::Unknown))?;
-    if acks < min {
-        let why = format!("only {acks} of min_acks={min} replicas have the lock {within:?} later");
+    if acks < min_acks {
+        let why =
+            format!("only {acks} of min_acks={min_acks} replicas have the lock {timeout:?} later");
         let error = Error::new(ErrorKind::Unavailable, why);
         return Err(error.with_effect(Effect::Unknown));
     }

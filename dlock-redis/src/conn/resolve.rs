@@ -1,42 +1,42 @@
-//! Where the server of a session is: always there, or where the Sentinels say.
+//! Resolves the address of a node: fixed, or the primary that the Sentinels name.
 
 use dlock_core::{Error, ErrorKind, Result};
 use tokio::task::JoinSet;
 
 use crate::{
-    conn::connect::{Address, Dialer, Line},
+    conn::connect::{Address, Connector, Endpoint},
     errors,
 };
 
-/// Where one server is found.
-pub(crate) enum Place {
-    /// At one address.
-    Fixed(Line),
-    /// Where the Sentinels say.
-    Sentinels(Sentinels),
+/// Resolves the address of one server.
+pub(crate) enum Resolver {
+    /// One address.
+    Fixed(Endpoint),
+    /// The primary that the Sentinels name.
+    Sentinels(SentinelResolver),
 }
 
-/// Those who know which server is the primary.
-pub(crate) struct Sentinels {
+/// Queries Sentinels for the address of the primary.
+pub(crate) struct SentinelResolver {
     pub(crate) service: String,
-    pub(crate) sentinels: Vec<Line>,
-    /// For the server that they name.
-    pub(crate) dialer: Dialer,
+    pub(crate) sentinels: Vec<Endpoint>,
+    /// For the primary.
+    pub(crate) connector: Connector,
 }
 
-impl Place {
-    /// The server, at present.
-    pub(crate) async fn find(&self) -> Result<Line> {
+impl Resolver {
+    /// The present endpoint of the server.
+    pub(crate) async fn resolve(&self) -> Result<Endpoint> {
         match self {
             Self::Fixed(line) => Ok(line.clone()),
-            Self::Sentinels(sentinels) => sentinels.dialer.line(&sentinels.find().await?),
+            Self::Sentinels(sentinels) => sentinels.connector.endpoint(&sentinels.resolve().await?),
         }
     }
 
-    /// The host of a server that is always there.
+    /// The host of a fixed server.
     pub(crate) fn host(&self) -> &str {
         match self {
-            Self::Fixed(line) => line.host(),
+            Self::Fixed(endpoint) => endpoint.host(),
             Self::Sentinels(_) => "",
         }
     }
@@ -44,30 +44,30 @@ impl Place {
     /// Whether connections are encrypted.
     pub(crate) fn has_tls(&self) -> bool {
         match self {
-            Self::Fixed(line) => line.has_tls(),
-            Self::Sentinels(sentinels) => sentinels.sentinels.iter().any(Line::has_tls),
+            Self::Fixed(endpoint) => endpoint.has_tls(),
+            Self::Sentinels(sentinels) => sentinels.sentinels.iter().any(Endpoint::has_tls),
         }
     }
 }
 
-impl Sentinels {
-    /// Asks all at once: the answer that most of them give, as long as any gives one. A Sentinel that
-    /// was cut off may still name the former primary.
-    async fn find(&self) -> Result<Address> {
-        let mut asked = JoinSet::new();
+impl SentinelResolver {
+    /// Queries all Sentinels at once: the address that most of them name. A Sentinel that was cut off may
+    /// still name the former primary.
+    async fn resolve(&self) -> Result<Address> {
+        let mut queries = JoinSet::new();
         for sentinel in &self.sentinels {
-            asked.spawn(ask(sentinel.clone(), self.service.clone()));
+            queries.spawn(query_primary(sentinel.clone(), self.service.clone()));
         }
         let mut votes: Vec<(Address, usize)> = Vec::new();
         let mut failure = None;
-        while let Some(answer) = asked.join_next().await {
-            match answer.unwrap_or_else(|error| Err(broken(error))) {
+        while let Some(answer) = queries.join_next().await {
+            match answer.unwrap_or_else(|error| Err(task_failed(error))) {
                 Ok(address) => {
                     if count(&mut votes, address) * 2 > self.sentinels.len() {
                         break;
                     }
                 }
-                // One that refuses us says more than one that is down.
+                // A refusal explains more than a Sentinel that is down.
                 Err(error) if failure.is_none() || error.kind() != ErrorKind::Unavailable => {
                     failure = Some(error);
                 }
@@ -83,7 +83,7 @@ impl Sentinels {
     }
 }
 
-/// One more for this address: how many it has then.
+/// Counts a vote for `address`: its votes now.
 fn count(votes: &mut Vec<(Address, usize)>, address: Address) -> usize {
     if let Some((_, votes)) = votes.iter_mut().find(|(named, _)| *named == address) {
         *votes += 1;
@@ -93,8 +93,8 @@ fn count(votes: &mut Vec<(Address, usize)>, address: Address) -> usize {
     1
 }
 
-async fn ask(sentinel: Line, service: String) -> Result<Address> {
-    let asking = async {
+async fn query_primary(sentinel: Endpoint, service: String) -> Result<Address> {
+    let query = async {
         let mut connection = sentinel.connect().await?;
         let answer = redis::cmd("SENTINEL")
             .arg("GET-MASTER-ADDR-BY-NAME")
@@ -104,16 +104,16 @@ async fn ask(sentinel: Line, service: String) -> Result<Address> {
         let answer: Option<Address> =
             answer.map_err(|error| errors::of_sentinel(error, sentinel.has_tls()))?;
         answer.ok_or_else(|| {
-            let why = format!("the Sentinels watch nothing called {service:?}");
+            let why = format!("the Sentinels monitor no primary called {service:?}");
             Error::new(ErrorKind::InvalidConfig, why)
         })
     };
-    // The other half is left for the server that the others name.
-    let answer_max = sentinel.bounds().connect_max / 2;
-    let answer = tokio::time::timeout(answer_max, asking).await;
-    answer.unwrap_or_else(|_| Err(errors::silent(answer_max, sentinel.has_tls())))
+    // The other half of the time is for the connection to the primary.
+    let timeout = sentinel.timeouts().connect / 2;
+    let answer = tokio::time::timeout(timeout, query).await;
+    answer.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, sentinel.has_tls())))
 }
 
-fn broken(error: tokio::task::JoinError) -> Error {
-    Error::new(ErrorKind::Internal, "asking a Sentinel failed").with_source(error)
+fn task_failed(error: tokio::task::JoinError) -> Error {
+    Error::new(ErrorKind::Internal, "the query of a Sentinel failed").with_source(error)
 }

@@ -1,3 +1,6 @@
-//! Notifications of releases.
+//! Notifications of releases, for waiters.
 
-pub(crate) mod subscriptions;
+mod subscriptions;
+mod waiter;
+
+pub(crate) use self::{subscriptions::Subscriptions, waiter::Waiter};

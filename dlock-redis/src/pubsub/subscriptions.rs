@@ -1,319 +1,251 @@
-//! Hearing of releases: one pub/sub connection to a server, for all names.
+//! Subscriptions to releases: one pub/sub connection to a server, for all names.
 //!
-//! A message is a hint. So whoever waits tries again after it has subscribed, after the connection
-//! failed, and when the holder's ttl is over (T7).
+//! A message is a hint. So a waiter tries again after it has subscribed, after the connection failed, and when
+//! the holder's ttl has ended (K6).
 
 use std::{
     collections::HashMap,
-    pin::pin,
     sync::{Arc, Weak},
 };
 
 use dlock_core::{
-    Error, ErrorKind, Result,
+    ErrorKind, Result,
     toolkit::{Lock, Turn},
 };
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::sync::Notify;
 
 use crate::{
-    conn::node::Session,
-    conn::pubsub::{Ear, Hearing},
+    conn::{
+        node::Node,
+        pubsub::PubSub,
+        subscription::{PushHandler, Subscription},
+    },
     errors,
 };
 
-/// Whom to wake by the channel that they listen to.
+/// The waiters to wake, by channel.
 #[derive(Clone, Default)]
-pub(crate) struct Listeners(Arc<Lock<HashMap<String, Channel>>>);
+pub(crate) struct Subscriptions(Arc<Lock<HashMap<String, Channel>>>);
 
 #[derive(Default)]
 struct Channel {
-    /// Mostly one: a waiter that was cancelled may be leaving while the next one of its locker has
-    /// come.
-    listening: Vec<Arc<Notify>>,
-    /// Servers that may know of a subscription. The last one to leave ends it, whoever began it.
-    known_to: Vec<Arc<Session>>,
+    /// Mostly one: a cancelled waiter may be leaving while the next one of its locker has come.
+    waiters: Vec<Arc<Notify>>,
+    /// Nodes that may have a subscription. The last waiter ends it, whichever began it.
+    nodes: Vec<Arc<Node>>,
 }
 
-/// A subscription that is being made; it brings nothing if nobody wants it any more.
-type Subscribing = JoinHandle<Result<Option<Hearing>>>;
-
-/// One that waits for a release of one name.
-pub(crate) struct Listener {
-    listeners: Listeners,
-    channel: String,
-    woken: Arc<Notify>,
-    /// Where it has subscribed.
-    subscribed: Option<(Arc<Session>, Hearing)>,
-    /// Where it is about to.
-    subscribing: Option<(Arc<Session>, Subscribing)>,
+/// Delivers the messages of one node's connection.
+struct NodeMessages {
+    subscriptions: Subscriptions,
+    node: Weak<Node>,
 }
 
-impl Listeners {
-    /// One that hears nothing before it [subscribes](Listener::subscribe).
-    pub(crate) fn listener(&self, channel: &str) -> Listener {
-        let woken = Arc::new(Notify::new());
-        self.0
-            .lock()
-            .entry(channel.to_owned())
-            .or_default()
-            .listening
-            .push(woken.clone());
-        Listener {
-            listeners: self.clone(),
-            channel: channel.to_owned(),
-            woken,
-            subscribed: None,
-            subscribing: None,
-        }
+impl Subscriptions {
+    /// Adds a waiter, which is not woken before the channel is [subscribed](Self::subscribe) to.
+    pub(super) fn add(&self, channel: &str, waiter: Arc<Notify>) {
+        let mut channels = self.0.lock();
+        let channel = channels.entry(channel.to_owned()).or_default();
+        channel.waiters.push(waiter);
     }
 
-    /// Whether somebody listens to `channel`.
-    pub(crate) fn has(&self, channel: &str) -> bool {
-        let channels = self.0.lock();
-        let channel = channels.get(channel);
-        channel.is_some_and(|channel| !channel.listening.is_empty())
-    }
-
-    /// Whether somebody listens to a channel of this server.
-    fn has_any_at(&self, session: &Weak<Session>) -> bool {
-        let Some(session) = session.upgrade() else {
-            return false;
+    /// Removes a waiter: the nodes whose subscription no waiter needs any more.
+    pub(super) fn remove(&self, name: &str, waiter: &Arc<Notify>) -> Vec<Arc<Node>> {
+        let mut channels = self.0.lock();
+        let Some(channel) = channels.get_mut(name) else {
+            return Vec::new();
         };
-        self.0.lock().values().any(|channel| {
-            !channel.listening.is_empty()
-                && channel.known_to.iter().any(|at| Arc::ptr_eq(at, &session))
-        })
-    }
-
-    pub(crate) fn wake(&self, channel: &str) {
-        if let Some(channel) = self.0.lock().get(channel) {
-            channel.wake();
+        channel.waiters.retain(|other| !Arc::ptr_eq(other, waiter));
+        if !channel.waiters.is_empty() {
+            return Vec::new();
         }
-    }
-
-    pub(crate) fn wake_all(&self) {
-        for channel in self.0.lock().values() {
-            channel.wake();
+        let nodes = channel.nodes.clone();
+        if channel.is_unused() {
+            channels.remove(name);
         }
+        nodes
     }
 
-    /// Confirmed when it returns; `None` if nobody listens to `channel` any more.
-    async fn subscribe(&self, session: &Arc<Session>, channel: &str) -> Result<Option<Hearing>> {
-        let (listeners, at, channel) = (self.clone(), session.clone(), channel.to_owned());
-        let work = |mut turn: Turn<Option<Ear>>| async move {
-            let subscribed = listeners.subscribed(&at, &channel, &mut turn).await;
+    /// Subscribes to `channel`, confirmed when it returns; `None` if it has no waiters any more.
+    pub(super) async fn subscribe(
+        &self,
+        node: &Arc<Node>,
+        channel: &str,
+    ) -> Result<Option<Subscription>> {
+        let (subscriptions, at, channel) = (self.clone(), node.clone(), channel.to_owned());
+        let work = |mut turn: Turn<Option<PubSub>>| async move {
+            let subscribed = subscriptions.subscribe_on(&mut turn, &at, &channel).await;
             drop_if_closed(&at, &mut turn);
             turn.finish(subscribed)
         };
-        session.ear.run(work).await
+        node.pubsub.run(work).await
     }
 
-    async fn subscribed(
+    /// Ends a subscription that no waiter needs any more.
+    pub(super) async fn unsubscribe(&self, node: &Arc<Node>, channel: &str) {
+        let (subscriptions, at, channel) = (self.clone(), node.clone(), channel.to_owned());
+        let work = |mut turn: Turn<Option<PubSub>>| async move {
+            // Checked in this turn: a waiter that comes from now on subscribes after it.
+            if subscriptions.has(&channel) {
+                return Ok(());
+            }
+            subscriptions.forget_node(&at, |name| name == channel);
+            if let Some(pubsub) = turn.as_mut()
+                && pubsub.unsubscribe(&channel).await.is_err()
+            {
+                subscriptions.drop_connection(&at, &mut turn);
+            }
+            drop_if_closed(&at, &mut turn);
+            Ok(())
+        };
+        // After a failure there is no connection, and no subscription.
+        let _ = node.pubsub.run(work).await;
+    }
+
+    async fn subscribe_on(
         &self,
-        session: &Arc<Session>,
+        slot: &mut Option<PubSub>,
+        node: &Arc<Node>,
         channel: &str,
-        slot: &mut Option<Ear>,
-    ) -> Result<Option<Hearing>> {
+    ) -> Result<Option<Subscription>> {
         if !self.has(channel) {
             return Ok(None);
         }
-        let serial = session.serial();
+        let generation = node.generation();
         if slot
             .as_ref()
-            .is_some_and(|ear| !ear.hearing().is_on(serial))
+            .is_some_and(|pubsub| !pubsub.subscription().is_live(generation))
         {
-            // Those who listen on it do not hear any more, and have to know.
-            self.give_up(session, slot);
+            // Its waiters get no messages any more, and must subscribe again.
+            self.drop_connection(node, slot);
         }
         if slot.is_none() {
-            let line = session.place().find().await?;
-            let sharded = session.is_clustered();
-            let (listeners, at) = (self.clone(), Arc::downgrade(session));
-            let waits = move || listeners.has_any_at(&at);
-            let mut ear = Ear::open(&line, sharded, serial, self.clone(), waits).await?;
-            session.check_same(&ear.run().await?)?;
-            *slot = Some(ear);
+            *slot = Some(self.connect(node, generation).await?);
         }
-        if session.is_closed() {
+        if node.is_closed() {
             *slot = None;
             return Err(errors::closed());
         }
-        let Some(ear) = slot.as_mut() else {
+        let Some(pubsub) = slot.as_mut() else {
             return Err(errors::closed());
         };
-        if !self.make_known(session, channel) {
+        if !self.note_node(node, channel) {
             return Ok(None);
         }
-        ear.hearing().want();
-        match ear.subscribe(channel).await {
-            Ok(()) => Ok(Some(ear.hearing().clone())),
+        pubsub.subscription().notify_subscribed();
+        match pubsub.subscribe(channel).await {
+            Ok(()) => Ok(Some(pubsub.subscription().clone())),
             Err(error) => {
-                // One that is refused is nobody else's matter.
+                // A subscription that is refused does not concern the others.
                 if error.kind() == ErrorKind::Unavailable {
-                    self.give_up(session, slot);
+                    self.drop_connection(node, slot);
                 }
                 Err(error)
             }
         }
     }
 
-    /// The server knows of the channel from now on; false if nobody listens to it any more.
-    fn make_known(&self, session: &Arc<Session>, channel: &str) -> bool {
+    async fn connect(&self, node: &Arc<Node>, generation: Option<u64>) -> Result<PubSub> {
+        let endpoint = node.resolve().await?;
+        let messages = Arc::new(NodeMessages {
+            subscriptions: self.clone(),
+            node: Arc::downgrade(node),
+        });
+        let mut pubsub = PubSub::open(&endpoint, node.is_clustered(), generation, messages).await?;
+        node.check_same_run(&pubsub.run_id().await?)?;
+        Ok(pubsub)
+    }
+
+    /// Notes that the node may have a subscription from now on; `false` if the channel has no waiters any more.
+    fn note_node(&self, node: &Arc<Node>, channel: &str) -> bool {
         let mut channels = self.0.lock();
         let channel = channels.get_mut(channel);
-        let Some(channel) = channel.filter(|channel| !channel.listening.is_empty()) else {
+        let Some(channel) = channel.filter(|channel| !channel.waiters.is_empty()) else {
             return false;
         };
-        channel.forget(session);
-        channel.known_to.push(session.clone());
+        channel.forget_node(node);
+        channel.nodes.push(node.clone());
         true
     }
 
-    /// Ends the subscription that nobody needs any more.
-    async fn unsubscribe(&self, session: &Arc<Session>, channel: &str) {
-        let (listeners, at, channel) = (self.clone(), session.clone(), channel.to_owned());
-        let work = |mut turn: Turn<Option<Ear>>| async move {
-            // Looked at in this turn: who comes from now on subscribes after it.
-            if listeners.has(&channel) {
-                return Ok(());
-            }
-            listeners.forget(&at, |name| name == channel);
-            if let Some(ear) = turn.as_mut()
-                && ear.unsubscribe(&channel).await.is_err()
-            {
-                listeners.give_up(&at, &mut turn);
-            }
-            drop_if_closed(&at, &mut turn);
-            Ok(())
-        };
-        // After a failure there is no connection, and nothing to end.
-        let _ = session.ear.run(work).await;
-    }
-
-    /// Drops a connection of which nobody knows what it is subscribed to. All who listen look again
-    /// by themselves.
-    fn give_up(&self, session: &Arc<Session>, ear: &mut Option<Ear>) {
-        if let Some(ear) = ear.take() {
-            ear.hearing().end();
+    /// Drops a connection whose subscriptions are unknown. All waiters try again.
+    fn drop_connection(&self, node: &Arc<Node>, slot: &mut Option<PubSub>) {
+        if let Some(pubsub) = slot.take() {
+            pubsub.subscription().end();
         }
-        self.forget(session, |_| true);
+        self.forget_node(node, |_| true);
         self.wake_all();
     }
 
-    /// The server does not know of these channels any more.
-    fn forget(&self, session: &Arc<Session>, which: impl Fn(&str) -> bool) {
+    /// Notes that the node has none of these subscriptions any more.
+    fn forget_node(&self, node: &Arc<Node>, which: impl Fn(&str) -> bool) {
         self.0.lock().retain(|name, channel| {
             if which(name) {
-                channel.forget(session);
+                channel.forget_node(node);
             }
             !channel.is_unused()
         });
     }
-}
 
-/// Who closed the session could not, as it was somebody's turn.
-fn drop_if_closed(session: &Session, ear: &mut Option<Ear>) {
-    if session.is_closed() {
-        *ear = None;
-    }
-}
-
-impl Listener {
-    /// Whether releases in this server are heard of. If not, they have to be
-    /// [subscribed](Self::subscribe) to, and the store asked once more after that.
-    pub(crate) fn is_subscribed(&self, session: &Arc<Session>) -> bool {
-        let subscribed = self.subscribed.as_ref();
-        self.hears() && subscribed.is_some_and(|(at, _)| Arc::ptr_eq(at, session))
+    /// Whether `channel` has waiters.
+    fn has(&self, channel: &str) -> bool {
+        let channels = self.0.lock();
+        let channel = channels.get(channel);
+        channel.is_some_and(|channel| !channel.waiters.is_empty())
     }
 
-    /// Whether the connection is still there on which it has subscribed.
-    pub(crate) fn hears(&self) -> bool {
-        let subscribed = self.subscribed.as_ref();
-        subscribed.is_some_and(|(at, hearing)| hearing.is_on(at.serial()))
-    }
-
-    /// Whether that connection may be deaf.
-    pub(crate) fn may_be_deaf(&self) -> bool {
-        let subscribed = self.subscribed.as_ref();
-        subscribed.is_some_and(|(_, hearing)| hearing.is_late())
-    }
-
-    /// Whether it had subscribed, which counts no more.
-    pub(crate) fn forget(&mut self) -> bool {
-        self.subscribed.take().is_some()
-    }
-
-    /// Subscribes, over a new connection if there is none; confirmed when it returns. If it is dropped, it
-    /// goes on, and the next call waits for the same.
-    pub(crate) async fn subscribe(&mut self, session: &Arc<Session>) -> Result<()> {
-        self.subscribing
-            .take_if(|(at, _)| !Arc::ptr_eq(at, session));
-        let (_, subscribing) = self.subscribing.get_or_insert_with(|| {
-            let (listeners, at) = (self.listeners.clone(), session.clone());
-            let channel = self.channel.clone();
-            let work = async move { listeners.subscribe(&at, &channel).await };
-            (session.clone(), tokio::spawn(work))
-        });
-        let hearing = subscribing.await;
-        self.subscribing = None;
-        let given_up = || Error::new(ErrorKind::Unavailable, "the subscription was given up");
-        let hearing = hearing.map_err(|error| given_up().with_source(error))?;
-        let hearing = hearing?.ok_or_else(given_up)?;
-        self.subscribed = Some((session.clone(), hearing));
-        // What woke it up to now is made up for by asking once more.
-        pin!(self.woken.notified()).enable();
-        Ok(())
-    }
-
-    /// Ends after a release was published, or the connection failed, since the last call.
-    pub(crate) async fn woken(&self) {
-        self.woken.notified().await;
-    }
-
-    /// Stops listening. The server is told in the background: neither a grant nor the end of a wait
-    /// waits for a connection that may be half-open.
-    pub(crate) fn leave(self) {
-        let Self {
-            listeners,
-            channel,
-            woken,
-            ..
-        } = self;
-        let known_to = {
-            let mut channels = listeners.0.lock();
-            let Some(left) = channels.get_mut(&channel) else {
-                return;
-            };
-            left.listening.retain(|other| !Arc::ptr_eq(other, &woken));
-            if !left.listening.is_empty() {
-                return;
-            }
-            let known_to = left.known_to.clone();
-            if left.is_unused() {
-                channels.remove(&channel);
-            }
-            known_to
-        };
-        for session in known_to {
-            let (listeners, channel) = (listeners.clone(), channel.clone());
-            tokio::spawn(async move { listeners.unsubscribe(&session, &channel).await });
+    fn wake_all(&self) {
+        for channel in self.0.lock().values() {
+            channel.wake();
         }
+    }
+}
+
+impl PushHandler for NodeMessages {
+    fn wake(&self, channel: &str) {
+        if let Some(channel) = self.subscriptions.0.lock().get(channel) {
+            channel.wake();
+        }
+    }
+
+    fn wake_all(&self) {
+        self.subscriptions.wake_all();
+    }
+
+    fn has_waiter(&self, channel: &str) -> bool {
+        self.subscriptions.has(channel)
+    }
+
+    fn has_any_waiter(&self) -> bool {
+        let Some(node) = self.node.upgrade() else {
+            return false;
+        };
+        self.subscriptions.0.lock().values().any(|channel| {
+            !channel.waiters.is_empty() && channel.nodes.iter().any(|at| Arc::ptr_eq(at, &node))
+        })
     }
 }
 
 impl Channel {
-    /// Kept if it comes before the waiter waits: no wake-up is lost.
+    /// A wake-up before the waiter waits is kept: none is lost.
     fn wake(&self) {
-        for woken in &self.listening {
-            woken.notify_one();
+        for waiter in &self.waiters {
+            waiter.notify_one();
         }
     }
 
-    fn forget(&mut self, session: &Arc<Session>) {
-        self.known_to.retain(|known| !Arc::ptr_eq(known, session));
+    fn forget_node(&mut self, node: &Arc<Node>) {
+        self.nodes.retain(|other| !Arc::ptr_eq(other, node));
     }
 
     fn is_unused(&self) -> bool {
-        self.listening.is_empty() && self.known_to.is_empty()
+        self.waiters.is_empty() && self.nodes.is_empty()
+    }
+}
+
+/// Drops the connection of a closed node, which could not drop it during this turn.
+fn drop_if_closed(node: &Node, slot: &mut Option<PubSub>) {
+    if node.is_closed() {
+        *slot = None;
     }
 }

@@ -1,4 +1,5 @@
 //! Which server has which keys.
 
-pub(crate) mod cluster;
+mod cluster;
 pub(crate) mod router;
+mod slot_map;

@@ -1,4 +1,4 @@
-//! Which server has the keys of a name.
+//! Sends each request to the server that has its key.
 
 use std::{
     sync::{
@@ -9,208 +9,129 @@ use std::{
 };
 
 use dlock_core::{Effect, Error, ErrorKind, Result, Token};
-use redis::Cmd;
 
 use crate::{
-    config::options::RedisOptions,
-    config::{RedisConfig, Topology},
-    conn::connect::{Dialer, Line},
-    conn::node::{Answer, Request, Session},
-    conn::resolve::{Place, Sentinels},
-    errors, keys,
-    keys::slots::slot,
-    scripts::Text,
+    config::{RedisConfig, RedisOptions, Topology},
+    conn::{
+        connect::{Connector, Endpoint},
+        node::Node,
+        request::{Reply, Request},
+        resolve::{Resolver, SentinelResolver},
+    },
+    errors::{self, RedirectScope},
+    keys::{self, slots::slot},
+    scripts::Call,
     topology::cluster::Cluster,
 };
 
-/// How often a Cluster may send a request elsewhere: twice where nodes disagree, and once for each
-/// step of a slot that moves.
+/// The bound on redirections of a request: two where nodes disagree, and one for each step of a slot that
+/// moves.
 const REDIRECTS_MAX: usize = 5;
 
-/// The servers that keep the locks.
-pub(crate) struct Servers {
+/// The servers that have the locks.
+pub(crate) struct Router {
     pub(crate) options: RedisOptions,
-    /// The highest token that they gave us.
-    highest: Arc<AtomicU64>,
-    kind: Kind,
+    /// The highest token that this client was given by any of them.
+    highest_token: Arc<AtomicU64>,
+    deployment: Deployment,
     closed: AtomicBool,
 }
 
-enum Kind {
-    One(Arc<Session>),
+enum Deployment {
+    Single(Arc<Node>),
     Cluster(Arc<Cluster>),
 }
 
-/// A script to be run where its keys are.
-#[derive(Clone, Copy)]
-pub(crate) struct Call<'a> {
-    pub(crate) script: &'static Text,
-    /// One of its keys, which are all of one slot.
-    pub(crate) key: &'a str,
-    /// How many it has.
-    pub(crate) keys: usize,
-    /// Writes the keys, then the arguments.
-    pub(crate) write: &'a (dyn Fn(&mut Cmd) + Sync),
-}
-
-impl Call<'_> {
-    fn command(&self, in_full: bool) -> Cmd {
-        let mut command = self.script.call(in_full, self.keys);
-        (self.write)(&mut command);
-        command
-    }
-}
-
-impl Servers {
-    /// Connects, and looks whether the servers may grant locks.
+impl Router {
+    /// Connects, and probes whether the servers may grant locks.
     pub(crate) async fn connect(config: RedisConfig) -> Result<Self> {
-        let dialer = Dialer::of_servers(&config)?;
+        let connector = Connector::for_servers(&config)?;
         let addresses = config.hosts.iter().map(|host| {
             let port = host.port.unwrap_or_else(|| config.topology.default_port());
             (host.name.clone(), port)
         });
         let options = config.options.clone();
-        let highest = Arc::new(AtomicU64::new(0));
-        let one = |place| {
-            Kind::One(Arc::new(Session::new(
-                place,
-                options.clone(),
-                false,
-                highest.clone(),
-            )))
-        };
-        let kind = match config.topology {
+        let highest_token = Arc::new(AtomicU64::new(0));
+        let resolver = match config.topology {
             Topology::Server => {
-                let mut lines = addresses.map(|address| dialer.line(&address));
-                let line = lines.next().unwrap_or_else(|| Err(no_server()));
-                one(Place::Fixed(line?))
+                let mut endpoints = addresses.map(|address| connector.endpoint(&address));
+                let endpoint = endpoints.next().unwrap_or_else(|| Err(no_server()));
+                Resolver::Fixed(endpoint?)
             }
             Topology::Sentinel => {
-                let sentinels = Dialer::of_sentinels(&config)?;
-                let lines = addresses.map(|address| sentinels.line(&address));
-                one(Place::Sentinels(Sentinels {
+                let sentinels = Connector::for_sentinels(&config)?;
+                let endpoints = addresses.map(|address| sentinels.endpoint(&address));
+                Resolver::Sentinels(SentinelResolver {
                     service: config.service.clone(),
-                    sentinels: lines.collect::<Result<_>>()?,
-                    dialer,
-                }))
+                    sentinels: endpoints.collect::<Result<_>>()?,
+                    connector,
+                })
             }
             Topology::Cluster => {
-                let cluster = Cluster::new(
-                    dialer,
-                    addresses.collect(),
-                    options.clone(),
-                    highest.clone(),
-                );
-                Kind::Cluster(Arc::new(cluster))
+                let (seeds, highest) = (addresses.collect(), highest_token.clone());
+                let cluster = Cluster::new(connector, seeds, options.clone(), highest);
+                let deployment = Deployment::Cluster(Arc::new(cluster));
+                return Self::to(deployment, options, highest_token).await;
             }
         };
-        Self::of(kind, options, highest).await
+        Self::connect_single(resolver, options, highest_token).await
     }
 
-    /// Connects to the server of a client that the user has made.
-    pub(crate) async fn connect_line(line: Line, options: RedisOptions) -> Result<Self> {
-        let highest = Arc::new(AtomicU64::new(0));
-        let place = Place::Fixed(line);
-        let session = Session::new(place, options.clone(), false, highest.clone());
-        Self::of(Kind::One(Arc::new(session)), options, highest).await
+    /// Connects to the server of a client that the user configured.
+    pub(crate) async fn connect_endpoint(
+        endpoint: Endpoint,
+        options: RedisOptions,
+    ) -> Result<Self> {
+        let highest_token = Arc::new(AtomicU64::new(0));
+        Self::connect_single(Resolver::Fixed(endpoint), options, highest_token).await
     }
 
-    async fn of(kind: Kind, options: RedisOptions, highest: Arc<AtomicU64>) -> Result<Self> {
-        match &kind {
-            Kind::One(session) => session.connect().await?,
-            Kind::Cluster(cluster) => cluster.connect().await?,
+    async fn connect_single(
+        resolver: Resolver,
+        options: RedisOptions,
+        highest_token: Arc<AtomicU64>,
+    ) -> Result<Self> {
+        let node = Node::new(resolver, options.clone(), false, highest_token.clone());
+        Self::to(Deployment::Single(Arc::new(node)), options, highest_token).await
+    }
+
+    async fn to(
+        deployment: Deployment,
+        options: RedisOptions,
+        highest_token: Arc<AtomicU64>,
+    ) -> Result<Self> {
+        match &deployment {
+            Deployment::Single(node) => node.connect().await?,
+            Deployment::Cluster(cluster) => cluster.connect().await?,
         }
         Ok(Self {
             options,
-            highest,
-            kind,
+            highest_token,
+            deployment,
             closed: AtomicBool::new(false),
         })
     }
 
-    /// The server that has this key.
-    pub(crate) async fn owner(&self, key: &str) -> Result<Arc<Session>> {
-        if self.is_closed() {
-            return Err(errors::closed());
-        }
-        match &self.kind {
-            Kind::One(session) => Ok(session.clone()),
-            Kind::Cluster(cluster) => cluster.owner(key).await,
-        }
-    }
-
-    /// Whether scripts may be run on keys of different names.
-    pub(crate) fn is_one(&self) -> bool {
-        matches!(self.kind, Kind::One(_))
-    }
-
-    /// How a release is published: in a Cluster only to those who listen to the key's slot.
-    pub(crate) fn publish(&self) -> &'static str {
-        if self.is_one() { "PUBLISH" } else { "SPUBLISH" }
-    }
-
-    /// Runs a script that may be run twice, also at once over two connections if the first one does not
-    /// answer within `patience`. The effect is unknown if connections fail under it.
-    pub(crate) async fn run(&self, call: Call<'_>, patience: Duration) -> Result<Answer> {
-        let request = Request {
-            says: &|_, in_full| call.command(in_full),
-            grants: false,
-            patience: Some(patience),
-            asking: false,
+    /// Sends a request to the node that has its key, and follows redirections. One without a reply for
+    /// `hedge_after` is sent on a second connection, too. The effect is unknown if connections fail under it.
+    pub(crate) async fn send(
+        &self,
+        call: Call<'_>,
+        hedge_after: Option<Duration>,
+    ) -> Result<Reply> {
+        let mut request = Request {
+            call,
+            hedge_after,
+            scope: RedirectScope::Slot,
         };
-        self.ask(call.key, request).await
-    }
-
-    /// As [`run`](Self::run), for the script that grants: after its own arguments come those by which the
-    /// server knows whether it remembers what it granted, and the least token.
-    pub(crate) async fn run_granting(&self, call: Call<'_>) -> Result<Answer> {
-        let begins = u8::from(!self.is_one());
-        let request = Request {
-            says: &|link, in_full| {
-                let mut command = call.command(in_full);
-                if let Some(history) = link.history() {
-                    command.arg(&history.places).arg(&history.text);
-                } else {
-                    command.arg("");
-                }
-                // Above all that any of the servers gave this client: a clock may be behind (K5).
-                let least = self.highest.load(Ordering::Acquire) + 1;
-                command.arg(begins).arg(least);
-                command
-            },
-            grants: true,
-            patience: None,
-            asking: false,
-        };
-        self.ask(call.key, request).await
-    }
-
-    /// The counter of the tokens of this key.
-    pub(crate) fn counter(&self, key: &str) -> String {
-        let slot = (!self.is_one()).then(|| slot(key));
-        keys::counter(&self.options.prefix, slot)
-    }
-
-    /// Runs a command that changes nothing.
-    pub(crate) async fn look(&self, key: &str, command: &Cmd) -> Result<Answer> {
-        let request = Request {
-            says: &|_, _| command.clone(),
-            grants: false,
-            patience: None,
-            asking: false,
-        };
-        self.ask(key, request).await
-    }
-
-    async fn ask(&self, key: &str, mut request: Request<'_>) -> Result<Answer> {
-        let mut session = self.owner(key).await?;
-        let Kind::Cluster(cluster) = &self.kind else {
-            return session.ask(request).await;
+        let mut node = self.node_for(call.key()).await?;
+        let Deployment::Cluster(cluster) = &self.deployment else {
+            return node.send(request).await;
         };
         let mut effect = Effect::None;
         for _ in 0..=REDIRECTS_MAX {
-            let error = match session.ask(request).await {
-                Ok(answer) => return Ok(answer),
+            let error = match node.send(request).await {
+                Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
             if error.effect() == Effect::Unknown {
@@ -218,33 +139,64 @@ impl Servers {
             }
             let Some(redirect) = errors::redirect(&error) else {
                 if error.kind() == ErrorKind::Unavailable {
-                    cluster.doubt();
+                    cluster.invalidate();
                 }
                 return Err(error.with_effect(effect));
             };
-            request.asking = redirect.once;
-            session = cluster.follow(redirect, &session)?;
+            request.scope = redirect.scope;
+            node = cluster.follow(redirect, &node)?;
         }
-        let why = "the nodes of the Cluster disagree on who has the key";
+        let why = "the nodes of the Cluster disagree on the owner of the key";
         Err(Error::new(ErrorKind::Unavailable, why).with_effect(effect))
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+    /// The server that has this key.
+    pub(crate) async fn node_for(&self, key: &str) -> Result<Arc<Node>> {
+        if self.is_closed() {
+            return Err(errors::closed());
+        }
+        match &self.deployment {
+            Deployment::Single(node) => Ok(node.clone()),
+            Deployment::Cluster(cluster) => cluster.node_for(key).await,
+        }
     }
 
-    /// A token that they gave: no later one of this client is below it, whatever a server's clock says.
-    pub(crate) fn gave(&self, token: Token) {
-        self.highest.fetch_max(token.get(), Ordering::AcqRel);
+    /// Whether one server has all keys: a command may have keys of several names.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.deployment, Deployment::Single(_))
+    }
+
+    /// The command that publishes a release: in a Cluster only to subscribers of the key's slot.
+    pub(crate) fn publish_command(&self) -> &'static str {
+        if self.is_single() {
+            "PUBLISH"
+        } else {
+            "SPUBLISH"
+        }
+    }
+
+    /// The token counter of this key.
+    pub(crate) fn counter_key(&self, key: &str) -> String {
+        let slot = (!self.is_single()).then(|| slot(key));
+        keys::counter(&self.options.prefix, slot)
+    }
+
+    /// Notes a token of a grant: later grants to this client are above it, whatever a server's clock (K5).
+    pub(crate) fn observe_token(&self, token: Token) {
+        self.highest_token.fetch_max(token.get(), Ordering::AcqRel);
     }
 
     /// Ends all connections.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        match &self.kind {
-            Kind::One(session) => session.close(),
-            Kind::Cluster(cluster) => cluster.close(),
+        match &self.deployment {
+            Deployment::Single(node) => node.close(),
+            Deployment::Cluster(cluster) => cluster.close(),
         }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 }
 
