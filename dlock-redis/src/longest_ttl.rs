@@ -46,8 +46,7 @@ impl LongestTtl {
         let longest = Duration::from_millis(self.millis.load(Ordering::Relaxed));
         (remaining > longest).then(|| {
             format!(
-                "it ends in {} s, its ttl is longer than any of ours ({} s): was the server's clock \
-                 set back?",
+                "it ends in {} s, later than any known ttl allows ({} s): was the server's clock set back?",
                 remaining.as_secs(),
                 longest.as_secs()
             )

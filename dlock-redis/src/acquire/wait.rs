@@ -147,7 +147,10 @@ impl Waiting<'_> {
 
 /// When to try again without a notification.
 fn poll_after(contended: Contended, may_miss_messages: bool) -> Duration {
-    match contended.expires_in.map(|left| left + EXPIRY_ERROR) {
+    match contended
+        .expires_in
+        .map(|expires_in| expires_in + EXPIRY_ERROR)
+    {
         Some(end) if contended.by_dlock && !may_miss_messages => end,
         Some(end) => end.min(POLL_EVERY),
         // Another client has removed the ttl of the key.

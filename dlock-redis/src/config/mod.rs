@@ -1,4 +1,4 @@
-//! What a Redis URL can say; strict.
+//! The settings of a Redis URL; strict.
 
 use dlock_core::{
     Result,
@@ -9,24 +9,24 @@ pub(crate) mod options;
 
 pub use self::options::RedisOptions;
 
-/// What stands behind the addresses of a URL.
+/// The kind of servers at the addresses of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// One server: `redis://host[:port][/database]`.
     Server,
-    /// Sentinels, who know which server is the primary:
+    /// Sentinels, which monitor the primary:
     /// `redis-sentinel://host[:port][,…]/service[/database]`.
     Sentinel,
-    /// A Cluster, of which some nodes are given: `redis-cluster://host[:port][,…]`.
+    /// A Cluster, some of whose nodes are given: `redis-cluster://host[:port][,…]`.
     Cluster,
 }
 
-/// Which servers to use, and how.
+/// Servers, logins and options.
 #[derive(Clone, Debug)]
 pub struct RedisConfig {
     pub(crate) topology: Topology,
     pub(crate) hosts: Vec<Host>,
-    /// How the Sentinels call the primary.
+    /// The Sentinels' name of the primary.
     pub(crate) service: String,
     pub(crate) login: Login,
     /// At the Sentinels.
@@ -35,7 +35,7 @@ pub struct RedisConfig {
     pub(crate) options: RedisOptions,
 }
 
-/// Who we are, and which database is meant.
+/// User, password and database.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Login {
     pub(crate) user: Option<String>,
@@ -44,19 +44,19 @@ pub(crate) struct Login {
 }
 
 impl RedisConfig {
-    /// More addresses than anybody types.
+    /// The bound on addresses: more than a URL ever needs.
     const HOSTS_MAX: usize = 32;
 
-    /// Reads the settings of a URL; with `tls` of one whose scheme begins with `rediss`.
+    /// Reads the settings of a URL; `tls` if its scheme begins with `rediss`.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for what is not allowed.
+    /// `InvalidConfig` for a setting that is malformed or out of range.
     pub fn from_settings(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Self> {
         settings.check_ttl(RedisOptions::TTL_MIN..=RedisOptions::TTL_MAX)?;
         let hosts = settings.take_hosts();
         check_hosts(settings, topology, hosts.len())?;
-        let (service, database) = place(settings, topology)?;
+        let (service, database) = service_and_database(settings, topology)?;
         let login = Login {
             user: settings.take_user(),
             password: settings.take_password(),
@@ -83,7 +83,7 @@ impl RedisConfig {
 }
 
 impl Topology {
-    /// Where a server of this kind listens if nothing else is said.
+    /// The port of a host without one.
     pub(crate) fn default_port(self) -> u16 {
         match self {
             Self::Server | Self::Cluster => 6379,
@@ -95,18 +95,18 @@ impl Topology {
 fn check_hosts(settings: &Settings, topology: Topology, count: usize) -> Result<()> {
     let why = match topology {
         Topology::Server if count != 1 => {
-            "redis:// takes one server, such as redis://127.0.0.1:6379; several are given to \
+            "redis:// takes one server, such as redis://127.0.0.1:6379; for several use \
              redis-sentinel:// or redis-cluster://"
         }
         _ if count == 0 => "a server is missing, such as 127.0.0.1",
-        _ if count > RedisConfig::HOSTS_MAX => "at most 32 servers are given; they find the others",
+        _ if count > RedisConfig::HOSTS_MAX => "a URL has at most 32 servers; they name the others",
         _ => return Ok(()),
     };
     Err(settings.invalid(why))
 }
 
 /// The Sentinels' service and the database, from the path.
-fn place(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
+fn service_and_database(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
     let path = settings.take_path().unwrap_or_default();
     let path = path.trim_start_matches('/');
     let (service, rest) = match topology {
@@ -114,7 +114,7 @@ fn place(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
         Topology::Sentinel => path.split_once('/').unwrap_or((path, "")),
     };
     if topology == Topology::Sentinel && service.is_empty() {
-        let why = "after the Sentinels comes the name of what they watch, such as /mymaster";
+        let why = "the name of the primary is missing after the Sentinels, such as /mymaster";
         return Err(settings.invalid(why));
     }
     let database = match rest {
@@ -123,12 +123,12 @@ fn place(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
             number.parse().unwrap_or(0)
         }
         _ => {
-            let why = "after the server comes the number of its database, such as /0";
+            let why = "the path after the server must be the number of a database, such as /0";
             return Err(settings.invalid(why));
         }
     };
     if topology == Topology::Cluster && database != 0 {
-        return Err(settings.invalid("a Cluster has no database but 0"));
+        return Err(settings.invalid("a Cluster has only database 0"));
     }
     Ok((service.to_owned(), database))
 }

@@ -1,10 +1,10 @@
-//! How locks are kept, whichever server keeps them.
+//! Options of locks, for each topology.
 
 use std::time::Duration;
 
 use dlock_core::{Error, ErrorKind, Result, config::Settings};
 
-/// How locks are kept: the keys of the URL after its `?`, apart from TLS and logins.
+/// Options of locks: the keys of a URL after its `?`, except TLS and logins.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,58 +26,60 @@ pub struct RedisOptions {
     failover_guard: Option<Duration>,
     pub(crate) may_evict: bool,
     pub(crate) min_acks: u32,
-    /// The default ttl of the locker, if the URL says it.
+    /// The default ttl of the locker, if the URL sets it.
     pub(crate) ttl: Duration,
 }
 
 impl RedisOptions {
-    /// Names are keys with this before them, apart from the data of others.
+    /// The prefix of keys: it separates them from other data.
     const PREFIX: &str = "dlock:";
 
     /// The shortest ttl: some round trips on a slow network, and three renewals.
     pub(crate) const TTL_MIN: Duration = Duration::from_millis(100);
 
-    /// The longest ttl: as long blocks a lock whose holder died.
+    /// The longest ttl: a dead holder blocks its lock for so long.
     pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
 
-    /// How long a server that may have forgotten its locks grants none: the default ttl.
+    /// How long a server that may have lost locks grants none: the default ttl.
     pub(crate) const RESTART_GUARD: Duration = Duration::from_secs(30);
 
-    /// How long connecting may take: a login and a look at the server, on a slow network.
+    /// The bound on connecting: a login and a probe of the server, on a slow network.
     const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// How long an answer may take.
+    /// The bound on a reply.
     const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-    /// More replicas than anybody has.
+    /// The bound on replicas: more than any deployment has.
     const ACKS_MAX: u64 = 100;
 
-    /// A grant has to be in so many replicas before it counts, and so has each renewal. With fewer the
-    /// lock is undone and the attempt refused as `Unavailable` (T8). Default 0: none is asked.
+    /// Requires so many replicas to have each grant and each renewal.
+    ///
+    /// With fewer, the grant is undone, and the attempt fails as `Unavailable`. Default 0: no replica is
+    /// required.
     #[must_use]
     pub fn with_min_acks(self, min_acks: u32) -> Self {
         Self { min_acks, ..self }
     }
 
-    /// Names are keys with this before them. Default `dlock:`; empty to share locks with the
-    /// `SET NX PX` family.
+    /// Sets the prefix of keys. Default `dlock:`; empty to share locks with the `SET NX PX` family.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for braces and percent signs: they would take the keys of a name apart in a
-    /// Cluster.
+    /// `InvalidConfig` for braces and percent signs: they would spread the keys of a name over a Cluster.
     pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
         let prefix = prefix.into();
         if prefix.contains(['{', '}', '%']) {
-            let why = "a prefix for Redis has no braces and no percent signs";
+            let why = "a prefix for Redis must not have braces or percent signs";
             return Err(Error::new(ErrorKind::InvalidConfig, why));
         }
         Ok(Self { prefix, ..self })
     }
 
-    /// How long a server that may have forgotten its locks grants none: one that dlock meets for the first
-    /// time, that was restarted or emptied. Zero turns it off, for tests and for a server whose data outlives
-    /// everything. No longer ttl is allowed (T14). Default 30 s; of a URL its `ttl`, if that is longer.
+    /// Sets how long a server that may have lost locks grants none: after its first use with dlock, a restart, or
+    /// a loss of its data.
+    ///
+    /// A ttl must not be longer. Zero turns the guard off, for tests and for a server that never loses data.
+    /// Default 30 s; for a URL its `ttl`, if that is longer.
     #[must_use]
     pub fn with_restart_guard(self, restart_guard: Duration) -> Self {
         Self {
@@ -86,9 +88,9 @@ impl RedisOptions {
         }
     }
 
-    /// How long a server that took over from another one grants no locks; zero turns only that off, for those
-    /// to whom a lock that the replica had not got yet is the smaller harm (T8). By default as long as after a
-    /// restart.
+    /// Sets how long a promoted replica grants no locks. Default: `restart_guard`.
+    ///
+    /// Zero turns only this guard off. Locks that the replica lacks are then granted again at once.
     #[must_use]
     pub fn with_failover_guard(self, failover_guard: Duration) -> Self {
         Self {
@@ -101,13 +103,13 @@ impl RedisOptions {
         self.failover_guard.unwrap_or(self.restart_guard)
     }
 
-    /// Accepts a server that throws keys away when its memory is full (T12). Default `false`.
+    /// Accepts a server that evicts keys when its memory is full. Default `false`.
     #[must_use]
     pub fn with_may_evict(self, may_evict: bool) -> Self {
         Self { may_evict, ..self }
     }
 
-    /// Reads them from a URL.
+    /// Reads the options of a URL.
     pub(crate) fn take(settings: &mut Settings) -> Result<Self> {
         let ten = Duration::from_millis(10);
         let minute = Duration::from_secs(60);

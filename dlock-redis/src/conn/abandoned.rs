@@ -47,8 +47,8 @@ impl Abandoned {
         connections.drain(..surplus);
     }
 
-    /// Kills those of the server behind a new connection, `client`. Those of another server stay: it may come
-    /// back.
+    /// Kills the connections to the server behind a new connection, `client`. Connections to another server
+    /// stay: it may come back.
     pub(super) async fn kill_all(
         &self,
         client: &ClientId,
@@ -65,7 +65,7 @@ impl Abandoned {
         Ok(())
     }
 
-    /// Those whose requests may still be executed.
+    /// The connections whose requests may still be executed.
     fn live(&self) -> MutexGuard<'_, Vec<Connection>> {
         let mut connections = self.connections.lock();
         let now = self.clock.now();

@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     pub(super) generation: u64,
     pub(super) client: ClientId,
     pub(super) grants: Grants,
-    /// One task at a time waits for replicas: the connection answers nothing else meanwhile.
+    /// One task at a time waits for replicas: the connection answers nothing else until then.
     pub(super) replication: Arc<SingleFlight<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! Probes of a server, once for each connection: whether it may grant locks.
+//! Probes of a server, on each new connection: whether it may grant locks.
 
 use std::{collections::HashMap, time::Duration};
 

@@ -27,7 +27,7 @@ pub(crate) async fn wait_for_replicas(reply: &Reply, options: &RedisOptions) -> 
 }
 
 async fn wait(mut stream: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
-    // The connection answers nothing else meanwhile.
+    // The connection answers nothing else until then.
     let timeout = options.request_timeout / 2;
     let min_acks = options.min_acks;
     let acks = redis::cmd("WAIT")

@@ -28,7 +28,7 @@ impl Resolver {
     /// The present endpoint of the server.
     pub(crate) async fn resolve(&self) -> Result<Endpoint> {
         match self {
-            Self::Fixed(line) => Ok(line.clone()),
+            Self::Fixed(endpoint) => Ok(endpoint.clone()),
             Self::Sentinels(sentinels) => sentinels.connector.endpoint(&sentinels.resolve().await?),
         }
     }

@@ -106,8 +106,8 @@ pub(crate) fn of_script(line: &[u8]) -> Error {
 
 /// Two independent servers answer at one address.
 pub(crate) fn two_servers() -> Error {
-    let why = "two servers answer at this address, independent of each other (or the server's clock was set); give each its own \
-               address, or use redis-sentinel:// or redis-cluster://";
+    let why = "two servers answer at this address, independent of each other (or the server's clock was \
+               set); give each its own address, or use redis-sentinel:// or redis-cluster://";
     Error::new(ErrorKind::Unavailable, why)
 }
 

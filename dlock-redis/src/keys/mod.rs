@@ -1,8 +1,8 @@
-//! Name ↔ key, and the keys that are dlock's own.
+//! Lock name ↔ key, and dlock's own keys.
 //!
-//! The key of a name is the prefix and the name, as the `SET NX PX` family has it. Braces in names are
-//! escaped, so that a key with braces is none of a name; so are percent signs, so that no two names are
-//! one. What stands in the braces puts a key into the slot of a Cluster that it belongs to.
+//! The key of a name is the prefix and the name, as in the `SET NX PX` family. Names have their braces escaped,
+//! so that dlock's own keys, which have braces, never collide with them; and their percent signs, so that no two
+//! names share a key. The text in the braces decides the slot of a key in a Cluster.
 
 use dlock_core::{LockName, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
@@ -13,11 +13,12 @@ use self::slots::tag;
 
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 
-/// Of the keys and values here and of the [record](crate::conn::history): who has another one must not grant
-/// the same locks. Whoever changes them raises it; words after the last one of a record may be added.
+/// The version of keys, values and the record: clients of different versions must not grant the same locks.
+///
+/// A change of any of them increments it. New words at the end of a record do not.
 pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
 
-/// Stands in the braces where one server has all names.
+/// The text in the braces if one server has all names.
 const ALL: &str = "all";
 
 /// The keys of one name.
@@ -33,25 +34,25 @@ impl Keys {
         }
     }
 
-    /// Where a release is published.
+    /// The channel for releases.
     pub(crate) fn channel(&self) -> String {
         format!("{{{}}}:free", self.lock)
     }
 }
 
-/// The counter of tokens: of all names, or of those in a slot of a Cluster.
+/// The key of the token counter: of all names, or of the names in a slot of a Cluster.
 pub(crate) fn counter(prefix: &str, slot: Option<u16>) -> String {
-    own(prefix, slot, "fence")
+    own_key(prefix, slot, "fence")
 }
 
-/// The record of the server's history; in a Cluster in some slots of each master.
+/// The key of the record of the server's history; in a Cluster some slots of each master have one.
 pub(crate) fn record(prefix: &str, slot: Option<u16>) -> String {
-    own(prefix, slot, "record")
+    own_key(prefix, slot, "record")
 }
 
-fn own(prefix: &str, slot: Option<u16>, what: &str) -> String {
+fn own_key(prefix: &str, slot: Option<u16>, purpose: &str) -> String {
     let tag = slot.map_or_else(|| ALL.to_owned(), tag);
-    format!("{prefix}{{{tag}}}{what}")
+    format!("{prefix}{{{tag}}}{purpose}")
 }
 
 #[cfg(test)]
@@ -73,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_two_names_meet_and_no_name_is_a_key_of_ours(a in "[a{}%:feDB7]{1,12}", b in "[a{}%:feDB7]{1,12}") {
+        fn no_two_names_share_a_key_and_none_is_an_own_key(a in "[a{}%:feDB7]{1,12}", b in "[a{}%:feDB7]{1,12}") {
             let (x, y) = (keys(&a), keys(&b));
             prop_assert_eq!(x.lock == y.lock, a == b);
             prop_assert!(!x.lock.contains(['{', '}']), "the whole key is its hash tag");

@@ -1,13 +1,13 @@
-//! Slots of a Cluster, and a short key for each.
+//! Slots of a Cluster, and a hash tag for each.
 
 use std::sync::LazyLock;
 
 use crc16::{State, XMODEM};
 
-/// Parts of the keys, given to nodes.
+/// The number of slots.
 pub(crate) const SLOTS: u16 = 16_384;
 
-/// What tags are made of. Three of them reach all slots.
+/// The letters of tags. Three of them reach all slots.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// The first tag of each slot.
@@ -17,9 +17,9 @@ static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
         for &b in LETTERS {
             for &c in LETTERS {
                 let tag = [a, b, c];
-                let place = &mut tags[usize::from(hash(&tag))];
-                if place[0] == 0 {
-                    *place = tag;
+                let entry = &mut tags[usize::from(hash(&tag))];
+                if entry[0] == 0 {
+                    *entry = tag;
                 }
             }
         }
@@ -27,12 +27,12 @@ static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
     tags
 });
 
-/// The slot of a key that has no braces: see [`layout`](crate::keys).
+/// The slot of a key without braces, such as that of a lock.
 pub(crate) fn slot(key: &str) -> u16 {
     hash(key.as_bytes())
 }
 
-/// What has to stand in the braces of a key of this slot.
+/// The text that puts a key into this slot, in braces.
 pub(crate) fn tag(slot: u16) -> String {
     let tag = TAGS.get(usize::from(slot)).copied().unwrap_or_default();
     tag.into_iter().map(char::from).collect()

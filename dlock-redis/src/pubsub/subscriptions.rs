@@ -227,7 +227,7 @@ impl PushHandler for NodeMessages {
 }
 
 impl Channel {
-    /// A wake-up before the waiter waits is kept: none is lost.
+    /// Wakes all waiters, also one that does not wait yet: no wake-up is lost.
     fn wake(&self) {
         for waiter in &self.waiters {
             waiter.notify_one();

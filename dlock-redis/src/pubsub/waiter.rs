@@ -37,7 +37,7 @@ impl Waiter {
     }
 
     /// Whether it is notified of releases at this node. If not, it has to [subscribe](Self::subscribe), and to
-    /// try once more after that.
+    /// try again after that.
     pub(crate) fn is_subscribed(&self, node: &Arc<Node>) -> bool {
         let subscribed = self.subscribed.as_ref();
         self.is_connected() && subscribed.is_some_and(|(at, _)| Arc::ptr_eq(at, node))

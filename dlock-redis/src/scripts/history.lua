@@ -1,9 +1,9 @@
--- Looks whether the data remembers what was granted, and begins a new history if it does not (T14).
--- KEYS: where the record is; then the counter, where there is one for all names. ARGV: the version of the
--- layout, the `run_id` of the server, how a history begins that follows another run's, the least token to give;
--- then further keys for the record, of other slots of this node.
--- Returns the time in microseconds, the record that was found, the one that counts now, and 1 if it was
--- begun just now; only the first two if the layout is another one.
+-- Reads the record of the server's history, and begins a new history if the data may lack locks.
+-- KEYS: the key of the record; then the counter, if one serves all names. ARGV: the version of the layout, the
+-- `run_id` of the server, how a history begins whose record is of another run, the least value of a new counter;
+-- then further keys for the record, in other slots of this node.
+-- Returns the time in microseconds, the record that was found, the record that counts now, and 1 if this call
+-- has begun it; only the first two if the record is of another layout.
 local call = redis.pcall
 local layout, stage, least = ARGV[1], promotion(), tonumber(ARGV[4])
 local run = ARGV[2] .. stage
@@ -13,34 +13,35 @@ local micros = string.format('%.0f', now[1] * 1000000 + now[2])
 -- Numbers are exact below this.
 local TOKEN_MAX = 9007199254740992
 
-local places = {KEYS[1]}
+local record_keys = {KEYS[1]}
 for i = 5, #ARGV do
-  places[#places + 1] = ARGV[i]
+  record_keys[#record_keys + 1] = ARGV[i]
 end
 
--- Whether a record is this run's. Who has had no replica for `repl-backlog-ttl` forgets that it was promoted.
-local function is_ours(of)
+-- Whether a record is of this run. A server without a replica for `repl-backlog-ttl` forgets its promotion.
+local function is_of_this_run(of)
   return of == run or stage == '' and string.sub(of, 1, #run + 1) == run .. '.'
 end
 
--- The first record that there is, and the newest of this run.
-local texts, found, former, ours, since = {}, nil, nil, nil, nil
-for i, place in ipairs(places) do
-  local text = call('GET', place)
+-- The first record, and the newest one of this run.
+local texts, found, former, current, since = {}, nil, nil, nil, nil
+for i, key in ipairs(record_keys) do
+  local text = call('GET', key)
   if type(text) == 'table' then
     if i == 1 then
       return text
     end
-    -- The slot has moved away: no place any more.
+    -- The slot has moved away.
     text = nil
   elseif text then
     local version, of, begun = string.match(text, '^(%S+) (%S+) (%d+) ')
     if version ~= layout then
       return {micros, text}
     end
-    -- One that begins in the future, as the clock was set back, would be waited for with each connection.
-    if is_ours(of) and tonumber(begun) <= tonumber(micros) + 1000000 and (not since or tonumber(begun) > since) then
-      ours, since = text, tonumber(begun)
+    -- A record of the future (the clock was set back) would delay grants on each connection.
+    begun = tonumber(begun)
+    if is_of_this_run(of) and begun <= tonumber(micros) + 1000000 and (not since or begun > since) then
+      current, since = text, begun
     end
     if not found then
       found, former = text, of
@@ -48,23 +49,23 @@ for i, place in ipairs(places) do
   end
   texts[i] = text
 end
-found = ours or found
+found = current or found
 
--- The counter has no end, either: who lost it may have lost locks, too.
+-- The counter has no ttl, either: a server that lost it may have lost locks, too.
 local counter = KEYS[2] and call('GET', KEYS[2])
-if ours and KEYS[2] and counter == false then
-  ours, former = nil, run
+if current and KEYS[2] and counter == false then
+  current, former = nil, run
 end
 
 local begun = 0
-if not ours then
+if not current then
   local how = found and former ~= run and (stage == '' and 'restart' or ARGV[3]) or 'new'
-  ours = table.concat({layout, run, micros, how, former or '-'}, ' ')
+  current = table.concat({layout, run, micros, how, former or '-'}, ' ')
   begun = 1
 end
-for i, place in ipairs(places) do
-  if texts[i] ~= nil and texts[i] ~= ours then
-    local set = call('SET', place, ours)
+for i, key in ipairs(record_keys) do
+  if texts[i] ~= nil and texts[i] ~= current then
+    local set = call('SET', key, current)
     if i == 1 and set.err then
       return set
     end
@@ -80,4 +81,4 @@ if begun == 1 and KEYS[2] then
     return set
   end
 end
-return {micros, found or false, ours, begun}
+return {micros, found or false, current, begun}

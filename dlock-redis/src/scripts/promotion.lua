@@ -1,6 +1,6 @@
--- When this server was promoted, in a word: which server's data it took over, and how far it had got. Empty
--- if it never was. The run stays when a primary becomes a replica of another one and is promoted again, with
--- data that lack the last locks; this does not (T10).
+-- Identifies the last promotion of this server, by its former primary and its replication offset. Empty if it
+-- was never promoted. The `run_id` stays when a primary becomes a replica and is promoted again, with data that
+-- lack the last locks; this does not.
 local function promotion()
   local info = redis.call('INFO', 'replication')
   local offset = string.match(info, 'second_repl_offset:(%-?%d+)')

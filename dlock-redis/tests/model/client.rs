@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     pub(crate) server: usize,
     /// The server's process.
     pub(crate) run: u32,
-    /// Its place among the client's.
+    /// Its index among the client's.
     pub(crate) number: u32,
 }
 
@@ -43,7 +43,7 @@ struct Attempt {
 pub(crate) struct Hold {
     pub(crate) name: usize,
     pub(crate) token: Token,
-    /// The grant's place among all.
+    /// The index of the grant among all.
     pub(crate) serial: u64,
     deadline: Micros,
 }
@@ -154,7 +154,7 @@ impl Client {
         }
         let least = self.highest + 1;
         let Some((history, grants_from)) = self.checked else {
-            return Some(Command::Look { least });
+            return Some(Command::ReadHistory { least });
         };
         let Attempt { id, name, ttl, .. } = self.attempt;
         let (attempt, dicing) = (id, dice.share());
@@ -220,7 +220,7 @@ impl Client {
         let deadline = self.deadline(request, now, rules);
         match (reply, self.phase) {
             (Reply::ReadOnly | Reply::Forgotten, _) => return Heard::Left,
-            (Reply::Looked { history, clock }, _) => {
+            (Reply::History { history, clock }, _) => {
                 // It may have begun in the future: clocks are set back.
                 let age = (clock - history.since).max(0);
                 self.checked = Some((history, now + (GUARD - age).max(0)));

@@ -27,7 +27,7 @@ pub(crate) struct World {
     clients: Vec<Client>,
     requests: Vec<Request>,
     replies: Vec<(Request, Reply)>,
-    /// Whether those who leave a connection end it in the server, too.
+    /// Whether a client that abandons a connection kills it in the server, too.
     kills: bool,
     /// The number of what comes next: a request, an attempt, a connection, a process.
     next: u32,
@@ -125,7 +125,7 @@ impl World {
         None
     }
 
-    /// The oldest of one connection: its place.
+    /// The index of the oldest request of one connection.
     fn oldest<T>(dice: &mut Dice, all: &[T], of: impl Fn(&T) -> Connection) -> Option<usize> {
         if all.is_empty() {
             return None;
@@ -217,8 +217,8 @@ impl World {
         self.clients[client].connect(connection);
     }
 
-    /// All who are connected elsewhere than to the primary, or to a process that has ended, connect
-    /// anew with this chance.
+    /// All clients that are connected to another server than the primary, or to an ended process, reconnect
+    /// with this chance.
     fn reconnect(&mut self, chance: f64) {
         for client in 0..CLIENTS {
             let connection = self.clients[client].connection;
@@ -230,7 +230,7 @@ impl World {
         }
     }
 
-    /// What somebody may have of these data who is behind.
+    /// The part of these data that a lagging replica may have.
     pub(crate) fn lagging(&mut self, server: usize) -> Data {
         let past = self.servers[server].past().clone();
         if past.is_empty() || self.dice.chance(0.2) {
@@ -290,7 +290,7 @@ impl World {
         self.servers[server].ahead += by;
     }
 
-    /// The data become what they were, and nobody says so.
+    /// The data are put back to an earlier state, without notice.
     pub(crate) fn put_back(&mut self) {
         let data = self.lagging(self.primary);
         self.primary().load(data);

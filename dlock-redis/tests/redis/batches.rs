@@ -115,7 +115,7 @@ async fn k13_a_hold_that_becomes_forbidden_harms_no_other(program: Program) -> O
     let rules = ["resetkeys", "~dlock:ok-*", "~dlock:{all}*"];
     node.command(&[&["ACL", "SETUSER", "shop"][..], &rules].concat())
         .await?;
-    // Nobody says that it is gone: its deadline decides.
+    // No notice of its end: its deadline decides.
     let cause = soon("it is lost", gone.lost()).await?;
     assert_eq!(cause, LostCause::Expired);
     assert!(held.iter().all(Guard::is_held));

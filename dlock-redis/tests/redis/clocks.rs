@@ -124,16 +124,16 @@ async fn t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks(
     let error = refused(wait().await)?;
     assert!(!error.to_string().contains("clock"), "{error}");
     fake.set(-3_600).await?;
-    let told = "its ttl is longer than any of ours (120 s): was the server's clock set back?";
+    let warning = "later than any known ttl allows (120 s): was the server's clock set back?";
     let holder = locker.inspect("a").await?.ok_or("it is held")?;
-    assert!(holder.warning.is_some_and(|doubt| doubt.contains(told)));
-    // Who waits, who asks once, and who stands behind one of his own.
+    assert!(holder.warning.is_some_and(|found| found.contains(warning)));
+    // A waiter, a try, and a waiter behind another one of its locker.
     let (first, second) = tokio::join!(wait().into_future(), wait().into_future());
-    let once = locker.acquire("a").wait(Duration::ZERO).await;
-    for result in [first, second, once] {
+    let tried = locker.acquire("a").wait(Duration::ZERO).await;
+    for result in [first, second, tried] {
         let error = refused(result)?;
         assert_eq!(error.kind(), ErrorKind::Contended);
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(warning), "{error}");
     }
     Ok(())
 }

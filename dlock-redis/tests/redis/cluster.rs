@@ -185,7 +185,7 @@ async fn t14_a_replaced_master_is_guarded(program: Program) -> Outcome {
             match locker.try_acquire(NAME).await {
                 Ok(_) => return Err("it was granted".into()),
                 Err(error) if error.to_string().contains("_guard=") => return Outcome::Ok(()),
-                // It is still being looked for.
+                // The map is still being fetched.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }

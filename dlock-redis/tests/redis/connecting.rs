@@ -1,4 +1,4 @@
-//! Connecting to the wrong place, or in the wrong way: one line, of the right kind, in time.
+//! Connecting to a wrong server, or in a wrong way: an error of one line, of the right kind, in time.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ async fn a_wrong_port_is_unavailable(_: Program) -> Outcome {
 }
 
 async fn a_wrong_host_is_unavailable(_: Program) -> Outcome {
-    // Too long for a label, so that nobody is asked for it.
+    // Too long for a label, so that no name server is queried.
     let url = format!("redis://:s3cret@{}", "h".repeat(64));
     fails(&url, ErrorKind::Unavailable, "failed to lookup address").await?;
     Ok(())
@@ -181,7 +181,7 @@ async fn a_database_is_a_place_of_its_own(program: Program) -> Outcome {
     let first = connect(&format!("redis://{}", node.address())).await??;
     let held = third.try_acquire("a").await?.ok_or("taken")?;
     warm_up(&first).await?;
-    let other = first.try_acquire("a").await?.ok_or("one place")?;
+    let other = first.try_acquire("a").await?.ok_or("one server")?;
     other.release().await?;
     held.renew().await?;
     Ok(held.release().await?)

@@ -1,4 +1,4 @@
-//! Acquires that nobody wants any more (T2, K7).
+//! Cancelled acquires (K7).
 
 use std::time::Duration;
 

@@ -78,7 +78,7 @@ async fn grown_up(node: &Node) -> Outcome {
 }
 
 /// A primary that dlock knows, and a replica that has its record and is up for longer than the guard. What is
-/// granted from now on the replica does not get: it follows nobody.
+/// granted from now on the replica does not get: it is a primary now.
 async fn start_parted(program: &Program) -> Outcome<(Node, Node)> {
     let (primary, replica) = start_pair(program).await?;
     acquaint(&primary).await?;
@@ -114,7 +114,7 @@ async fn t14_a_promoted_replica_that_was_emptied_is_guarded(program: Program) ->
     .await?;
     primary.kill()?;
     follow(&replica, None).await?;
-    // A failover is no excuse: the data of nobody came along.
+    // Also after a failover: the promoted server has no data.
     let other = open(replica.address(), &format!("{SHORT}&failover_guard=0s")).await?;
     if held.is_held() {
         is_guarded(&other, "restart_guard=").await?;
@@ -152,7 +152,7 @@ async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outc
     if held.is_held() {
         is_guarded(&careful, "failover_guard=").await?;
     }
-    // As it was told.
+    // As the record said.
     take(&bold, "y").await?.release().await?;
     let guard = soon("the guard is over", careful.acquire("x")).await??;
     assert!(!held.is_held(), "two hold it");
@@ -160,7 +160,7 @@ async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outc
     Ok(guard.release().await?)
 }
 
-/// It has no end: who lost it may have lost locks, too.
+/// It has no ttl: a server that lost it may have lost locks, too.
 async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
@@ -278,9 +278,12 @@ async fn t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token(
     let guard = soon("the shorter guard is over", other.acquire("x")).await??;
     assert!(held.is_held());
     assert!(guard.token() > held.token());
-    // The next renewal tells.
+    // The next renewal reports it.
     assert!(held.renew().await.is_err());
-    assert_eq!(soon("it is told", held.lost()).await?, LostCause::Taken);
+    assert_eq!(
+        soon("the holder is notified", held.lost()).await?,
+        LostCause::Taken
+    );
     Ok(guard.release().await?)
 }
 
@@ -321,12 +324,12 @@ async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Progra
     node.command(&["SWAPDB", "0", "1"]).await?;
     let next = take(&other, "x").await?;
     assert!(next.token() > held.token());
-    let cause = within(ttl / 3 + SLACK, "it is told", held.lost()).await?;
+    let cause = within(ttl / 3 + SLACK, "the holder is notified", held.lost()).await?;
     assert_eq!(cause, LostCause::Taken);
     Ok(next.release().await?)
 }
 
-/// A server that has been up for less than the guard was restarted, as far as others may know: they read that word.
+/// A server that has been up for less than the guard was restarted, for other clients, too: they read that word.
 async fn t14_who_waits_for_no_guard_calls_a_restart_a_restart(program: Program) -> Outcome {
     let (primary, replica) = start_pair(&program).await?;
     acquaint(&primary).await?;

@@ -1,4 +1,4 @@
-//! Locks that nobody holds: acquires that a silent server, or a network that keeps requests, does when it
+//! Locks without a holder: acquires that a silent server, or a network that delays requests, executes when it
 //! is too late (T1, T2).
 
 use std::{net::SocketAddr, time::Duration};
@@ -87,7 +87,7 @@ async fn t01_a_server_that_is_silent_for_long_leaves_no_lock(program: Program) -
     until_clean(&node).await
 }
 
-/// What it has kept, it delivers; and the first connections that could undo it die.
+/// The network delivers the delayed requests; and the first connections that could undo them die.
 async fn t01_a_network_that_is_silent_for_long_leaves_no_lock(program: Program) -> Outcome {
     const DEATHS: usize = 3;
     let node = start(&program, &[]).await?;
@@ -129,7 +129,7 @@ async fn t01_a_shutdown_waits_for_what_a_silent_server_may_have_granted(
     Ok(())
 }
 
-/// The connection that was to end the one that was left ends itself, before the server is told.
+/// The connection that was to kill the abandoned one ends itself, before the server gets the command.
 async fn t02_a_clean_up_that_dies_is_made_up_for_by_the_next_connection(
     program: Program,
 ) -> Outcome {
@@ -159,7 +159,7 @@ async fn t02_a_clean_up_that_dies_is_made_up_for_by_the_next_connection(
         let acquire = tokio::spawn(locker.acquire("a").into_future());
         let dies = soon("it connects again", proxy.connection(next)).await?;
         let says = dies.until_seen(ToServer, greeting + 1);
-        soon("it tells of the one before", says).await?;
+        soon("it reports the former one", says).await?;
         assert_eq!(dies.passed(ToServer), greeting);
         dies.end(End::Reset);
         soon("it is granted", acquire).await???.release().await?;
@@ -202,11 +202,11 @@ async fn t02_a_node_that_comes_back_does_nothing_late(program: Program) -> Outco
     guard.release().await?;
     late.set(ToServer, Fault::None);
     soon("it is delivered, or never will be", late.until_ended()).await?;
-    assert_eq!(value(node, NAME).await?, None, "nobody holds it");
+    assert_eq!(value(node, NAME).await?, None, "it has no holder");
     Ok(())
 }
 
-/// The exception `redis.late`: nobody holds the lock, and it ends with its ttl.
+/// The exception `redis.late`: the lock has no holder, and expires with its ttl.
 async fn t02_a_user_who_may_not_end_connections_finds_a_lock_for_its_ttl(
     program: Program,
 ) -> Outcome {
@@ -226,7 +226,7 @@ async fn t02_a_user_who_may_not_end_connections_finds_a_lock_for_its_ttl(
     soon("it is delivered", late.until_ended()).await?;
     assert!(value(&node, "a").await?.is_some(), "there is no exception");
     let holder = other.inspect("a").await?;
-    assert!(holder.is_some(), "it is told");
+    assert!(holder.is_some(), "the holder is notified");
     let most = ttl + other.capabilities().takeover_max;
     let guard = within(most, "it has ended", other.acquire("a")).await??;
     assert!(guard.token() > token);

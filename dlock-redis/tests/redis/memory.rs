@@ -125,7 +125,7 @@ async fn t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself(program: Progr
     assert!(!marked.ends_with('\n'), "it had memory for a mark");
     node.command(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     held.release().await?;
-    let guard = within(WOKEN, "it looks", waiter).await???;
+    let guard = within(WOKEN, "the waiter polls", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
 }

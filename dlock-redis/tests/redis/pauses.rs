@@ -1,4 +1,4 @@
-//! Waits of which nobody can be told: they look by themselves, with pauses (K6).
+//! Waits without notifications: they poll, with pauses (K6).
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn waits_with_pauses(node: &Node, held: Guard, waiting: &Locker) -> Outcom
     let tries = calls(node, "evalsha").await? - before;
     assert!((2..TRIES_MAX).contains(&tries), "{tries} tries in {LONG:?}");
     held.release().await?;
-    let guard = within(WOKEN, "it looks", waiter).await???;
+    let guard = within(WOKEN, "the waiter polls", waiter).await???;
     Ok(guard.release().await?)
 }
 

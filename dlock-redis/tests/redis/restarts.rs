@@ -36,7 +36,7 @@ async fn t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over(
     let error = refused(locker.try_acquire("a").await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains("restart_guard"), "{error}");
-    // The holder is told by its next renewal that the server has forgotten it.
+    // The next renewal reports to the holder that the server has lost the lock.
     assert_eq!(soon("it is lost", held.lost()).await?, LostCause::Removed);
     let error = refused(locker.acquire("a").wait(Duration::from_millis(200)).await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
@@ -66,7 +66,7 @@ async fn t14_the_guard_is_as_long_as_the_ttl(program: Program) -> Outcome {
     Ok(())
 }
 
-/// The holder hears of nothing and goes on to its deadline; nobody else is granted before.
+/// The holder gets no notice and goes on to its deadline; no other client is granted before.
 async fn t14_the_guard_outlasts_every_hold_of_before(program: Program) -> Outcome {
     // The server counts its uptime in whole seconds: begin in each part of one.
     let parts = (0..6).map(|part| Duration::from_millis(part * 170));
@@ -90,7 +90,7 @@ async fn outlasts(program: &Program, late: Duration) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// What was acknowledged may still be missing: a disk that was wiped, or a replica in its place.
+/// What was acknowledged may still be missing: a disk that was wiped, or a replica instead.
 async fn t14_a_restart_is_guarded_whatever_was_kept(program: Program) -> Outcome {
     let kinds = [
         Persistence::Rdb,

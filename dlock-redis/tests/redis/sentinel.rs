@@ -118,7 +118,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
     let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
     assert_ne!(new, 0);
     for guard in &held {
-        // Until the Sentinels have told the others, nothing is known; nothing is lost either.
+        // Until the Sentinels have informed the others, nothing is known; nothing is lost either.
         within(FAILOVER, "it is renewed", async {
             while guard.renew().await.is_err() {
                 assert!(guard.is_held());
@@ -156,7 +156,7 @@ async fn t09_a_stopped_primary_is_told_and_replaced(program: Program) -> Outcome
     servers.nodes()[0].cont()?;
     let demoted = async {
         let former = &servers.nodes()[0];
-        // Who demotes it ends its connections, also this one.
+        // The Sentinel that demotes it ends its connections, also this one.
         let says = async |field, expected| {
             former
                 .info(field)
@@ -237,7 +237,7 @@ async fn what_is_no_sentinel_says_so(program: Program) -> Outcome {
     let node: &Node = &start(&program, &[]).await?;
     fails(
         format!("redis-sentinel://{}/primary", node.address()),
-        "no Sentinel",
+        "not a Sentinel",
     )
     .await?;
     let sentinel = *servers.addresses().first().ok_or("no Sentinel")?;

@@ -1,4 +1,4 @@
-//! Slots of a Cluster: that move, and that nobody has (T11).
+//! Slots of a Cluster that move, and slots without an owner.
 
 use std::sync::{
     Arc,
@@ -87,11 +87,11 @@ impl<'a> Move<'a> {
 
     async fn end(self) -> Outcome {
         let done = ["CLUSTER", "SETSLOT", &self.slot, "NODE", &self.target_id];
-        // The target first: nobody is sent to one that does not know yet.
+        // The target first: no client is redirected to a node that does not know yet.
         self.target.command(&done).await?;
         self.source.command(&done).await?;
         for node in self.cluster.nodes() {
-            // Replicas and others learn it by and by; told, they know at once.
+            // Other nodes learn it by gossip; this command makes it immediate.
             let _ = node.command(&done).await;
         }
         Ok(())
@@ -210,9 +210,9 @@ async fn t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal(
     let other = connect_guarded(&cluster).await?;
     let next = soon("it is granted where it is now", other.acquire(NAME)).await??;
     assert!(next.token() > held.token());
-    soon("it is told", held.lost()).await?;
-    let told = Clock::boottime().now().since(begun);
-    assert!(told < GUARD, "told after {told:?}");
+    soon("the holder is notified", held.lost()).await?;
+    let notified = Clock::boottime().now().since(begun);
+    assert!(notified < GUARD, "notified after {notified:?}");
     Ok(next.release().await?)
 }
 

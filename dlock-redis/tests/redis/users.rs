@@ -32,9 +32,9 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     })
     .await?;
     held.release().await?;
-    // Nobody is told, and so the waiter looks when the ttl would have ended.
+    // No release is published, so the waiter tries again when the ttl would have ended.
     let most = ttl + other.capabilities().takeover_max;
-    let guard = within(most, "it looks", waiter).await???;
+    let guard = within(most, "the waiter polls", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
 }
@@ -43,7 +43,7 @@ async fn k06_a_user_who_may_not_subscribe_is_told(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect_as_user(&node, &["resetchannels"]).await?;
     let holder = connect(node.address(), "").await?;
-    // Who need not wait need not listen.
+    // An acquire that need not wait does not subscribe.
     locker.acquire("a").await?.release().await?;
     let held = take(&holder, "a").await?;
     let error = refused(soon("an answer", locker.acquire("a")).await?)?;

@@ -25,7 +25,7 @@ cases![
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
 
-/// A holder, and somebody else who waits behind a proxy.
+/// A holder, and a waiter behind a proxy.
 struct Scene {
     node: Node,
     proxy: Proxy,
@@ -149,7 +149,7 @@ async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) ->
 async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
     let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = scene.wait_and_listen().await?;
-    // Its look after it subscribed is over.
+    // Its try after the subscription has ended.
     tokio::time::sleep(ttl / 10).await;
     deafen(&scene.last()?);
     let clock = Clock::boottime();
@@ -170,8 +170,8 @@ async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outco
     Ok(())
 }
 
-/// A pulse, an answer to it that is late, and a look; on a busy machine.
-const PULSE_MISSED: Duration = Duration::from_secs(4);
+/// A ping, its overdue reply, and a poll; on a busy machine.
+const PING_MISSED: Duration = Duration::from_secs(4);
 
 /// The ttl is far longer than that.
 async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcome {
@@ -187,7 +187,7 @@ async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcom
             let waiter = scene.wait_and_listen().await?;
             deafen(&scene.last()?);
             held.release().await?;
-            let guard = within(PULSE_MISSED, "it looks by itself", waiter).await???;
+            let guard = within(PING_MISSED, "the waiter polls", waiter).await???;
             guard.release().await?;
             // From now on it is known.
             for _ in 0..2 {
@@ -195,7 +195,7 @@ async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcom
                 let waiter = scene.wait();
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 held.release().await?;
-                let guard = within(PULSE_MISSED, "it is woken, or looks", waiter).await???;
+                let guard = within(PING_MISSED, "it is woken, or polls", waiter).await???;
                 guard.release().await?;
             }
         }
@@ -211,19 +211,19 @@ async fn t07_who_cannot_subscribe_looks_meanwhile(program: Program) -> Outcome {
     let waiter = scene.wait();
     soon("it connects", scene.proxy.connection(next)).await?;
     held.release().await?;
-    let guard = within(PULSE_MISSED, "it looks by itself", waiter).await???;
+    let guard = within(PING_MISSED, "the waiter polls", waiter).await???;
     guard.release().await?;
     Ok(())
 }
 
-/// A pulse costs the server nothing while nobody waits.
+/// The server gets no pings while there are no waiters.
 async fn t07_nobody_feels_a_pulse_for_nobody(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
     for _ in 0..2 {
         let held = take(&scene.holder, "a").await?;
         let (waiter, before) = (scene.wait_and_listen().await?, pings().await?);
-        until("a pulse is felt", async || Ok(pings().await? > before)).await?;
+        until("a ping is sent", async || Ok(pings().await? > before)).await?;
         held.release().await?;
         soon("it is woken", waiter).await???.release().await?;
         until_clean(&scene.node).await?;
@@ -231,7 +231,7 @@ async fn t07_nobody_feels_a_pulse_for_nobody(program: Program) -> Outcome {
         tokio::time::sleep(Duration::from_millis(1_200)).await;
         let before = pings().await?;
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        assert_eq!(pings().await?, before, "nobody waits");
+        assert_eq!(pings().await?, before, "no waiter is left");
     }
     Ok(())
 }

@@ -11,13 +11,13 @@ use dlock_verify::proxy::{
 use crate::support::{Outcome, connect, soon, start, value, warm_up};
 
 /// A client behind a proxy, and its connection for requests.
-pub(crate) struct Line {
+pub(crate) struct Proxied {
     pub(crate) node: Node,
     pub(crate) proxy: Proxy,
     pub(crate) locker: Locker,
 }
 
-impl Line {
+impl Proxied {
     pub(crate) async fn new(program: &Program) -> Outcome<Self> {
         let node = start(program, &[]).await?;
         let proxy = Proxy::start(node.address())?;
