@@ -211,7 +211,7 @@ impl Server {
         }
     }
 
-    fn is_ours(&self, history: &History, rules: &Rules) -> bool {
+    fn is_of_this_run(&self, history: &History, rules: &Rules) -> bool {
         // A server that forgot its promotion takes each record of its process for its own.
         let is_same = history.life == self.life || self.life == self.run;
         history.run == self.run && (is_same || rules.is(Mutant::RunOnly))
@@ -220,7 +220,8 @@ impl Server {
     /// Finds the present history, or begins one.
     fn read_history(&mut self, least: Token, clock: Micros, rules: &Rules) -> Reply {
         let found = self.data.record;
-        let ours = found.filter(|found| self.is_ours(found, rules) && found.since <= clock + AHEAD);
+        let ours =
+            found.filter(|found| self.is_of_this_run(found, rules) && found.since <= clock + AHEAD);
         let counts = self.data.counter.is_some() || rules.is(Mutant::CounterNotLookedAt);
         if let Some(history) = ours
             && counts
@@ -243,7 +244,7 @@ impl Server {
     }
 
     /// Whether the data are those that `history` was read from.
-    fn remembers(&self, history: History, rules: &Rules) -> bool {
+    fn has_history(&self, history: History, rules: &Rules) -> bool {
         let has_record = self.data.record == Some(history) || rules.is(Mutant::HistoryNotCompared);
         let has_counter = self.data.counter.is_some();
         (has_record && has_counter) || rules.is(Mutant::NoHistory)
@@ -254,13 +255,13 @@ impl Server {
         let counter = self.data.counter.unwrap_or_default();
         let is_fresh = (clock - FRESH..=clock).contains(&counter);
         is_fresh
-            || self.is_ours(&history, rules)
+            || self.is_of_this_run(&history, rules)
             || rules.is(Mutant::NeverLooksAgain)
             || rules.is(Mutant::NoHistory)
     }
 
     fn take(&mut self, take: &Take, clock: Micros, serial: u64, rules: &Rules) -> Reply {
-        if !self.remembers(take.history, rules) {
+        if !self.has_history(take.history, rules) {
             return Reply::Forgotten;
         }
         let remained = self.remained(take.history, clock, rules);

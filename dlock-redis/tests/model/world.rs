@@ -2,7 +2,7 @@
 
 use crate::{
     checks::{Checks, Grant, Violation},
-    client::{Client, Connection, Heard, Request},
+    client::{Client, Connection, Learned, Request},
     dice::Dice,
     rules::{GUARD, Mutant, Rules, SKEW, SYNC, Setting},
     server::{Data, Micros, NAMES, Reply, Server},
@@ -167,13 +167,13 @@ impl World {
             return Ok(());
         }
         match client.hears(&request, reply, self.now, &mut self.dice, &self.rules) {
-            Heard::Nothing => Ok(()),
-            Heard::Left => {
+            Learned::Nothing => Ok(()),
+            Learned::Demoted => {
                 self.cut(index);
                 Ok(())
             }
-            Heard::Renewed => self.holds(index),
-            Heard::Granted => {
+            Learned::Renewed => self.holds(index),
+            Learned::Granted => {
                 self.holds(index)?;
                 let Some(hold) = self.clients[index].hold() else {
                     return Ok(());
@@ -207,12 +207,12 @@ impl World {
 
     /// A client leaves its connection. What is on its way on it may arrive all the same.
     pub(crate) fn cut(&mut self, client: usize) {
-        let left = self.clients[client].connection;
+        let abandoned = self.clients[client].connection;
         let (kills, dice) = (self.kills, &mut self.dice);
         self.requests
-            .retain(|request| request.connection != left || !(kills || dice.chance(0.5)));
+            .retain(|request| request.connection != abandoned || !(kills || dice.chance(0.5)));
         self.replies
-            .retain(|(request, _)| request.connection != left);
+            .retain(|(request, _)| request.connection != abandoned);
         let connection = self.connection(client);
         self.clients[client].connect(connection);
     }

@@ -13,10 +13,10 @@ use crate::support::{
 };
 
 cases![
-    t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal,
+    t13_a_clock_that_is_set_forward_is_reported_at_the_next_renewal,
     t13_tokens_grow_while_the_clock_is_set_back,
     t14_the_guard_does_not_go_by_an_uptime_that_follows_the_clock,
-    t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks,
+    t13_a_clock_that_is_set_back_is_reported_to_waiters_and_by_inspect,
     t13_a_clock_that_is_set_back_keeps_a_dead_holders_lock_no_longer_than_the_step,
 ];
 
@@ -50,7 +50,9 @@ impl Fake {
     }
 }
 
-async fn t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal(program: Program) -> Outcome {
+async fn t13_a_clock_that_is_set_forward_is_reported_at_the_next_renewal(
+    program: Program,
+) -> Outcome {
     let fake = Fake::start(&program).await?;
     let locker = connect(fake.node.address(), "").await?;
     let other = connect(fake.node.address(), "").await?;
@@ -112,7 +114,7 @@ async fn leave_dead(fake: &Fake, ttl: Duration) -> Outcome {
     Ok(())
 }
 
-async fn t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks(
+async fn t13_a_clock_that_is_set_back_is_reported_to_waiters_and_by_inspect(
     program: Program,
 ) -> Outcome {
     let fake = Fake::start(&program).await?;

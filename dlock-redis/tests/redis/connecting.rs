@@ -20,7 +20,7 @@ cases![
     a_wrong_port_is_unavailable,
     a_wrong_host_is_unavailable,
     a_server_that_is_down_is_unavailable,
-    a_server_that_says_nothing_is_unavailable_in_time,
+    a_silent_server_is_unavailable_in_time,
     a_server_of_another_kind_is_unavailable,
     a_database_that_is_not_there_is_refused,
     a_database_is_a_place_of_its_own,
@@ -117,8 +117,8 @@ async fn the_right_password_is_let_in(program: Program) -> Outcome {
 }
 
 async fn a_wrong_port_is_unavailable(_: Program) -> Outcome {
-    let nobody = Port::reserve()?;
-    let url = format!("redis://:s3cret@{}", nobody.address());
+    let unused = Port::reserve()?;
+    let url = format!("redis://:s3cret@{}", unused.address());
     fails(&url, ErrorKind::Unavailable, "connection refused").await?;
     Ok(())
 }
@@ -140,7 +140,7 @@ async fn a_server_that_is_down_is_unavailable(program: Program) -> Outcome {
     warm_up(&connect(&url).await??).await
 }
 
-async fn a_server_that_says_nothing_is_unavailable_in_time(program: Program) -> Outcome {
+async fn a_silent_server_is_unavailable_in_time(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     node.stop()?;
     let url = format!("redis://{}", node.address());

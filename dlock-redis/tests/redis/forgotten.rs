@@ -22,11 +22,11 @@ cases![
     t14_a_lost_counter_is_guarded,
     t14_a_primary_that_was_a_replica_meanwhile_is_guarded,
     t14_a_primary_that_forgets_its_promotion_is_no_other_one,
-    t14_a_history_that_begins_in_the_future_begins_anew_once,
+    t14_a_history_that_begins_in_the_future_is_replaced_once,
     t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token,
     t14_a_release_that_a_failover_forgets_lasts_for_the_ttl,
-    t14_data_that_are_put_back_are_told_by_the_next_renewal,
-    t14_who_waits_for_no_guard_calls_a_restart_a_restart,
+    t14_data_that_are_put_back_are_reported_by_the_next_renewal,
+    t14_a_client_without_a_guard_calls_a_restart_a_restart,
 ];
 
 /// A busy machine may be so late.
@@ -50,20 +50,20 @@ async fn t14_a_flushed_server_is_guarded_under_a_living_connection(program: Prog
             open(node.address(), SHORT).await?,
         );
         let clock = Clock::boottime();
-        let told = take(&holder, "told").await?;
-        let untold = holder.acquire("x").no_renewal().await?;
-        let deadline = clock.now().after(untold.remaining());
+        let known = take(&holder, "known").await?;
+        let unrenewed = holder.acquire("x").no_renewal().await?;
+        let deadline = clock.now().after(unrenewed.remaining());
         crate::support::warm_up(&other).await?;
         node.command(&[flush]).await?;
         is_guarded(&other, "restart_guard=").await?;
         is_guarded(&holder, "restart_guard=").await?;
         let waiter = tokio::spawn(other.acquire("x").into_future());
         // The next renewal finds it gone.
-        assert_eq!(soon("it is lost", told.lost()).await?, LostCause::Removed);
+        assert_eq!(soon("it is lost", known.lost()).await?, LostCause::Removed);
         let guard = soon("the guard is over", waiter).await???;
         let early = deadline.since(clock.now());
         assert!(early.is_zero(), "granted {early:?} before the holder's end");
-        assert!(guard.token() > untold.token());
+        assert!(guard.token() > unrenewed.token());
         guard.release().await?;
     }
     Ok(())
@@ -245,7 +245,7 @@ async fn t14_a_primary_that_forgets_its_promotion_is_no_other_one(program: Progr
 }
 
 /// The server's clock was ahead when it began, and was set back since.
-async fn t14_a_history_that_begins_in_the_future_begins_anew_once(program: Program) -> Outcome {
+async fn t14_a_history_that_begins_in_the_future_is_replaced_once(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
     let record = async || node.command(&["GET", crate::support::RECORD]).await?.text();
@@ -309,7 +309,7 @@ async fn t14_a_release_that_a_failover_forgets_lasts_for_the_ttl(program: Progra
 }
 
 /// The exception `redis.put-back`: data of the same run of the server, which lack the last locks.
-async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Program) -> Outcome {
+async fn t14_data_that_are_put_back_are_reported_by_the_next_renewal(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
     node.command(&["SWAPDB", "0", "1"]).await?;
@@ -330,7 +330,7 @@ async fn t14_data_that_are_put_back_are_told_by_the_next_renewal(program: Progra
 }
 
 /// A server that has been up for less than the guard was restarted, for other clients, too: they read that word.
-async fn t14_who_waits_for_no_guard_calls_a_restart_a_restart(program: Program) -> Outcome {
+async fn t14_a_client_without_a_guard_calls_a_restart_a_restart(program: Program) -> Outcome {
     let (primary, replica) = start_pair(&program).await?;
     acquaint(&primary).await?;
     let record = async || {

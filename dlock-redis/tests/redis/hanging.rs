@@ -12,7 +12,7 @@ use crate::support::{
 cases![
     t16_a_connection_that_hangs_costs_no_lock,
     t16_a_connection_that_hangs_keeps_no_released_lock,
-    t16_a_connection_that_is_slow_is_not_left,
+    t16_a_connection_that_is_slow_is_not_abandoned,
 ];
 
 async fn t16_a_connection_that_hangs_costs_no_lock(program: Program) -> Outcome {
@@ -57,7 +57,7 @@ async fn t16_a_connection_that_hangs_keeps_no_released_lock(program: Program) ->
 }
 
 /// It answers before another one is there, which is not needed then.
-async fn t16_a_connection_that_is_slow_is_not_left(program: Program) -> Outcome {
+async fn t16_a_connection_that_is_slow_is_not_abandoned(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = connect(proxy.address(), "timeout=30s").await?;

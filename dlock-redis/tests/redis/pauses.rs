@@ -15,9 +15,9 @@ use crate::{
 };
 
 cases![
-    k06_who_cannot_connect_to_hear_looks_with_pauses,
-    k06_who_finds_no_sentinel_to_hear_looks_with_pauses,
-    k06_who_is_cut_off_while_he_listens_looks_with_pauses,
+    k06_a_waiter_that_cannot_connect_for_pubsub_polls_with_pauses,
+    k06_a_waiter_that_finds_no_sentinel_for_pubsub_polls_with_pauses,
+    k06_a_waiter_whose_subscription_is_cut_off_polls_with_pauses,
 ];
 
 /// Far more tries than there are in [`LONG`] with pauses that double from 50 ms to 1 s, and far fewer
@@ -38,7 +38,9 @@ async fn waits_with_pauses(node: &Node, held: Guard, waiting: &Locker) -> Outcom
     Ok(guard.release().await?)
 }
 
-async fn k06_who_cannot_connect_to_hear_looks_with_pauses(program: Program) -> Outcome {
+async fn k06_a_waiter_that_cannot_connect_for_pubsub_polls_with_pauses(
+    program: Program,
+) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = connect(node.address(), "").await?;
@@ -55,7 +57,9 @@ async fn k06_who_cannot_connect_to_hear_looks_with_pauses(program: Program) -> O
     until_clean(&node).await
 }
 
-async fn k06_who_finds_no_sentinel_to_hear_looks_with_pauses(program: Program) -> Outcome {
+async fn k06_a_waiter_that_finds_no_sentinel_for_pubsub_polls_with_pauses(
+    program: Program,
+) -> Outcome {
     let mut servers = Replicated::start(&program, &Options::default(), 1).await?;
     let holder = sentinel::connect(&servers, "").await?;
     let waiting = sentinel::connect(&servers, "").await?;
@@ -68,7 +72,7 @@ async fn k06_who_finds_no_sentinel_to_hear_looks_with_pauses(program: Program) -
     until_clean(primary).await
 }
 
-async fn k06_who_is_cut_off_while_he_listens_looks_with_pauses(program: Program) -> Outcome {
+async fn k06_a_waiter_whose_subscription_is_cut_off_polls_with_pauses(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect(node.address(), "").await?;
     let waiting = connect(node.address(), "").await?;

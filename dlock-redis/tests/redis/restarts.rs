@@ -15,9 +15,9 @@ cases![
     t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over,
     t14_the_guard_is_as_long_as_the_ttl,
     t14_the_guard_outlasts_every_hold_of_before,
-    t14_a_restart_is_guarded_whatever_was_kept,
+    t14_a_restart_is_guarded_whatever_was_persisted,
     t14_data_that_outlives_everything_needs_no_guard,
-    t14_a_new_server_is_guarded_unless_told_otherwise,
+    t14_a_new_server_is_guarded_unless_set_otherwise,
     t14_a_wait_outlasts_the_guard_by_default,
     k11_a_ttl_beyond_the_guard_is_refused_before_it_is_asked_for,
 ];
@@ -91,7 +91,7 @@ async fn outlasts(program: &Program, late: Duration) -> Outcome {
 }
 
 /// What was acknowledged may still be missing: a disk that was wiped, or a replica instead.
-async fn t14_a_restart_is_guarded_whatever_was_kept(program: Program) -> Outcome {
+async fn t14_a_restart_is_guarded_whatever_was_persisted(program: Program) -> Outcome {
     let kinds = [
         Persistence::Rdb,
         Persistence::AofEverySecond,
@@ -137,7 +137,7 @@ async fn t14_data_that_outlives_everything_needs_no_guard(program: Program) -> O
     until_clean(&node).await
 }
 
-async fn t14_a_new_server_is_guarded_unless_told_otherwise(program: Program) -> Outcome {
+async fn t14_a_new_server_is_guarded_unless_set_otherwise(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let guarded = open(node.address(), "").await?;
     let error = refused(guarded.try_acquire("a").await)?;
@@ -170,8 +170,8 @@ async fn k11_a_ttl_beyond_the_guard_is_refused_before_it_is_asked_for(program: P
     assert!(error.to_string().contains("restart_guard=30s"), "{error}");
     assert_eq!(crate::support::calls(&node, "eval").await?, before);
     // Of a URL it is refused before anybody is asked: there is no server.
-    let nobody = "127.0.0.1:1".parse()?;
-    let error = refused(open(nobody, "ttl=60s&restart_guard=30s").await)?;
+    let unused = "127.0.0.1:1".parse()?;
+    let error = refused(open(unused, "ttl=60s&restart_guard=30s").await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
     assert!(error.to_string().contains("restart_guard=30s"), "{error}");
     Ok(())

@@ -19,10 +19,10 @@ use crate::{
 };
 
 cases![
-    t11_a_slot_that_moves_under_load_harms_nobody,
+    t11_a_slot_that_moves_under_load_harms_no_client,
     t11_a_waiter_follows_its_slot,
     t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard,
-    t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal,
+    t11_a_slot_that_moves_during_a_guard_is_reported_by_the_next_renewal,
     t11_nodes_without_names_of_their_own_are_followed,
     t11_a_slot_that_had_no_owner_is_found_when_it_has_one,
     t11_a_record_whose_slot_is_on_its_way_hinders_no_other_name,
@@ -114,7 +114,7 @@ async fn move_slot(cluster: &Cluster, to: usize) -> Outcome {
     moving.end().await
 }
 
-async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outcome {
+async fn t11_a_slot_that_moves_under_load_harms_no_client(program: Program) -> Outcome {
     let cluster = cluster(&program).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let inside = Arc::new(AtomicUsize::new(0));
@@ -181,7 +181,7 @@ async fn t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard(program: Pro
 
 /// The window of `redis.slot-moved`: its master was replaced by a replica that lacks a lock, and the slot
 /// leaves while grants wait for the guard. Two hold it, and the older one knows within a third of the ttl.
-async fn t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal(
+async fn t11_a_slot_that_moves_during_a_guard_is_reported_by_the_next_renewal(
     program: Program,
 ) -> Outcome {
     let mut cluster = cluster(&program).await?;

@@ -12,9 +12,9 @@ use crate::support::{
 
 cases![
     k04_a_user_who_may_not_publish_releases,
-    k06_a_user_who_may_not_subscribe_is_told,
+    k06_a_user_without_permission_to_subscribe_is_denied,
     k13_a_refused_subscription_harms_no_other,
-    a_user_who_may_not_choose_a_database_is_told,
+    a_user_without_permission_for_a_database_is_denied,
 ];
 
 async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
@@ -39,7 +39,7 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     until_clean(&node).await
 }
 
-async fn k06_a_user_who_may_not_subscribe_is_told(program: Program) -> Outcome {
+async fn k06_a_user_without_permission_to_subscribe_is_denied(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect_as_user(&node, &["resetchannels"]).await?;
     let holder = connect(node.address(), "").await?;
@@ -88,7 +88,7 @@ async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome 
     until_clean(&node).await
 }
 
-async fn a_user_who_may_not_choose_a_database_is_told(program: Program) -> Outcome {
+async fn a_user_without_permission_for_a_database_is_denied(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     // It logs in to the first one.
     drop(connect_as_user(&node, &["-select"]).await?);

@@ -19,9 +19,9 @@ cases![
     t07_a_release_while_the_subscriber_is_reset,
     t07_a_new_connection_for_requests_costs_no_wake_up,
     t07_a_lost_message_is_made_up_for_by_the_ttl,
-    t07_a_deaf_subscriber_is_known_by_its_pulse,
-    t07_who_cannot_subscribe_looks_meanwhile,
-    t07_nobody_feels_a_pulse_for_nobody,
+    t07_an_overdue_ping_detects_a_silent_subscription,
+    t07_a_waiter_that_cannot_subscribe_yet_polls,
+    t07_no_pings_are_sent_without_waiters,
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
 
@@ -174,7 +174,7 @@ async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outco
 const PING_MISSED: Duration = Duration::from_secs(4);
 
 /// The ttl is far longer than that.
-async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcome {
+async fn t07_an_overdue_ping_detects_a_silent_subscription(program: Program) -> Outcome {
     let holds = |line: &Connection| line.set_both(Fault::Hold);
     let swallows = |line: &Connection| line.set(ToClient, Fault::Discard);
     let is_half_open = |line: &Connection| line.end(End::Server);
@@ -203,7 +203,7 @@ async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcom
     Ok(())
 }
 
-async fn t07_who_cannot_subscribe_looks_meanwhile(program: Program) -> Outcome {
+async fn t07_a_waiter_that_cannot_subscribe_yet_polls(program: Program) -> Outcome {
     let scene = Scene::with(&program, "connect_timeout=30s&timeout=30s").await?;
     let held = take(&scene.holder, "a").await?;
     let next = scene.proxy.accepted();
@@ -217,7 +217,7 @@ async fn t07_who_cannot_subscribe_looks_meanwhile(program: Program) -> Outcome {
 }
 
 /// The server gets no pings while there are no waiters.
-async fn t07_nobody_feels_a_pulse_for_nobody(program: Program) -> Outcome {
+async fn t07_no_pings_are_sent_without_waiters(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
     for _ in 0..2 {
