@@ -1,31 +1,20 @@
 #![doc = include_str!("../README.md")]
 
-mod acks;
-mod cluster;
+mod acquire;
+mod backend;
 mod config;
-mod dial;
-mod ear;
+mod conn;
 mod errors;
-mod history;
-mod layout;
-mod lock;
-mod longest;
-mod options;
-mod place;
-mod pulse;
-mod renewals;
-mod server;
-mod servers;
-mod session;
-mod slots;
-mod take;
-mod trips;
-mod wait;
-mod wake;
-mod wire;
+mod hold;
+mod inspect;
+mod keys;
+mod longest_ttl;
+mod pubsub;
+mod renew;
+mod scripts;
+mod topology;
 
 pub use crate::{
-    config::{RedisConfig, Topology},
-    lock::RedisLock,
-    options::RedisOptions,
+    backend::RedisLock,
+    config::{RedisConfig, RedisOptions, Topology},
 };

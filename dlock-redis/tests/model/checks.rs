@@ -20,7 +20,7 @@ pub(crate) enum Clause {
     Tokens,
     /// One grant of an attempt, two tokens (K5).
     Same,
-    /// Nothing goes wrong any more, and nobody hears whether a lock is free (K6).
+    /// Nothing fails any more, and no client learns whether a lock is free (K6).
     Progress,
     /// The key shows another token than its holder has.
     Inspected,
@@ -45,7 +45,7 @@ pub(crate) struct Grant {
     pub(crate) client: usize,
     pub(crate) name: usize,
     pub(crate) token: Token,
-    /// Its place in the order of grants.
+    /// Its index in the order of grants.
     pub(crate) serial: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Grant {
 pub(crate) struct Checks {
     setting: Setting,
     grants: Vec<Grant>,
-    /// What the servers answered each grant with, by its place.
+    /// The servers' reply to each grant, by its index.
     answered: HashMap<u64, Token>,
 }
 
@@ -78,7 +78,7 @@ impl Checks {
         })
     }
 
-    /// A client holds what it was granted, or for longer; `others` hold the name, too.
+    /// A client holds a lock while `others` hold the name, too.
     pub(crate) fn holds(&self, client: usize, others: &[usize]) -> Result<(), Violation> {
         let is_broken = self.setting.excludes() && !others.is_empty();
         broken_if(is_broken, Clause::Exclusion, || {

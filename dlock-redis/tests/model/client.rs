@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     pub(crate) server: usize,
     /// The server's process.
     pub(crate) run: u32,
-    /// Its place among the client's.
+    /// Its index among the client's.
     pub(crate) number: u32,
 }
 
@@ -43,7 +43,7 @@ struct Attempt {
 pub(crate) struct Hold {
     pub(crate) name: usize,
     pub(crate) token: Token,
-    /// The grant's place among all.
+    /// The index of the grant among all.
     pub(crate) serial: u64,
     deadline: Micros,
 }
@@ -57,13 +57,13 @@ enum Phase {
 }
 
 /// What an answer made of its client.
-pub(crate) enum Heard {
+pub(crate) enum Learned {
     Nothing,
     /// It holds a lock now.
     Granted,
     Renewed,
-    /// It leaves its connection.
-    Left,
+    /// The connection is abandoned: the server does not grant any more.
+    Demoted,
 }
 
 pub(crate) struct Client {
@@ -154,7 +154,7 @@ impl Client {
         }
         let least = self.highest + 1;
         let Some((history, grants_from)) = self.checked else {
-            return Some(Command::Look { least });
+            return Some(Command::ReadHistory { least });
         };
         let Attempt { id, name, ttl, .. } = self.attempt;
         let (attempt, dicing) = (id, dice.share());
@@ -215,12 +215,12 @@ impl Client {
         now: Micros,
         dice: &mut Dice,
         rules: &Rules,
-    ) -> Heard {
+    ) -> Learned {
         self.open = None;
         let deadline = self.deadline(request, now, rules);
         match (reply, self.phase) {
-            (Reply::ReadOnly | Reply::Forgotten, _) => return Heard::Left,
-            (Reply::Looked { history, clock }, _) => {
+            (Reply::ReadOnly | Reply::Forgotten, _) => return Learned::Demoted,
+            (Reply::History { history, clock }, _) => {
                 // It may have begun in the future: clocks are set back.
                 let age = (clock - history.since).max(0);
                 self.checked = Some((history, now + (GUARD - age).max(0)));
@@ -236,7 +236,7 @@ impl Client {
                 });
                 self.tick(now);
                 if self.hold().is_some() {
-                    return Heard::Granted;
+                    return Learned::Granted;
                 }
             }
             (Reply::Taken, Phase::Taking) if dice.chance(0.5) => self.phase = Phase::Idle,
@@ -244,13 +244,13 @@ impl Client {
                 self.phase = Phase::Held(Hold { deadline, ..hold });
                 self.tick(now);
                 if self.hold().is_some() {
-                    return Heard::Renewed;
+                    return Learned::Renewed;
                 }
             }
             (Reply::Renewed(false), Phase::Held(_)) => self.phase = Phase::Freeing,
             (Reply::Released, Phase::Freeing) => self.phase = Phase::Idle,
             _ => {}
         }
-        Heard::Nothing
+        Learned::Nothing
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     Restart,
     Failover,
     RoleChange,
-    /// Who was promoted had no replica for long.
+    /// A promoted server had no replica for long.
     PromotionForgotten,
     Foreign,
     LockLost,

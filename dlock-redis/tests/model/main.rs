@@ -24,7 +24,7 @@ use std::env;
 use rules::{Rules, Setting};
 use walk::walk;
 
-/// How many walks the design makes when nobody says so.
+/// The default number of walks of the design.
 const WALKS: u64 = 4_000;
 
 /// So many grants a walk has on the average, or it shows nothing.

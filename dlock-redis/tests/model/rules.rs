@@ -1,4 +1,4 @@
-//! What a walk is about: where it takes place, and which copy of the design it walks through.
+//! The setting of a walk, and the variant of the design that it walks through.
 
 use crate::{faults::Fault, server::Micros};
 
@@ -8,7 +8,7 @@ pub(crate) const GUARD: Micros = 300_000;
 /// A counter that was written no longer ago than this has not been to another server and back
 pub(crate) const FRESH: Micros = 20_000;
 
-/// How long a change of roles takes at least: the replica that becomes one gets all data anew.
+/// How long a change of roles takes at least: the new replica copies all data.
 pub(crate) const SYNC: Micros = 40_000;
 
 /// A record may have begun so long after now: a newer one has a clock that was set back since.
@@ -58,9 +58,9 @@ pub(crate) enum Mutant {
     NoLeast,
     /// The deadline counts from the reply.
     DeadlineFromReply,
-    /// A release deletes whoever's lock it is.
+    /// A release deletes any holder's lock.
     BlindRelease,
-    /// A renewal moves the end of whoever's lock it is.
+    /// A renewal renews any holder's lock.
     RenewalByName,
     /// An attempt that finds its lock gets a token that is not written.
     RetryDrawsToken,
@@ -68,7 +68,7 @@ pub(crate) enum Mutant {
     RetryKeepsEnd,
     /// The script knows of no history, and begins a missing counter at the clock.
     NoHistory,
-    /// The script does not look at the record, only whether there is a counter.
+    /// The script does not read the record, only whether there is a counter.
     HistoryNotCompared,
     /// A history that begins because the server is another one grants at once.
     NoGuardAfterRun,
@@ -78,9 +78,9 @@ pub(crate) enum Mutant {
     RunOnly,
     /// The script trusts its history, however long ago the counter was written.
     NeverLooksAgain,
-    /// The script that answers that the server was another one meanwhile has written the counter.
+    /// The script that detects a promotion in between has written the counter.
     CounterNotRestored,
-    /// Who looks at the server does not look at its counter.
+    /// The probe of a server does not read its counter.
     CounterNotLookedAt,
     /// Holders have a ttl above the guard.
     TtlAboveGuard,

@@ -47,7 +47,7 @@ pub(crate) struct Take {
     pub(crate) ttl: Micros,
     /// Above all tokens that the client was given.
     pub(crate) least: Token,
-    /// What the client has looked at.
+    /// The history that the client has read.
     pub(crate) history: History,
     /// What the client thinks the server's clock shows.
     pub(crate) carried: Micros,
@@ -55,7 +55,7 @@ pub(crate) struct Take {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
-    Look {
+    ReadHistory {
         least: Token,
     },
     Take(Take),
@@ -74,7 +74,7 @@ pub(crate) enum Command {
 pub(crate) enum Reply {
     /// It is a replica now.
     ReadOnly,
-    Looked {
+    History {
         history: History,
         clock: Micros,
     },
@@ -149,7 +149,7 @@ impl Server {
         self.data.locks[name] = None;
     }
 
-    /// Somebody who does not know dlock takes or frees the lock with plain commands.
+    /// Another client takes or frees the lock with plain commands.
     pub(crate) fn foreign(&mut self, name: usize, now: Micros, ttl: Micros) {
         let ends = now + self.ahead + ttl;
         self.expire(now + self.ahead);
@@ -185,7 +185,7 @@ impl Server {
         let clock = now + self.ahead;
         self.expire(clock);
         match command {
-            Command::Look { least } => self.look(least, clock, rules),
+            Command::ReadHistory { least } => self.read_history(least, clock, rules),
             Command::Take(take) => self.take(&take, clock, serial, rules),
             Command::Renew { attempt, name, ttl } => {
                 let lock = self.data.locks[name].as_mut();
@@ -211,21 +211,22 @@ impl Server {
         }
     }
 
-    fn is_ours(&self, history: &History, rules: &Rules) -> bool {
-        // Who has forgotten that it was promoted takes each record of its process for its own.
+    fn is_of_this_run(&self, history: &History, rules: &Rules) -> bool {
+        // A server that forgot its promotion takes each record of its process for its own.
         let is_same = history.life == self.life || self.life == self.run;
         history.run == self.run && (is_same || rules.is(Mutant::RunOnly))
     }
 
     /// Finds the present history, or begins one.
-    fn look(&mut self, least: Token, clock: Micros, rules: &Rules) -> Reply {
+    fn read_history(&mut self, least: Token, clock: Micros, rules: &Rules) -> Reply {
         let found = self.data.record;
-        let ours = found.filter(|found| self.is_ours(found, rules) && found.since <= clock + AHEAD);
+        let ours =
+            found.filter(|found| self.is_of_this_run(found, rules) && found.since <= clock + AHEAD);
         let counts = self.data.counter.is_some() || rules.is(Mutant::CounterNotLookedAt);
         if let Some(history) = ours
             && counts
         {
-            return Reply::Looked { history, clock };
+            return Reply::History { history, clock };
         }
         let at_once = match found {
             None => rules.is(Mutant::NoGuardAfterLoss),
@@ -239,11 +240,11 @@ impl Server {
         let counter = self.data.counter.unwrap_or_default();
         self.data.record = Some(history);
         self.data.counter = Some(counter.max(clock).max(least));
-        Reply::Looked { history, clock }
+        Reply::History { history, clock }
     }
 
-    /// Whether the data are those that `history` was looked at in.
-    fn remembers(&self, history: History, rules: &Rules) -> bool {
+    /// Whether the data are those that `history` was read from.
+    fn has_history(&self, history: History, rules: &Rules) -> bool {
         let has_record = self.data.record == Some(history) || rules.is(Mutant::HistoryNotCompared);
         let has_counter = self.data.counter.is_some();
         (has_record && has_counter) || rules.is(Mutant::NoHistory)
@@ -254,13 +255,13 @@ impl Server {
         let counter = self.data.counter.unwrap_or_default();
         let is_fresh = (clock - FRESH..=clock).contains(&counter);
         is_fresh
-            || self.is_ours(&history, rules)
+            || self.is_of_this_run(&history, rules)
             || rules.is(Mutant::NeverLooksAgain)
             || rules.is(Mutant::NoHistory)
     }
 
     fn take(&mut self, take: &Take, clock: Micros, serial: u64, rules: &Rules) -> Reply {
-        if !self.remembers(take.history, rules) {
+        if !self.has_history(take.history, rules) {
             return Reply::Forgotten;
         }
         let remained = self.remained(take.history, clock, rules);

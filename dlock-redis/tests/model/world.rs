@@ -2,7 +2,7 @@
 
 use crate::{
     checks::{Checks, Grant, Violation},
-    client::{Client, Connection, Heard, Request},
+    client::{Client, Connection, Learned, Request},
     dice::Dice,
     rules::{GUARD, Mutant, Rules, SKEW, SYNC, Setting},
     server::{Data, Micros, NAMES, Reply, Server},
@@ -27,7 +27,7 @@ pub(crate) struct World {
     clients: Vec<Client>,
     requests: Vec<Request>,
     replies: Vec<(Request, Reply)>,
-    /// Whether those who leave a connection end it in the server, too.
+    /// Whether a client that abandons a connection kills it in the server, too.
     kills: bool,
     /// The number of what comes next: a request, an attempt, a connection, a process.
     next: u32,
@@ -125,7 +125,7 @@ impl World {
         None
     }
 
-    /// The oldest of one connection: its place.
+    /// The index of the oldest request of one connection.
     fn oldest<T>(dice: &mut Dice, all: &[T], of: impl Fn(&T) -> Connection) -> Option<usize> {
         if all.is_empty() {
             return None;
@@ -167,13 +167,13 @@ impl World {
             return Ok(());
         }
         match client.hears(&request, reply, self.now, &mut self.dice, &self.rules) {
-            Heard::Nothing => Ok(()),
-            Heard::Left => {
+            Learned::Nothing => Ok(()),
+            Learned::Demoted => {
                 self.cut(index);
                 Ok(())
             }
-            Heard::Renewed => self.holds(index),
-            Heard::Granted => {
+            Learned::Renewed => self.holds(index),
+            Learned::Granted => {
                 self.holds(index)?;
                 let Some(hold) = self.clients[index].hold() else {
                     return Ok(());
@@ -207,18 +207,18 @@ impl World {
 
     /// A client leaves its connection. What is on its way on it may arrive all the same.
     pub(crate) fn cut(&mut self, client: usize) {
-        let left = self.clients[client].connection;
+        let abandoned = self.clients[client].connection;
         let (kills, dice) = (self.kills, &mut self.dice);
         self.requests
-            .retain(|request| request.connection != left || !(kills || dice.chance(0.5)));
+            .retain(|request| request.connection != abandoned || !(kills || dice.chance(0.5)));
         self.replies
-            .retain(|(request, _)| request.connection != left);
+            .retain(|(request, _)| request.connection != abandoned);
         let connection = self.connection(client);
         self.clients[client].connect(connection);
     }
 
-    /// All who are connected elsewhere than to the primary, or to a process that has ended, connect
-    /// anew with this chance.
+    /// All clients that are connected to another server than the primary, or to an ended process, reconnect
+    /// with this chance.
     fn reconnect(&mut self, chance: f64) {
         for client in 0..CLIENTS {
             let connection = self.clients[client].connection;
@@ -230,7 +230,7 @@ impl World {
         }
     }
 
-    /// What somebody may have of these data who is behind.
+    /// The part of these data that a lagging replica may have.
     pub(crate) fn lagging(&mut self, server: usize) -> Data {
         let past = self.servers[server].past().clone();
         if past.is_empty() || self.dice.chance(0.2) {
@@ -290,7 +290,7 @@ impl World {
         self.servers[server].ahead += by;
     }
 
-    /// The data become what they were, and nobody says so.
+    /// The data are put back to an earlier state, without notice.
     pub(crate) fn put_back(&mut self) {
         let data = self.lagging(self.primary);
         self.primary().load(data);

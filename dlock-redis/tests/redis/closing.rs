@@ -24,10 +24,10 @@ async fn k12_a_shutdown_ends_connections_to_a_silent_server(program: Program) ->
     until_listeners(&node, "waited", 1).await?;
     node.stop()?;
     let shut_down = within(SHUTDOWN * 2, "it ends", locker.shutdown(SHUTDOWN)).await?;
-    assert!(shut_down.is_err(), "nobody has confirmed the releases");
+    assert!(shut_down.is_err(), "the releases are not confirmed");
     assert!(soon("the wait ends", waiter).await??.is_err());
     node.cont()?;
-    // The connections for requests and for wake-ups, and those opened in between that succeed now.
+    // Those for requests and for wake-ups, and those that were begun meanwhile and succeed now.
     let connections = proxy.connections();
     assert!(connections.len() >= 2);
     for (number, connection) in connections.iter().enumerate() {

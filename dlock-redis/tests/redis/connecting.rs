@@ -1,4 +1,4 @@
-//! Connecting to the wrong place, or in the wrong way: one line, of the right kind, in time.
+//! Connecting to a wrong server, or in a wrong way: an error of one line, of the right kind, in time.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ cases![
     a_wrong_port_is_unavailable,
     a_wrong_host_is_unavailable,
     a_server_that_is_down_is_unavailable,
-    a_server_that_says_nothing_is_unavailable_in_time,
+    a_silent_server_is_unavailable_in_time,
     a_server_of_another_kind_is_unavailable,
     a_database_that_is_not_there_is_refused,
     a_database_is_a_place_of_its_own,
@@ -79,7 +79,7 @@ async fn a_missing_password_is_denied(program: Program) -> Outcome {
     for login in [password(), user()] {
         let node = start_for(&program, login, &[]).await?;
         let url = format!("redis://{}", node.address());
-        fails(&url, ErrorKind::Denied, "asks for a password").await?;
+        fails(&url, ErrorKind::Denied, "requires a password").await?;
     }
     Ok(())
 }
@@ -117,14 +117,14 @@ async fn the_right_password_is_let_in(program: Program) -> Outcome {
 }
 
 async fn a_wrong_port_is_unavailable(_: Program) -> Outcome {
-    let nobody = Port::reserve()?;
-    let url = format!("redis://:s3cret@{}", nobody.address());
-    fails(&url, ErrorKind::Unavailable, "nothing listens there").await?;
+    let unused = Port::reserve()?;
+    let url = format!("redis://:s3cret@{}", unused.address());
+    fails(&url, ErrorKind::Unavailable, "connection refused").await?;
     Ok(())
 }
 
 async fn a_wrong_host_is_unavailable(_: Program) -> Outcome {
-    // Too long for a DNS label, so it is not resolved.
+    // Too long for a label, so that no name server is queried.
     let url = format!("redis://:s3cret@{}", "h".repeat(64));
     fails(&url, ErrorKind::Unavailable, "failed to lookup address").await?;
     Ok(())
@@ -135,12 +135,12 @@ async fn a_server_that_is_down_is_unavailable(program: Program) -> Outcome {
     let url = format!("redis://{}", node.address());
     warm_up(&connect(&url).await??).await?;
     node.kill()?;
-    fails(&url, ErrorKind::Unavailable, "nothing listens there").await?;
+    fails(&url, ErrorKind::Unavailable, "connection refused").await?;
     node.resume().await?;
     warm_up(&connect(&url).await??).await
 }
 
-async fn a_server_that_says_nothing_is_unavailable_in_time(program: Program) -> Outcome {
+async fn a_silent_server_is_unavailable_in_time(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     node.stop()?;
     let url = format!("redis://{}", node.address());
@@ -181,7 +181,7 @@ async fn a_database_is_a_place_of_its_own(program: Program) -> Outcome {
     let first = connect(&format!("redis://{}", node.address())).await??;
     let held = third.try_acquire("a").await?.ok_or("taken")?;
     warm_up(&first).await?;
-    let other = first.try_acquire("a").await?.ok_or("one place")?;
+    let other = first.try_acquire("a").await?.ok_or("one server")?;
     other.release().await?;
     held.renew().await?;
     Ok(held.release().await?)

@@ -84,7 +84,7 @@ async fn one_request_to_acquire_to_renew_and_to_release(program: Program) -> Out
     assert_eq!(
         proxy.accepted(),
         1,
-        "one connection as long as nobody waits"
+        "one connection as long as there is no waiter"
     );
     let bytes = (proxy.seen(ToServer), proxy.seen(ToClient));
     tokio::time::sleep(Duration::from_millis(200)).await;

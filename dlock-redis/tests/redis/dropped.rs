@@ -1,4 +1,4 @@
-//! Acquires that their callers dropped (T2, K7).
+//! Cancelled acquires (K7).
 
 use std::time::Duration;
 

@@ -13,12 +13,12 @@ use crate::support::{
 
 cases![
     t04_a_release_after_the_expiry_spares_the_successor,
-    t04_a_release_after_the_expiry_says_lost,
+    t04_a_release_after_the_expiry_reports_the_loss,
     t05_a_renewal_after_the_expiry_makes_nothing,
     t05_a_renewal_of_a_stolen_lock_spares_the_thief,
-    t05_a_renewal_of_another_type_says_taken,
+    t05_a_renewal_of_another_type_reports_taken,
     t05_a_renewal_that_comes_after_the_release_makes_nothing,
-    k02_a_grant_whose_reply_is_too_late_is_none,
+    k02_a_grant_that_is_heard_of_too_late_is_none,
     k02_a_deadline_counts_from_before_the_request,
 ];
 
@@ -67,7 +67,7 @@ async fn t04_a_release_after_the_expiry_spares_the_successor(program: Program) -
     until_clean(&node).await
 }
 
-async fn t04_a_release_after_the_expiry_says_lost(program: Program) -> Outcome {
+async fn t04_a_release_after_the_expiry_reports_the_loss(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
     let guard = locker.acquire("a").ttl(SHORT).no_renewal().await?;
@@ -109,7 +109,7 @@ async fn left(node: &Node) -> Outcome<i64> {
     Ok(node.command(&["PTTL", "dlock:a"]).await?.int()?)
 }
 
-async fn t05_a_renewal_of_another_type_says_taken(program: Program) -> Outcome {
+async fn t05_a_renewal_of_another_type_reports_taken(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
     let (guard, also) = (take(&locker, "a").await?, take(&locker, "b").await?);
@@ -142,7 +142,7 @@ async fn t05_a_renewal_that_comes_after_the_release_makes_nothing(program: Progr
     until_clean(&node).await
 }
 
-async fn k02_a_grant_whose_reply_is_too_late_is_none(program: Program) -> Outcome {
+async fn k02_a_grant_that_is_heard_of_too_late_is_none(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "").await?;

@@ -81,11 +81,16 @@ async fn a_foreign_release_is_noticed_within_a_second(program: Program) -> Outco
     let waiter = tokio::spawn(locker.acquire("a").into_future());
     until_key_listeners(&node, "a", 1).await?;
     node.command(&["EVAL", RELEASE, "1", "a", THEIRS]).await?;
-    let guard = within(Duration::from_secs(3), "it looks", waiter).await???;
+    let guard = within(Duration::from_secs(3), "the waiter polls", waiter).await???;
     guard.release().await?;
     // One that expires is, too.
     set(&node, "300").await?;
-    let guard = within(Duration::from_secs(3), "it looks", locker.acquire("a")).await??;
+    let guard = within(
+        Duration::from_secs(3),
+        "the waiter polls",
+        locker.acquire("a"),
+    )
+    .await??;
     guard.release().await?;
     until_clean(&node).await
 }
@@ -94,19 +99,19 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), PLAIN).await?;
     node.command(&["SET", "a", "for ever"]).await?;
-    let holder = locker.inspect("a").await?.ok_or("nobody")?;
+    let holder = locker.inspect("a").await?.ok_or("no holder")?;
     assert_eq!(holder.remaining, None);
     let waiter = tokio::spawn(locker.acquire("a").into_future());
     until_key_listeners(&node, "a", 1).await?;
     node.command(&["DEL", "a"]).await?;
-    within(Duration::from_secs(3), "it looks", waiter)
+    within(Duration::from_secs(3), "the waiter polls", waiter)
         .await???
         .release()
         .await?;
     Ok(())
 }
 
-/// The key has become a foreign one: no wake-up is published when an administrator deletes it.
+/// It has become a foreign lock: no release is published when an administrator deletes it.
 async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect(node.address(), PLAIN).await?;
@@ -120,7 +125,7 @@ async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -
     })
     .await?;
     node.command(&["DEL", "a"]).await?;
-    let guard = within(WOKEN, "it looks", waiter).await???;
+    let guard = within(WOKEN, "the waiter polls", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
 }
@@ -130,7 +135,7 @@ async fn a_foreign_holder_is_shown_as_another_client(program: Program) -> Outcom
     let locker = connect(node.address(), PLAIN).await?;
     assert_eq!(locker.inspect("a").await?, None);
     set(&node, "60000").await?;
-    let holder = locker.inspect("a").await?.ok_or("nobody")?;
+    let holder = locker.inspect("a").await?.ok_or("no holder")?;
     assert_eq!(holder.to_string(), "another client");
     assert!(
         holder
@@ -139,7 +144,7 @@ async fn a_foreign_holder_is_shown_as_another_client(program: Program) -> Outcom
     );
     node.command(&["DEL", "a"]).await?;
     let guard = locker.acquire("a").note("checkout 77").await?;
-    let holder = locker.inspect("a").await?.ok_or("nobody")?;
+    let holder = locker.inspect("a").await?.ok_or("no holder")?;
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
     assert_eq!(
         (holder.attempt, holder.token),
@@ -156,7 +161,7 @@ async fn a_foreign_value_of_any_bytes_is_another_client(program: Program) -> Out
     let random = "return redis.call('SET', 'a', '\\255\\0\\n\\254 \\r\\128\\10', 'PX', 60000)";
     node.command(&["EVAL", random, "0"]).await?;
     assert!(locker.try_acquire("a").await?.is_none());
-    let holder = locker.inspect("a").await?.ok_or("nobody")?;
+    let holder = locker.inspect("a").await?.ok_or("no holder")?;
     assert_eq!(holder.to_string(), "another client");
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::support::{
 cases![
     t16_a_connection_that_hangs_costs_no_lock,
     t16_a_connection_that_hangs_keeps_no_released_lock,
-    t16_a_connection_that_is_slow_is_not_left,
+    t16_a_connection_that_is_slow_is_not_abandoned,
 ];
 
 async fn t16_a_connection_that_hangs_costs_no_lock(program: Program) -> Outcome {
@@ -24,7 +24,7 @@ async fn t16_a_connection_that_hangs_costs_no_lock(program: Program) -> Outcome 
     until_clean(&node).await
 }
 
-/// Whether a lock is kept over two connections that hang, one after the other.
+/// Whether a lock survives two connections that hang, one after the other.
 async fn keeps(node: &Node, ttl: u64, timeout: u64) -> Outcome {
     let proxy = Proxy::start(node.address())?;
     let holder = connect(proxy.address(), &format!("timeout={timeout}s")).await?;
@@ -57,7 +57,7 @@ async fn t16_a_connection_that_hangs_keeps_no_released_lock(program: Program) ->
 }
 
 /// It answers before another one is there, which is not needed then.
-async fn t16_a_connection_that_is_slow_is_not_left(program: Program) -> Outcome {
+async fn t16_a_connection_that_is_slow_is_not_abandoned(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = connect(proxy.address(), "timeout=30s").await?;
@@ -65,7 +65,7 @@ async fn t16_a_connection_that_is_slow_is_not_left(program: Program) -> Outcome 
     let held = holder.acquire("a").ttl(ttl).await?;
     // The server knows the script from then on.
     held.renew().await?;
-    // More than it has patience for, and less than another connection takes.
+    // Longer than a request is hedged after, and shorter than another connection takes.
     proxy.set(ToClient, Fault::Delay(ttl / 7));
     let lost = tokio::time::timeout(2 * ttl, held.lost()).await;
     assert!(lost.is_err(), "{lost:?}, though it answers");

@@ -15,7 +15,7 @@ cases![
     t12_a_server_without_a_limit_is_not,
     t12_an_evicted_lock_is_lost_at_the_next_renewal,
     t17_out_of_memory_is_definite_and_spares_holders,
-    t17_a_waiter_that_cannot_mark_the_lock_polls,
+    t17_a_waiter_that_cannot_request_a_notification_polls,
 ];
 
 async fn t12_an_evicting_server_is_refused(program: Program) -> Outcome {
@@ -107,7 +107,7 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
 }
 
 /// Its mark on the lock, which asks the holder to publish, needs memory.
-async fn t17_a_waiter_that_cannot_mark_the_lock_polls(program: Program) -> Outcome {
+async fn t17_a_waiter_that_cannot_request_a_notification_polls(program: Program) -> Outcome {
     let node = start(&program, &["maxmemory-policy noeviction"]).await?;
     let holder = connect(node.address(), "").await?;
     let other = connect(node.address(), "").await?;
@@ -125,7 +125,7 @@ async fn t17_a_waiter_that_cannot_mark_the_lock_polls(program: Program) -> Outco
     assert!(!marked.ends_with('\n'), "it had memory for a mark");
     node.command(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     held.release().await?;
-    let guard = within(WOKEN, "it looks", waiter).await???;
+    let guard = within(WOKEN, "the waiter polls", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
 }

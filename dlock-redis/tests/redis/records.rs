@@ -1,4 +1,4 @@
-//! The data in the server besides the locks: the layout, its version, and rolling upgrades within it.
+//! What stands in the server besides the locks: the layout, its version, and rolling upgrades within it.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn time(node: &Node) -> Outcome<u64> {
     Ok(next()? * 1_000_000 + next()?)
 }
 
-/// Who changes any of this raises the version of the layout: programs before and after the change would not
+/// A change of any of this increments the version of the layout: programs before and after the change would not
 /// understand each other's locks.
 async fn the_layout_is_as_it_was(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;

@@ -1,4 +1,4 @@
-//! Servers that must not grant: replicas (T10), also former primaries (T9).
+//! Servers that must not grant: replicas, also former primaries.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn t09_a_primary_that_becomes_a_replica_grants_nothing(program: Program) -
     let wait = locker.acquire("a").wait(Duration::from_millis(300));
     let error = refused(soon("the wait ends", wait).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    // It cannot be renewed any more, and no server reports its loss: its deadline decides.
+    // It cannot be renewed any more, without notice of its end: its deadline decides.
     assert_eq!(soon("it is lost", guard.lost()).await?, LostCause::Expired);
     // A wait goes on when it is a primary again.
     let waiter = tokio::spawn(locker.acquire("a").into_future());
@@ -57,32 +57,32 @@ async fn t09_a_primary_that_becomes_a_replica_grants_nothing(program: Program) -
 
 async fn t09_a_holder_outlives_a_short_demotion(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
-    let nobody = start(&program, &[]).await?;
+    let stopped = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
     let guard = take(&locker, "a").await?;
-    demote(&node, &nobody).await?;
+    demote(&node, &stopped).await?;
     let error = refused(guard.renew().await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(guard.is_held());
     follow(&node, None).await?;
     guard.renew().await?;
     guard.release().await?;
-    nobody.cont()?;
+    stopped.cont()?;
     until_clean(&node).await
 }
 
 /// Makes it a replica that never reaches its primary, and so keeps its data.
-async fn demote(node: &Node, nobody: &Node) -> Outcome {
-    nobody.stop()?;
-    follow(node, Some(nobody)).await
+async fn demote(node: &Node, stopped: &Node) -> Outcome {
+    stopped.stop()?;
+    follow(node, Some(stopped)).await
 }
 
 async fn t09_a_release_during_a_demotion_is_made_up_for(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
-    let nobody = start(&program, &[]).await?;
+    let stopped = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
     let guard = take(&locker, "a").await?;
-    demote(&node, &nobody).await?;
+    demote(&node, &stopped).await?;
     let error = refused(guard.release().await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert_eq!(
@@ -92,14 +92,14 @@ async fn t09_a_release_during_a_demotion_is_made_up_for(program: Program) -> Out
     );
     follow(&node, None).await?;
     until_clean(&node).await?;
-    nobody.cont()?;
+    stopped.cont()?;
     Ok(())
 }
 
-/// The server lets go of who waits for replicas when it becomes one itself.
+/// A server that becomes a replica unblocks clients that wait for replicas.
 async fn t09_a_wait_for_replicas_outlives_a_demotion(program: Program) -> Outcome {
     let (primary, replica) = start_pair(&program).await?;
-    let nobody = start(&program, &[]).await?;
+    let stopped = start(&program, &[]).await?;
     let locker = connect(primary.address(), "min_acks=1&timeout=10s").await?;
     replica.stop()?;
     let waiter = tokio::spawn(locker.acquire("a").into_future());
@@ -107,7 +107,7 @@ async fn t09_a_wait_for_replicas_outlives_a_demotion(program: Program) -> Outcom
         Ok(primary.info("blocked_clients").await? == "1")
     })
     .await?;
-    demote(&primary, &nobody).await?;
+    demote(&primary, &stopped).await?;
     until("it waits no more", async || {
         Ok(primary.info("blocked_clients").await? == "0")
     })
@@ -115,6 +115,6 @@ async fn t09_a_wait_for_replicas_outlives_a_demotion(program: Program) -> Outcom
     follow(&primary, None).await?;
     replica.cont()?;
     soon("it is granted", waiter).await???.release().await?;
-    nobody.cont()?;
+    stopped.cont()?;
     until_clean(&primary).await
 }

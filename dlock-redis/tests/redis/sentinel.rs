@@ -19,11 +19,11 @@ cases![
     t08_without_enough_replicas_nothing_is_renewed,
     t08_tokens_grow_over_a_failover,
     t08_a_planned_failover_loses_no_acknowledged_lock,
-    t09_a_stopped_primary_is_reported_and_replaced,
+    t09_a_stopped_primary_is_detected_and_replaced,
     a_waiter_follows_the_primary,
     sentinels_that_do_not_answer_are_no_hindrance,
     sentinels_want_a_login_and_tls,
-    what_is_no_sentinel_says_so,
+    a_server_that_is_not_a_sentinel_is_reported,
 ];
 
 /// Long enough for a failover.
@@ -118,7 +118,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
     let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
     assert_ne!(new, 0);
     for guard in &held {
-        // Until the Sentinels have notified the others, nothing is known; nothing is lost either.
+        // Until the Sentinels have informed the others, nothing is known; nothing is lost either.
         within(FAILOVER, "it is renewed", async {
             while guard.renew().await.is_err() {
                 assert!(guard.is_held());
@@ -134,7 +134,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
 }
 
 /// T9: the former primary still has the lock and cannot say so to anybody.
-async fn t09_a_stopped_primary_is_reported_and_replaced(program: Program) -> Outcome {
+async fn t09_a_stopped_primary_is_detected_and_replaced(program: Program) -> Outcome {
     let servers = replicated(&program, 1).await?;
     let locker = connect(&servers, "min_acks=1&timeout=1s&connect_timeout=3s").await?;
     let other = connect(&servers, "timeout=1s&connect_timeout=3s").await?;
@@ -156,7 +156,7 @@ async fn t09_a_stopped_primary_is_reported_and_replaced(program: Program) -> Out
     servers.nodes()[0].cont()?;
     let demoted = async {
         let former = &servers.nodes()[0];
-        // Who demotes it ends its connections, also this one.
+        // The Sentinel that demotes it ends its connections, also this one.
         let says = async |field, expected| {
             former
                 .info(field)
@@ -223,7 +223,7 @@ async fn sentinels_want_a_login_and_tls(program: Program) -> Outcome {
     Ok(())
 }
 
-async fn what_is_no_sentinel_says_so(program: Program) -> Outcome {
+async fn a_server_that_is_not_a_sentinel_is_reported(program: Program) -> Outcome {
     let servers = replicated(&program, 1).await?;
     let sentinels = listed(&servers.addresses());
     let fails = async |url: String, says: &str| {
@@ -237,7 +237,7 @@ async fn what_is_no_sentinel_says_so(program: Program) -> Outcome {
     let node: &Node = &start(&program, &[]).await?;
     fails(
         format!("redis-sentinel://{}/primary", node.address()),
-        "no Sentinel",
+        "not a Sentinel",
     )
     .await?;
     let sentinel = *servers.addresses().first().ok_or("no Sentinel")?;

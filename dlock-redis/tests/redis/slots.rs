@@ -1,4 +1,4 @@
-//! Slots of a Cluster: moving ones, and unassigned ones (T11).
+//! Slots of a Cluster that move, and slots without an owner.
 
 use std::sync::{
     Arc,
@@ -91,7 +91,7 @@ impl<'a> Move<'a> {
         self.target.command(&done).await?;
         self.source.command(&done).await?;
         for node in self.cluster.nodes() {
-            // Replicas and others learn it by gossip; told so by a command, they know at once.
+            // Other nodes learn it by gossip; this command makes it immediate.
             let _ = node.command(&done).await;
         }
         Ok(())
@@ -210,9 +210,9 @@ async fn t11_a_slot_that_moves_during_a_guard_is_reported_by_the_next_renewal(
     let other = connect_guarded(&cluster).await?;
     let next = soon("it is granted where it is now", other.acquire(NAME)).await??;
     assert!(next.token() > held.token());
-    soon("the loss is reported", held.lost()).await?;
-    let reported = Clock::boottime().now().since(begun);
-    assert!(reported < GUARD, "reported after {reported:?}");
+    soon("the holder is notified", held.lost()).await?;
+    let notified = Clock::boottime().now().since(begun);
+    assert!(notified < GUARD, "notified after {notified:?}");
     Ok(next.release().await?)
 }
 

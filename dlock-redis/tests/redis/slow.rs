@@ -161,7 +161,7 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
                 connect(address, "").await.map(drop),
                 locker.try_acquire("a").await.map(drop),
             ] {
-                // Nobody listens for a moment, and in the end it is ready.
+                // The port is closed for a moment, and in the end the server is ready.
                 let Err(error) = answer else {
                     return Err("it was never loading".into());
                 };
@@ -179,7 +179,7 @@ async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
     let (resumed, tried) = soon("it is loaded", both).await?;
     resumed?;
     tried?;
-    // It remembers, so the lock is still held, and others are granted at once.
+    // Its data are complete: the lock is still held, and others are granted at once.
     guard.renew().await?;
     take(&locker, "a").await?.release().await?;
     guard.release().await?;

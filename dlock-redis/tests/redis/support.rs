@@ -41,11 +41,11 @@ where
     support::run(CASE_MAX, case(flavour.find()?))
 }
 
-/// Makes `node` follow a primary, or none.
+/// Makes `node` a replica of a primary, or a primary.
 pub(crate) async fn follow(node: &Node, primary: Option<&Node>) -> Outcome {
     let address = primary.map(Node::address);
-    let place = address.map(|address| (address.ip().to_string(), address.port().to_string()));
-    let (host, port) = match &place {
+    let primary = address.map(|address| (address.ip().to_string(), address.port().to_string()));
+    let (host, port) = match &primary {
         Some((host, port)) => (host.as_str(), port.as_str()),
         None => ("NO", "ONE"),
     };
@@ -154,7 +154,7 @@ pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
     }
 }
 
-/// Whether the guard ends before the key, so that no other client can hold the lock with it (K2).
+/// Whether the guard ends before the key does, so that no other client can have the lock before (K2).
 pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
     // A key has milliseconds.
     const ROUNDED: Duration = Duration::from_millis(1);
@@ -164,8 +164,8 @@ pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
     let key = format!("dlock:{}", guard.name());
     let left = node.command(&["PTTL", &key]).await?.int()?;
     let left = Duration::from_millis(u64::try_from(left)?);
-    let kept = asked.after(left).after(ROUNDED);
-    assert!(claimed <= kept, "{:?} too long", claimed.since(kept));
+    let expiry = asked.after(left).after(ROUNDED);
+    assert!(claimed <= expiry, "{:?} too long", claimed.since(expiry));
     Ok(())
 }
 
@@ -179,7 +179,7 @@ pub(crate) async fn calls(node: &Node, command: &str) -> Outcome<u64> {
     Ok(calls.ok_or("no calls")?.0.parse()?)
 }
 
-/// Waits until the server has no lock and no subscriber left (K12).
+/// Waits until nothing is left in the server: no lock, and no subscription (K12).
 pub(crate) async fn until_clean(node: &Node) -> Outcome {
     until("nothing is left", async || {
         // Sentinels have a channel of their own.

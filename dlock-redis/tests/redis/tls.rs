@@ -15,10 +15,10 @@ use crate::support::{
 cases![
     tls_works_with_an_authority_of_its_own,
     tls_works_with_a_clients_certificate,
-    tls_to_a_plain_port_says_so,
-    no_tls_to_a_tls_port_says_so,
-    an_unknown_authority_says_so,
-    a_missing_clients_certificate_says_so,
+    tls_to_a_plain_port_is_reported,
+    no_tls_to_a_tls_port_is_reported,
+    an_unknown_authority_is_reported,
+    a_missing_client_certificate_is_reported,
     certificates_that_cannot_be_read_say_so,
 ];
 
@@ -87,7 +87,7 @@ async fn tls_works_with_a_clients_certificate(program: Program) -> Outcome {
     works(&node, &with_client(&certificates)).await
 }
 
-async fn tls_to_a_plain_port_says_so(program: Program) -> Outcome {
+async fn tls_to_a_plain_port_is_reported(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     // What the server does with the first bytes depends on them, and they are random.
     let one = async || {
@@ -97,7 +97,7 @@ async fn tls_to_a_plain_port_says_so(program: Program) -> Outcome {
     all((0..10).map(|_| one())).await
 }
 
-async fn no_tls_to_a_tls_port_says_so(program: Program) -> Outcome {
+async fn no_tls_to_a_tls_port_is_reported(program: Program) -> Outcome {
     for tls in [Tls::On, Tls::Mutual] {
         let (node, _) = start_tls(&program, tls).await?;
         fails(
@@ -112,7 +112,7 @@ async fn no_tls_to_a_tls_port_says_so(program: Program) -> Outcome {
     Ok(())
 }
 
-async fn an_unknown_authority_says_so(program: Program) -> Outcome {
+async fn an_unknown_authority_is_reported(program: Program) -> Outcome {
     let (node, _) = start_tls(&program, Tls::On).await?;
     fails("rediss", &node, "", ErrorKind::InvalidConfig, "tls_ca=").await?;
     let other = Certificates::generate()?;
@@ -127,7 +127,7 @@ async fn an_unknown_authority_says_so(program: Program) -> Outcome {
     Ok(())
 }
 
-async fn a_missing_clients_certificate_says_so(program: Program) -> Outcome {
+async fn a_missing_client_certificate_is_reported(program: Program) -> Outcome {
     let (node, certificates) = start_tls(&program, Tls::Mutual).await?;
     let ca = with_ca(&certificates);
     fails("rediss", &node, &ca, ErrorKind::Denied, "tls_cert=").await?;

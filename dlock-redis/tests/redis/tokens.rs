@@ -181,7 +181,7 @@ async fn k05_names_share_one_counter(program: Program) -> Outcome {
     Ok(())
 }
 
-/// Somebody has written over it, or it is beyond what numbers can be exact for in a script.
+/// It was overwritten, or is above the exact numbers of a script.
 async fn k05_a_counter_that_is_none_heals(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;

@@ -97,7 +97,7 @@ async fn a_failover_at_one_address_is_not_refused(program: Program) -> Outcome {
     })
     .await?;
     follow(&b, None).await?;
-    // Somebody else is there first, long before the last answer of the former one, as it seems.
+    // Another client is there first, apparently long before the last reply of the former server.
     warm_up(&connect(b.address(), "").await?).await?;
     let record = b.command(&["GET", crate::support::RECORD]).await?.text()?;
     let mut words: Vec<_> = record.split(' ').map(str::to_owned).collect();
@@ -156,7 +156,7 @@ async fn t08_a_failover_without_its_guard_is_reported_by_the_next_renewal(
     let other = open(b.address(), keys).await?;
     let next = take(&other, "x").await?;
     assert!(next.token() > held.token());
-    let cause = within(ttl / 3 + SLACK, "the loss is reported", held.lost()).await?;
+    let cause = within(ttl / 3 + SLACK, "the holder is notified", held.lost()).await?;
     assert_eq!(cause, LostCause::Taken);
     Ok(next.release().await?)
 }

@@ -11,13 +11,13 @@ use crate::support::{
 };
 
 cases![
-    k04_a_user_without_the_publish_permission_releases,
-    k06_a_user_without_the_subscribe_permission_is_refused,
+    k04_a_user_who_may_not_publish_releases,
+    k06_a_user_without_permission_to_subscribe_is_denied,
     k13_a_refused_subscription_harms_no_other,
-    a_user_without_the_select_permission_is_refused,
+    a_user_without_permission_for_a_database_is_denied,
 ];
 
-async fn k04_a_user_without_the_publish_permission_releases(program: Program) -> Outcome {
+async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect_as_user(&node, &["resetchannels"]).await?;
     let other = connect(node.address(), "").await?;
@@ -32,18 +32,18 @@ async fn k04_a_user_without_the_publish_permission_releases(program: Program) ->
     })
     .await?;
     held.release().await?;
-    // No wake-up is published, so the waiter reads when the ttl would have ended.
+    // No release is published, so the waiter tries again when the ttl would have ended.
     let most = ttl + other.capabilities().takeover_max;
-    let guard = within(most, "it looks", waiter).await???;
+    let guard = within(most, "the waiter polls", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
 }
 
-async fn k06_a_user_without_the_subscribe_permission_is_refused(program: Program) -> Outcome {
+async fn k06_a_user_without_permission_to_subscribe_is_denied(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect_as_user(&node, &["resetchannels"]).await?;
     let holder = connect(node.address(), "").await?;
-    // Who need not wait need not listen.
+    // An acquire that need not wait does not subscribe.
     locker.acquire("a").await?.release().await?;
     let held = take(&holder, "a").await?;
     let error = refused(soon("an answer", locker.acquire("a")).await?)?;
@@ -88,7 +88,7 @@ async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome 
     until_clean(&node).await
 }
 
-async fn a_user_without_the_select_permission_is_refused(program: Program) -> Outcome {
+async fn a_user_without_permission_for_a_database_is_denied(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     // It logs in to the first one.
     drop(connect_as_user(&node, &["-select"]).await?);

@@ -19,9 +19,9 @@ cases![
     t07_a_release_while_the_subscriber_is_reset,
     t07_a_new_connection_for_requests_costs_no_wake_up,
     t07_a_lost_message_is_made_up_for_by_the_ttl,
-    t07_a_silent_subscription_is_detected_by_its_ping,
-    t07_a_waiter_that_cannot_subscribe_polls,
-    t07_a_subscription_without_waiters_sends_no_ping,
+    t07_an_overdue_ping_detects_a_silent_subscription,
+    t07_a_waiter_that_cannot_subscribe_yet_polls,
+    t07_no_pings_are_sent_without_waiters,
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
 
@@ -149,7 +149,7 @@ async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) ->
 async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
     let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = scene.wait_and_listen().await?;
-    // The read after its subscription has ended.
+    // Its try after the subscription has ended.
     tokio::time::sleep(ttl / 10).await;
     deafen(&scene.last()?);
     let clock = Clock::boottime();
@@ -170,11 +170,11 @@ async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outco
     Ok(())
 }
 
-/// A ping, its late reply, and a read; on a busy machine.
+/// A ping, its overdue reply, and a poll; on a busy machine.
 const PING_MISSED: Duration = Duration::from_secs(4);
 
 /// The ttl is far longer than that.
-async fn t07_a_silent_subscription_is_detected_by_its_ping(program: Program) -> Outcome {
+async fn t07_an_overdue_ping_detects_a_silent_subscription(program: Program) -> Outcome {
     let holds = |line: &Connection| line.set_both(Fault::Hold);
     let swallows = |line: &Connection| line.set(ToClient, Fault::Discard);
     let is_half_open = |line: &Connection| line.end(End::Server);
@@ -187,7 +187,7 @@ async fn t07_a_silent_subscription_is_detected_by_its_ping(program: Program) -> 
             let waiter = scene.wait_and_listen().await?;
             deafen(&scene.last()?);
             held.release().await?;
-            let guard = within(PING_MISSED, "it looks by itself", waiter).await???;
+            let guard = within(PING_MISSED, "the waiter polls", waiter).await???;
             guard.release().await?;
             // From now on it is known.
             for _ in 0..2 {
@@ -195,7 +195,7 @@ async fn t07_a_silent_subscription_is_detected_by_its_ping(program: Program) -> 
                 let waiter = scene.wait();
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 held.release().await?;
-                let guard = within(PING_MISSED, "it is woken, or looks", waiter).await???;
+                let guard = within(PING_MISSED, "it is woken, or polls", waiter).await???;
                 guard.release().await?;
             }
         }
@@ -203,7 +203,7 @@ async fn t07_a_silent_subscription_is_detected_by_its_ping(program: Program) -> 
     Ok(())
 }
 
-async fn t07_a_waiter_that_cannot_subscribe_polls(program: Program) -> Outcome {
+async fn t07_a_waiter_that_cannot_subscribe_yet_polls(program: Program) -> Outcome {
     let scene = Scene::with(&program, "connect_timeout=30s&timeout=30s").await?;
     let held = take(&scene.holder, "a").await?;
     let next = scene.proxy.accepted();
@@ -211,19 +211,19 @@ async fn t07_a_waiter_that_cannot_subscribe_polls(program: Program) -> Outcome {
     let waiter = scene.wait();
     soon("it connects", scene.proxy.connection(next)).await?;
     held.release().await?;
-    let guard = within(PING_MISSED, "it looks by itself", waiter).await???;
+    let guard = within(PING_MISSED, "the waiter polls", waiter).await???;
     guard.release().await?;
     Ok(())
 }
 
-/// Without waiters the server gets no ping.
-async fn t07_a_subscription_without_waiters_sends_no_ping(program: Program) -> Outcome {
+/// The server gets no pings while there are no waiters.
+async fn t07_no_pings_are_sent_without_waiters(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
     for _ in 0..2 {
         let held = take(&scene.holder, "a").await?;
         let (waiter, before) = (scene.wait_and_listen().await?, pings().await?);
-        until("a pulse is felt", async || Ok(pings().await? > before)).await?;
+        until("a ping is sent", async || Ok(pings().await? > before)).await?;
         held.release().await?;
         soon("it is woken", waiter).await???.release().await?;
         until_clean(&scene.node).await?;
@@ -231,7 +231,7 @@ async fn t07_a_subscription_without_waiters_sends_no_ping(program: Program) -> O
         tokio::time::sleep(Duration::from_millis(1_200)).await;
         let before = pings().await?;
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        assert_eq!(pings().await?, before, "nobody waits");
+        assert_eq!(pings().await?, before, "no waiter is left");
     }
     Ok(())
 }

@@ -1,0 +1,63 @@
+//! Acquiring a lock: one try, or a wait.
+
+mod attempt;
+pub(crate) mod batch;
+mod wait;
+
+use std::sync::Arc;
+
+use dlock_core::{
+    Result,
+    backend::{AcquireRequest, Lease, Wait},
+};
+
+use crate::{
+    acquire::{
+        attempt::{try_once, try_until_answered},
+        batch::CommandBatcher,
+        wait::Waiting,
+    },
+    keys::Keys,
+    longest_ttl::LongestTtl,
+    pubsub::Subscriptions,
+};
+
+/// What an acquire needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Acquirer<'a> {
+    pub(crate) batcher: &'a Arc<CommandBatcher>,
+    pub(crate) subscriptions: &'a Subscriptions,
+    pub(crate) longest_ttl: &'a LongestTtl,
+}
+
+impl Acquirer<'_> {
+    /// Acquires the lock. A free one costs one request; an acquire that may wait then waits for a release.
+    pub(crate) async fn acquire(self, request: &AcquireRequest, keys: &Arc<Keys>) -> Result<Lease> {
+        self.longest_ttl.observe(request.ttl);
+        let first = match request.wait {
+            Wait::Never => return self.acquire_now(request, keys).await,
+            Wait::UntilCancelled => try_once(self.batcher, request, keys).await,
+        };
+        if let Ok(Ok(lease)) = first {
+            return Ok(lease);
+        }
+        let waiting = Waiting {
+            batcher: self.batcher,
+            subscriptions: self.subscriptions,
+            longest_ttl: self.longest_ttl,
+            request,
+            keys,
+        };
+        waiting.wait(first).await
+    }
+
+    async fn acquire_now(self, request: &AcquireRequest, keys: &Arc<Keys>) -> Result<Lease> {
+        match try_until_answered(self.batcher, request, keys).await? {
+            Ok(lease) => Ok(lease),
+            Err(contended) => {
+                self.longest_ttl.report_contended(request, contended);
+                Err(request.attempt.contended_error())
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Waiting for a lock that is taken.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{
+    Effect, Error, ErrorKind, Result,
+    backend::{AcquireRequest, Lease},
+    toolkit::{Backoff, pause, pause_after},
+};
+
+use crate::{
+    acquire::{
+        attempt::{Tried, try_once, undo},
+        batch::CommandBatcher,
+    },
+    keys::Keys,
+    longest_ttl::LongestTtl,
+    pubsub::{Subscriptions, Waiter},
+    scripts::Contended,
+};
+
+/// The poll interval of a waiter that may miss the release: the holder is not a dlock client and publishes
+/// nothing, or the pub/sub connection is overdue or takes long to make.
+const POLL_EVERY: Duration = Duration::from_secs(1);
+
+/// The server's clock has milliseconds: a key expires at the end of its last one.
+const EXPIRY_ERROR: Duration = Duration::from_millis(1);
+
+/// An acquire that waits.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting<'a> {
+    pub(super) batcher: &'a Arc<CommandBatcher>,
+    pub(super) subscriptions: &'a Subscriptions,
+    pub(super) longest_ttl: &'a LongestTtl,
+    pub(super) request: &'a AcquireRequest,
+    pub(super) keys: &'a Arc<Keys>,
+}
+
+/// Since when the waiter is notified of releases.
+enum Subscribed {
+    BeforeTry,
+    AfterTry,
+}
+
+impl Waiting<'_> {
+    /// Waits until the lock is granted or the attempt is cancelled; then it is [undone](undo). `first` is the
+    /// result of the first try.
+    pub(super) async fn wait(self, first: Tried) -> Result<Lease> {
+        let mut waiter = Waiter::new(self.subscriptions, self.keys.channel());
+        let mut effect = Effect::None;
+        let result = self.until_granted(first, &mut waiter, &mut effect).await;
+        waiter.close();
+        if result.is_err() && effect == Effect::Unknown {
+            undo(self.batcher, self.request, self.keys).await;
+            return result.map_err(|error| error.with_effect(Effect::Unknown));
+        }
+        result
+    }
+
+    /// `effect` is that of the tries since the last answer.
+    async fn until_granted(
+        self,
+        first: Tried,
+        waiter: &mut Waiter,
+        effect: &mut Effect,
+    ) -> Result<Lease> {
+        let attempt = &self.request.attempt;
+        let mut tried = first;
+        let mut backoff = Backoff::new();
+        loop {
+            let failed = match tried {
+                Ok(Ok(lease)) => return Ok(lease),
+                Ok(Err(contended)) => {
+                    *effect = Effect::None;
+                    self.longest_ttl.report_contended(self.request, contended);
+                    self.until_released(contended, waiter, &mut backoff).await
+                }
+                Err(error) => {
+                    if error.effect() == Effect::Unknown {
+                        *effect = Effect::Unknown;
+                    }
+                    Err(error)
+                }
+            };
+            if let Err(error) = failed {
+                if error.kind() != ErrorKind::Unavailable || self.batcher.router.is_closed() {
+                    return Err(error);
+                }
+                pause_after(attempt, &error, &mut backoff).await?;
+            }
+            if attempt.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            tried = try_once(self.batcher, self.request, self.keys).await;
+        }
+    }
+
+    /// Returns when the lock may be free.
+    async fn until_released(
+        self,
+        contended: Contended,
+        waiter: &mut Waiter,
+        backoff: &mut Backoff,
+    ) -> Result<()> {
+        let subscribed = self.subscribe(waiter, backoff);
+        match tokio::time::timeout(POLL_EVERY, subscribed).await {
+            Ok(Ok(Subscribed::BeforeTry)) => {
+                let after = poll_after(contended, waiter.may_miss_messages());
+                self.sleep(waiter, after).await;
+                if waiter.is_connected() {
+                    backoff.reset();
+                }
+                Ok(())
+            }
+            // An earlier release was published before the subscription: try again. A connection that is not
+            // there yet may take long.
+            Ok(Ok(Subscribed::AfterTry)) | Err(_) => Ok(()),
+            Ok(Err(error)) => Err(error),
+        }
+    }
+
+    async fn subscribe(self, waiter: &mut Waiter, backoff: &mut Backoff) -> Result<Subscribed> {
+        let node = self.batcher.router.node_for(&self.keys.lock).await?;
+        if waiter.is_subscribed(&node) {
+            return Ok(Subscribed::BeforeTry);
+        }
+        if waiter.reset() {
+            // Its connection has ended, perhaps as soon as it was made, and the next one may as well. A
+            // connection that ends does not wake this pause: it would be made again without one.
+            pause(&self.request.attempt, backoff).await?;
+        }
+        if self.request.attempt.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        waiter.subscribe(&node).await?;
+        Ok(Subscribed::AfterTry)
+    }
+
+    async fn sleep(self, waiter: &Waiter, after: Duration) {
+        tokio::select! {
+            () = waiter.woken() => {}
+            () = tokio::time::sleep(after) => {}
+            () = self.request.attempt.cancelled() => {}
+        }
+    }
+}
+
+/// When to try again without a notification.
+fn poll_after(contended: Contended, may_miss_messages: bool) -> Duration {
+    match contended
+        .expires_in
+        .map(|expires_in| expires_in + EXPIRY_ERROR)
+    {
+        Some(end) if contended.by_dlock && !may_miss_messages => end,
+        Some(end) => end.min(POLL_EVERY),
+        // Another client has removed the ttl of the key.
+        None => POLL_EVERY,
+    }
+}

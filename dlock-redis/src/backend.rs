@@ -1,0 +1,189 @@
+//! The trait, on Redis.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dlock_core::{
+    Capabilities, Expiry, Fencing, Holder, LockName, Modes, Order, Result, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+};
+
+use crate::{
+    acquire::{Acquirer, batch::CommandBatcher},
+    config::{RedisConfig, RedisOptions},
+    conn::connect::{Endpoint, Timeouts},
+    hold::{self, Holds},
+    inspect,
+    keys::Keys,
+    longest_ttl::LongestTtl,
+    pubsub::Subscriptions,
+    renew::RenewBatcher,
+    topology::router::Router,
+};
+
+/// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
+pub struct RedisLock {
+    router: Arc<Router>,
+    batcher: Arc<CommandBatcher>,
+    subscriptions: Subscriptions,
+    renewals: RenewBatcher,
+    longest_ttl: LongestTtl,
+    holds: Holds,
+}
+
+impl RedisLock {
+    /// The delay of the server's expiry and of the waiter's timer: a dead holder's key expires, and its waiter
+    /// sleeps until just then.
+    const TAKEOVER_MAX: Duration = Duration::from_millis(500);
+
+    /// The capabilities, known without a connection. `restart_guard=` changes those of a locker.
+    pub const CAPABILITIES: Capabilities = Capabilities {
+        backend: "redis",
+        modes: Modes::Exclusive,
+        fencing: Fencing::Growing,
+        order: Order::Unordered,
+        waiting: Waiting::Notified,
+        expiry: Expiry::Lease,
+        ttl_min: RedisOptions::TTL_MIN,
+        ttl_max: RedisOptions::TTL_MAX,
+        held_max: None,
+        takeover_max: Self::TAKEOVER_MAX,
+        restart_guard: RedisOptions::RESTART_GUARD,
+    };
+
+    /// Connects, and probes whether the servers may grant locks.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for certificates that cannot be used, for servers that may evict locks, and for
+    /// another topology than that of the URL; `Denied` for a wrong password; `Unavailable` when the
+    /// server, or each master of a Cluster, cannot be reached within `connect_timeout` or is a
+    /// replica.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connections.
+    pub async fn connect(config: RedisConfig) -> Result<Self> {
+        Ok(Self::new(Router::connect(config).await?))
+    }
+
+    /// Connects with the settings of a client of one server: its address, login, database and TLS.
+    ///
+    /// The connections are dlock's own. On a shared one, a slow request of other code could outlast a ttl.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::Locker;
+    /// use dlock_redis::{RedisLock, RedisOptions};
+    ///
+    /// # async fn example(client: redis::Client) -> dlock_core::Result<()> {
+    /// let backend = RedisLock::from_client(&client, RedisOptions::default()).await?;
+    /// let locker = Locker::builder(Arc::new(backend)).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connections.
+    pub async fn from_client(client: &redis::Client, options: RedisOptions) -> Result<Self> {
+        let timeouts = Timeouts {
+            connect: options.connect_timeout,
+            request: options.request_timeout,
+        };
+        let endpoint = Endpoint::from_client(client, timeouts)?;
+        Ok(Self::new(
+            Router::connect_endpoint(endpoint, options).await?,
+        ))
+    }
+
+    fn new(router: Router) -> Self {
+        let router = Arc::new(router);
+        Self {
+            batcher: Arc::new(CommandBatcher::new(router.clone())),
+            subscriptions: Subscriptions::default(),
+            renewals: RenewBatcher::new(router.clone()),
+            longest_ttl: LongestTtl::new(&router.options),
+            holds: Holds::default(),
+            router,
+        }
+    }
+
+    fn keys(&self, name: &LockName) -> Arc<Keys> {
+        Arc::new(Keys::new(&self.router.options.prefix, name))
+    }
+
+    /// The keys of a lease, which are its handle.
+    fn keys_of(&self, lease: &Lease) -> Arc<Keys> {
+        let handle: Option<&Arc<Keys>> = lease.handle();
+        handle.map_or_else(|| self.keys(&lease.name), Arc::clone)
+    }
+}
+
+#[async_trait]
+impl DistributedLock for RedisLock {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            restart_guard: self.router.options.restart_guard,
+            ..Self::CAPABILITIES
+        }
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let acquirer = Acquirer {
+            batcher: &self.batcher,
+            subscriptions: &self.subscriptions,
+            longest_ttl: &self.longest_ttl,
+        };
+        let keys = self.keys(&request.name);
+        let lease = acquirer.acquire(request, &keys).await?;
+        self.holds.insert(&lease, keys);
+        Ok(lease)
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        hold::renew(&self.renewals, lease, self.keys_of(lease)).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        let keys = self.keys_of(lease);
+        self.holds.release(&self.batcher, lease, &keys).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        inspect::inspect(&self.router, &self.longest_ttl, &self.keys(name)).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        if self.router.is_closed() {
+            return Ok(());
+        }
+        // Also if this future is dropped before the releases end.
+        let closing = Closing(&self.router);
+        let released = self.holds.release_all(&self.batcher).await;
+        drop(closing);
+        released
+    }
+}
+
+/// Ends the connections when it is dropped.
+struct Closing<'a>(&'a Router);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl fmt::Debug for RedisLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisLock")
+            .field("options", &self.router.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,111 @@
+//! One connection for requests.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use dlock_core::{BootInstant, Error, toolkit::SingleFlight};
+use redis::{RedisResult, Value, aio::MultiplexedConnection};
+
+use crate::{
+    conn::{history::History, probe::ClientId},
+    errors::RedirectScope,
+    scripts::{Call, Form, GrantCheck},
+};
+
+/// A server that cannot write its record is probed again after this.
+const REPROBE_AFTER: Duration = Duration::from_secs(1);
+
+/// A connection to a server that was probed.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    pub(super) stream: MultiplexedConnection,
+    pub(super) generation: u64,
+    pub(super) client: ClientId,
+    pub(super) grants: Grants,
+    /// One task at a time waits for replicas: the connection answers nothing else until then.
+    pub(super) replication: Arc<SingleFlight<()>>,
+}
+
+/// Whether the server behind a connection grants. Renewals and releases go on in any case.
+#[derive(Clone)]
+pub(super) enum Grants {
+    /// From this time on, while the server has this history.
+    From(BootInstant, Arc<History>),
+    /// It could not write its record at that time.
+    Refused(BootInstant, Arc<Error>),
+}
+
+/// What to do about a connection that must not grant.
+pub(super) enum Refusal {
+    Wait(Error),
+    Reprobe(Error),
+}
+
+impl Connection {
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether a request that grants may be sent.
+    pub(super) fn check_grants(&self, now: BootInstant) -> Result<(), Refusal> {
+        match &self.grants {
+            Grants::From(from, history) => match from.since(now) {
+                Duration::ZERO => Ok(()),
+                grace => Err(Refusal::Wait(history.refusal(grace))),
+            },
+            Grants::Refused(at, error) if now.since(*at) >= REPROBE_AFTER => {
+                Err(Refusal::Reprobe(error.duplicate()))
+            }
+            Grants::Refused(_, error) => Err(Refusal::Wait(error.duplicate())),
+        }
+    }
+
+    /// Sends a request; a script that the server does not know is sent again in full.
+    pub(super) async fn send(
+        &mut self,
+        call: Call<'_>,
+        scope: RedirectScope,
+        highest_token: &AtomicU64,
+    ) -> RedisResult<Value> {
+        let reply = self.send_as(Form::Hash, call, scope, highest_token).await;
+        // The server was restarted, or its scripts were flushed.
+        let is_unknown = |error: &redis::RedisError| error.code() == Some("NOSCRIPT");
+        if reply.as_ref().is_err_and(is_unknown) {
+            return self.send_as(Form::Text, call, scope, highest_token).await;
+        }
+        reply
+    }
+
+    async fn send_as(
+        &mut self,
+        form: Form,
+        call: Call<'_>,
+        scope: RedirectScope,
+        highest_token: &AtomicU64,
+    ) -> RedisResult<Value> {
+        let least_token = highest_token.load(Ordering::Acquire) + 1;
+        let check = match &self.grants {
+            Grants::From(_, history) => history.grant_check(least_token),
+            Grants::Refused(..) => GrantCheck {
+                record_keys: &[],
+                record: "",
+                least_token,
+            },
+        };
+        let command = call.render(form, &check);
+        match scope {
+            RedirectScope::Slot => command.query_async(&mut self.stream).await,
+            RedirectScope::Request => {
+                let mut both = redis::pipe();
+                both.cmd("ASKING").ignore().add_command(command);
+                let (value,) = both.query_async(&mut self.stream).await?;
+                Ok(value)
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! One server: requests to it, and its connection for pub/sub.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use dlock_core::{Effect, Result, toolkit::SingleFlight};
+use redis::RedisResult;
+
+use crate::{
+    config::RedisOptions,
+    conn::{
+        connect::Endpoint,
+        connection::{Connection, Refusal},
+        open::Opener,
+        pubsub::PubSub,
+        reconnect::Reconnect,
+        request::{Reply, Request},
+        resolve::Resolver,
+    },
+    errors,
+};
+
+/// The connections to one server.
+pub(crate) struct Node {
+    reconnect: Arc<Reconnect>,
+    /// The connection for notifications of releases, once a waiter needs it. Subscriptions change one at a
+    /// time, so that none is ended after another waiter has begun it.
+    pub(crate) pubsub: SingleFlight<Option<PubSub>>,
+}
+
+impl Node {
+    pub(crate) fn new(
+        resolver: Resolver,
+        options: RedisOptions,
+        clustered: bool,
+        highest_token: Arc<AtomicU64>,
+    ) -> Self {
+        let opener = Opener::new(resolver, options, clustered, highest_token);
+        Self {
+            reconnect: Arc::new(Reconnect::new(opener)),
+            pubsub: SingleFlight::new(None),
+        }
+    }
+
+    /// Makes the connection if there is none.
+    pub(crate) async fn connect(&self) -> Result<()> {
+        self.reconnect.get().await.map(drop)
+    }
+
+    /// Ends the connections.
+    pub(crate) fn close(&self) {
+        self.reconnect.close();
+        // A task that is at work on it drops it.
+        self.pubsub.try_update(|pubsub| *pubsub = None);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.reconnect.is_closed()
+    }
+
+    /// Whether requests on abandoned connections may still be executed.
+    pub(crate) fn has_abandoned(&self) -> bool {
+        !self.reconnect.opener.abandoned.is_empty()
+    }
+
+    /// Refuses a pub/sub connection to another server process than that of the requests: two servers may
+    /// share an address. If the server was replaced just now, the next request detects it.
+    pub(crate) fn check_same_run(&self, run_id: &str) -> Result<()> {
+        if self.reconnect.is_to_other_run(run_id) {
+            return Err(errors::other_server());
+        }
+        Ok(())
+    }
+
+    /// The generation of the connection for requests, if there is one.
+    pub(crate) fn generation(&self) -> Option<u64> {
+        self.reconnect.generation()
+    }
+
+    /// The present endpoint of the server.
+    pub(crate) async fn resolve(&self) -> Result<Endpoint> {
+        self.reconnect.opener.resolver.resolve().await
+    }
+
+    /// The host of a server with a fixed address.
+    pub(crate) fn host(&self) -> &str {
+        self.reconnect.opener.resolver.host()
+    }
+
+    /// Whether the server is a node of a Cluster.
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.reconnect.opener.clustered
+    }
+
+    /// Sends a request, and retries once on a new connection if this one has ended: an idle connection does
+    /// not report that. The effect is unknown if connections fail under the request.
+    pub(crate) async fn send(&self, request: Request<'_>) -> Result<Reply> {
+        let connection = self.connection_for(request).await?;
+        let error = match self.send_hedged(connection, request).await {
+            Ok(reply) => return Ok(reply),
+            Err(error) => error,
+        };
+        let was_cut = errors::is_cut(&error);
+        if !was_cut && !errors::is_forgotten(&error) {
+            return Err(errors::of_request(error));
+        }
+        let retried = self.retry(request).await;
+        // The first request may have been executed, whatever the second one's effect.
+        retried.map_err(|error| match was_cut {
+            true => error.with_effect(Effect::Unknown),
+            false => error,
+        })
+    }
+
+    async fn retry(&self, request: Request<'_>) -> Result<Reply> {
+        let connection = self.connection_for(request).await?;
+        let reply = self.send_on(connection, request).await;
+        reply.map_err(errors::of_request)
+    }
+
+    /// The connection, if this request may be sent on it.
+    async fn connection_for(&self, request: Request<'_>) -> Result<Connection> {
+        let connection = self.reconnect.get().await?;
+        if !request.call.grants() {
+            return Ok(connection);
+        }
+        match connection.check_grants(self.reconnect.opener.clock.now()) {
+            Ok(()) => Ok(connection),
+            Err(Refusal::Wait(error)) => Err(error),
+            Err(Refusal::Reprobe(error)) => {
+                self.reconnect.drop_connection(connection.generation());
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a request, and after its `hedge_after` sends it on a new connection, too: the first reply counts.
+    /// A connection may hang while new ones work, or be just slow.
+    async fn send_hedged(
+        &self,
+        connection: Connection,
+        request: Request<'_>,
+    ) -> RedisResult<Reply> {
+        let generation = connection.generation();
+        let mut first = pin!(self.send_on(connection, request));
+        let Some(hedge_after) = request.hedge_after else {
+            return first.await;
+        };
+        if let Ok(reply) = tokio::time::timeout(hedge_after, &mut first).await {
+            return reply;
+        }
+        let answered = Arc::new(AtomicBool::new(false));
+        let mut second = pin!(async {
+            let connection = self.reconnect.replace(generation, answered.clone());
+            self.send_on(connection.await.ok()?, request).await.ok()
+        });
+        tokio::select! {
+            biased;
+            reply = &mut first => match reply {
+                // The new connection may have replaced it.
+                Err(error) if errors::ends_connection(&error) => second.await.ok_or(error),
+                reply => {
+                    answered.store(true, Ordering::Release);
+                    reply
+                }
+            },
+            reply = &mut second => match reply {
+                Some(reply) => Ok(reply),
+                None => first.await,
+            },
+        }
+    }
+
+    async fn send_on(
+        &self,
+        mut connection: Connection,
+        request: Request<'_>,
+    ) -> RedisResult<Reply> {
+        let opener = &self.reconnect.opener;
+        let value = connection
+            .send(request.call, request.scope, &opener.highest_token)
+            .await;
+        if value.as_ref().is_err_and(errors::ends_connection) {
+            self.reconnect.drop_connection(connection.generation());
+        }
+        let is_silent = |error: &redis::RedisError| errors::is_cut(error) || error.is_timeout();
+        if !value.as_ref().is_err_and(is_silent) {
+            opener.last_contact.touch(opener.clock.now());
+        }
+        value.map(|value| Reply {
+            value,
+            connection,
+            reconnect: self.reconnect.clone(),
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Opens connections to one server: resolved, connected, probed.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use dlock_core::{BootInstant, Clock, ErrorKind, Result, toolkit::SingleFlight};
+use redis::aio::MultiplexedConnection;
+
+use crate::{
+    config::RedisOptions,
+    conn::{
+        abandoned::Abandoned,
+        connection::{Connection, Grants},
+        history::History,
+        last_contact::LastContact,
+        probe::{self, Expected, ServerInfo},
+        resolve::Resolver,
+    },
+    errors,
+};
+
+/// Opens the connections of one node.
+pub(super) struct Opener {
+    pub(super) resolver: Resolver,
+    options: RedisOptions,
+    /// Whether the server is a node of a Cluster.
+    pub(super) clustered: bool,
+    /// The highest token that this client was given by any server.
+    pub(super) highest_token: Arc<AtomicU64>,
+    pub(super) clock: Clock,
+    pub(super) last_contact: LastContact,
+    pub(super) abandoned: Abandoned,
+    generation: AtomicU64,
+}
+
+impl Opener {
+    pub(super) fn new(
+        resolver: Resolver,
+        options: RedisOptions,
+        clustered: bool,
+        highest_token: Arc<AtomicU64>,
+    ) -> Self {
+        let clock = Clock::boottime();
+        Self {
+            resolver,
+            options,
+            clustered,
+            highest_token,
+            abandoned: Abandoned::new(clock.clone()),
+            clock,
+            last_contact: LastContact::default(),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// A new connection, within `connect_timeout`. `on_probed` is called when the server has passed the probe,
+    /// before abandoned connections are killed.
+    pub(super) async fn open(&self, on_probed: impl FnOnce()) -> Result<Connection> {
+        let timeout = self.options.connect_timeout;
+        let opened = tokio::time::timeout(timeout, self.open_unbounded(on_probed)).await;
+        opened.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, self.resolver.has_tls())))
+    }
+
+    async fn open_unbounded(&self, on_probed: impl FnOnce()) -> Result<Connection> {
+        let has_tls = self.resolver.has_tls();
+        let mut stream = self.resolver.resolve().await?.connect().await?;
+        let expected = Expected {
+            options: &self.options,
+            clustered: self.clustered,
+            has_tls,
+        };
+        let server = probe::probe(&mut stream, expected).await?;
+        let grants = self.grants(&mut stream, &server).await?;
+        on_probed();
+        let killed = self.abandoned.kill_all(&server.client, &mut stream).await;
+        killed.map_err(|error| errors::of_connect(error, has_tls))?;
+        Ok(Connection {
+            stream,
+            generation: self.generation.fetch_add(1, Ordering::Relaxed),
+            client: server.client,
+            grants,
+            replication: Arc::new(SingleFlight::new(())),
+        })
+    }
+
+    /// Whether the server grants, by its history.
+    async fn grants(
+        &self,
+        stream: &mut MultiplexedConnection,
+        server: &ServerInfo,
+    ) -> Result<Grants> {
+        let slots = match self.clustered {
+            true => Some(probe::fetch_own_slots(stream, self.resolver.has_tls()).await?),
+            false => None,
+        };
+        let least_token = self.highest_token.load(Ordering::Acquire) + 1;
+        let (options, slots) = (&self.options, slots.as_deref());
+        let history = History::open(stream, server, options, slots, least_token).await;
+        let now = self.clock.now();
+        match history {
+            Ok(history) => {
+                self.follow(&history, now)?;
+                let from = now.after(history.grace(options));
+                Ok(Grants::From(from, Arc::new(history)))
+            }
+            // The server cannot write: locks can still be renewed and released.
+            Err(error)
+                if error.kind() == ErrorKind::Unavailable
+                    && !errors::is_connection_failure(&error) =>
+            {
+                Ok(Grants::Refused(now, Arc::new(error)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Refuses a server that is independent of the former one at this address.
+    fn follow(&self, history: &History, now: BootInstant) -> Result<()> {
+        if self.clustered {
+            self.last_contact.replace(history, now);
+            return Ok(());
+        }
+        self.last_contact.follow(history, now)
+    }
+}

@@ -1,0 +1,48 @@
+//! Waiting until replicas have a write.
+//!
+//! A failover loses the writes that the promoted replica lacks. `WAIT` returns how many replicas have all
+//! writes of a connection so far; it makes the loss of a grant unlikely, not impossible: see the README.
+
+use dlock_core::{Effect, Error, ErrorKind, Result};
+use redis::aio::MultiplexedConnection;
+
+use crate::{config::RedisOptions, conn::request::Reply, errors, scripts::millis};
+
+/// Returns when enough replicas have the writes before this reply.
+///
+/// If there are too few, `Unavailable` with an unknown effect: the write was executed.
+pub(crate) async fn wait_for_replicas(reply: &Reply, options: &RedisOptions) -> Result<()> {
+    if options.min_acks == 0 {
+        return Ok(());
+    }
+    // Many tasks wait for the same replicas: the result of one is true of all writes before it.
+    let (stream, options) = (reply.connection.stream.clone(), options.clone());
+    let waited = reply.connection.replication.run(|turn| async move {
+        let acknowledged = wait(stream, &options).await;
+        turn.finish(acknowledged)
+    });
+    waited
+        .await
+        .map_err(|error| error.with_effect(Effect::Unknown))
+}
+
+async fn wait(mut stream: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
+    // The connection answers nothing else until then.
+    let timeout = options.request_timeout / 2;
+    let min_acks = options.min_acks;
+    let acks = redis::cmd("WAIT")
+        .arg(min_acks)
+        .arg(millis(timeout))
+        .query_async(&mut stream)
+        .await;
+    let acks: u32 = acks
+        .map_err(errors::of_request)
+        .map_err(|error| error.with_effect(Effect::Unknown))?;
+    if acks < min_acks {
+        let why =
+            format!("only {acks} of min_acks={min_acks} replicas have the lock {timeout:?} later");
+        let error = Error::new(ErrorKind::Unavailable, why);
+        return Err(error.with_effect(Effect::Unknown));
+    }
+    Ok(())
+}

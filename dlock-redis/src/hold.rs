@@ -1,0 +1,74 @@
+//! Held locks: their table, their renewal, their release.
+//!
+//! The handle of a lease is the `Arc<Keys>` of its name.
+
+use std::{collections::HashMap, sync::Arc};
+
+use dlock_core::{
+    AttemptId, LostCause, Result,
+    backend::{Lease, Renewed},
+    toolkit::Lock,
+};
+use tokio::task::JoinSet;
+
+use crate::{
+    acquire::batch::CommandBatcher,
+    keys::Keys,
+    renew::RenewBatcher,
+    scripts::{RenewItem, RenewOutcome},
+};
+
+/// The held locks, by attempt: `close` releases them.
+#[derive(Default)]
+pub(crate) struct Holds(Lock<HashMap<AttemptId, Arc<Keys>>>);
+
+impl Holds {
+    pub(crate) fn insert(&self, lease: &Lease, keys: Arc<Keys>) {
+        self.0.lock().insert(lease.id(), keys);
+    }
+
+    /// Releases a lock. It leaves the table before that: a release that is dropped leaves the lock for its ttl.
+    pub(crate) async fn release(
+        &self,
+        batcher: &CommandBatcher,
+        lease: &Lease,
+        keys: &Arc<Keys>,
+    ) -> Result<()> {
+        self.0.lock().remove(&lease.id());
+        batcher.release(keys, lease.id()).await
+    }
+
+    /// Releases all locks at once.
+    pub(crate) async fn release_all(&self, batcher: &Arc<CommandBatcher>) -> Result<()> {
+        let holds = std::mem::take(&mut *self.0.lock());
+        let mut releases = JoinSet::new();
+        for (id, keys) in holds {
+            let batcher = batcher.clone();
+            releases.spawn(async move { batcher.release(&keys, id).await });
+        }
+        let mut result = Ok(());
+        while let Some(released) = releases.join_next().await {
+            result = result.and(released.unwrap_or(Ok(())));
+        }
+        result
+    }
+}
+
+/// Renews a lock, or returns why it is lost.
+pub(crate) async fn renew(
+    batcher: &RenewBatcher,
+    lease: &Lease,
+    keys: Arc<Keys>,
+) -> Result<Renewed> {
+    let item = RenewItem {
+        keys,
+        id: lease.id(),
+        ttl: lease.ttl,
+    };
+    let (sent, outcome) = batcher.renew(item).await?;
+    Ok(match outcome {
+        RenewOutcome::Held => lease.renewed(sent, lease.ttl),
+        RenewOutcome::Gone => Renewed::Lost(LostCause::Removed),
+        RenewOutcome::Taken => Renewed::Lost(LostCause::Taken),
+    })
+}

@@ -1,0 +1,97 @@
+//! One waiter for the release of one name.
+
+use std::{pin::pin, sync::Arc};
+
+use dlock_core::{Error, ErrorKind, Result};
+use tokio::{sync::Notify, task::JoinHandle};
+
+use crate::{
+    conn::{node::Node, subscription::Subscription},
+    pubsub::subscriptions::Subscriptions,
+};
+
+/// A subscription in the making; it yields nothing if no waiter needs it any more.
+type Subscribing = JoinHandle<Result<Option<Subscription>>>;
+
+/// A waiter for a release of one name.
+pub(crate) struct Waiter {
+    subscriptions: Subscriptions,
+    channel: String,
+    woken: Arc<Notify>,
+    subscribed: Option<(Arc<Node>, Subscription)>,
+    subscribing: Option<(Arc<Node>, Subscribing)>,
+}
+
+impl Waiter {
+    /// A waiter that is not [subscribed](Self::subscribe) yet.
+    pub(crate) fn new(subscriptions: &Subscriptions, channel: String) -> Self {
+        let woken = Arc::new(Notify::new());
+        subscriptions.add(&channel, woken.clone());
+        Self {
+            subscriptions: subscriptions.clone(),
+            channel,
+            woken,
+            subscribed: None,
+            subscribing: None,
+        }
+    }
+
+    /// Whether it is notified of releases at this node. If not, it has to [subscribe](Self::subscribe), and to
+    /// try again after that.
+    pub(crate) fn is_subscribed(&self, node: &Arc<Node>) -> bool {
+        let subscribed = self.subscribed.as_ref();
+        self.is_connected() && subscribed.is_some_and(|(at, _)| Arc::ptr_eq(at, node))
+    }
+
+    /// Whether the connection that it has subscribed on is still there.
+    pub(crate) fn is_connected(&self) -> bool {
+        let subscribed = self.subscribed.as_ref();
+        subscribed.is_some_and(|(at, subscription)| subscription.is_live(at.generation()))
+    }
+
+    /// Whether messages on that connection may be lost.
+    pub(crate) fn may_miss_messages(&self) -> bool {
+        let subscribed = self.subscribed.as_ref();
+        subscribed.is_some_and(|(_, subscription)| subscription.is_overdue())
+    }
+
+    /// Drops its subscription; whether it had one.
+    pub(crate) fn reset(&mut self) -> bool {
+        self.subscribed.take().is_some()
+    }
+
+    /// Subscribes, over a new connection if there is none; confirmed when it returns. A call that is dropped
+    /// goes on, and the next one waits for it.
+    pub(crate) async fn subscribe(&mut self, node: &Arc<Node>) -> Result<()> {
+        self.subscribing.take_if(|(at, _)| !Arc::ptr_eq(at, node));
+        let (_, subscribing) = self.subscribing.get_or_insert_with(|| {
+            let (subscriptions, at) = (self.subscriptions.clone(), node.clone());
+            let channel = self.channel.clone();
+            let work = async move { subscriptions.subscribe(&at, &channel).await };
+            (node.clone(), tokio::spawn(work))
+        });
+        let subscribed = subscribing.await;
+        self.subscribing = None;
+        let abandoned = || Error::new(ErrorKind::Unavailable, "the subscription was abandoned");
+        let subscribed = subscribed.map_err(|error| abandoned().with_source(error))?;
+        let subscription = subscribed?.ok_or_else(abandoned)?;
+        self.subscribed = Some((node.clone(), subscription));
+        // The next try makes up for earlier wake-ups.
+        pin!(self.woken.notified()).enable();
+        Ok(())
+    }
+
+    /// Returns after a release was published, or the connection failed, since the last call.
+    pub(crate) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
+    /// Ends the waiter. The server is unsubscribed in the background: neither a grant nor the end of a wait
+    /// depends on a connection that may be half-open.
+    pub(crate) fn close(self) {
+        for node in self.subscriptions.remove(&self.channel, &self.woken) {
+            let (subscriptions, channel) = (self.subscriptions.clone(), self.channel.clone());
+            tokio::spawn(async move { subscriptions.unsubscribe(&node, &channel).await });
+        }
+    }
+}

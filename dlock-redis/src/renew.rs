@@ -1,0 +1,86 @@
+//! Renewals that are due together, in one command.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{Clock, Result, backend::SentAt, toolkit::Batcher};
+
+use crate::{
+    acquire::batch::{single, split_on_denied},
+    conn::{replication::wait_for_replicas, request::HEDGE_AFTER_MAX},
+    scripts::{Call, RenewCall, RenewItem, RenewOutcome},
+    topology::router::Router,
+};
+
+/// The bound on a batch: the server does nothing else during its command.
+const SIZE_MAX: usize = 500;
+
+/// A renewal is hedged after this part of its ttl: it is due when at least two thirds are left, so there is
+/// time for both requests,
+const HEDGE_PART: u32 = 8;
+
+/// but not sooner than this: a short ttl on a slow network would cost a connection for each renewal.
+const HEDGE_AFTER_MIN: Duration = Duration::from_millis(100);
+
+/// Sends renewals.
+pub(crate) struct RenewBatcher {
+    router: Arc<Router>,
+    clock: Clock,
+    batcher: Batcher<RenewItem, Result<RenewOutcome>>,
+}
+
+impl RenewBatcher {
+    pub(crate) fn new(router: Arc<Router>) -> Self {
+        let clock = Clock::boottime();
+        let (to, sent_by) = (router.clone(), clock.clone());
+        let batcher = Batcher::windowed(SIZE_MAX, move |items: Vec<RenewItem>| {
+            let (router, clock) = (to.clone(), sent_by.clone());
+            Box::pin(async move {
+                let sent = SentAt::now(&clock);
+                let outcomes = split_on_denied(&items, |part| renew(&router, part)).await;
+                Ok((sent, outcomes))
+            })
+        });
+        Self {
+            router,
+            clock,
+            batcher,
+        }
+    }
+
+    /// Renews one lock: when the command was sent, and its outcome.
+    pub(crate) async fn renew(&self, item: RenewItem) -> Result<(SentAt, RenewOutcome)> {
+        // In a Cluster a script has keys of one slot only, so there are no batches.
+        if !self.router.is_single() {
+            let sent = SentAt::now(&self.clock);
+            let outcome = single(renew(&self.router, &[item]).await?)?;
+            return Ok((sent, outcome));
+        }
+        let (sent, outcome) = self.batcher.join(item).await?;
+        Ok((sent, outcome?))
+    }
+}
+
+async fn renew(router: &Router, items: &[RenewItem]) -> Result<Vec<Result<RenewOutcome>>> {
+    let call = RenewCall(items);
+    let hedge_after = Some(hedge_after(items));
+    let reply = router.send(Call::Renew(call), hedge_after).await?;
+    let outcomes = call.parse(reply.value.clone())?;
+    // A renewal that a failover would forget does not count.
+    let replicated = if outcomes.contains(&RenewOutcome::Held) {
+        wait_for_replicas(&reply, &router.options).await
+    } else {
+        Ok(())
+    };
+    let outcomes = outcomes.into_iter().map(|outcome| match &replicated {
+        Err(error) if outcome == RenewOutcome::Held => Err(error.duplicate()),
+        _ => Ok(outcome),
+    });
+    Ok(outcomes.collect())
+}
+
+/// When the renewals are sent on a second connection, too, whatever `timeout` the user has set.
+fn hedge_after(items: &[RenewItem]) -> Duration {
+    let ttl = items.iter().map(|item| item.ttl).min();
+    let part = ttl.unwrap_or_default() / HEDGE_PART;
+    part.clamp(HEDGE_AFTER_MIN, HEDGE_AFTER_MAX)
+}

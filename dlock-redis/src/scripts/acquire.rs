@@ -1,0 +1,122 @@
+//! `acquire.lua`: acquires locks.
+
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use dlock_core::{AttemptId, Result, Token};
+use redis::{Cmd, RedisWrite as _, Value};
+
+use crate::{
+    errors,
+    keys::Keys,
+    scripts::script::{Form, Script, items},
+};
+
+static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("promotion.lua"),
+        include_str!("acquire.lua")
+    ))
+});
+
+/// A lock to acquire.
+pub(crate) struct AcquireItem {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) id: AttemptId,
+    /// In milliseconds.
+    pub(crate) ttl: u64,
+    /// The holder, as the value of the lock names it.
+    pub(crate) holder: String,
+    /// Whether the attempt waits if the lock is taken.
+    pub(crate) waits: bool,
+}
+
+/// Locks to acquire in one command.
+#[derive(Clone, Copy)]
+pub(crate) struct AcquireCall<'a> {
+    /// The key of their token counter.
+    pub(crate) counter: &'a str,
+    pub(crate) items: &'a [AcquireItem],
+    /// Whether a missing counter is created. If not, a missing one means lost data.
+    pub(crate) creates_counter: bool,
+}
+
+/// What the script verifies before it grants.
+pub(crate) struct GrantCheck<'a> {
+    /// The keys that may have the record of the server's history.
+    pub(crate) record_keys: &'a [String],
+    /// The record that one of them must have.
+    pub(crate) record: &'a str,
+    /// The least token to grant: above all that this client was given, as a clock may be behind (K5).
+    pub(crate) least_token: u64,
+}
+
+/// The server's answer for one lock.
+pub(crate) enum Outcome {
+    Granted(Token),
+    Contended(Contended),
+}
+
+/// A lock that another holder has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contended {
+    /// When it expires if it is not renewed; `None` for a key without a ttl.
+    pub(crate) expires_in: Option<Duration>,
+    /// Whether a dlock client holds it, which publishes its release.
+    pub(crate) by_dlock: bool,
+}
+
+impl AcquireCall<'_> {
+    pub(super) fn key(&self) -> &str {
+        self.items.first().map_or("", |item| &item.keys.lock)
+    }
+
+    pub(super) fn render(&self, form: Form, check: &GrantCheck<'_>) -> Cmd {
+        let mut command = ACQUIRE.command(form, 1 + self.items.len());
+        command.arg(self.counter);
+        for item in self.items {
+            command.arg(&item.keys.lock);
+        }
+        for item in self.items {
+            command.write_arg_fmt(item.id);
+            command
+                .arg(item.ttl)
+                .arg(&item.holder)
+                .arg(u8::from(item.waits));
+        }
+        command.arg(check.record_keys).arg(check.record);
+        command
+            .arg(u8::from(self.creates_counter))
+            .arg(check.least_token);
+        command
+    }
+
+    /// The outcome of each lock.
+    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<Outcome>>> {
+        let items = items(reply, self.items.len())?;
+        Ok(items.into_iter().map(outcome).collect())
+    }
+}
+
+fn outcome(item: Value) -> Result<Outcome> {
+    match item {
+        Value::Int(token) => {
+            let token = u64::try_from(token).ok().and_then(Token::new);
+            let token =
+                token.ok_or_else(|| errors::unexpected_reply("a token that is not positive"))?;
+            Ok(Outcome::Granted(token))
+        }
+        Value::Array(words) => match &words[..] {
+            [Value::Int(millis), Value::Int(by_dlock)] => Ok(Outcome::Contended(Contended {
+                // Negative if the key has no ttl.
+                expires_in: u64::try_from(*millis).ok().map(Duration::from_millis),
+                by_dlock: *by_dlock == 1,
+            })),
+            [Value::BulkString(error)] => Err(errors::of_script(error)),
+            _ => Err(errors::unexpected_reply("an outcome of another shape")),
+        },
+        _ => Err(errors::unexpected_reply("an outcome of another shape")),
+    }
+}

@@ -1,0 +1,52 @@
+//! Every request that dlock sends on an open connection, and its one rendering.
+
+use redis::Cmd;
+
+use crate::scripts::{
+    acquire::{AcquireCall, GrantCheck},
+    release::ReleaseCall,
+    renew::RenewCall,
+    script::Form,
+};
+
+/// A request. Its keys are all of one slot.
+///
+/// Sent again after its reply was lost, it does no harm (K9).
+#[derive(Clone, Copy)]
+pub(crate) enum Call<'a> {
+    Acquire(AcquireCall<'a>),
+    Renew(RenewCall<'a>),
+    Release(ReleaseCall<'a>),
+    /// A command that reads one key.
+    Read {
+        verb: &'static str,
+        key: &'a str,
+    },
+}
+
+impl Call<'_> {
+    /// One of its keys, which decides the node.
+    pub(crate) fn key(&self) -> &str {
+        match self {
+            Self::Acquire(call) => call.key(),
+            Self::Renew(call) => call.key(),
+            Self::Release(call) => call.key(),
+            Self::Read { key, .. } => key,
+        }
+    }
+
+    /// Whether it may grant a lock.
+    pub(crate) fn grants(&self) -> bool {
+        matches!(self, Self::Acquire(_))
+    }
+
+    /// The command to send; `check` is for a request that grants.
+    pub(crate) fn render(&self, form: Form, check: &GrantCheck<'_>) -> Cmd {
+        match self {
+            Self::Acquire(call) => call.render(form, check),
+            Self::Renew(call) => call.render(form),
+            Self::Release(call) => call.render(form),
+            Self::Read { verb, key } => redis::cmd(verb).arg(*key).to_owned(),
+        }
+    }
+}

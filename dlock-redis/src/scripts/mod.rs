@@ -1,0 +1,17 @@
+//! Lua scripts that run in the server: each with its arguments, its rendering and its reply.
+
+mod acquire;
+mod call;
+mod history;
+mod release;
+mod renew;
+mod script;
+
+pub(crate) use self::{
+    acquire::{AcquireCall, AcquireItem, Contended, GrantCheck, Outcome},
+    call::Call,
+    history::{HistoryCall, HistoryReply},
+    release::{ReleaseCall, ReleaseItem},
+    renew::{RenewCall, RenewItem, RenewOutcome},
+    script::{Form, millis},
+};

@@ -1,0 +1,63 @@
+//! `release.lua`: releases locks.
+
+use std::sync::{Arc, LazyLock};
+
+use dlock_core::{AttemptId, Result};
+use redis::{Cmd, RedisWrite as _, Value};
+
+use crate::{
+    errors,
+    keys::Keys,
+    scripts::script::{Form, Script, items},
+};
+
+static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
+
+/// A lock to release.
+pub(crate) struct ReleaseItem {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) id: AttemptId,
+}
+
+/// Locks to release in one command.
+#[derive(Clone, Copy)]
+pub(crate) struct ReleaseCall<'a> {
+    pub(crate) items: &'a [ReleaseItem],
+    /// The command that publishes a release.
+    pub(crate) publish: &'static str,
+}
+
+impl ReleaseCall<'_> {
+    pub(super) fn key(&self) -> &str {
+        self.items.first().map_or("", |item| &item.keys.lock)
+    }
+
+    pub(super) fn render(&self, form: Form) -> Cmd {
+        let mut command = RELEASE.command(form, self.items.len());
+        for item in self.items {
+            command.arg(&item.keys.lock);
+        }
+        for item in self.items {
+            command.write_arg_fmt(item.id);
+        }
+        command.arg(self.publish);
+        command
+    }
+
+    /// Whether each lock is released; success also if it had ended before.
+    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<()>>> {
+        let items = items(reply, self.items.len())?;
+        Ok(items.into_iter().map(released).collect())
+    }
+}
+
+fn released(item: Value) -> Result<()> {
+    match item {
+        Value::Int(_) => Ok(()),
+        Value::Array(words) => match &words[..] {
+            [Value::BulkString(error)] => Err(errors::of_script(error)),
+            _ => Err(errors::unexpected_reply("an outcome of another shape")),
+        },
+        _ => Err(errors::unexpected_reply("an outcome of another shape")),
+    }
+}

@@ -1,0 +1,58 @@
+//! A script, and the command that runs it.
+
+use std::time::Duration;
+
+use redis::{Cmd, Value};
+
+use dlock_core::Result;
+
+use crate::errors;
+
+/// A script and its hash, by which the server knows it after the first call.
+pub(super) struct Script {
+    text: &'static str,
+    hash: String,
+}
+
+/// How a script is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By its hash: `EVALSHA`.
+    Hash,
+    /// In full: `EVAL`, which also loads it into the server.
+    Text,
+}
+
+impl Script {
+    pub(super) fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            hash: redis::Script::new(text).get_hash().to_owned(),
+        }
+    }
+
+    /// The command up to the number of its keys; the keys and the arguments follow.
+    pub(super) fn command(&self, form: Form, keys: usize) -> Cmd {
+        let (verb, script) = match form {
+            Form::Hash => ("EVALSHA", self.hash.as_str()),
+            Form::Text => ("EVAL", self.text),
+        };
+        let mut command = redis::cmd(verb);
+        command.arg(script).arg(keys);
+        command
+    }
+}
+
+/// A duration in the server's unit.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The reply to a script that answers each of `count` items.
+pub(super) fn items(reply: Value, count: usize) -> Result<Vec<Value>> {
+    let items: Vec<Value> = redis::from_redis_value(reply).map_err(errors::unexpected_reply)?;
+    if items.len() == count {
+        return Ok(items);
+    }
+    Err(errors::unexpected_reply("a reply of another length"))
+}

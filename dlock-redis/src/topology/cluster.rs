@@ -1,0 +1,198 @@
+//! The nodes of a Cluster, and the owner of each slot.
+//!
+//! The driver's own Cluster client reconnects silently. But each new connection has to be probed, so it is not
+//! used.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    toolkit::{Lock, SingleFlight, Turn},
+};
+use tokio::task::JoinSet;
+
+use crate::{
+    config::RedisOptions,
+    conn::{
+        connect::{Address, Connector, Endpoint},
+        node::Node,
+        resolve::Resolver,
+    },
+    errors::{Redirect, RedirectScope},
+    keys::slots::{SLOTS, slot},
+    topology::slot_map::{self, Range},
+};
+
+/// The nodes of a Cluster.
+pub(super) struct Cluster {
+    connector: Connector,
+    options: RedisOptions,
+    /// The highest token that this client was given by any node.
+    highest_token: Arc<AtomicU64>,
+    /// The nodes that the user named.
+    seeds: Vec<Address>,
+    map: Lock<Map>,
+    /// One task at a time fetches the map.
+    fetching: SingleFlight<()>,
+}
+
+/// The nodes, and the slots that they own.
+struct Map {
+    nodes: HashMap<Address, Arc<Node>>,
+    /// By slot.
+    owners: Vec<Option<Arc<Node>>>,
+    /// Whether it was fetched since it was last invalidated.
+    is_valid: bool,
+}
+
+impl Cluster {
+    pub(super) fn new(
+        connector: Connector,
+        seeds: Vec<Address>,
+        options: RedisOptions,
+        highest_token: Arc<AtomicU64>,
+    ) -> Self {
+        Self {
+            connector,
+            options,
+            highest_token,
+            seeds,
+            map: Lock::new(Map {
+                nodes: HashMap::new(),
+                owners: vec![None; usize::from(SLOTS)],
+                is_valid: false,
+            }),
+            fetching: SingleFlight::new(()),
+        }
+    }
+
+    /// Connects to all masters, and probes them. One that is down does not concern the names that others have.
+    pub(super) async fn connect(self: &Arc<Self>) -> Result<()> {
+        self.fetch_map().await?;
+        let mut connecting = JoinSet::new();
+        for node in self.map.lock().nodes.values() {
+            let node = node.clone();
+            connecting.spawn(async move { node.connect().await });
+        }
+        let mut connected = Err(slot_map::no_slot_map());
+        while let Some(result) = connecting.join_next().await {
+            match result.unwrap_or_else(|error| Err(slot_map::task_failed(error))) {
+                Ok(()) => connected = Ok(()),
+                Err(error) if error.kind() != ErrorKind::Unavailable => return Err(error),
+                Err(error) => connected = connected.map_err(|_| error),
+            }
+        }
+        connected
+    }
+
+    /// The node that owns the slot of this key.
+    pub(super) async fn node_for(self: &Arc<Self>, key: &str) -> Result<Arc<Node>> {
+        let slot = usize::from(slot(key));
+        let owner = |map: &Map| map.owners[slot].clone().filter(|_| map.is_valid);
+        if let Some(owner) = owner(&self.map.lock()) {
+            return Ok(owner);
+        }
+        // Also if only this slot had no owner when the map was fetched.
+        self.invalidate();
+        self.fetch_map().await?;
+        owner(&self.map.lock()).ok_or_else(|| {
+            let why = "no node of the Cluster owns the key's slot at present";
+            Error::new(ErrorKind::Unavailable, why)
+        })
+    }
+
+    /// The node that a request is redirected to.
+    pub(super) fn follow(&self, redirect: Redirect, from: &Node) -> Result<Arc<Node>> {
+        let mut map = self.map.lock();
+        let (host, port) = redirect.to;
+        // Nodes that do not know their own name leave it out: it is that of the redirecting node.
+        let host = match host.as_str() {
+            "" | "?" => from.host().to_owned(),
+            _ => host,
+        };
+        let node = self.node_at(&mut map, (host, port))?;
+        if let Some(owner) = map.owners.get_mut(usize::from(redirect.slot))
+            && redirect.scope == RedirectScope::Slot
+        {
+            *owner = Some(node.clone());
+        }
+        Ok(node)
+    }
+
+    /// Makes the next request fetch the map again: a node may have been replaced.
+    pub(super) fn invalidate(&self) {
+        self.map.lock().is_valid = false;
+    }
+
+    pub(super) fn close(&self) {
+        for node in self.map.lock().nodes.values() {
+            node.close();
+        }
+    }
+
+    async fn fetch_map(self: &Arc<Self>) -> Result<()> {
+        let cluster = self.clone();
+        let fetch = |turn: Turn<()>| async move {
+            if cluster.map.lock().is_valid {
+                return turn.finish(Ok(()));
+            }
+            let ranges = match cluster.endpoints() {
+                Ok(endpoints) => slot_map::fetch(endpoints).await,
+                Err(error) => Err(error),
+            };
+            turn.finish(ranges.and_then(|ranges| cluster.install_map(ranges)))
+        };
+        self.fetching.run(fetch).await
+    }
+
+    fn install_map(&self, ranges: Vec<Range>) -> Result<()> {
+        let mut map = self.map.lock();
+        map.owners.fill(None);
+        let masters: Vec<_> = ranges
+            .iter()
+            .map(|(_, _, address)| address.clone())
+            .collect();
+        for (first, last, address) in ranges {
+            let node = self.node_at(&mut map, address)?;
+            map.owners[usize::from(first)..=usize::from(last)].fill(Some(node));
+        }
+        // A node that may still execute delayed requests kills their connection when it owns the slot again
+        // (K7).
+        map.nodes
+            .retain(|address, node| masters.contains(address) || node.has_abandoned());
+        map.is_valid = true;
+        Ok(())
+    }
+
+    fn node_at(&self, map: &mut Map, address: Address) -> Result<Arc<Node>> {
+        if let Some(node) = map.nodes.get(&address) {
+            return Ok(node.clone());
+        }
+        let resolver = Resolver::Fixed(self.connector.endpoint(&address)?);
+        let node = Arc::new(Node::new(
+            resolver,
+            self.options.clone(),
+            true,
+            self.highest_token.clone(),
+        ));
+        map.nodes.insert(address, node.clone());
+        Ok(node)
+    }
+
+    /// The nodes that may return a map: known ones, and those that the user named.
+    fn endpoints(&self) -> Result<Vec<Endpoint>> {
+        let mut addresses: Vec<_> = self.map.lock().nodes.keys().cloned().collect();
+        for seed in &self.seeds {
+            if !addresses.contains(seed) {
+                addresses.push(seed.clone());
+            }
+        }
+        let endpoints = addresses
+            .iter()
+            .map(|address| self.connector.endpoint(address));
+        endpoints.collect()
+    }
+}
