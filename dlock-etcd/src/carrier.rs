@@ -11,14 +11,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{BootInstant, Result, backend::SentAt};
+use dlock_core::{BootInstant, Result, backend::SentAt, toolkit::Backoff};
 use tokio::sync::{Notify, watch};
 
-use crate::{
-    leases,
-    seat::Seats,
-    session::{Pause, Session},
-};
+use crate::{leases, seat::Seats, session::Session};
 
 /// A keep-alive is given up after this part of its ttl.
 const TRY_PART: u32 = 4;
@@ -259,12 +255,12 @@ pub(crate) async fn until_done<F>(
 ) where
     F: Future<Output = Result<()>>,
 {
-    let mut pause = Pause::new();
+    let mut pause = Backoff::new();
     while let Err(error) = does().await {
         if has_ended() || session.is_closed() {
             return;
         }
         tracing::debug!(%error, "not undone yet");
-        tokio::time::sleep(pause.next()).await;
+        tokio::time::sleep(pause.next_pause()).await;
     }
 }

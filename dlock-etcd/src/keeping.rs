@@ -3,13 +3,10 @@
 
 use std::time::Duration;
 
-use dlock_core::BootInstant;
+use dlock_core::{BootInstant, toolkit::Backoff};
 use tokio::time::timeout;
 
-use crate::{
-    carrier::{Carrier, Proof},
-    session::Pause,
-};
+use crate::carrier::{Carrier, Proof};
 
 /// It is kept alive after this part of its ttl, so that many tries fit in.
 const KEEP_PART: u32 = 6;
@@ -35,7 +32,7 @@ impl Carrier {
     /// It is over when the store says so, and when no keep-alive was confirmed for its whole ttl: one
     /// that is confirmed later must not bring back what its holders have given up (K4).
     pub(crate) async fn keep(&self, is_needed: impl Fn() -> bool) -> Kept {
-        let mut pause = Pause::new();
+        let mut pause = Backoff::new();
         let mut wait = self.granted / KEEP_PART;
         let mut ask_at = self.session.clock.now();
         loop {
@@ -59,12 +56,12 @@ impl Carrier {
             }
             match timeout(left, self.keep_alive()).await {
                 Ok(Ok(Proof::Since(_) | Proof::Outdated)) => {
-                    (pause, wait) = (Pause::new(), self.granted / KEEP_PART);
+                    (pause, wait) = (Backoff::new(), self.granted / KEEP_PART);
                 }
                 Ok(Ok(Proof::Over)) => return Kept::Over,
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "a lease was not kept alive yet");
-                    wait = pause.next().min(self.granted / KEEP_PART);
+                    wait = pause.next_pause().min(self.granted / KEEP_PART);
                 }
                 // Its end has come.
                 Err(_) => wait = Duration::ZERO,

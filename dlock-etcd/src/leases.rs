@@ -5,15 +5,11 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Effect, Error, Result, backend::SentAt};
+use dlock_core::{Effect, Error, Result, backend::SentAt, toolkit::Backoff};
 use etcd_client::{Client, LeaseGrantOptions};
 use tokio::time::timeout;
 
-use crate::{
-    errors, layout,
-    queries::keys_only,
-    session::{Pause, Session},
-};
+use crate::{errors, layout, queries::keys_only, session::Session};
 
 /// A lease whose grant was not answered is recalled for so long; then it ends by itself.
 const RECALL_MAX: Duration = Duration::from_secs(60);
@@ -69,9 +65,9 @@ fn is_doubtful(error: &Error) -> bool {
 
 /// Ends a lease that may have been granted without our hearing so (T33).
 async fn recall(session: Arc<Session>, id: i64) {
-    let mut pause = Pause::new();
+    let mut pause = Backoff::new();
     while revoke(&session, id, &AtomicBool::new(false)).await.is_err() && !session.is_closed() {
-        tokio::time::sleep(pause.next()).await;
+        tokio::time::sleep(pause.next_pause()).await;
     }
 }
 

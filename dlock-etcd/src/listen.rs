@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::Result;
+use dlock_core::{Result, toolkit::Backoff};
 use etcd_client::{
     EventType, WatchOptions, WatchRequestSender, WatchResponse, WatchResponseStream,
 };
@@ -10,20 +10,20 @@ use tokio::time::timeout;
 
 use crate::{
     errors::{self, Failure},
-    session::{Link, Pause},
+    session::Link,
     watch::{Inner, Next},
 };
 
 /// Serves the watches until there are none, or the backend is closed.
 pub(crate) async fn run(watches: Arc<Inner>) {
-    let mut pause = Pause::new();
+    let mut pause = Backoff::new();
     while !watches.ends() {
         tokio::select! {
             ended = serve(&watches, &mut pause) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "watches begin again");
                     watches.broken();
-                    tokio::time::sleep(pause.next()).await;
+                    tokio::time::sleep(pause.next_pause()).await;
                 }
             }
             () = watches.session.closed() => {}
@@ -32,7 +32,7 @@ pub(crate) async fn run(watches: Arc<Inner>) {
 }
 
 /// One stream, from its first watch on. `Ok` when nobody watches any more.
-async fn serve(watches: &Inner, pause: &mut Pause) -> Result<()> {
+async fn serve(watches: &Inner, pause: &mut Backoff) -> Result<()> {
     watches.anew();
     let Some((key, options)) = first(watches).await else {
         return Ok(());
@@ -112,11 +112,11 @@ async fn hear(
     watches: &Inner,
     link: &Link,
     mut responses: WatchResponseStream,
-    pause: &mut Pause,
+    pause: &mut Backoff,
 ) -> Ended {
     while let Some(response) = responses.message().await? {
         if !response.canceled() {
-            *pause = Pause::new();
+            *pause = Backoff::new();
         }
         for event in response.events() {
             // Matched by its key: etcd's gRPC proxy does not keep our numbers.

@@ -20,6 +20,7 @@ use std::{
 use dlock_core::{
     Result,
     backend::{Renewal, SentAt},
+    toolkit::Backoff,
 };
 use etcd_client::{Compare, CompareOp, Txn, TxnOp};
 
@@ -29,7 +30,7 @@ use crate::{
     entry::Entry,
     errors,
     queries::{first, keys_only, ranges},
-    session::{Pause, may_pass},
+    session::may_pass,
     trips::Ask,
 };
 
@@ -69,7 +70,7 @@ impl EtcdLock {
     /// Dropped before its end, it leaves open which of two leases has the place; both are kept then,
     /// and the next call finds out.
     pub(crate) async fn prove(&self, claim: &Claim<'_>) -> Result<Option<Proved>> {
-        let (standing, mut pause) = (&claim.entry.standing, Pause::new());
+        let (standing, mut pause) = (&claim.entry.standing, Backoff::new());
         let mut has_moved = false;
         for tried in 1..=MOVES_MAX {
             if !standing.is_in_doubt() {
@@ -92,7 +93,7 @@ impl EtcdLock {
                 Ok(false) => return Ok(None),
                 Err(error) if tried < MOVES_MAX && may_pass(&error) => {
                     tracing::debug!(%error, "a place has not moved to another lease yet");
-                    tokio::time::sleep(pause.next()).await;
+                    tokio::time::sleep(pause.next_pause()).await;
                 }
                 Err(error) => return Err(error),
             }

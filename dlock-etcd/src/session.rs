@@ -301,22 +301,3 @@ impl Session {
 pub(crate) fn may_pass(error: &Error) -> bool {
     error.kind() == ErrorKind::Unavailable
 }
-
-/// The pauses between tries of what failed: doubled from [`Pause::MIN`] to [`Pause::MAX`].
-pub(crate) struct Pause(Duration);
-
-impl Pause {
-    const MIN: Duration = Duration::from_millis(50);
-    const MAX: Duration = Duration::from_secs(1);
-
-    pub(crate) fn new() -> Self {
-        Self(Self::MIN)
-    }
-
-    /// How long to pause now.
-    pub(crate) fn next(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = (pause * 2).min(Self::MAX);
-        pause
-    }
-}

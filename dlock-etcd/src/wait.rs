@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use dlock_core::{
     Error, Result,
     backend::{AcquireRequest, Renewal},
+    toolkit::{Backoff, pause_after},
 };
 use tokio::sync::Notify;
 
@@ -13,7 +14,7 @@ use crate::{
     entry::{Entry, Stand},
     errors,
     pulse::Pulse,
-    session::{Pause, may_pass},
+    session::may_pass,
     take,
     watch::{Told, Watched},
 };
@@ -43,12 +44,12 @@ pub(crate) async fn wait(
     request: &AcquireRequest,
     pulse: &Arc<Pulse>,
 ) -> Result<(Arc<Entry>, i64)> {
-    let mut pause = Pause::new();
+    let mut backoff = Backoff::new();
     loop {
         let seat = match lock.carriers.seat_for(request).await {
             Ok(seat) => seat,
             Err(error) => {
-                after_failure(lock, request, &mut pause, error).await?;
+                after_failure(lock, request, &mut backoff, error).await?;
                 continue;
             }
         };
@@ -76,7 +77,7 @@ pub(crate) async fn wait(
                 tracing::debug!(name = %request.name, "its place in the queue is gone; a new one");
                 // A request for the old one may be on its way.
                 take::undo(entry, request, is_there, errors::lease_ended()).await;
-                after_failure(lock, request, &mut pause, errors::lease_ended()).await?;
+                after_failure(lock, request, &mut backoff, errors::lease_ended()).await?;
             }
         }
     }
@@ -94,18 +95,13 @@ async fn carried(request: &AcquireRequest, entry: &Entry) {
 async fn after_failure(
     lock: &EtcdLock,
     request: &AcquireRequest,
-    pause: &mut Pause,
+    backoff: &mut Backoff,
     error: Error,
 ) -> Result<()> {
     if !may_pass(&error) || lock.session.is_closed() {
         return Err(error);
     }
-    tracing::debug!(%error, "waiting goes on");
-    request.attempt.report_unavailable(&error);
-    tokio::select! {
-        () = tokio::time::sleep(pause.next()) => Ok(()),
-        () = request.attempt.cancelled() => Err(Error::cancelled()),
-    }
+    pause_after(&request.attempt, &error, backoff).await
 }
 
 /// A place in the queue.
@@ -140,7 +136,7 @@ impl<'a> Place<'a> {
 
     /// Waits for its turn. Requests are run to their end; only the sleeps between them are cut short.
     async fn stand_in(&mut self) -> End {
-        let mut pause = Pause::new();
+        let mut backoff = Backoff::new();
         let mut called = false;
         loop {
             if self.request.attempt.is_cancelled() {
@@ -160,7 +156,7 @@ impl<'a> Place<'a> {
                 Ok(Stand::First(revision)) => return End::Granted(revision),
                 Ok(Stand::Behind { own, before, seen }) => {
                     self.request.attempt.report_contended();
-                    pause = Pause::new();
+                    backoff.reset();
                     self.watch(own, before, seen);
                     called = self.sleep(LOOK_EVERY).await;
                 }
@@ -168,7 +164,7 @@ impl<'a> Place<'a> {
                 Err(error) if may_pass(&error) && !self.lock.session.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
                     self.request.attempt.report_unavailable(&error);
-                    called = self.sleep(pause.next()).await;
+                    called = self.sleep(backoff.next_pause()).await;
                 }
                 Err(error) => return End::Refused(error),
             }

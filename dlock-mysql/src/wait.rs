@@ -1,10 +1,9 @@
 //! Waiting for a row that is locked, in the server's own queue.
 
-use std::time::Duration;
-
 use dlock_core::{
     Error, ErrorKind, Result,
-    backend::{AcquireRequest, Lease},
+    backend::Lease,
+    toolkit::{Backoff, pause_after},
 };
 
 use crate::{
@@ -15,17 +14,11 @@ use crate::{
     take::{Answer, Errand, Taken},
 };
 
-/// A server that cannot be asked is tried again after this,
-const RETRY_MIN: Duration = Duration::from_millis(50);
-
-/// which doubles up to this.
-const RETRY_MAX: Duration = Duration::from_secs(1);
-
 /// Waits until the lock is granted or the attempt is cancelled; then its statement is killed and its
 /// connection closed, within `connect_timeout` and `timeout`.
 pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
     let (request, session) = (errand.request, errand.session());
-    let mut pause = RETRY_MIN;
+    let mut backoff = Backoff::new();
     loop {
         let error = match errand.try_now(seat.clone()).await {
             Ok(Ok(lease)) => return Ok(lease),
@@ -33,7 +26,7 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
                 if !errand.was_behind() {
                     request.attempt.report_contended();
                 }
-                pause = RETRY_MIN;
+                backoff.reset();
                 match queue(errand, taken).await {
                     Ok(Some(lease)) => return Ok(lease),
                     // Another client deleted old rows: the next try inserts the row again.
@@ -51,10 +44,7 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
             // In the queue for as long as a statement may be.
             ErrorKind::Contended => {}
             ErrorKind::Unavailable if !session.is_closed() => {
-                tracing::debug!(%error, "waiting goes on");
-                request.attempt.report_unavailable(&error);
-                sleep(request, pause).await;
-                pause = (pause * 2).min(RETRY_MAX);
+                pause_after(&request.attempt, &error, &mut backoff).await?;
             }
             _ => return Err(error),
         }
@@ -133,11 +123,4 @@ async fn leave(errand: &Errand<'_>, carrier: Carrier, error: Option<&Error>) {
         }
     }
     drop(seat);
-}
-
-async fn sleep(request: &AcquireRequest, after: Duration) {
-    tokio::select! {
-        () = tokio::time::sleep(after) => {}
-        () = request.attempt.cancelled() => {}
-    }
 }

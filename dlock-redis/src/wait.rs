@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use dlock_core::{
     Effect, Error, ErrorKind, Result,
     backend::{AcquireRequest, Lease},
+    toolkit::{Backoff, pause, pause_after},
 };
 
 use crate::{
@@ -17,12 +18,6 @@ use crate::{
 /// Who may not hear of the release looks this often: the holder is no client of dlock and publishes nothing,
 /// or the connection for wake-ups is late with its pulse, or takes long to make.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// A server that cannot be asked, or does not let us listen, is tried again after this,
-const RETRY_MIN: Duration = Duration::from_millis(50);
-
-/// which doubles up to this.
-const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// The server's clock has milliseconds: a key ends at the end of its last one.
 const EXPIRY_SLACK: Duration = Duration::from_millis(1);
@@ -62,21 +57,21 @@ async fn until_granted(
     unknown: &mut bool,
 ) -> Result<Lease> {
     let mut answer = first;
-    let mut pause = RETRY_MIN;
+    let mut backoff = Backoff::new();
     loop {
         let failed = match answer {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
                 *unknown = false;
                 lock.longest.tell(request, taken);
-                let subscribed = subscribed(lock, request, keys, listener, &mut pause);
+                let subscribed = subscribed(lock, request, keys, listener, &mut backoff);
                 let subscribed = tokio::time::timeout(LOOK_EVERY, subscribed).await;
                 match subscribed.unwrap_or(Ok(Heard::FromNow)) {
                     Ok(Heard::Already) => {
                         let after = look_after(taken, listener.may_be_deaf());
                         sleep(request, listener, after).await;
                         if listener.hears() {
-                            pause = RETRY_MIN;
+                            backoff.reset();
                         }
                         None
                     }
@@ -95,9 +90,7 @@ async fn until_granted(
             if error.kind() != ErrorKind::Unavailable || lock.trips.servers.is_closed() {
                 return Err(error);
             }
-            tracing::debug!(%error, "waiting goes on");
-            request.attempt.report_unavailable(&error);
-            rest(request, &mut pause).await;
+            pause_after(&request.attempt, &error, &mut backoff).await?;
         }
         if request.attempt.is_cancelled() {
             return Err(Error::cancelled());
@@ -118,15 +111,16 @@ async fn subscribed(
     request: &AcquireRequest,
     keys: &Arc<Keys>,
     listener: &mut Listener,
-    pause: &mut Duration,
+    backoff: &mut Backoff,
 ) -> Result<Heard> {
     let owner = lock.trips.servers.owner(&keys.lock).await?;
     if listener.is_subscribed(&owner) {
         return Ok(Heard::Already);
     }
     if listener.forget() {
-        // Its connection has ended, perhaps as soon as it was made, and the next one may as well.
-        rest(request, pause).await;
+        // Its connection has ended, perhaps as soon as it was made, and the next one may as well. Not woken
+        // by a connection that ends: it would be made again without a pause.
+        pause(&request.attempt, backoff).await?;
     }
     if request.attempt.is_cancelled() {
         return Err(Error::cancelled());
@@ -143,15 +137,6 @@ fn look_after(taken: Taken, deaf: bool) -> Duration {
         // No end: somebody has changed the key.
         None => LOOK_EVERY,
     }
-}
-
-/// Not woken by a connection that ends: it would be made again without a pause.
-async fn rest(request: &AcquireRequest, pause: &mut Duration) {
-    tokio::select! {
-        () = tokio::time::sleep(*pause) => {}
-        () = request.attempt.cancelled() => {}
-    }
-    *pause = (*pause * 2).min(RETRY_MAX);
 }
 
 async fn sleep(request: &AcquireRequest, listener: &Listener, after: Duration) {

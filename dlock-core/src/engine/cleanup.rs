@@ -26,13 +26,8 @@ use crate::{
         clock::{BootInstant, Clock},
         error::Result,
     },
+    toolkit::backoff::Backoff,
 };
-
-/// After an unconfirmed release the next try comes after this,
-const RETRY_MIN: Duration = Duration::from_millis(50);
-
-/// which doubles up to this.
-const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// How long releases go on after the last locker, guard and attempt are gone without a shutdown, and
 /// how long the backend then has to close.
@@ -215,15 +210,14 @@ impl Retries {
     where
         F: Future<Output = Result<()>>,
     {
-        let mut pause = RETRY_MIN;
+        let mut backoff = Backoff::new();
         while let Err(error) = make_try().await {
             if self.closed.load(Ordering::Acquire) || self.clock.now() >= until {
                 tracing::warn!(%error, "gave up a release");
                 break;
             }
             tracing::debug!(%error, "a release is not confirmed yet");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(RETRY_MAX);
+            tokio::time::sleep(backoff.next_pause()).await;
         }
     }
 }

@@ -1,10 +1,14 @@
 //! For those who write a backend: parts that several backends share.
 
-pub(crate) mod batcher;
-pub(crate) mod single_flight;
+pub(crate) mod backoff;
+mod batcher;
+mod single_flight;
+mod wait;
 
 pub use self::{
+    backoff::Backoff,
     batcher::{BatchFuture, BatchReply, Batcher},
     single_flight::{SingleFlight, Turn},
+    wait::{pause, pause_after},
 };
 pub use crate::base::lock::Lock;
