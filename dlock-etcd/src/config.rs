@@ -8,7 +8,7 @@ use dlock_core::{
 };
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
-use crate::leases::whole_seconds;
+use crate::lease::rpc::whole_seconds;
 
 /// Which members to use, and how.
 #[derive(Clone, Debug)]

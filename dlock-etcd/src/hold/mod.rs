@@ -1,10 +1,13 @@
 //! What a lease is found by.
 
+pub(crate) mod prove;
+pub(crate) mod verify;
+
 use std::sync::Arc;
 
 use dlock_core::{backend::Lease, toolkit::Lock};
 
-use crate::{entry::Entry, watch::Watched};
+use crate::{queue::key::Entry, watch::registry::Watched};
 
 /// A place that holds a lock.
 pub(crate) struct Held {

@@ -20,7 +20,7 @@ use dlock_core::{
 use etcd_client::{Client, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use tokio::task::JoinSet;
 
-use crate::{errors, queries::revision, session::Session};
+use crate::{conn::members::Session, errors, ranges::revision};
 
 /// At most so many in one transaction: servers take 128 unless told otherwise.
 const SIZE_MAX: usize = 100;

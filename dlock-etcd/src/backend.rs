@@ -11,22 +11,23 @@ use dlock_core::{
 };
 
 use crate::{
-    carriers::Carriers,
+    acquire::attempt as take,
+    acquire::wait,
     config::EtcdConfig,
-    entry::Entry,
+    conn::members::{Session, may_pass},
+    conn::probe as server,
     errors,
-    held::Held,
-    ids::Ids,
-    layout, looks,
-    moving::{Claim, Proved, Purpose},
-    pulse::Pulse,
-    queries::{first, first_of_queue},
-    server,
-    session::{Session, may_pass},
-    take,
-    trips::Trips,
-    wait,
-    watch::{Told, Watches},
+    hold::Held,
+    hold::prove::{Claim, Proved, Purpose},
+    hold::verify as looks,
+    keys as layout,
+    lease::poll_watchdog::Pulse,
+    lease::pool::Carriers,
+    queue::batch::Trips,
+    queue::key::Entry,
+    queue::key_pool::Ids,
+    ranges::{first, first_of_queue},
+    watch::registry::{Told, Watches},
 };
 
 /// Locks in etcd: see the crate's documentation for what it guarantees.

@@ -13,16 +13,16 @@ use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, PutOptions, Txn, Txn
 
 use crate::{
     EtcdLock,
-    carrier::Carrier,
+    conn::members::Session,
     errors,
-    ids::{Id, Ids},
-    layout::{self, Keys},
-    pulse::Pulse,
-    queries::{first, first_of_queue, keys_only, last_of, ranges, revision},
-    seat::Seat,
-    session::Session,
-    standing::Standing,
-    trips::{Ask, Found, Trips},
+    keys::{self as layout, Keys},
+    lease::attached::Standing,
+    lease::etcd_lease::Carrier,
+    lease::poll_watchdog::Pulse,
+    lease::users::Seat,
+    queue::batch::{Ask, Found, Trips},
+    queue::key_pool::{Id, Ids},
+    ranges::{first, first_of_queue, keys_only, last_of, ranges, revision},
 };
 
 /// An attempt's place, made or not.

@@ -8,7 +8,7 @@ use std::sync::{
 use dlock_core::Result;
 use etcd_client::{Client, PutOptions, Txn, TxnOp};
 
-use crate::{carrier::until_done, entry::Entry, errors, trips::Ask};
+use crate::{errors, lease::etcd_lease::until_done, queue::batch::Ask, queue::key::Entry};
 
 impl Entry {
     /// Gives the place up; success also if it is gone. A request for it that is still on its way

@@ -14,7 +14,7 @@ use std::{
 use dlock_core::{BootInstant, Result, backend::SentAt, toolkit::Backoff};
 use tokio::sync::{Notify, watch};
 
-use crate::{leases, seat::Seats, session::Session};
+use crate::{conn::members::Session, lease::rpc as leases, lease::users::Seats};
 
 /// A keep-alive is given up after this part of its ttl.
 const TRY_PART: u32 = 4;

@@ -9,7 +9,7 @@ use dlock_core::{Effect, Error, Result, backend::SentAt, toolkit::Backoff};
 use etcd_client::{Client, LeaseGrantOptions};
 use tokio::time::timeout;
 
-use crate::{errors, layout, queries::keys_only, session::Session};
+use crate::{conn::members::Session, errors, keys as layout, ranges::keys_only};
 
 /// A lease whose grant was not answered is recalled for so long; then it ends by itself.
 const RECALL_MAX: Duration = Duration::from_secs(60);

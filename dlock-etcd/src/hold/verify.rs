@@ -9,9 +9,9 @@ use dlock_core::toolkit::{BatchReply, Batcher};
 use etcd_client::{Txn, TxnOp};
 
 use crate::{
+    conn::members::Session,
     errors,
-    queries::{first, keys_only, ranges},
-    session::Session,
+    ranges::{first, keys_only, ranges},
 };
 
 /// At most so many in one transaction: servers take 128 unless told otherwise.

@@ -26,12 +26,12 @@ use etcd_client::{Compare, CompareOp, Txn, TxnOp};
 
 use crate::{
     EtcdLock,
-    carrier::{Carrier, Proof},
-    entry::Entry,
+    conn::members::may_pass,
     errors,
-    queries::{first, keys_only, ranges},
-    session::may_pass,
-    trips::Ask,
+    lease::etcd_lease::{Carrier, Proof},
+    queue::batch::Ask,
+    queue::key::Entry,
+    ranges::{first, keys_only, ranges},
 };
 
 /// A place moves again when the leader changes again, or its move was not answered; not for ever.

@@ -9,7 +9,8 @@ use dlock_core::{
 };
 
 use crate::{
-    carrier::Carrier, errors, keeping::Kept, leases::whole_seconds, seat::Seat, session::Session,
+    conn::members::Session, errors, lease::etcd_lease::Carrier, lease::keepalive::Kept,
+    lease::rpc::whole_seconds, lease::users::Seat,
 };
 
 #[derive(Default)]

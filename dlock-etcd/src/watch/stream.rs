@@ -9,9 +9,9 @@ use etcd_client::{
 use tokio::time::timeout;
 
 use crate::{
+    conn::members::Link,
     errors::{self, Failure},
-    session::Link,
-    watch::{Inner, Next},
+    watch::registry::{Inner, Next},
 };
 
 /// Serves the watches until there are none, or the backend is closed.

@@ -7,7 +7,7 @@ use std::{
 
 use dlock_core::{BootInstant, LostCause, backend::Attempt, toolkit::Lock};
 
-use crate::{carrier::Carrier, entry::Entry};
+use crate::{lease::etcd_lease::Carrier, queue::key::Entry};
 
 /// What an attempt needs its carrier by: one for each place that it tries to get. Left when dropped.
 pub(crate) struct Seat {

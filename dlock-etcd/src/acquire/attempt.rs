@@ -6,11 +6,10 @@ use dlock_core::{Effect, Error, Result, backend::AcquireRequest};
 use tokio::time::timeout;
 
 use crate::{
-    EtcdLock,
-    entry::{Entry, Stand},
-    errors, layout,
-    pulse::Pulse,
-    queries::first_of_queue,
+    EtcdLock, errors, keys as layout,
+    lease::poll_watchdog::Pulse,
+    queue::key::{Entry, Stand},
+    ranges::first_of_queue,
 };
 
 /// An attempt that has failed is undone in this time, or in the background.

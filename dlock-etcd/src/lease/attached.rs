@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dlock_core::{LostCause, backend::Attempt, toolkit::Lock};
 
-use crate::{carrier::Carrier, entry::Entry, seat::Seat};
+use crate::{lease::etcd_lease::Carrier, lease::users::Seat, queue::key::Entry};
 
 /// The seats of one place: one, or several while it is not known whether it has moved from one to the
 /// next.

@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 
 use crate::{
     EtcdLock,
-    entry::{Entry, Stand},
+    acquire::attempt as take,
+    conn::members::may_pass,
     errors,
-    pulse::Pulse,
-    session::may_pass,
-    take,
-    watch::{Told, Watched},
+    lease::poll_watchdog::Pulse,
+    queue::key::{Entry, Stand},
+    watch::registry::{Told, Watched},
 };
 
 /// A waiter looks by itself after this, though nobody calls: old servers lose an event once in a while

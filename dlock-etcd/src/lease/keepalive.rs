@@ -6,7 +6,7 @@ use std::time::Duration;
 use dlock_core::{BootInstant, toolkit::Backoff};
 use tokio::time::timeout;
 
-use crate::carrier::{Carrier, Proof};
+use crate::lease::etcd_lease::{Carrier, Proof};
 
 /// It is kept alive after this part of its ttl, so that many tries fit in.
 const KEEP_PART: u32 = 6;

@@ -18,9 +18,9 @@ use etcd_client::{WatchFilterType, WatchOptions};
 use tokio::sync::Notify;
 
 use crate::{
-    listen,
-    numbers::{self, Numbers},
-    session::Session,
+    conn::members::Session,
+    watch::ids::{self as numbers, Numbers},
+    watch::stream as listen,
 };
 
 /// A lock that is held for less than this is not watched.

@@ -6,9 +6,9 @@ use dlock_core::{ErrorKind, Result};
 use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp};
 
 use crate::{
-    layout,
-    queries::{first, ranges},
-    session::{Session, may_pass},
+    conn::members::{Session, may_pass},
+    keys as layout,
+    ranges::{first, ranges},
 };
 
 /// Of these lines the versions below lose leases or deletions once in a while: a renewal that races a

@@ -2,7 +2,7 @@
 
 use dlock_core::{Error, ErrorKind, Guard, LostCause, Result};
 
-use crate::held::Held;
+use crate::hold::Held;
 
 /// What lets a transaction of etcd happen only while the lock is held (T35): etcd itself compares, so
 /// a write that was sent in time and arrives late is refused, whatever the clocks say.

@@ -1,0 +1,5 @@
+//! Watches: notice of deleted keys.
+
+mod ids;
+pub(crate) mod registry;
+mod stream;
