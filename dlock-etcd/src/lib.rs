@@ -7,10 +7,12 @@ mod config;
 mod conn;
 mod errors;
 mod hold;
+mod inspect;
 mod keys;
 mod lease;
 mod queue;
 mod ranges;
+mod shared;
 mod watch;
 
-pub use crate::{backend::EtcdLock, condition::TxnGuard, config::EtcdConfig};
+pub use crate::{backend::EtcdLock, condition::TxnCondition, config::EtcdConfig};

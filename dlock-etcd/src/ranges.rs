@@ -1,4 +1,4 @@
-//! What is read of queues.
+//! Range requests of queues, and their replies.
 
 use dlock_core::Result;
 use etcd_client::{
@@ -7,7 +7,7 @@ use etcd_client::{
 
 use crate::errors;
 
-/// Reads who is first in a queue.
+/// Reads the first key of a queue: the lock's holder.
 pub(crate) fn first_of_queue() -> GetOptions {
     GetOptions::new()
         .with_prefix()
@@ -15,19 +15,20 @@ pub(crate) fn first_of_queue() -> GetOptions {
         .with_limit(1)
 }
 
-/// Reads the last places of a queue.
-pub(crate) fn last_of(options: GetOptions, limit: i64) -> GetOptions {
+/// Reads the last `limit` keys of a queue.
+pub(crate) fn last_of_queue(options: GetOptions, limit: i64) -> GetOptions {
     options
         .with_prefix()
         .with_sort(SortTarget::Create, SortOrder::Descend)
         .with_limit(limit)
 }
 
+/// Reads keys without their values.
 pub(crate) fn keys_only() -> GetOptions {
     GetOptions::new().with_keys_only()
 }
 
-/// What a transaction has read.
+/// The replies to the reads of a transaction.
 pub(crate) fn ranges(ops: Vec<TxnOpResponse>) -> impl Iterator<Item = GetResponse> {
     ops.into_iter().filter_map(|op| match op {
         TxnOpResponse::Get(range) => Some(range),
@@ -35,16 +36,16 @@ pub(crate) fn ranges(ops: Vec<TxnOpResponse>) -> impl Iterator<Item = GetRespons
     })
 }
 
-/// The first of what was read.
-pub(crate) fn first(mut range: GetResponse) -> Option<KeyValue> {
-    let mut places = range.take_kvs();
-    (!places.is_empty()).then(|| places.swap_remove(0))
+/// The first key of a range.
+pub(crate) fn first_key(mut range: GetResponse) -> Option<KeyValue> {
+    let mut keys = range.take_kvs();
+    (!keys.is_empty()).then(|| keys.swap_remove(0))
 }
 
-/// The revision that the store had then.
-pub(crate) fn revision(answer: &TxnResponse) -> Result<i64> {
-    let header = answer
+/// The store's revision after a transaction.
+pub(crate) fn revision(reply: &TxnResponse) -> Result<i64> {
+    let header = reply
         .header()
-        .ok_or_else(|| errors::nonsense("no header"))?;
+        .ok_or_else(|| errors::unexpected_reply("no header"))?;
     Ok(header.revision())
 }

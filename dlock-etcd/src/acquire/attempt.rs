@@ -1,98 +1,66 @@
-//! Taking a lock without waiting, and undoing what came of it.
+//! One attempt that does not wait.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use dlock_core::{Effect, Error, Result, backend::AcquireRequest};
-use tokio::time::timeout;
-
-use crate::{
-    EtcdLock, errors, keys as layout,
-    lease::poll_watchdog::Pulse,
-    queue::key::{Entry, Stand},
-    ranges::first_of_queue,
+use dlock_core::{
+    Effect, Error, Result,
+    backend::{AcquireRequest, Lease},
 };
 
-/// An attempt that has failed is undone in this time, or in the background.
-const UNDO_MAX: Duration = Duration::from_secs(2);
+use crate::{
+    acquire::{grant::grant, undo::undo},
+    errors, keys,
+    lease::poll_watchdog::PollWatchdog,
+    queue::{key::QueueKey, position::Position},
+    ranges::first_of_queue,
+    shared::Shared,
+};
 
-/// A carrier that is there may have ended; a second one has not.
-const CARRIERS_MAX: u32 = 2;
+/// An existing lease may have ended; a second one has not.
+const LEASES_MAX: u32 = 2;
 
-/// Takes the lock if it is free, and writes nothing if it is not. The revision of the grant, with the
-/// place that was granted.
-pub(crate) async fn now(
-    lock: &EtcdLock,
+/// Takes the lock if it is free; writes nothing if it is taken.
+pub(super) async fn try_acquire(
+    shared: &Shared,
     request: &AcquireRequest,
-    pulse: &Arc<Pulse>,
-) -> Result<(Arc<Entry>, i64)> {
-    let mut seat = lock.carriers.present(request.ttl, request.renewal);
-    if seat.is_none() && is_taken(lock, request).await? {
-        // A lease would be a write.
+    watchdog: &Arc<PollWatchdog>,
+) -> Result<Lease> {
+    let mut existing = shared.leases.existing(request.ttl, request.renewal);
+    if existing.is_none() && is_taken(shared, request).await? {
+        // A new lease would be a write.
         return Err(Error::contended());
     }
-    for _ in 0..CARRIERS_MAX {
-        let seat = match seat.take() {
-            Some(present) => present,
-            None => lock.carriers.seat_for(request).await?,
+    for _ in 0..LEASES_MAX {
+        let lease = match existing.take() {
+            Some(existing) => existing,
+            None => shared.leases.get_for(request).await?,
         };
-        let entry = Entry::new(lock, seat, request, pulse);
-        match entry.try_first().await {
-            Ok(Stand::First(revision)) => return Ok((entry, revision)),
-            // It had ended before we knew, and nothing was done.
-            Ok(Stand::NoCarrier) if entry.settle() => entry.end(),
-            Ok(Stand::NoCarrier) => return Err(errors::unpolled()),
-            Ok(Stand::Behind { .. } | Stand::Nowhere) => {
-                // A try whose answer is lost may yet find the lock free (K9).
-                let is_there = entry.is_doubtful();
-                return Err(undo(entry, request, is_there, Error::contended()).await);
+        let key = QueueKey::new(&shared.queue, lease, request, watchdog);
+        match key.create_if_first().await {
+            Ok(Position::First(created)) => return grant(shared, request, key, created).await,
+            // The lease had ended before we knew, so nothing was written.
+            Ok(Position::LeaseGone) if key.claim() => key.retire_key(),
+            Ok(Position::LeaseGone) => return Err(errors::unpolled()),
+            Ok(Position::Behind { .. } | Position::Absent) => {
+                // A try whose reply is lost may yet find the lock free (K9).
+                let may_exist = key.is_effect_unknown();
+                return Err(undo(key, request, may_exist, Error::contended()).await);
             }
             Err(error) => {
-                let is_unknown = error.effect() == Effect::Unknown;
-                return Err(undo(entry, request, is_unknown, error).await);
+                let may_exist = error.effect() == Effect::Unknown;
+                return Err(undo(key, request, may_exist, error).await);
             }
         }
     }
     Err(errors::lease_ended())
 }
 
-async fn is_taken(lock: &EtcdLock, request: &AcquireRequest) -> Result<bool> {
-    let queue = layout::queue(&lock.session.config.prefix, &request.name);
+async fn is_taken(shared: &Shared, request: &AcquireRequest) -> Result<bool> {
+    let queue = keys::queue(&shared.members.config.prefix, &request.name);
     let options = first_of_queue().with_keys_only();
-    let first = lock.session.ask(|client| {
+    let first = shared.members.request(|client| {
         let (queue, options) = (queue.clone(), options.clone());
         async move { client.kv_client().get(queue, Some(options)).await }
     });
     Ok(!first.await?.kvs().is_empty())
-}
-
-/// Gives up the place of an attempt that has failed with `error`; which has an unknown effect if that
-/// is not confirmed in [`UNDO_MAX`], after which it goes on in the background until the lease ends.
-///
-/// `is_there` says that the store may have made the place.
-pub(crate) async fn undo(
-    entry: Arc<Entry>,
-    request: &AcquireRequest,
-    is_there: bool,
-    error: Error,
-) -> Error {
-    if !entry.settle() {
-        // Nobody polled it, and it is undone in the background already.
-        return error.with_effect(Effect::Unknown);
-    }
-    let is_own = request.renewal == dlock_core::backend::Renewal::None;
-    if !is_there && !is_own {
-        entry.end();
-        entry.standing.leave();
-        return error;
-    }
-    let done = entry.clone();
-    let mut undoing = Box::pin(async move { done.clear().await });
-    match timeout(UNDO_MAX, &mut undoing).await {
-        Ok(()) => error.with_effect(Effect::None),
-        Err(_) => {
-            entry.part();
-            tokio::spawn(undoing);
-            error.with_effect(Effect::Unknown)
-        }
-    }
 }

@@ -1,24 +1,19 @@
-//! The connection for requests, to one member at a time.
+//! The members of the cluster, and the connection to one of them.
 //!
-//! The driver spreads requests over all members, also over those that do not answer. So each member
-//! has a driver's client of its own here; when one fails, the next one is asked, and everything that
-//! lasts (watches) moves there, too.
+//! The driver spreads requests over all members, including silent ones. So each member has a client of
+//! its own here. When a member fails, requests and watches move to the next one.
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use dlock_core::{
-    Clock, Effect, Error, ErrorKind, Result,
+    Clock, Effect, Result,
     backend::SentAt,
     toolkit::{Lock, SingleFlight, Turn},
 };
-use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
+use etcd_client::{Client, ConnectOptions, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
@@ -26,40 +21,40 @@ use crate::{
     errors::{self, Failure},
 };
 
-/// The connection to one member of several.
-pub(crate) struct Session {
+/// The members of one cluster.
+pub(crate) struct Members {
     pub(crate) config: EtcdConfig,
     pub(crate) clock: Clock,
     endpoints: Vec<String>,
     options: ConnectOptions,
     slot: Lock<Slot>,
-    /// Only one logs in at a time.
+    /// At most one login at a time.
     connecting: SingleFlight<()>,
-    /// The number of the present connection: what hangs on an older one moves.
-    moved: watch::Sender<u64>,
+    /// The present generation: streams on an older connection end.
+    generation: watch::Sender<u64>,
     closed: AtomicBool,
-    /// Whether it was said that leases are longer than expected.
+    /// Whether the warning about long leases was logged.
     has_warned: AtomicBool,
-    term: AtomicU64,
+    raft_term: AtomicU64,
 }
 
 #[derive(Default)]
 struct Slot {
-    /// The member that is asked at present, or next.
-    at: usize,
-    link: Option<Link>,
-    serial: u64,
+    /// The member of the present connection, or of the next one.
+    member: usize,
+    connection: Option<Connection>,
+    generation: u64,
 }
 
-/// A connection.
+/// A connection to one member.
 #[derive(Clone)]
-pub(crate) struct Link {
-    /// A clone of it is a clone of each of its parts.
+pub(crate) struct Connection {
+    /// Behind an `Arc`: a clone of the client clones each of its parts.
     pub(crate) client: Arc<Client>,
-    pub(crate) serial: u64,
+    pub(crate) generation: u64,
 }
 
-impl Session {
+impl Members {
     pub(crate) fn new(config: EtcdConfig) -> Result<Self> {
         Ok(Self {
             endpoints: config.endpoints(),
@@ -68,236 +63,153 @@ impl Session {
             clock: Clock::boottime(),
             slot: Lock::default(),
             connecting: SingleFlight::new(()),
-            moved: watch::Sender::default(),
+            generation: watch::Sender::default(),
             closed: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
-            term: AtomicU64::new(0),
+            raft_term: AtomicU64::new(0),
         })
     }
 
-    /// The last term of the cluster that was seen in the answer to a linearizable read.
-    pub(crate) fn term(&self) -> u64 {
-        self.term.load(Ordering::Acquire)
+    /// How many members the URL names.
+    pub(crate) fn count(&self) -> usize {
+        self.endpoints.len()
     }
 
-    /// Notes the term in the answer to a linearizable read.
-    pub(crate) fn saw_term(&self, header: Option<&ResponseHeader>) -> Result<u64> {
-        let header = header.ok_or_else(|| errors::nonsense("no header"))?;
-        // Also a smaller one: of a cluster that was restored, or made anew. What comes late costs a move.
-        self.term.store(header.raft_term(), Ordering::Release);
+    /// The last Raft term that a linearizable read has shown.
+    pub(crate) fn raft_term(&self) -> u64 {
+        self.raft_term.load(Ordering::Acquire)
+    }
+
+    /// Notes the Raft term in the reply to a linearizable read.
+    pub(crate) fn observe_raft_term(&self, header: Option<&ResponseHeader>) -> Result<u64> {
+        let header = header.ok_or_else(|| errors::unexpected_reply("no header"))?;
+        // Also a smaller term: of a cluster that was restored or recreated. A late reply costs one move.
+        self.raft_term.store(header.raft_term(), Ordering::Release);
         Ok(header.raft_term())
     }
 
-    /// Whether to say that leases are longer than expected: once.
-    pub(crate) fn warns_of_leases(&self) -> bool {
-        !self.has_warned.swap(true, Ordering::AcqRel)
+    /// Logs once that leases are longer than the settings allow.
+    pub(crate) fn warn_of_long_leases(&self, warning: &str) {
+        if !self.has_warned.swap(true, Ordering::AcqRel) {
+            tracing::warn!("{warning}");
+        }
     }
 
     /// Reads the clock for a request that is about to be sent.
-    pub(crate) fn start(&self) -> SentAt {
+    pub(crate) fn sent_now(&self) -> SentAt {
         SentAt::now(&self.clock)
     }
 
-    /// Asks a member, and the next one if that fails in a way in which another may not. What is asked
-    /// may be asked twice. The effect is unknown if any of them may have done it.
-    ///
-    /// Takes no longer than the URL's `timeout` for each member, and for one of them twice, besides
-    /// logging in.
-    pub(crate) async fn ask<T, F>(self: &Arc<Self>, asks: impl Fn(Arc<Client>) -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T, DriverError>>,
-    {
-        self.ask_noting(&AtomicBool::new(false), asks).await
-    }
-
-    /// As [`ask`](Self::ask); `doubtful` is set when a member may have done it, or will, without our
-    /// hearing so.
-    pub(crate) async fn ask_noting<T, F>(
-        self: &Arc<Self>,
-        doubtful: &AtomicBool,
-        asks: impl Fn(Arc<Client>) -> F,
-    ) -> Result<T>
-    where
-        F: Future<Output = Result<T, DriverError>>,
-    {
-        self.ask_within(self.config.answer_max, doubtful, asks)
-            .await
-    }
-
-    /// As [`ask_noting`](Self::ask_noting), with `max` for each member's answer.
-    pub(crate) async fn ask_within<T, F>(
-        self: &Arc<Self>,
-        max: Duration,
-        doubtful: &AtomicBool,
-        asks: impl Fn(Arc<Client>) -> F,
-    ) -> Result<T>
-    where
-        F: Future<Output = Result<T, DriverError>>,
-    {
-        let mut tries = self.endpoints.len() + 1;
-        let mut silences = self.endpoints.len();
-        let mut unknown = false;
-        loop {
-            let answer = self.ask_once(max, &asks).await;
-            let Failure { error, ends_link } = match answer {
-                Ok(answer) => return Ok(answer),
-                Err((failure, was_silent)) => {
-                    silences -= usize::from(was_silent);
-                    failure
-                }
-            };
-            tries -= 1;
-            if error.effect() == Effect::Unknown {
-                unknown = true;
-                doubtful.store(true, Ordering::Release);
-            }
-            if !ends_link || tries == 0 || silences == 0 || self.is_closed() {
-                let effect = if unknown {
-                    Effect::Unknown
-                } else {
-                    Effect::None
-                };
-                return Err(error.with_effect(effect));
-            }
+    /// The present connection, or a new one to the first member that accepts a login.
+    pub(crate) async fn connection(self: &Arc<Self>) -> Result<Connection> {
+        if let Some(connection) = self.current()? {
+            return Ok(connection);
         }
-    }
-
-    /// One try; whether it failed by silence.
-    async fn ask_once<T, F>(
-        self: &Arc<Self>,
-        max: Duration,
-        asks: &impl Fn(Arc<Client>) -> F,
-    ) -> Result<T, (Failure, bool)>
-    where
-        F: Future<Output = Result<T, DriverError>>,
-    {
-        let link = self.link().await.map_err(|error| {
-            // All members were tried.
-            let ends_link = false;
-            (Failure { error, ends_link }, false)
-        })?;
-        // A request that is dropped before it was answered, by its caller or here, is doubtful; the
-        // caller knows that of itself.
-        let (failure, was_silent) = match timeout(max, asks(link.client.clone())).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => (errors::of_request(error, &self.config), false),
-            Err(_) => (errors::silent(max), true),
-        };
-        if failure.ends_link {
-            self.leave(link.serial);
-        }
-        Err((failure, was_silent))
-    }
-
-    /// The present connection, or a new one to the first member that can be logged in to.
-    pub(crate) async fn link(self: &Arc<Self>) -> Result<Link> {
-        if let Some(link) = self.current()? {
-            return Ok(link);
-        }
-        let session = self.clone();
+        let members = self.clone();
         let work = |turn: Turn<()>| async move {
-            let link = match session.current() {
-                Ok(None) => session.open_any().await,
-                Ok(Some(link)) => Ok(link),
+            let connection = match members.current() {
+                Ok(None) => members.connect_any().await,
+                Ok(Some(connection)) => Ok(connection),
                 Err(error) => Err(error),
             };
-            turn.finish(link)
+            turn.finish(connection)
         };
         self.connecting.run(work).await
     }
 
-    async fn open_any(&self) -> Result<Link> {
+    async fn connect_any(&self) -> Result<Connection> {
         let mut last = errors::closed();
         for _ in 0..self.endpoints.len() {
-            match self.open().await {
+            match self.connect().await {
                 Ok(client) => return self.install(client),
-                Err(Failure { error, ends_link }) => {
-                    if !ends_link {
+                Err(Failure {
+                    error,
+                    ends_connection,
+                }) => {
+                    if !ends_connection {
                         return Err(error);
                     }
                     last = error;
-                    self.next(&mut self.slot.lock());
+                    self.rotate(&mut self.slot.lock());
                 }
             }
         }
         Err(last)
     }
 
-    /// A login, if there is one; the connection itself is made with the first request.
-    async fn open(&self) -> Result<Client, Failure> {
-        let endpoint = self.endpoints[self.slot.lock().at].clone();
-        let max = self.config.connect_max;
+    /// Logs in, if the URL has a login. The driver connects with the first request.
+    async fn connect(&self) -> Result<Client, Failure> {
+        let endpoint = self.endpoints[self.slot.lock().member].clone();
+        let max = self.config.connect_timeout;
         match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {
-                let Failure { error, ends_link } = errors::of_request(error, &self.config);
-                let error = error.with_effect(Effect::None);
-                Err(Failure { error, ends_link })
+                let failure = errors::of_request(error, &self.config);
+                Err(Failure {
+                    error: failure.error.with_effect(Effect::None),
+                    ..failure
+                })
             }
-            Err(_) => Err(errors::silent(max)),
+            Err(_) => Err(errors::timed_out(max)),
         }
     }
 
-    fn install(&self, client: Client) -> Result<Link> {
+    fn install(&self, client: Client) -> Result<Connection> {
         let mut slot = self.slot.lock();
         if self.is_closed() {
             return Err(errors::closed());
         }
-        slot.serial += 1;
-        let link = Link {
+        slot.generation += 1;
+        let connection = Connection {
             client: Arc::new(client),
-            serial: slot.serial,
+            generation: slot.generation,
         };
-        slot.link = Some(link.clone());
-        Ok(link)
+        slot.connection = Some(connection.clone());
+        Ok(connection)
     }
 
-    fn current(&self) -> Result<Option<Link>> {
+    fn current(&self) -> Result<Option<Connection>> {
         let slot = self.slot.lock();
         if self.is_closed() {
             return Err(errors::closed());
         }
-        Ok(slot.link.clone())
+        Ok(slot.connection.clone())
     }
 
-    /// Gives up the connection with this number; the next request goes to the next member.
-    pub(crate) fn leave(&self, serial: u64) {
+    /// Abandons the connection of this generation; the next request goes to the next member.
+    pub(crate) fn abandon(&self, generation: u64) {
         let mut slot = self.slot.lock();
-        if slot.link.as_ref().is_some_and(|link| link.serial == serial) {
-            self.next(&mut slot);
-            self.moved.send_replace(serial + 1);
+        let current = slot.connection.as_ref();
+        if current.is_some_and(|current| current.generation == generation) {
+            self.rotate(&mut slot);
+            self.generation.send_replace(generation + 1);
         }
     }
 
-    fn next(&self, slot: &mut Slot) {
-        slot.link = None;
-        slot.at = (slot.at + 1) % self.endpoints.len();
+    fn rotate(&self, slot: &mut Slot) {
+        slot.connection = None;
+        slot.member = (slot.member + 1) % self.endpoints.len();
     }
 
-    /// Ends when the connection with this number was given up.
-    pub(crate) async fn left(&self, serial: u64) {
-        let mut moved = self.moved.subscribe();
+    /// Completes when the connection of this generation is abandoned.
+    pub(crate) async fn abandoned(&self, generation: u64) {
+        let mut present = self.generation.subscribe();
         // The sender lives as long as `self`.
-        let _ = moved.wait_for(|present| *present > serial).await;
+        let _ = present.wait_for(|present| *present > generation).await;
     }
 
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.slot.lock().link = None;
-        self.moved.send_replace(u64::MAX);
+        self.slot.lock().connection = None;
+        self.generation.send_replace(u64::MAX);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Ends when the backend was closed.
+    /// Completes when the backend is closed.
     pub(crate) async fn closed(&self) {
-        self.left(u64::MAX - 1).await;
+        self.abandoned(u64::MAX - 1).await;
     }
-}
-
-/// Whether asking again later may help.
-pub(crate) fn may_pass(error: &Error) -> bool {
-    error.kind() == ErrorKind::Unavailable
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod members;
 pub(crate) mod probe;
+pub(crate) mod request;

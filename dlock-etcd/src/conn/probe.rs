@@ -1,4 +1,4 @@
-//! What is looked at when a connection is made.
+//! Checks of the store when a backend is connected.
 
 use std::sync::Arc;
 
@@ -6,64 +6,66 @@ use dlock_core::{ErrorKind, Result};
 use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp};
 
 use crate::{
-    conn::members::{Session, may_pass},
-    keys as layout,
-    ranges::{first, ranges},
+    conn::members::Members,
+    keys,
+    ranges::{first_key, ranges},
 };
 
-/// Of these lines the versions below lose leases or deletions once in a while: a renewal that races a
-/// revoke is confirmed though the keys are gone (etcd-io/etcd#14758), an old leader revokes leases
-/// (#15247), a watch misses a deletion (#19179).
+/// The first sound version of each line. Older ones lose leases or deletions once in a while: a renewal
+/// that races a revoke is confirmed though the keys are gone (etcd-io/etcd#14758), an old leader revokes
+/// leases (#15247), a watch misses a deletion (#19179).
 const SOUND_FROM: [(u64, u64, u64); 3] = [(3, 4, 38), (3, 5, 23), (3, 6, 5)];
 
-/// Looks whether locks can be read and are kept in our layout, and warns of a version with known defects.
-pub(crate) async fn check(session: &Arc<Session>) -> Result<()> {
-    let record = layout::record(&session.config.prefix);
-    // Linearizable: it takes a login, a permission and a leader.
-    let read = session.ask(|client| {
+/// Checks that locks can be read and have our layout, and warns of a version with known defects.
+pub(crate) async fn probe(members: &Arc<Members>) -> Result<()> {
+    let record = keys::layout_record(&members.config.prefix);
+    // A linearizable read needs a login, a permission and a leader.
+    let read = members.request(|client| {
         let record = &*record;
         async move { client.kv_client().get(record, None).await }
     });
     let read = read.await?;
-    session.saw_term(read.header())?;
-    let found = match first(read) {
+    members.observe_raft_term(read.header())?;
+    let found = match first_key(read) {
         Some(found) => Some(found),
-        None => write(session, &record).await?,
+        None => write_version(members, &record).await?,
     };
     if let Some(found) = found {
-        let words = String::from_utf8_lossy(found.value());
-        // What follows is for later releases with the same layout.
-        let version = words.split_whitespace().next().unwrap_or_default();
-        layout::VERSION.check("etcd", version)?;
+        let value = String::from_utf8_lossy(found.value());
+        // Later releases with the same layout may append more.
+        let version = value.split_whitespace().next().unwrap_or_default();
+        keys::VERSION.check("etcd", version)?;
     }
-    // Only for the warning: where it is not allowed there is none.
-    let status = session.ask(|client| async move { client.maintenance_client().status().await });
+    // Only for the warning: a user without that permission gets none.
+    let status =
+        members.request(|client| async move { client.maintenance_client().status().await });
     if let Ok(status) = status.await
-        && let Some(fixed) = has_defects(status.version())
+        && let Some((major, minor, patch)) = sound_version(status.version())
     {
-        let (version, (major, minor, patch)) = (status.version(), fixed);
         tracing::warn!(
-            "etcd {version} has known defects in leases and watches; {major}.{minor}.{patch} has not"
+            "etcd {} has known defects in leases and watches; {major}.{minor}.{patch} has not",
+            status.version()
         );
     }
     Ok(())
 }
 
-/// Writes the version of the layout where there is none; or what somebody else has written meanwhile.
-async fn write(session: &Arc<Session>, record: &str) -> Result<Option<KeyValue>> {
-    let nobody = Compare::create_revision(record, CompareOp::Equal, 0);
+/// Writes the version of the layout if there is none; returns the version that another process has
+/// written since.
+async fn write_version(members: &Arc<Members>, record: &str) -> Result<Option<KeyValue>> {
+    let is_absent = Compare::create_revision(record, CompareOp::Equal, 0);
     let txn = Txn::new()
-        .when([nobody])
-        .and_then([TxnOp::put(record, layout::VERSION.to_string(), None)])
+        .when([is_absent])
+        .and_then([TxnOp::put(record, keys::VERSION.to_string(), None)])
         .or_else([TxnOp::get(record, None)]);
-    let written = session.ask(|client| {
+    let written = members.request(|client| {
         let txn = txn.clone();
         async move { client.kv_client().txn(txn).await }
     });
     match written.await {
-        Ok(answer) => Ok(ranges(answer.op_responses()).next().and_then(first)),
-        // Who may only read, or a server that is full: locks say what they may.
-        Err(error) if error.kind() == ErrorKind::Denied || may_pass(&error) => {
+        Ok(reply) => Ok(ranges(reply.op_responses()).next().and_then(first_key)),
+        // A user who may only read, or a full server: acquires report what is not allowed.
+        Err(error) if error.kind() == ErrorKind::Denied || error.is_retryable() => {
             tracing::debug!(%error, "the version of the layout was not written");
             Ok(None)
         }
@@ -71,8 +73,8 @@ async fn write(session: &Arc<Session>, record: &str) -> Result<Option<KeyValue>>
     }
 }
 
-/// The version without the known defects, if this one has them.
-fn has_defects(version: &str) -> Option<(u64, u64, u64)> {
+/// The version without the known defects, if `version` has them.
+fn sound_version(version: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = version
         .split(['.', '-', '+'])
         .map_while(|word| word.parse().ok());
@@ -99,7 +101,7 @@ mod tests {
             ("3.3.27", Some((3, 4, 38))),
             ("newest", None),
         ] {
-            assert_eq!(has_defects(version), fixed, "{version}");
+            assert_eq!(sound_version(version), fixed, "{version}");
         }
     }
 }

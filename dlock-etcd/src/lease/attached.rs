@@ -1,85 +1,88 @@
-//! Which leases a place may stand on.
+//! The leases that one key may be attached to.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use dlock_core::{LostCause, backend::Attempt, toolkit::Lock};
 
-use crate::{lease::etcd_lease::Carrier, lease::users::Seat, queue::key::Entry};
+use crate::lease::{etcd_lease::EtcdLease, lease_ref::LeaseRef, users::Waiter};
 
-/// The seats of one place: one, or several while it is not known whether it has moved from one to the
-/// next.
-pub(crate) struct Standing(Lock<Seats>);
+/// The leases of one key: one, or several while a move to the next one is not confirmed.
+pub(crate) struct AttachedLeases(Lock<Refs>);
 
-struct Seats {
-    /// Those before, on which the store may have the place.
-    former: Vec<Seat>,
-    present: Seat,
+struct Refs {
+    /// Earlier leases, to which the key may still be attached in the store.
+    former: Vec<LeaseRef>,
+    current: LeaseRef,
 }
 
-impl Standing {
-    pub(crate) fn new(seat: Seat) -> Self {
-        Self(Lock::new(Seats {
+impl AttachedLeases {
+    pub(crate) fn new(lease: LeaseRef) -> Self {
+        Self(Lock::new(Refs {
             former: Vec::new(),
-            present: seat,
+            current: lease,
         }))
     }
 
-    /// The lease that it stands on, or is to stand on.
-    pub(crate) fn carrier(&self) -> Arc<Carrier> {
-        self.0.lock().present.carrier.clone()
+    /// The lease that the key is attached to, or moves to.
+    pub(crate) fn current(&self) -> Arc<EtcdLease> {
+        self.0.lock().current.lease.clone()
     }
 
-    /// All leases that it may stand on.
-    pub(crate) fn carriers(&self) -> Vec<Arc<Carrier>> {
-        let seats = self.0.lock();
-        let all = seats.former.iter().chain([&seats.present]);
-        all.map(|seat| seat.carrier.clone()).collect()
+    /// All leases that the key may be attached to.
+    pub(crate) fn all(&self) -> Vec<Arc<EtcdLease>> {
+        let refs = self.0.lock();
+        let all = refs.former.iter().chain([&refs.current]);
+        all.map(|lease_ref| lease_ref.lease.clone()).collect()
     }
 
-    /// Whether a move was not confirmed.
-    pub(crate) fn is_in_doubt(&self) -> bool {
+    /// Whether a move is not confirmed.
+    pub(crate) fn is_moving(&self) -> bool {
         !self.0.lock().former.is_empty()
     }
 
-    /// Whether all leases that it may stand on have ended in the store.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.carriers().iter().all(|carrier| carrier.has_ended())
+    /// Whether all leases that the key may be attached to have ended in the store.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.all().iter().all(|lease| lease.has_ended())
     }
 
-    /// It is about to move there.
-    pub(crate) fn moves_to(&self, seat: Seat) {
-        let mut seats = self.0.lock();
-        let former = std::mem::replace(&mut seats.present, seat);
-        seats.former.push(former);
+    /// A request is about to move the key to this lease.
+    pub(crate) fn begin_move(&self, to: LeaseRef) {
+        let mut refs = self.0.lock();
+        let former = std::mem::replace(&mut refs.current, to);
+        refs.former.push(former);
     }
 
-    /// It has moved; the leases that it has left.
-    pub(crate) fn has_moved(&self) -> Vec<Arc<Carrier>> {
+    /// The store has confirmed the move. Returns the leases that the key has left.
+    pub(crate) fn confirm_move(&self) -> Vec<Arc<EtcdLease>> {
         let former = std::mem::take(&mut self.0.lock().former);
-        former.iter().map(|seat| seat.carrier.clone()).collect()
+        former
+            .iter()
+            .map(|lease_ref| lease_ref.lease.clone())
+            .collect()
     }
 
-    /// Its attempt waits, and is asked whether anybody polls it.
-    pub(crate) fn wait(&self, entry: &Arc<Entry>) {
-        self.0.lock().present.wait(entry);
+    /// The key's attempt waits: it is checked for being polled.
+    pub(crate) fn set_waiting(&self, waiter: Weak<dyn Waiter>) {
+        self.0.lock().current.set_waiting(waiter);
     }
 
-    /// Its attempt holds the lock now, and is told if the lease ends.
-    pub(crate) fn hold(&self, attempt: &Attempt) {
-        let seats = self.0.lock();
-        let carrier = seats.present.carrier.clone();
-        carrier.seats.hold(&seats.present, attempt);
-        drop(seats);
-        if carrier.is_over() {
+    /// The key's attempt holds the lock: the end of the lease is reported to it (K4).
+    pub(crate) fn set_holding(&self, attempt: &Attempt) {
+        let refs = self.0.lock();
+        refs.current.set_holding(attempt);
+        let lease = refs.current.lease.clone();
+        drop(refs);
+        // A lease that ended before has reported to the users of that time only.
+        if lease.is_ending() {
             attempt.report_lost(LostCause::SessionEnded);
         }
     }
 
-    /// No lease is needed for it any more.
-    pub(crate) fn leave(&self) {
-        let seats = self.0.lock();
-        for seat in seats.former.iter().chain([&seats.present]) {
-            seat.leave();
+    /// The key does not need a lease any more.
+    pub(crate) fn release(&self) {
+        let refs = self.0.lock();
+        for lease_ref in refs.former.iter().chain([&refs.current]) {
+            lease_ref.release();
         }
     }
 }

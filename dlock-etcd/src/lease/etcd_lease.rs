@@ -1,9 +1,6 @@
-//! A lease of etcd: what carries the places of attempts, which end with it.
-//!
-//! Called so because *lease* is dlock's word for a grant.
+//! One lease of etcd: the keys of attempts are attached to it, and end with it.
 
 use std::{
-    future::Future,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,188 +8,194 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{BootInstant, Result, backend::SentAt, toolkit::Backoff};
+use dlock_core::{BootInstant, Result, backend::SentAt};
 use tokio::sync::{Notify, watch};
 
-use crate::{conn::members::Session, lease::rpc as leases, lease::users::Seats};
+use crate::{
+    conn::members::Members,
+    lease::{rpc, users::LeaseUsers},
+};
 
-/// A keep-alive is given up after this part of its ttl.
+/// A keep-alive times out after this part of the lease's ttl.
 const TRY_PART: u32 = 4;
 
-/// But not before: etcd's gRPC proxy sends it on half a second later.
+/// The shortest time-out of a keep-alive: etcd's gRPC proxy delays each by half a second.
 const TRY_MIN: Duration = Duration::from_millis(700);
 
-/// A lock is proved by a keep-alive that is no older than this part of its ttl. Behind etcd's gRPC proxy each is
-/// up to half a second on its way.
+/// A lock is proved by a keep-alive that is no older than this part of its ttl. etcd's gRPC proxy delays
+/// each by up to half a second.
 const FRESH_PART: u32 = 2;
 
-/// Waiting may eat this part of a ttl that nobody renews.
-const EATEN_PART: u32 = 20;
+/// A wait may use up this part of a ttl without renewal.
+const WAITED_PART: u32 = 20;
 
-/// The server looks for ended leases twice a second, and this is what it may be late besides.
+/// The server checks for expired leases twice a second; the rest is for its own delays.
 const END_SLACK: Duration = Duration::from_secs(2);
 
 /// A lease in the store.
-pub(crate) struct Carrier {
-    pub(crate) session: Arc<Session>,
+pub(crate) struct EtcdLease {
+    pub(crate) members: Arc<Members>,
     id: i64,
     /// How long the store keeps it without a keep-alive.
-    pub(crate) granted: Duration,
-    /// A term of the cluster that was known before it was asked for.
-    term: u64,
+    pub(crate) granted_ttl: Duration,
+    /// A Raft term that was known before the lease was requested.
+    raft_term: u64,
     state: watch::Sender<State>,
-    /// Whether it has things on it that are only gone with it.
+    /// Whether the lease must end soon, with what is attached to it.
     retired: AtomicBool,
-    /// Who stands on it.
-    pub(crate) seats: Seats,
-    /// Asks the loop for a keep-alive now.
-    pub(crate) wanted: Notify,
+    pub(crate) users: LeaseUsers,
+    /// Requests a keep-alive from the loop now.
+    pub(crate) keepalive_requested: Notify,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// When the last keep-alive was sent that the store has confirmed.
-    kept: SentAt,
-    /// When the last one was sent that proves a hold.
-    acked: SentAt,
-    /// Whether a later leader has kept it alive: what stands on it and is held must move.
+    last_keepalive: SentAt,
+    /// When the last keep-alive was sent that proves a hold.
+    last_proof: SentAt,
+    /// Whether a later leader has kept the lease alive: locks that are held on it must move.
     is_outdated: bool,
-    /// Nothing is granted on it any more; it has ended in the store by then.
-    over: Option<BootInstant>,
+    /// Set when nothing is granted on the lease any more: it has ended in the store by then.
+    ends_by: Option<BootInstant>,
 }
 
-/// What a lease says of a hold that stands on it.
+/// What a lease proves of a hold on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
-    /// It is proved by a request that was sent then.
+pub(crate) enum LeaseProof {
+    /// The hold is proved by a request that was sent then.
     Since(SentAt),
-    /// The leader has changed, so it proves no more.
+    /// The leader has changed, so the lease proves nothing any more.
     Outdated,
-    /// It has ended, or is given up.
-    Over,
+    /// The lease has ended, or is abandoned.
+    Ended,
 }
 
-impl Carrier {
-    /// Asks the store for a lease of `ttl`, in whole seconds.
-    pub(crate) async fn grant(session: &Arc<Session>, ttl: Duration) -> Result<Self> {
-        let term = session.term();
-        let leases::Granted { id, sent, ttl } = leases::grant(session, ttl).await?;
+impl EtcdLease {
+    /// Requests a lease of `ttl`, in whole seconds.
+    pub(crate) async fn grant(members: &Arc<Members>, ttl: Duration) -> Result<Self> {
+        let raft_term = members.raft_term();
+        let rpc::Granted { id, sent, ttl } = rpc::grant(members, ttl).await?;
         let state = State {
-            kept: sent,
-            acked: sent,
+            last_keepalive: sent,
+            last_proof: sent,
             is_outdated: false,
-            over: None,
+            ends_by: None,
         };
         Ok(Self {
-            session: session.clone(),
+            members: members.clone(),
             id,
-            granted: ttl,
-            term,
+            granted_ttl: ttl,
+            raft_term,
             state: watch::Sender::new(state),
             retired: AtomicBool::new(false),
-            seats: Seats::default(),
-            wanted: Notify::new(),
+            users: LeaseUsers::default(),
+            keepalive_requested: Notify::new(),
         })
     }
 
-    /// Its identity in the store.
+    /// The lease's id in the store.
     pub(crate) fn id(&self) -> i64 {
         self.id
     }
 
     /// When the last keep-alive was sent that the store has confirmed.
-    pub(crate) fn kept(&self) -> SentAt {
-        self.state.borrow().kept
+    pub(crate) fn last_keepalive(&self) -> SentAt {
+        self.state.borrow().last_keepalive
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.state.borrow().over.is_some()
+    /// Whether nothing is granted on the lease any more.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.state.borrow().ends_by.is_some()
     }
 
-    /// Takes no new attempts; it ends when the last one has left it.
+    /// Refuses new attempts; the lease ends after its last user.
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::Release);
     }
 
-    /// Whether new attempts may stand on it.
+    /// Whether new attempts may use the lease.
     pub(crate) fn is_open(&self) -> bool {
-        !self.is_over() && !self.retired.load(Ordering::Acquire)
+        !self.is_ending() && !self.retired.load(Ordering::Acquire)
     }
 
-    /// Whether it has ended in the store, with all that stood on it.
+    /// Whether the lease has ended in the store, with all keys on it.
     pub(crate) fn has_ended(&self) -> bool {
-        let over = self.state.borrow().over;
-        over.is_some_and(|over| over <= self.session.clock.now())
+        let ends_by = self.state.borrow().ends_by;
+        ends_by.is_some_and(|ends_by| ends_by <= self.members.clock.now())
     }
 
-    /// Ends when nothing is granted on it any more.
-    pub(crate) async fn over(&self) {
+    /// Completes when nothing is granted on the lease any more.
+    pub(crate) async fn ending(&self) {
         let mut state = self.state.subscribe();
         // The sender lives as long as `self`.
-        let _ = state.wait_for(|state| state.over.is_some()).await;
+        let _ = state.wait_for(|state| state.ends_by.is_some()).await;
     }
 
-    /// The store has said that it is gone.
-    pub(crate) fn is_gone(&self) {
-        self.end(self.session.clock.now());
+    /// The store has said that the lease does not exist.
+    pub(crate) fn mark_ended(&self) {
+        self.set_end(self.members.clock.now());
     }
 
-    /// A keep-alive that is recent enough to prove a grant or a renewal for `ttl`, which may be much less
-    /// than what the store grants (T20): at least half of it is left. The loop is asked for one if it
-    /// must be. Bounded by the lease's own end.
-    pub(crate) async fn fresh(&self, ttl: Duration) -> Proof {
-        let now = self.session.clock.now();
-        let since = now.before(ttl.min(self.granted) / FRESH_PART);
+    /// A proof by a keep-alive that leaves at least half of `ttl`, which may be much less than the store
+    /// grants (T20). Requests a keep-alive from the loop if needed. Bounded by the lease's own end.
+    pub(crate) async fn recent_proof(&self, ttl: Duration) -> LeaseProof {
+        let now = self.members.clock.now();
+        let since = now.before(ttl.min(self.granted_ttl) / FRESH_PART);
         let mut states = self.state.subscribe();
         loop {
             let state = *states.borrow_and_update();
             match state.proof() {
                 // K2: the clock of the exchange that the store has answered, never our own.
-                Proof::Since(acked) if acked.instant() < since => {}
+                LeaseProof::Since(sent) if sent.instant() < since => {}
                 proof => return proof,
             }
-            self.wanted.notify_one();
+            self.keepalive_requested.notify_one();
             if states.changed().await.is_err() {
-                return Proof::Over;
+                return LeaseProof::Ended;
             }
         }
     }
 
-    /// As [`fresh`](Self::fresh) for a grant, where no loop runs and nobody will renew: it is kept alive
-    /// once, if waiting has eaten more than a small part of `ttl` (K6).
-    pub(crate) async fn proved_for(&self, ttl: Duration) -> Result<Proof> {
-        let now = self.session.clock.now();
+    /// A proof for a grant without renewal, on a lease without a loop. Sends one keep-alive if the wait
+    /// has used up more than a small part of `ttl` (K6).
+    pub(crate) async fn unrenewed_proof(&self, ttl: Duration) -> Result<LeaseProof> {
+        let now = self.members.clock.now();
         let state = *self.state.borrow();
         match state.proof() {
-            Proof::Since(acked) if acked.instant() < now.before(ttl / EATEN_PART) => {
-                self.keep_alive().await
+            LeaseProof::Since(sent) if sent.instant() < now.before(ttl / WAITED_PART) => {
+                self.keep_alive_once().await
             }
             proof => Ok(proof),
         }
     }
 
-    /// One keep-alive, now, and a look whether the leader is still the same.
-    pub(crate) async fn keep_alive(&self) -> Result<Proof> {
-        let max = (self.granted / TRY_PART).max(TRY_MIN);
-        let max = max.min(self.session.config.answer_max);
-        let Some(kept) = leases::keep_alive(&self.session, self.id, max).await? else {
-            self.is_gone();
-            return Ok(Proof::Over);
+    /// Sends one keep-alive, and checks that the leader is still the same.
+    pub(crate) async fn keep_alive_once(&self) -> Result<LeaseProof> {
+        let max = (self.granted_ttl / TRY_PART).max(TRY_MIN);
+        let max = max.min(self.members.config.request_timeout);
+        let Some(sent) = rpc::keep_alive(&self.members, self.id, max).await? else {
+            self.mark_ended();
+            return Ok(LeaseProof::Ended);
         };
-        // Wakes nobody: nothing is proved yet.
+        // Does not wake waiting proofs: nothing is proved yet.
         self.state.send_if_modified(|state| {
-            state.kept = kept.max(state.kept);
+            state.last_keepalive = sent.max(state.last_keepalive);
             false
         });
-        // After that: a read is answered by a leader that is none before the one that kept it alive.
-        let term = leases::term(&self.session, max).await?;
-        if term != self.term {
-            tracing::debug!(term, "another leader: what is held moves to another lease");
+        // After the keep-alive: the leader that answers this read is the one that kept the lease alive, or
+        // a later one.
+        let raft_term = rpc::read_raft_term(&self.members, max).await?;
+        if raft_term != self.raft_term {
+            tracing::debug!(
+                raft_term,
+                "another leader: held locks move to another lease"
+            );
             self.retire();
         }
         self.state.send_modify(|state| {
-            if term == self.term {
-                state.acked = kept.max(state.acked);
+            if raft_term == self.raft_term {
+                state.last_proof = sent.max(state.last_proof);
             } else {
                 state.is_outdated = true;
             }
@@ -200,67 +203,51 @@ impl Carrier {
         Ok(self.state.borrow().proof())
     }
 
-    /// Ends it in the store, with all that stands on it; success also if it is gone already.
+    /// Ends the lease in the store, with all keys on it; succeeds also if it is gone already.
     pub(crate) async fn revoke(&self) -> Result<()> {
         self.revoke_noting(&AtomicBool::new(false)).await
     }
 
-    /// As [`revoke`](Self::revoke); `doubtful` is set if a try of it may still be on its way.
-    pub(crate) async fn revoke_noting(&self, doubtful: &AtomicBool) -> Result<()> {
-        leases::revoke(&self.session, self.id, doubtful).await?;
-        self.is_gone();
+    /// As [`revoke`](Self::revoke); sets `effect_unknown` if a try may still be under way.
+    pub(crate) async fn revoke_noting(&self, effect_unknown: &AtomicBool) -> Result<()> {
+        rpc::revoke(&self.members, self.id, effect_unknown).await?;
+        self.mark_ended();
         Ok(())
     }
 
-    /// Tries to [`revoke`](Self::revoke) it until that is confirmed or it has ended by itself.
-    pub(crate) async fn revoke_surely(&self) {
-        self.give_up();
-        until_done(&self.session, || self.has_ended(), || self.revoke()).await;
+    /// Retries [`revoke`](Self::revoke) until it is confirmed or the lease has ended by itself.
+    pub(crate) async fn revoke_until_confirmed(&self) {
+        self.abandon();
+        let (has_ended, revoke) = (|| self.has_ended(), || self.revoke());
+        self.members.retry_until_confirmed(has_ended, revoke).await;
     }
 
-    /// Nothing is kept alive any more: it ends by itself a ttl after the last keep-alive, which may
-    /// have been sent just now.
-    pub(crate) fn give_up(&self) {
-        let now = self.session.clock.now();
-        self.end(now.after(self.granted).after(END_SLACK));
+    /// Stops keeping the lease alive: it ends by itself a ttl after the last keep-alive, which may have
+    /// been sent just now.
+    pub(crate) fn abandon(&self) {
+        let now = self.members.clock.now();
+        self.set_end(now.after(self.granted_ttl).after(END_SLACK));
     }
 
-    /// It is over, and has ended in the store by `moment`.
-    fn end(&self, moment: BootInstant) {
+    fn set_end(&self, ends_by: BootInstant) {
         self.state.send_modify(|state| {
-            state.over = Some(state.over.map_or(moment, |over| over.min(moment)));
+            let earlier = state.ends_by.map_or(ends_by, |known| known.min(ends_by));
+            state.ends_by = Some(earlier);
         });
-        self.seats.end();
+        self.users.end();
     }
 }
 
 impl State {
-    fn proof(&self) -> Proof {
+    fn proof(&self) -> LeaseProof {
         match self {
-            Self { over: Some(_), .. } => Proof::Over,
+            Self {
+                ends_by: Some(_), ..
+            } => LeaseProof::Ended,
             Self {
                 is_outdated: true, ..
-            } => Proof::Outdated,
-            Self { acked, .. } => Proof::Since(*acked),
+            } => LeaseProof::Outdated,
+            Self { last_proof, .. } => LeaseProof::Since(*last_proof),
         }
-    }
-}
-
-/// Tries until the store has confirmed it, or the lease `has_ended` and there is nothing left to do, or
-/// the backend was closed.
-pub(crate) async fn until_done<F>(
-    session: &Session,
-    has_ended: impl Fn() -> bool,
-    does: impl Fn() -> F,
-) where
-    F: Future<Output = Result<()>>,
-{
-    let mut pause = Backoff::new();
-    while let Err(error) = does().await {
-        if has_ended() || session.is_closed() {
-            return;
-        }
-        tracing::debug!(%error, "not undone yet");
-        tokio::time::sleep(pause.next_pause()).await;
     }
 }

@@ -1,8 +1,8 @@
-//! Whether anybody polls an acquire.
+//! Detects acquire futures that are no longer polled.
 //!
-//! A user may leave an acquire unpolled for as long as he likes, as in a `select!` whose other branch
-//! takes its time. The lease that its place stands on is shared and kept alive by others; so without a
-//! question nobody would notice, and a place at the head of the queue would block its name.
+//! A user may leave an acquire unpolled for any time, as in a `select!` whose other branch is slow. The
+//! lease of its key is shared and kept alive by others, so the key would stay, and block its name when
+//! it comes first in the queue.
 
 use std::{
     convert::Infallible,
@@ -12,32 +12,32 @@ use std::{
 use dlock_core::BootInstant;
 use tokio::sync::Notify;
 
-/// The question, and that it was answered.
+/// A check that an acquire future responds to when it is polled.
 #[derive(Default)]
-pub(crate) struct Pulse {
-    /// When it was asked first without an answer, in nanoseconds; 0 if it has answered.
-    asked: AtomicU64,
-    wanted: Notify,
+pub(crate) struct PollWatchdog {
+    /// When the oldest check without a response was made, in nanoseconds; 0 if there is none.
+    unanswered: AtomicU64,
+    check: Notify,
 }
 
-impl Pulse {
-    /// Answers for as long as it is polled.
-    pub(crate) async fn beat(&self) -> Infallible {
+impl PollWatchdog {
+    /// Responds to checks for as long as it is polled.
+    pub(crate) async fn respond(&self) -> Infallible {
         loop {
-            self.wanted.notified().await;
-            self.asked.store(0, Ordering::Release);
+            self.check.notified().await;
+            self.unanswered.store(0, Ordering::Release);
         }
     }
 
-    /// Asks at `now`; since when it has not answered, which is `now` if it has.
-    pub(crate) fn asked_since(&self, now: BootInstant) -> BootInstant {
+    /// Checks at `now`. Returns the time of the oldest check without a response: `now`, or an earlier one.
+    pub(crate) fn unanswered_since(&self, now: BootInstant) -> BootInstant {
         let first = now.as_nanos().max(1);
         match self
-            .asked
+            .unanswered
             .compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire)
         {
             Ok(_) => {
-                self.wanted.notify_one();
+                self.check.notify_one();
                 now
             }
             Err(since) => BootInstant::from_nanos(since),
@@ -52,14 +52,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_who_is_polled_answers() {
-        let (pulse, start) = (Pulse::default(), BootInstant::from_nanos(1_000));
+    async fn only_a_polled_future_responds() {
+        let (watchdog, start) = (PollWatchdog::default(), BootInstant::from_nanos(1_000));
         let later = |seconds| start.after(Duration::from_secs(seconds));
-        assert_eq!(pulse.asked_since(later(1)), later(1));
-        assert_eq!(pulse.asked_since(later(2)), later(1));
-        let polled = tokio::time::timeout(Duration::from_millis(1), pulse.beat()).await;
+        assert_eq!(watchdog.unanswered_since(later(1)), later(1));
+        assert_eq!(watchdog.unanswered_since(later(2)), later(1));
+        let polled = tokio::time::timeout(Duration::from_millis(1), watchdog.respond()).await;
         assert!(polled.is_err(), "it has no end");
-        assert_eq!(pulse.asked_since(later(3)), later(3));
-        assert_eq!(pulse.asked_since(later(9)), later(3));
+        assert_eq!(watchdog.unanswered_since(later(3)), later(3));
+        assert_eq!(watchdog.unanswered_since(later(9)), later(3));
     }
 }

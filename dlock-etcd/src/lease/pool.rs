@@ -1,4 +1,4 @@
-//! The carriers that locks share: one for each ttl, as long as it is used.
+//! The leases that locks share: one for each ttl, for as long as it is used.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -9,125 +9,127 @@ use dlock_core::{
 };
 
 use crate::{
-    conn::members::Session, errors, lease::etcd_lease::Carrier, lease::keepalive::Kept,
-    lease::rpc::whole_seconds, lease::users::Seat,
+    config::whole_seconds,
+    conn::members::Members,
+    errors,
+    lease::{etcd_lease::EtcdLease, keepalive::KeepaliveEnd, lease_ref::LeaseRef},
 };
 
-#[derive(Default)]
-struct Table {
-    /// Those for new attempts, by their ttl in seconds.
-    open: HashMap<u64, Shared>,
-    /// All that may be in the store.
-    all: Vec<Arc<Carrier>>,
-}
-
-struct Shared {
-    carrier: Arc<Carrier>,
-    /// Whether anybody came since the loop looked last.
-    came: bool,
-}
-
+/// The shared leases of one backend.
 #[derive(Clone)]
-pub(crate) struct Carriers(Arc<Inner>);
+pub(crate) struct LeasePool(Arc<Inner>);
 
 struct Inner {
-    session: Arc<Session>,
+    members: Arc<Members>,
     table: Lock<Table>,
-    /// Only one is asked for at a time.
+    /// At most one grant at a time.
     granting: SingleFlight<()>,
 }
 
-impl Carriers {
-    pub(crate) fn new(session: Arc<Session>) -> Self {
+#[derive(Default)]
+struct Table {
+    /// The leases for new attempts, by their ttl in seconds.
+    open: HashMap<u64, SharedLease>,
+    /// All leases that the store may have.
+    all: Vec<Arc<EtcdLease>>,
+}
+
+struct SharedLease {
+    lease: Arc<EtcdLease>,
+    /// Whether an attempt has used the lease since the loop's last check.
+    was_used: bool,
+}
+
+impl LeasePool {
+    pub(crate) fn new(members: Arc<Members>) -> Self {
         Self(Arc::new(Inner {
-            session,
+            members,
             table: Lock::default(),
             granting: SingleFlight::new(()),
         }))
     }
 
-    /// A seat on the carrier that is there already for such an attempt.
-    pub(crate) fn present(&self, ttl: Duration, renewal: Renewal) -> Option<Seat> {
+    /// A reference to the shared lease of this ttl, if there is one.
+    pub(crate) fn existing(&self, ttl: Duration, renewal: Renewal) -> Option<LeaseRef> {
         if renewal == Renewal::None {
             return None;
         }
         let mut table = self.0.table.lock();
         let shared = table.open.get_mut(&whole_seconds(ttl))?;
-        if !shared.carrier.is_open() {
+        if !shared.lease.is_open() {
             return None;
         }
-        shared.came = true;
-        Some(Seat::take(&shared.carrier))
+        shared.was_used = true;
+        Some(LeaseRef::new(&shared.lease))
     }
 
-    /// A seat for an attempt: on the shared carrier of its ttl, or on one of its own if nobody will
-    /// renew it.
-    pub(crate) async fn seat(&self, ttl: Duration, renewal: Renewal) -> Result<Seat> {
+    /// A reference to the shared lease of this ttl, or to a lease of its own without renewal.
+    pub(crate) async fn get(&self, ttl: Duration, renewal: Renewal) -> Result<LeaseRef> {
         if renewal == Renewal::None {
-            let own = Carrier::grant(&self.0.session, ttl).await?;
-            return Ok(Seat::take(&Arc::new(own)));
+            let own = EtcdLease::grant(&self.0.members, ttl).await?;
+            return Ok(LeaseRef::new(&Arc::new(own)));
         }
-        if let Some(present) = self.present(ttl, renewal) {
-            return Ok(present);
+        if let Some(existing) = self.existing(ttl, renewal) {
+            return Ok(existing);
         }
-        let carriers = self.clone();
-        let work = move |turn: Turn<()>| async move { turn.finish(carriers.provide(ttl).await) };
+        let pool = self.clone();
+        let work = move |turn: Turn<()>| async move { turn.finish(pool.provide(ttl).await) };
         self.0.granting.run(work).await?;
-        self.present(ttl, renewal).ok_or_else(errors::lease_ended)
+        self.existing(ttl, renewal).ok_or_else(errors::lease_ended)
     }
 
-    /// As [`seat`](Self::seat), until the attempt is cancelled.
-    pub(crate) async fn seat_for(&self, request: &AcquireRequest) -> Result<Seat> {
-        let seat = self.seat(request.ttl, request.renewal);
+    /// As [`get`](Self::get), until the attempt is cancelled.
+    pub(crate) async fn get_for(&self, request: &AcquireRequest) -> Result<LeaseRef> {
+        let lease = self.get(request.ttl, request.renewal);
         if request.renewal == Renewal::None {
-            return seat.await;
+            return lease.await;
         }
-        // The grant is not cut short by it: its lease would be left behind (T33).
+        // A cancellation does not cut the grant short: its lease would be left behind (T33).
         tokio::select! {
-            seat = seat => seat,
+            lease = lease => lease,
             () = request.attempt.cancelled() => Err(Error::cancelled()),
         }
     }
 
-    /// Sees to it that there is a carrier for attempts with this ttl.
+    /// Makes sure that there is a shared lease of this ttl.
     async fn provide(&self, ttl: Duration) -> Result<()> {
         let seconds = whole_seconds(ttl);
-        if self.0.has(seconds) {
+        if self.0.reserve(seconds) {
             return Ok(());
         }
         let ttl = Duration::from_secs(seconds);
-        let carrier = Arc::new(Carrier::grant(&self.0.session, ttl).await?);
-        let shared = Shared {
-            carrier: carrier.clone(),
-            came: true,
+        let lease = Arc::new(EtcdLease::grant(&self.0.members, ttl).await?);
+        let shared = SharedLease {
+            lease: lease.clone(),
+            was_used: true,
         };
         let mut table = self.0.table.lock();
         table.open.insert(seconds, shared);
-        table.all.push(carrier.clone());
+        table.all.push(lease.clone());
         drop(table);
-        tokio::spawn(self.clone().keep(seconds, carrier));
+        tokio::spawn(self.clone().maintain(seconds, lease));
         Ok(())
     }
 
-    /// Keeps a carrier alive as long as it is used, and ends it then.
-    async fn keep(self, seconds: u64, carrier: Arc<Carrier>) {
-        let kept = tokio::select! {
-            kept = carrier.keep(|| self.0.needs(seconds, &carrier)) => kept,
-            () = self.0.session.closed() => return,
+    /// Keeps a lease alive as long as it is used, and then revokes it.
+    async fn maintain(self, seconds: u64, lease: Arc<EtcdLease>) {
+        let end = tokio::select! {
+            end = lease.keep_alive(|| self.0.is_needed(seconds, &lease)) => end,
+            () = self.0.members.closed() => return,
         };
-        self.0.forget(seconds, &carrier);
-        if kept == Kept::Unused || !carrier.has_ended() {
+        self.0.close_to_new(seconds, &lease);
+        if end == KeepaliveEnd::Unused || !lease.has_ended() {
             tokio::select! {
-                () = carrier.revoke_surely() => {}
-                () = self.0.session.closed() => return,
+                () = lease.revoke_until_confirmed() => {}
+                () = self.0.members.closed() => return,
             }
         }
-        self.0.is_done(&carrier);
+        self.0.forget(&lease);
     }
 
-    /// Ends all of them, with all that stands on them.
+    /// Revokes all leases, with all keys on them.
     pub(crate) async fn revoke_all(&self) -> Result<()> {
-        // One that is being granted is among them.
+        // After a grant that is under way.
         let after = self
             .0
             .granting
@@ -135,57 +137,55 @@ impl Carriers {
         let _ = after.await;
         let all = std::mem::take(&mut *self.0.table.lock()).all;
         let mut result = Ok(());
-        for carrier in all {
-            result = result.and(carrier.revoke().await);
+        for lease in all {
+            result = result.and(lease.revoke().await);
         }
         result
     }
 }
 
 impl Inner {
-    /// Whether there is a carrier, which is kept then for whoever comes for it.
-    fn has(&self, seconds: u64) -> bool {
+    /// Whether there is an open lease, which is then kept for the attempt that requested it.
+    fn reserve(&self, seconds: u64) -> bool {
         let mut table = self.table.lock();
         let shared = table.open.get_mut(&seconds);
-        let shared = shared.filter(|shared| shared.carrier.is_open());
+        let shared = shared.filter(|shared| shared.lease.is_open());
         shared.is_some_and(|shared| {
-            shared.came = true;
+            shared.was_used = true;
             true
         })
     }
 
-    /// Whether anybody stands on it, or has come since the last question. If not, nobody will.
-    fn needs(&self, seconds: u64, carrier: &Arc<Carrier>) -> bool {
+    /// Whether the lease has users, or had a new one since the last check. If not, it is closed to new ones.
+    fn is_needed(&self, seconds: u64, lease: &Arc<EtcdLease>) -> bool {
         let mut table = self.table.lock();
         let Some(shared) = table.open.get_mut(&seconds) else {
-            return carrier.seats.are_taken();
+            return lease.users.has_any();
         };
-        if !Arc::ptr_eq(&shared.carrier, carrier) {
-            return carrier.seats.are_taken();
+        if !Arc::ptr_eq(&shared.lease, lease) {
+            return lease.users.has_any();
         }
-        if carrier.seats.are_taken() || std::mem::take(&mut shared.came) {
+        if lease.users.has_any() || std::mem::take(&mut shared.was_used) {
             return true;
         }
         table.open.remove(&seconds);
         false
     }
 
-    fn forget(&self, seconds: u64, carrier: &Arc<Carrier>) {
+    fn close_to_new(&self, seconds: u64, lease: &Arc<EtcdLease>) {
         let mut table = self.table.lock();
         if table
             .open
             .get(&seconds)
-            .is_some_and(|shared| Arc::ptr_eq(&shared.carrier, carrier))
+            .is_some_and(|shared| Arc::ptr_eq(&shared.lease, lease))
         {
             table.open.remove(&seconds);
         }
     }
 
-    /// The store does not have it any more.
-    fn is_done(&self, carrier: &Arc<Carrier>) {
-        self.table
-            .lock()
-            .all
-            .retain(|other| !Arc::ptr_eq(other, carrier));
+    /// The store does not have the lease any more.
+    fn forget(&self, lease: &Arc<EtcdLease>) {
+        let mut table = self.table.lock();
+        table.all.retain(|other| !Arc::ptr_eq(other, lease));
     }
 }

@@ -1,4 +1,4 @@
-//! Who stands on a carrier.
+//! The attempts that use one etcd lease.
 
 use std::{
     collections::HashMap,
@@ -7,101 +7,91 @@ use std::{
 
 use dlock_core::{BootInstant, LostCause, backend::Attempt, toolkit::Lock};
 
-use crate::{lease::etcd_lease::Carrier, queue::key::Entry};
+use crate::lease::poll_watchdog::PollWatchdog;
 
-/// What an attempt needs its carrier by: one for each place that it tries to get. Left when dropped.
-pub(crate) struct Seat {
-    pub(crate) carrier: Arc<Carrier>,
-    number: u64,
+/// An attempt with a key on the lease, or about to create one, that is not granted yet.
+pub(crate) trait Waiter: Send + Sync {
+    /// The watchdog of the attempt's future.
+    fn watchdog(&self) -> &PollWatchdog;
+
+    /// Removes the key in the background, because the attempt's future is not polled.
+    fn abandon(self: Arc<Self>);
 }
 
-/// The seats of one carrier that are taken.
+/// The users of one lease.
 #[derive(Default)]
-pub(crate) struct Seats(Lock<Table>);
+pub(crate) struct LeaseUsers(Lock<Table>);
 
 #[derive(Default)]
 struct Table {
-    /// The number of the last one.
-    serial: u64,
-    taken: HashMap<u64, User>,
+    /// The number of the last user.
+    last: u64,
+    users: HashMap<u64, LeaseUser>,
 }
 
-enum User {
-    /// It will make a place at once.
-    Comes,
-    /// It has made one, or tries to, and nothing is granted yet.
-    Waits(Weak<Entry>),
+enum LeaseUser {
+    /// It is about to create its key.
+    Starting,
+    /// It has created a key, or tries to, and is not granted.
+    Waiting(Weak<dyn Waiter>),
     /// It holds a lock.
-    Holds(Attempt),
+    Holding(Attempt),
 }
 
-impl Seat {
-    pub(crate) fn take(carrier: &Arc<Carrier>) -> Self {
-        let mut seats = carrier.seats.0.lock();
-        seats.serial += 1;
-        let number = seats.serial;
-        seats.taken.insert(number, User::Comes);
-        drop(seats);
-        Self {
-            carrier: carrier.clone(),
-            number,
-        }
+impl LeaseUsers {
+    /// Adds a user that is starting, and returns its number.
+    pub(crate) fn add(&self) -> u64 {
+        let mut table = self.0.lock();
+        table.last += 1;
+        let user = table.last;
+        table.users.insert(user, LeaseUser::Starting);
+        user
     }
 
-    /// It is for this place.
-    pub(crate) fn wait(&self, entry: &Arc<Entry>) {
-        let user = User::Waits(Arc::downgrade(entry));
-        self.carrier.seats.0.lock().taken.insert(self.number, user);
+    /// From now on the user is checked for being polled.
+    pub(crate) fn set_waiting(&self, user: u64, waiter: Weak<dyn Waiter>) {
+        let waiting = LeaseUser::Waiting(waiter);
+        self.0.lock().users.insert(user, waiting);
     }
 
-    /// The carrier is not needed any more.
-    pub(crate) fn leave(&self) {
-        let mut seats = self.carrier.seats.0.lock();
-        seats.taken.remove(&self.number);
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.leave();
-    }
-}
-
-impl Seats {
-    pub(crate) fn are_taken(&self) -> bool {
-        !self.0.lock().taken.is_empty()
+    /// From now on the user is notified when the lease ends.
+    pub(crate) fn set_holding(&self, user: u64, attempt: &Attempt) {
+        let holding = LeaseUser::Holding(attempt.clone());
+        self.0.lock().users.insert(user, holding);
     }
 
-    /// Its attempt is told when the lease ends.
-    pub(crate) fn hold(&self, seat: &Seat, attempt: &Attempt) {
-        let user = User::Holds(attempt.clone());
-        self.0.lock().taken.insert(seat.number, user);
+    pub(crate) fn remove(&self, user: u64) {
+        self.0.lock().users.remove(&user);
     }
 
-    /// Asks those who wait whether anybody polls them, and takes the places of those away who were asked
-    /// before `since` and have not answered.
-    pub(crate) fn ask(&self, now: BootInstant, since: BootInstant) {
-        for entry in self.waiting() {
-            if entry.pulse.asked_since(now) <= since {
-                entry.abandon();
+    pub(crate) fn has_any(&self) -> bool {
+        !self.0.lock().users.is_empty()
+    }
+
+    /// Checks that waiting users are polled, and abandons those with a check from before `since` that has
+    /// no response.
+    pub(crate) fn check_polled(&self, now: BootInstant, since: BootInstant) {
+        for waiter in self.waiting() {
+            if waiter.watchdog().unanswered_since(now) <= since {
+                waiter.abandon();
             }
         }
     }
 
-    fn waiting(&self) -> Vec<Arc<Entry>> {
+    fn waiting(&self) -> Vec<Arc<dyn Waiter>> {
         let table = self.0.lock();
-        let waiting = table.taken.values().filter_map(|user| match user {
-            User::Waits(entry) => entry.upgrade(),
-            User::Comes | User::Holds(_) => None,
+        let waiting = table.users.values().filter_map(|user| match user {
+            LeaseUser::Waiting(waiter) => waiter.upgrade(),
+            LeaseUser::Starting | LeaseUser::Holding(_) => None,
         });
         waiting.collect()
     }
 
-    /// The lease is over: nobody has it any more, and those who hold a lock are told.
+    /// The lease ends: removes all users, and reports the loss to those that hold a lock (K4).
     pub(crate) fn end(&self) {
-        let taken = std::mem::take(&mut self.0.lock().taken);
-        for user in taken.into_values() {
-            if let User::Holds(attempt) = user {
+        let users = std::mem::take(&mut self.0.lock().users);
+        for user in users.into_values() {
+            if let LeaseUser::Holding(attempt) = user {
                 attempt.report_lost(LostCause::SessionEnded);
             }
         }

@@ -1,9 +1,9 @@
-//! Places that many tasks make and give up, in few requests.
+//! The key transactions of many tasks, in few requests.
 //!
-//! Each change of the store is a round of the cluster and a write to disk, whatever is in it. One that
-//! comes alone leaves at once; those who come while it is on its way leave together, as one
-//! transaction: each place is made by a transaction in it, with comparisons of its own. (A server that
-//! is full does not look into those, and may grant them.)
+//! Each change of the store costs a round of the cluster and a write to disk, whatever its size. A
+//! transaction that comes alone is sent at once; those that come while others are in flight are sent
+//! together as one. Each key is created by a transaction inside it, with comparisons of its own. A full
+//! server does not check those, and may execute them.
 
 use std::{
     collections::HashSet,
@@ -20,191 +20,207 @@ use dlock_core::{
 use etcd_client::{Client, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use tokio::task::JoinSet;
 
-use crate::{conn::members::Session, errors, ranges::revision};
+use crate::{conn::members::Members, errors, ranges::revision};
 
-/// At most so many in one transaction: servers take 128 unless told otherwise.
+/// The most operations in one transaction: servers allow 128 by default.
 const SIZE_MAX: usize = 100;
 
-/// The requests of one backend.
-pub(crate) struct Trips(Batcher<Ask, Reply>);
+/// Batches the transactions of one backend.
+pub(crate) struct TxnBatcher(Batcher<Op, Reply>);
 
-pub(crate) enum Ask {
-    /// Make a place, in this queue.
-    Make { queue: String, txn: Txn },
-    /// Delete this key, which nobody makes meanwhile.
+pub(crate) enum Op {
+    /// Create a key in this queue.
+    Create { queue: String, txn: Txn },
+    /// Delete this key, which no other request creates at this time.
     Delete(String),
 }
 
-/// What a transaction about a place has found.
-pub(crate) struct Found {
-    /// The store's revision after it, in which what it made was made.
+/// The reply to the transaction of one key.
+pub(crate) struct TxnReply {
+    /// The store's revision after it: the create revision of what it created.
     pub(crate) revision: i64,
     /// Whether its comparisons held.
     pub(crate) succeeded: bool,
     pub(crate) ops: Vec<TxnOpResponse>,
 }
 
-/// The answer to one of several.
+/// The reply to one of several operations.
 struct Reply {
-    /// As [`Trips::join`] has it.
-    found: Result<Option<Found>>,
-    /// Whether a try of it may still be on its way.
-    doubtful: bool,
+    /// As [`TxnBatcher::run`] returns it.
+    result: Result<Option<TxnReply>>,
+    /// Whether a try of it may still be under way.
+    effect_unknown: bool,
 }
 
-impl Trips {
-    pub(crate) fn new(session: Arc<Session>) -> Self {
-        Self(Batcher::eager(SIZE_MAX, move |asks| {
-            let session = session.clone();
-            Box::pin(async move { travel(&session, asks).await })
+impl TxnBatcher {
+    pub(crate) fn new(members: Arc<Members>) -> Self {
+        Self(Batcher::eager(SIZE_MAX, move |ops| {
+            let members = members.clone();
+            Box::pin(async move { execute(&members, ops).await })
         }))
     }
 
-    /// Asks for it, together with others; `None` if the lease is gone, and for a deletion. `doubtful` is
-    /// set when the store may have done it, or will, without our hearing so.
-    pub(crate) async fn join(&self, ask: Ask, doubtful: &AtomicBool) -> Result<Option<Found>> {
-        let reply = match self.0.join(ask).await {
+    /// Runs an operation, together with others; `None` if the lease is gone, and for a deletion. Sets
+    /// `effect_unknown` when a try without a reply may have been executed, or may be later.
+    pub(crate) async fn run(
+        &self,
+        op: Op,
+        effect_unknown: &AtomicBool,
+    ) -> Result<Option<TxnReply>> {
+        let reply = match self.0.join(op).await {
             Ok((_, reply)) => reply,
             Err(error) => Reply {
-                doubtful: error.effect() == Effect::Unknown,
-                found: Err(error),
+                effect_unknown: error.effect() == Effect::Unknown,
+                result: Err(error),
             },
         };
-        if reply.doubtful {
-            doubtful.store(true, Ordering::Release);
+        if reply.effect_unknown {
+            effect_unknown.store(true, Ordering::Release);
         }
-        reply.found
+        reply.result
     }
 }
 
-async fn travel(session: &Arc<Session>, asks: Vec<Ask>) -> BatchReply<Reply> {
-    let sent = session.start();
-    let doubtful = AtomicBool::new(false);
-    if let [ask] = &*asks {
-        let found = alone(session, ask, &doubtful).await;
-        let doubtful = doubtful.into_inner();
-        return Ok((sent, vec![Reply { found, doubtful }]));
+async fn execute(members: &Arc<Members>, ops: Vec<Op>) -> BatchReply<Reply> {
+    let sent = members.sent_now();
+    let effect_unknown = AtomicBool::new(false);
+    if let [op] = &*ops {
+        let result = run_single(members, op, &effect_unknown).await;
+        let effect_unknown = effect_unknown.into_inner();
+        let reply = Reply {
+            result,
+            effect_unknown,
+        };
+        return Ok((sent, vec![reply]));
     }
-    let found = match are_apart(&asks) {
-        true => together(session, &asks, &doubtful).await?,
+    let replies = match are_independent(&ops) {
+        true => run_together(members, &ops, &effect_unknown).await?,
         false => None,
     };
-    let doubtful = doubtful.into_inner();
-    let replies = match found {
-        Some(found) => found
+    let effect_unknown = effect_unknown.into_inner();
+    let replies = match replies {
+        Some(replies) => replies
             .into_iter()
-            .map(|found| Reply {
-                found: Ok(Some(found)),
-                doubtful,
+            .map(|reply| Reply {
+                result: Ok(Some(reply)),
+                effect_unknown,
             })
             .collect(),
-        None => each(session, asks, doubtful).await,
+        None => run_each(members, ops, effect_unknown).await,
     };
     Ok((sent, replies))
 }
 
-/// Whether there is one at most for each queue. Comparisons of one transaction do not see what it
-/// writes: two would both be the first (K1). An attempt that was cancelled may be on its way still
-/// when the next one of its name comes.
-fn are_apart(asks: &[Ask]) -> bool {
+/// Whether each queue has at most one creation. Comparisons of one transaction do not see its writes: two
+/// keys would both be the first (K1). A cancelled attempt may be under way when the next one of its name
+/// comes.
+fn are_independent(ops: &[Op]) -> bool {
     let mut queues = HashSet::new();
-    asks.iter().all(|ask| match ask {
-        Ask::Make { queue, .. } => queues.insert(queue),
-        Ask::Delete(_) => true,
+    ops.iter().all(|op| match op {
+        Op::Create { queue, .. } => queues.insert(queue),
+        Op::Delete(_) => true,
     })
 }
 
-/// Asks for all of them in one transaction, in which the deletions come first: a place that is made
-/// after them has none of them before it. `None` if the store refuses one of them, and so all.
-async fn together(
-    session: &Arc<Session>,
-    asks: &[Ask],
-    doubtful: &AtomicBool,
-) -> Result<Option<Vec<Found>>> {
-    let is_delete = |ask: &Ask| matches!(ask, Ask::Delete(_));
-    let mut order: Vec<usize> = (0..asks.len()).collect();
-    order.sort_by_key(|at| !is_delete(&asks[*at]));
-    let ops = order.iter().map(|at| match &asks[*at] {
-        Ask::Make { txn, .. } => TxnOp::txn(txn.clone()),
-        Ask::Delete(key) => TxnOp::delete(&**key, None),
+/// Runs all operations in one transaction, deletions first: a key that is created after them has none of
+/// them before it. `None` if the store refuses one of them, and so all.
+async fn run_together(
+    members: &Arc<Members>,
+    ops: &[Op],
+    effect_unknown: &AtomicBool,
+) -> Result<Option<Vec<TxnReply>>> {
+    let is_delete = |op: &Op| matches!(op, Op::Delete(_));
+    let mut order: Vec<usize> = (0..ops.len()).collect();
+    order.sort_by_key(|at| !is_delete(&ops[*at]));
+    let txn_ops = order.iter().map(|at| match &ops[*at] {
+        Op::Create { txn, .. } => TxnOp::txn(txn.clone()),
+        Op::Delete(key) => TxnOp::delete(&**key, None),
     });
-    let txn = Txn::new().and_then(ops.collect::<Vec<_>>());
-    let asks_all = |client: Arc<Client>| {
+    let txn = Txn::new().and_then(txn_ops.collect::<Vec<_>>());
+    let send = |client: Arc<Client>| {
         let txn = txn.clone();
         async move {
             match client.kv_client().txn(txn).await {
                 Err(error) if errors::is_refusal_of_one(&error) => Ok(None),
-                answer => answer.map(Some),
+                reply => reply.map(Some),
             }
         }
     };
-    let Some(answer) = session.ask_noting(doubtful, asks_all).await? else {
+    let Some(reply) = members.request_noting(effect_unknown, send).await? else {
         return Ok(None);
     };
-    let revision = revision(&answer)?;
-    let found = answer.op_responses().into_iter().map(|op| match op {
-        TxnOpResponse::Txn(inner) => Found {
+    let revision = revision(&reply)?;
+    let replies = reply.op_responses().into_iter().map(|op| match op {
+        TxnOpResponse::Txn(inner) => TxnReply {
             revision,
             succeeded: inner.succeeded(),
             ops: inner.op_responses(),
         },
-        other => Found {
+        other => TxnReply {
             revision,
             succeeded: true,
             ops: vec![other],
         },
     });
-    let mut found: Vec<_> = order.iter().copied().zip(found).collect();
-    if found.len() != asks.len() {
-        return Err(errors::nonsense("another number of answers"));
+    let mut replies: Vec<_> = order.iter().copied().zip(replies).collect();
+    if replies.len() != ops.len() {
+        return Err(errors::unexpected_reply("another number of replies"));
     }
-    found.sort_by_key(|(at, _)| *at);
-    Ok(Some(found.into_iter().map(|(_, found)| found).collect()))
+    replies.sort_by_key(|(at, _)| *at);
+    Ok(Some(replies.into_iter().map(|(_, reply)| reply).collect()))
 }
 
-/// Asks for each of them by itself, all at a time.
-async fn each(session: &Arc<Session>, asks: Vec<Ask>, doubtful: bool) -> Vec<Reply> {
+/// Runs each operation by itself, all concurrently.
+async fn run_each(members: &Arc<Members>, ops: Vec<Op>, effect_unknown: bool) -> Vec<Reply> {
     let lost = || Reply {
-        found: Err(errors::nonsense("no answer")),
-        doubtful: true,
+        result: Err(errors::unexpected_reply("no reply")),
+        effect_unknown: true,
     };
-    let mut replies: Vec<_> = asks.iter().map(|_| lost()).collect();
-    let mut asking = JoinSet::new();
-    for (at, ask) in asks.into_iter().enumerate() {
-        let session = session.clone();
-        asking.spawn(async move {
-            let doubtful = AtomicBool::new(doubtful);
-            let found = alone(&session, &ask, &doubtful).await;
-            let doubtful = doubtful.into_inner();
-            (at, Reply { found, doubtful })
+    let mut replies: Vec<_> = ops.iter().map(|_| lost()).collect();
+    let mut running = JoinSet::new();
+    for (at, op) in ops.into_iter().enumerate() {
+        let members = members.clone();
+        running.spawn(async move {
+            let effect_unknown = AtomicBool::new(effect_unknown);
+            let result = run_single(&members, &op, &effect_unknown).await;
+            let effect_unknown = effect_unknown.into_inner();
+            let reply = Reply {
+                result,
+                effect_unknown,
+            };
+            (at, reply)
         });
     }
-    while let Some(answered) = asking.join_next().await {
-        if let Ok((at, reply)) = answered {
+    while let Some(ended) = running.join_next().await {
+        if let Ok((at, reply)) = ended {
             replies[at] = reply;
         }
     }
     replies
 }
 
-async fn alone(session: &Arc<Session>, ask: &Ask, doubtful: &AtomicBool) -> Result<Option<Found>> {
-    let asks = |client: Arc<Client>| async move {
+async fn run_single(
+    members: &Arc<Members>,
+    op: &Op,
+    effect_unknown: &AtomicBool,
+) -> Result<Option<TxnReply>> {
+    let send = |client: Arc<Client>| async move {
         let mut client = client.kv_client();
-        match ask {
-            Ask::Make { txn, .. } => match client.txn(txn.clone()).await {
+        match op {
+            Op::Create { txn, .. } => match client.txn(txn.clone()).await {
                 Err(error) if errors::is_lease_gone(&error) => Ok(None),
-                answer => answer.map(Some),
+                reply => reply.map(Some),
             },
-            Ask::Delete(key) => client.delete(&**key, None).await.map(|_| None),
+            Op::Delete(key) => client.delete(&**key, None).await.map(|_| None),
         }
     };
-    let answer: Option<TxnResponse> = session.ask_noting(doubtful, asks).await?;
-    let found = |answer: TxnResponse| {
-        Ok(Found {
-            revision: revision(&answer)?,
-            succeeded: answer.succeeded(),
-            ops: answer.op_responses(),
+    let reply: Option<TxnResponse> = members.request_noting(effect_unknown, send).await?;
+    let found = |reply: TxnResponse| {
+        Ok(TxnReply {
+            revision: revision(&reply)?,
+            succeeded: reply.succeeded(),
+            ops: reply.op_responses(),
         })
     };
-    answer.map(found).transpose()
+    reply.map(found).transpose()
 }

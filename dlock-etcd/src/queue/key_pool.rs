@@ -1,64 +1,64 @@
-//! What the keys of places end with.
+//! The endings of queue keys, which are used again.
 //!
-//! A key that is deleted stays in the store's index until the history is compacted, and whoever reads a
-//! queue walks over all of them: with a new key for each attempt, a busy name gets slower by the
-//! thousand. So keys are used again, each by one attempt at a time, and only after the store has
-//! confirmed that it is gone by an answer to the only request for that. Otherwise a late delete could
-//! hit somebody else's place (K4).
+//! A deleted key stays in the store's index until the history is compacted, and each read of a queue
+//! walks over all of them. With a new key for each attempt, a busy name would get slower by the thousand.
+//!
+//! So keys are used again, by one attempt at a time, and only after the store has confirmed the only
+//! request that deletes the key. Otherwise a late delete could hit another attempt's key (K4).
 
 use std::collections::HashMap;
 
 use dlock_core::{AttemptId, toolkit::Lock};
 
-/// The endings of one backend's keys: a random number, from which the places of a name count.
+/// The endings of one backend's keys: a random number, from which the keys of a name count.
 #[derive(Default)]
-pub(crate) struct Ids(Lock<Table>);
+pub(crate) struct KeyPool(Lock<Table>);
 
 struct Table {
     base: u128,
-    /// By queue, who has which place.
+    /// The attempt that has each ending, by queue.
     taken: HashMap<String, Vec<Option<AttemptId>>>,
 }
 
 /// The ending of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Id {
+pub(crate) struct KeyId {
     base: u128,
-    at: usize,
+    index: usize,
 }
 
-impl Ids {
-    /// The ending for an attempt; the same one if it has one already (K9).
-    pub(crate) fn take(&self, queue: &str, attempt: AttemptId) -> Id {
+impl KeyPool {
+    /// An ending for an attempt; the same one if the attempt has one already (K9).
+    pub(crate) fn take(&self, queue: &str, attempt: AttemptId) -> KeyId {
         let mut table = self.0.lock();
         let base = table.base;
-        let places = table.taken.entry(queue.to_owned()).or_default();
-        let own = places.iter().position(|place| *place == Some(attempt));
-        let free = || places.iter().position(Option::is_none);
-        let at = own.or_else(free).unwrap_or(places.len());
-        if at == places.len() {
-            places.push(None);
+        let attempts = table.taken.entry(queue.to_owned()).or_default();
+        let own = attempts.iter().position(|taken| *taken == Some(attempt));
+        let free = || attempts.iter().position(Option::is_none);
+        let index = own.or_else(free).unwrap_or(attempts.len());
+        if index == attempts.len() {
+            attempts.push(None);
         }
-        places[at] = Some(attempt);
-        Id { base, at }
+        attempts[index] = Some(attempt);
+        KeyId { base, index }
     }
 
-    /// The key is gone, and nothing on its way can make it or delete it.
-    pub(crate) fn give_back(&self, queue: &str, id: Id) {
+    /// Frees the ending of a key that is gone; no request under way can create or delete it.
+    pub(crate) fn give_back(&self, queue: &str, id: KeyId) {
         let mut table = self.0.lock();
         if table.base != id.base {
             return;
         }
-        if let Some(places) = table.taken.get_mut(queue) {
-            places[id.at] = None;
-            if places.iter().all(Option::is_none) {
+        if let Some(attempts) = table.taken.get_mut(queue) {
+            attempts[id.index] = None;
+            if attempts.iter().all(Option::is_none) {
                 table.taken.remove(queue);
             }
         }
     }
 
-    /// Something about a key may be on its way: none of the present ones is used again.
-    pub(crate) fn renew(&self, id: Id) {
+    /// Replaces all endings: a request about this key may still be under way.
+    pub(crate) fn rotate(&self, id: KeyId) {
         let mut table = self.0.lock();
         if table.base == id.base {
             *table = Table::default();
@@ -75,10 +75,10 @@ impl Default for Table {
     }
 }
 
-impl Id {
+impl KeyId {
     /// As 32 hexadecimal digits.
     pub(crate) fn digits(self) -> String {
-        format!("{:032x}", self.base.wrapping_add(self.at as u128))
+        format!("{:032x}", self.base.wrapping_add(self.index as u128))
     }
 }
 
@@ -91,31 +91,31 @@ mod tests {
 
     #[test]
     fn a_key_has_one_attempt_at_a_time() {
-        let ids = Ids::default();
-        let first = ids.take("q/", A);
-        assert_eq!(ids.take("q/", A), first);
-        let second = ids.take("q/", B);
+        let pool = KeyPool::default();
+        let first = pool.take("q/", A);
+        assert_eq!(pool.take("q/", A), first);
+        let second = pool.take("q/", B);
         assert_ne!(first.digits(), second.digits());
-        ids.give_back("q/", first);
-        assert_eq!(ids.take("q/", AttemptId::from_u128(3)), first);
-        ids.give_back("q/", second);
-        ids.give_back("q/", first);
-        assert!(ids.0.lock().taken.is_empty());
+        pool.give_back("q/", first);
+        assert_eq!(pool.take("q/", AttemptId::from_u128(3)), first);
+        pool.give_back("q/", second);
+        pool.give_back("q/", first);
+        assert!(pool.0.lock().taken.is_empty());
     }
 
     #[test]
-    fn a_key_in_doubt_is_not_used_again() {
-        let ids = Ids::default();
-        let (first, second) = (ids.take("q/", A), ids.take("q/", B));
-        ids.renew(first);
-        let third = ids.take("q/", AttemptId::from_u128(3));
+    fn a_key_with_an_unknown_effect_is_not_used_again() {
+        let pool = KeyPool::default();
+        let (first, second) = (pool.take("q/", A), pool.take("q/", B));
+        pool.rotate(first);
+        let third = pool.take("q/", AttemptId::from_u128(3));
         assert!(third.digits() != first.digits() && third.digits() != second.digits());
-        // Of the old ones, nothing counts any more.
-        ids.give_back("q/", second);
-        ids.renew(second);
-        assert_eq!(ids.take("q/", AttemptId::from_u128(3)), third);
-        // Nor by its own attempt, which may be undone by it.
-        let again = ids.take("q/", A);
+        // The old endings do not count any more.
+        pool.give_back("q/", second);
+        pool.rotate(second);
+        assert_eq!(pool.take("q/", AttemptId::from_u128(3)), third);
+        // Nor for their own attempt, which may be undone by the old key.
+        let again = pool.take("q/", A);
         assert!(![first, second, third].contains(&again));
     }
 }

@@ -1,69 +1,69 @@
-//! What the server calls the watches of one stream.
+//! The server's ids of the watches of one stream.
 //!
-//! We choose their numbers and etcd keeps them, so many can be asked for without waiting for an answer.
-//! Its gRPC proxy gives numbers of its own, and not in the order of the questions: then one watch is
-//! asked for at a time, and the answer is about that one.
+//! We choose the ids and etcd keeps them, so many watches can be requested without waiting for replies.
+//! Its gRPC proxy gives ids of its own, and not in the order of the requests. Then one watch is requested
+//! at a time, and the reply is about that one.
 
 use std::collections::{BTreeSet, HashMap};
 
 use dlock_core::BootInstant;
 
-/// The first number of ours. A server that chooses by itself counts from zero, and never so far.
+/// The first id of ours. A server that chooses ids by itself counts from zero, and never this far.
 pub(crate) const FIRST: i64 = 1 << 32;
 
-/// The numbers of one stream.
+/// The ids of one stream.
 #[derive(Default)]
-pub(crate) struct Numbers {
-    /// What was asked for and is not answered yet.
-    asked: BTreeSet<i64>,
-    /// When the last one was asked for.
-    asked_at: Option<BootInstant>,
-    /// By our number, the server's; and the other way round.
-    given: HashMap<i64, i64>,
+pub(crate) struct WatchIds {
+    /// Requested and not answered yet.
+    unanswered: BTreeSet<i64>,
+    /// When the last one was requested.
+    requested_at: Option<BootInstant>,
+    /// The server's id by ours, and ours by the server's.
+    servers: HashMap<i64, i64>,
     ours: HashMap<i64, i64>,
-    /// Whether the first answer has shown that the server keeps our numbers.
-    are_kept: bool,
+    /// Whether a reply has shown that the server keeps our ids.
+    keeps_ours: bool,
 }
 
-impl Numbers {
-    /// Since when an answer must be awaited before the next watch is asked for; `None` if it need not.
+impl WatchIds {
+    /// Since when a reply must be awaited before the next request; `None` if it need not.
     pub(crate) fn awaited_since(&self) -> Option<BootInstant> {
-        if self.are_kept || self.asked.is_empty() {
+        if self.keeps_ours || self.unanswered.is_empty() {
             return None;
         }
-        self.asked_at
+        self.requested_at
     }
 
-    /// The watch is asked for.
-    pub(crate) fn ask(&mut self, id: i64, now: BootInstant) {
-        self.asked.insert(id);
-        self.asked_at = Some(now);
+    /// The watch is being requested.
+    pub(crate) fn request(&mut self, id: i64, now: BootInstant) {
+        self.unanswered.insert(id);
+        self.requested_at = Some(now);
     }
 
-    /// The server has made a watch, and calls it `number`: which of ours it is. `None` if nobody asked.
-    pub(crate) fn answered(&mut self, number: i64) -> Option<i64> {
-        self.are_kept = self.asked.contains(&number);
-        let id = if self.are_kept {
-            number
+    /// The server has created a watch with its id `server`. Returns our id; `None` if none was requested.
+    pub(crate) fn created(&mut self, server: i64) -> Option<i64> {
+        self.keeps_ours = self.unanswered.contains(&server);
+        let id = if self.keeps_ours {
+            server
         } else {
-            *self.asked.first()?
+            *self.unanswered.first()?
         };
-        self.asked.remove(&id);
-        self.given.insert(id, number);
-        self.ours.insert(number, id);
+        self.unanswered.remove(&id);
+        self.servers.insert(id, server);
+        self.ours.insert(server, id);
         Some(id)
     }
 
-    /// What the server calls a watch that ends now; `None` if it has not answered yet.
+    /// The server's id of a watch that ends now; `None` if its request has no reply yet.
     pub(crate) fn end(&mut self, id: i64) -> Option<i64> {
-        let number = self.given.remove(&id)?;
-        self.ours.remove(&number);
-        Some(number)
+        let server = self.servers.remove(&id)?;
+        self.ours.remove(&server);
+        Some(server)
     }
 
-    /// Ours that the server calls so.
-    pub(crate) fn ours(&self, number: i64) -> Option<i64> {
-        self.ours.get(&number).copied()
+    /// Our id for the server's.
+    pub(crate) fn ours(&self, server: i64) -> Option<i64> {
+        self.ours.get(&server).copied()
     }
 }
 
@@ -74,34 +74,34 @@ mod tests {
     const NOW: BootInstant = BootInstant::from_nanos(1);
 
     #[test]
-    fn many_are_asked_for_at_once_where_our_numbers_are_kept() {
-        let mut numbers = Numbers::default();
-        numbers.ask(FIRST, NOW);
-        assert_eq!(numbers.awaited_since(), Some(NOW), "it is not known yet");
-        assert_eq!(numbers.answered(FIRST), Some(FIRST));
+    fn many_are_requested_at_once_where_our_ids_are_kept() {
+        let mut ids = WatchIds::default();
+        ids.request(FIRST, NOW);
+        assert_eq!(ids.awaited_since(), Some(NOW), "it is not known yet");
+        assert_eq!(ids.created(FIRST), Some(FIRST));
         for id in [FIRST + 1, FIRST + 2] {
-            assert_eq!(numbers.awaited_since(), None);
-            numbers.ask(id, NOW);
+            assert_eq!(ids.awaited_since(), None);
+            ids.request(id, NOW);
         }
         // In any order.
-        assert_eq!(numbers.answered(FIRST + 2), Some(FIRST + 2));
-        assert_eq!(numbers.end(FIRST + 1), None, "not answered");
-        assert_eq!(numbers.answered(FIRST + 1), Some(FIRST + 1));
-        assert_eq!(numbers.end(FIRST + 1), Some(FIRST + 1));
+        assert_eq!(ids.created(FIRST + 2), Some(FIRST + 2));
+        assert_eq!(ids.end(FIRST + 1), None, "not answered");
+        assert_eq!(ids.created(FIRST + 1), Some(FIRST + 1));
+        assert_eq!(ids.end(FIRST + 1), Some(FIRST + 1));
     }
 
     #[test]
-    fn one_at_a_time_is_asked_for_where_they_are_not() {
-        let mut numbers = Numbers::default();
-        for (id, number) in [(FIRST, 0), (FIRST + 1, 1)] {
-            assert_eq!(numbers.awaited_since(), None);
-            numbers.ask(id, NOW);
-            assert_eq!(numbers.awaited_since(), Some(NOW));
-            assert_eq!(numbers.answered(number), Some(id));
+    fn one_at_a_time_is_requested_where_they_are_not() {
+        let mut ids = WatchIds::default();
+        for (id, server) in [(FIRST, 0), (FIRST + 1, 1)] {
+            assert_eq!(ids.awaited_since(), None);
+            ids.request(id, NOW);
+            assert_eq!(ids.awaited_since(), Some(NOW));
+            assert_eq!(ids.created(server), Some(id));
         }
-        assert_eq!(numbers.ours(1), Some(FIRST + 1));
-        assert_eq!(numbers.end(FIRST + 1), Some(1));
-        assert_eq!(numbers.ours(1), None);
-        assert_eq!(numbers.answered(7), None, "nobody asked");
+        assert_eq!(ids.ours(1), Some(FIRST + 1));
+        assert_eq!(ids.end(FIRST + 1), Some(1));
+        assert_eq!(ids.ours(1), None);
+        assert_eq!(ids.created(7), None, "none was requested");
     }
 }

@@ -1,4 +1,4 @@
-//! The stream of watches: what is told to the store, and what it says.
+//! The stream of watches: its requests to the server, and the server's events.
 
 use std::sync::Arc;
 
@@ -9,132 +9,134 @@ use etcd_client::{
 use tokio::time::timeout;
 
 use crate::{
-    conn::members::Link,
+    conn::members::Connection,
     errors::{self, Failure},
-    watch::registry::{Inner, Next},
+    watch::registry::{NextAction, Registry},
 };
 
 /// Serves the watches until there are none, or the backend is closed.
-pub(crate) async fn run(watches: Arc<Inner>) {
-    let mut pause = Backoff::new();
-    while !watches.ends() {
+pub(super) async fn run(registry: Arc<Registry>) {
+    let mut backoff = Backoff::new();
+    while !registry.stop_if_idle() {
         tokio::select! {
-            ended = serve(&watches, &mut pause) => {
+            ended = serve(&registry, &mut backoff) => {
                 if let Err(error) = ended {
-                    tracing::debug!(%error, "watches begin again");
-                    watches.broken();
-                    tokio::time::sleep(pause.next_pause()).await;
+                    tracing::debug!(%error, "a stream of watches ended: another one begins");
+                    registry.end_stream();
+                    tokio::time::sleep(backoff.next_pause()).await;
                 }
             }
-            () = watches.session.closed() => {}
+            () = registry.members.closed() => {}
         }
     }
 }
 
-/// One stream, from its first watch on. `Ok` when nobody watches any more.
-async fn serve(watches: &Inner, pause: &mut Backoff) -> Result<()> {
-    watches.anew();
-    let Some((key, options)) = first(watches).await else {
+/// Serves one stream, from its first watch on. `Ok` when there are no watches any more.
+async fn serve(registry: &Registry, backoff: &mut Backoff) -> Result<()> {
+    registry.begin_stream();
+    let Some((key, options)) = first_watch(registry).await else {
         return Ok(());
     };
-    let link = watches.session.link().await?;
-    let max = watches.session.config.answer_max;
-    let mut client = link.client.watch_client();
+    let connection = registry.members.connection().await?;
+    let max = registry.members.config.request_timeout;
+    let mut client = connection.client.watch_client();
     let opened = match timeout(max, client.watch(key, Some(options))).await {
         Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return Err(failed(watches, &link, error)),
+        Ok(Err(error)) => return Err(failed(registry, &connection, error)),
         Err(_) => {
-            watches.session.leave(link.serial);
-            return Err(errors::silent(max).error);
+            registry.members.abandon(connection.generation);
+            return Err(errors::timed_out(max).error);
         }
     };
     let (sender, responses) = opened.split();
     let ended = tokio::select! {
-        told = tell(watches, sender) => told,
-        heard = hear(watches, &link, responses, pause) => heard,
-        () = watches.session.left(link.serial) => Err(None),
+        ended = send(registry, sender) => ended,
+        ended = receive(registry, &connection, responses, backoff) => ended,
+        () = registry.members.abandoned(connection.generation) => Err(None),
     };
     ended.map_err(|error| match error {
-        Some(error) => failed(watches, &link, error),
+        Some(error) => failed(registry, &connection, error),
         None => errors::watch_ended(),
     })
 }
 
-/// Waits for the first watch to begin; `None` when there is none.
-async fn first(watches: &Inner) -> Option<(Vec<u8>, WatchOptions)> {
+/// Waits for the first watch; `None` when there is none.
+async fn first_watch(registry: &Registry) -> Option<(Vec<u8>, WatchOptions)> {
     loop {
-        match watches.next() {
-            Next::Begin(key, options) => return Some((key, options)),
+        match registry.next() {
+            NextAction::Create(key, options) => return Some((key, options)),
             // Of an earlier stream.
-            Next::End(_) | Next::Silent => {}
-            Next::Wait(until) => {
+            NextAction::Cancel(_) | NextAction::TimedOut => {}
+            NextAction::Wait(until) => {
                 tokio::select! {
-                    () = watches.changed.notified() => {}
-                    () = watches.session.clock.sleep_until(until) => {}
+                    () = registry.changed.notified() => {}
+                    () = registry.members.clock.sleep_until(until) => {}
                 }
             }
-            Next::Idle(until) => {
+            NextAction::Idle(until) => {
                 tokio::select! {
-                    () = watches.changed.notified() => {}
-                    () = watches.session.clock.sleep_until(until) => return None,
+                    () = registry.changed.notified() => {}
+                    () = registry.members.clock.sleep_until(until) => return None,
                 }
             }
         }
     }
 }
 
-/// Why a stream is over: an error of the driver, or `None` if there is none.
+/// Why a stream has ended: an error of the driver, or `None` if there is none.
 type Ended = Result<(), Option<etcd_client::Error>>;
 
-async fn tell(watches: &Inner, mut sender: WatchRequestSender) -> Ended {
+/// Sends the requests of watches.
+async fn send(registry: &Registry, mut sender: WatchRequestSender) -> Ended {
     loop {
-        match watches.next() {
-            Next::Begin(key, options) => sender.watch(key, Some(options)).await?,
-            Next::End(id) => sender.cancel(id).await?,
-            Next::Wait(until) => {
+        match registry.next() {
+            NextAction::Create(key, options) => sender.watch(key, Some(options)).await?,
+            NextAction::Cancel(id) => sender.cancel(id).await?,
+            NextAction::Wait(until) => {
                 tokio::select! {
-                    () = watches.changed.notified() => {}
-                    () = watches.session.clock.sleep_until(until) => {}
+                    () = registry.changed.notified() => {}
+                    () = registry.members.clock.sleep_until(until) => {}
                 }
             }
-            Next::Idle(until) => {
+            NextAction::Idle(until) => {
                 tokio::select! {
-                    () = watches.changed.notified() => {}
-                    () = watches.session.clock.sleep_until(until) => return Ok(()),
+                    () = registry.changed.notified() => {}
+                    () = registry.members.clock.sleep_until(until) => return Ok(()),
                 }
             }
-            Next::Silent => return Err(None),
+            NextAction::TimedOut => return Err(None),
         }
     }
 }
 
-async fn hear(
-    watches: &Inner,
-    link: &Link,
+/// Receives events and replies.
+async fn receive(
+    registry: &Registry,
+    connection: &Connection,
     mut responses: WatchResponseStream,
-    pause: &mut Backoff,
+    backoff: &mut Backoff,
 ) -> Ended {
     while let Some(response) = responses.message().await? {
         if !response.canceled() {
-            *pause = Backoff::new();
+            backoff.reset();
         }
         for event in response.events() {
-            // Matched by its key: etcd's gRPC proxy does not keep our numbers.
-            if let Some(place) = event.kv()
+            // By its key: etcd's gRPC proxy does not keep our ids.
+            if let Some(key) = event.kv()
                 && event.event_type() == EventType::Delete
             {
-                watches.gone(place.key(), place.mod_revision());
+                registry.key_deleted(key.key(), key.mod_revision());
             }
         }
-        // A watch that is refused at once has no number in the answer.
-        let is_refused = response.created() || watches.is_watched(response.watch_id());
+        // A watch that is refused at once has no id in the reply.
+        let is_refused = response.created() || registry.is_watched(response.watch_id());
         if response.canceled() && is_refused {
-            refused(watches, link, &response);
+            refused(registry, connection, &response);
             return Err(None);
         }
         if let Some(header) = response.header()
             && response.created()
-            && !watches.begun(response.watch_id(), header.revision())
+            && !registry.watch_created(response.watch_id(), header.revision())
         {
             return Err(None);
         }
@@ -142,22 +144,29 @@ async fn hear(
     Err(None)
 }
 
-/// The store ends a watch by itself: its history was compacted, or the login has expired (T32).
-fn refused(watches: &Inner, link: &Link, response: &WatchResponse) {
+/// The server has ended a watch by itself: its history was compacted, or the login has expired (T32).
+fn refused(registry: &Registry, connection: &Connection, response: &WatchResponse) {
     let (revision, reason) = (response.compact_revision(), response.cancel_reason());
     tracing::debug!(revision, reason, "a watch was refused");
     if revision > 0 {
-        watches.compacted(revision);
+        registry.compacted(revision);
     } else {
-        // A new login may be taken.
-        watches.session.leave(link.serial);
+        // A new connection logs in again.
+        registry.members.abandon(connection.generation);
     }
 }
 
-fn failed(watches: &Inner, link: &Link, error: etcd_client::Error) -> dlock_core::Error {
-    let Failure { error, ends_link } = errors::of_request(error, &watches.session.config);
-    if ends_link {
-        watches.session.leave(link.serial);
+fn failed(
+    registry: &Registry,
+    connection: &Connection,
+    error: etcd_client::Error,
+) -> dlock_core::Error {
+    let Failure {
+        error,
+        ends_connection,
+    } = errors::of_request(error, &registry.members.config);
+    if ends_connection {
+        registry.members.abandon(connection.generation);
     }
     error
 }
