@@ -136,7 +136,7 @@ impl EtcdConfig {
     /// The driver's options. Reads the certificates.
     pub(crate) fn options(&self) -> Result<ConnectOptions> {
         let mut options = ConnectOptions::new()
-            // T30: a member without a leader must refuse requests.
+            // A member without a leader must refuse requests.
             .with_require_leader(true)
             // The driver renews an expired login in the future of one request, and all others wait until
             // that one is polled (K13). Reconnecting does it in a task.

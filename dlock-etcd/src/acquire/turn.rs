@@ -11,8 +11,7 @@ use crate::{
     watch::{Watched, registry::Target},
 };
 
-/// A waiter reads its position after this time without an event: old servers lose one once in a while
-/// (T29).
+/// A waiter reads its position after this time without an event: old servers lose some.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
 /// How the wait of one key ends.
@@ -39,7 +38,7 @@ pub(super) struct Turn<'a> {
     pub(super) may_exist: bool,
     /// The revision in which the key was created.
     created: Option<i64>,
-    /// The watch of the key itself, which may be deleted (T25).
+    /// The watch of the key itself, which may be deleted.
     own_watch: Option<Watched>,
     /// The key before it, and its watch.
     predecessor: Option<(Vec<u8>, Watched)>,

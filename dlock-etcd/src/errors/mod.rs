@@ -74,7 +74,7 @@ pub(crate) fn unexpected_reply(what: &'static str) -> Error {
 /// Whether the store has no such lease.
 pub(crate) fn is_lease_gone(error: &DriverError) -> bool {
     match error {
-        // T22: the driver's message for a reply whose ttl is not positive.
+        // The driver's message for a reply whose ttl is not positive.
         DriverError::LeaseKeepAliveError(why) => why == "lease not found",
         // By the message: the gRPC proxy gives other codes.
         DriverError::GRpcStatus(status) => status.message().contains("lease not found"),

@@ -1,7 +1,7 @@
 //! The proof that a lock is held, and the move to another lease after an election.
 //!
 //! A leader that slept for longer than a ttl takes the leases that it knows for expired when it wakes up.
-//! It has them revoked before it hears of the later leader, which kept them alive (T24). But it does not
+//! It has them revoked before it hears of the later leader, which kept them alive. But it does not
 //! know leases that were granted after it fell asleep. So a lease proves a hold only as long as no later
 //! leader than the one that granted it may have kept it alive. After an election each held lock moves to
 //! a new lease by a put, which keeps the key's create revision and so the token.

@@ -1,6 +1,6 @@
 //! Checks that the keys of held locks exist: many keys in one transaction.
 //!
-//! A lease that is alive does not prove that its keys exist (T23).
+//! A lease that is alive does not prove that its keys exist.
 
 use std::sync::Arc;
 

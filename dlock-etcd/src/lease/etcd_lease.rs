@@ -138,7 +138,7 @@ impl EtcdLease {
     }
 
     /// A proof by a keep-alive that leaves at least half of `ttl`, which may be much less than the store
-    /// grants (T20). Requests a keep-alive from the loop if needed. Bounded by the lease's own end.
+    /// grants. Requests a keep-alive from the loop if needed. Bounded by the lease's own end.
     pub(crate) async fn recent_proof(&self, ttl: Duration) -> LeaseProof {
         let now = self.members.clock.now();
         let since = now.before(ttl.min(self.granted_ttl) / FRESH_PART);

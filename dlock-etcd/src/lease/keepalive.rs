@@ -1,6 +1,6 @@
 //! The keep-alive loop of a lease.
 //!
-//! The driver's own stream has no time-out, and does not come back after a failure (T21).
+//! The driver's own stream has no time-out, and does not come back after a failure.
 
 use std::time::Duration;
 

@@ -84,7 +84,7 @@ impl LeasePool {
         if request.renewal == Renewal::None {
             return lease.await;
         }
-        // A cancellation does not cut the grant short: its lease would be left behind (T33).
+        // A cancellation does not cut the grant short: its lease would be left behind.
         tokio::select! {
             lease = lease => lease,
             () = request.attempt.cancelled() => Err(Error::cancelled()),

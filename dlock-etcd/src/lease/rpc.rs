@@ -24,7 +24,7 @@ pub(crate) struct Granted {
 }
 
 /// Requests a lease of `ttl`, in whole seconds. The id is ours, so that a grant whose reply is lost can be
-/// requested again, and revoked (T33).
+/// requested again, and revoked.
 pub(crate) async fn grant(members: &Arc<Members>, ttl: Duration) -> Result<Granted> {
     let id = rand::random_range(1..=i64::MAX);
     let asked = Duration::from_secs(whole_seconds(ttl));
@@ -63,7 +63,7 @@ async fn grant_with_id(
     Ok(granted.await?.unwrap_or((first, asked)))
 }
 
-/// Ends a lease whose grant has an unknown effect (T33).
+/// Ends a lease whose grant has an unknown effect.
 async fn revoke_unconfirmed(members: Arc<Members>, id: i64) {
     let mut backoff = Backoff::new();
     let effect_unknown = AtomicBool::new(false);
@@ -96,7 +96,7 @@ pub(crate) async fn keep_alive(
 ) -> Result<Option<SentAt>> {
     let send = |client: Arc<Client>| async move {
         let sent = members.sent_now();
-        // T21: a stream for each keep-alive, so that none has to be reopened.
+        // A stream for each keep-alive, so that none has to be reopened.
         match client.lease_client().keep_alive(id).await {
             Ok(_) => Ok(Some(sent)),
             Err(error) if errors::is_lease_gone(&error) => Ok(None),

@@ -73,7 +73,7 @@ impl QueueKey {
                 let mut client = client.kv_client();
                 match client.txn(bury).await {
                     // Without the lease no key is created on it, but this one may have moved. A full
-                    // server creates none either, and must not keep this one (T34).
+                    // server creates none either, and must not keep this one.
                     Err(error) if errors::is_lease_gone(&error) || errors::is_full(&error) => {
                         client.delete(own, None).await.map(drop)
                     }

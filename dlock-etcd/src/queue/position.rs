@@ -41,7 +41,7 @@ impl Position {
 
 impl QueueKey {
     /// Reads the position of the key that was created in revision `created`. The key may be gone: its lease
-    /// may have ended during the wait (T25).
+    /// may have ended during the wait.
     pub(crate) async fn read_position(&self, created: i64) -> Result<Position> {
         let read = self.read(created, keys_only()).await;
         read.map(|(position, _)| position)

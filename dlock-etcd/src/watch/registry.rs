@@ -217,7 +217,7 @@ impl Registry {
         id.is_some_and(|id| table.watches.contains_key(&id))
     }
 
-    /// The store has no history before `revision` any more (T29). The next renewal of a holder finds what
+    /// The store has no history before `revision` any more. The next renewal of a holder finds what
     /// its watch may have missed.
     pub(crate) fn compacted(&self, revision: i64) {
         for watch in self.table.lock().watches.values_mut() {

@@ -144,7 +144,7 @@ async fn receive(
     Err(None)
 }
 
-/// The server has ended a watch by itself: its history was compacted, or the login has expired (T32).
+/// The server has ended a watch by itself: its history was compacted, or the login has expired.
 fn refused(registry: &Registry, connection: &Connection, response: &WatchResponse) {
     let (revision, reason) = (response.compact_revision(), response.cancel_reason());
     tracing::debug!(revision, reason, "a watch was refused");

@@ -1,4 +1,4 @@
-//! Many tasks at once: what they ask for leaves together, and each has its own answer.
+//! Many tasks at once: their requests are sent together, and each has its own reply.
 
 use std::{collections::BTreeSet, iter, time::Duration};
 
@@ -14,7 +14,7 @@ cases![
     k01_many_names_at_once_are_many_locks_in_few_requests,
     k01_a_name_that_is_freed_and_taken_at_once_has_one_holder,
     k09_a_lost_reply_to_many_is_found_by_each,
-    k13_a_lease_that_is_gone_harms_only_who_stood_on_it,
+    k13_a_lease_that_is_gone_harms_only_its_own_locks,
 ];
 
 const MANY: usize = 40;
@@ -116,22 +116,22 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "timeout=1s").await?;
     for round in 0..3 {
-        // A lease is there: what was in doubt has retired the one before.
+        // A new lease: an unknown effect has retired the one before.
         take(&locker, "warm").await?.release().await?;
         let connections = proxy.connections();
         for connection in &connections {
             connection.set(Direction::ToClient, Fault::Hold);
         }
         let all = names(&format!("lost-{round}"));
-        let places = async || {
+        let queue_keys = async || {
             let mut keys = node.keys(&format!("dlock/lost-{round}-")).await?;
             // Apart from the marks of what was in doubt.
             keys.retain(|key| !key.key.contains("%/"));
             Outcome::Ok(keys)
         };
         let lost = async {
-            until("all places", async || Ok(places().await?.len() == MANY)).await?;
-            let found = places().await?;
+            until("all keys", async || Ok(queue_keys().await?.len() == MANY)).await?;
+            let found = queue_keys().await?;
             for connection in &connections {
                 connection.end(End::Reset);
             }
@@ -139,7 +139,7 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
         };
         let (taken, lost) = tokio::join!(take_all(&locker, &all), lost);
         let (taken, lost) = (taken?, lost?);
-        assert_eq!(places().await?, lost, "others were made");
+        assert_eq!(queue_keys().await?, lost, "others were made");
         assert!(taken.iter().all(Guard::is_held));
         release_all(taken).await?;
     }
@@ -147,7 +147,7 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
     until_clean(&node).await
 }
 
-async fn k13_a_lease_that_is_gone_harms_only_who_stood_on_it(flavour: Flavour) -> Outcome {
+async fn k13_a_lease_that_is_gone_harms_only_its_own_locks(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = warm(&node).await?;
     let shared = node.leases().await?;

@@ -1,17 +1,17 @@
-//! What is asked of the server: as little as possible.
+//! The cost for the server: few requests, watches and leases.
 
 use std::time::Duration;
 
 use dlock::Locker;
 use dlock_servers::etcd::Flavour;
 
-use crate::support::{Outcome, cases, connect, places, soon, start, take, until, until_places};
+use crate::support::{Outcome, cases, connect, queue_keys, soon, start, take, until, until_queued};
 
 cases![
     t28_a_release_wakes_the_next_one_of_a_hundred,
     k06_a_try_at_what_is_taken_writes_nothing,
     k13_renewals_of_a_thousand_locks_are_one_keep_alive,
-    k12_a_lease_that_nobody_needs_ends,
+    k12_an_unused_lease_ends,
 ];
 
 const WAITERS: usize = 100;
@@ -27,9 +27,9 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
     let mut waiting = Vec::new();
     for (at, locker) in lockers.iter().enumerate() {
         waiting.push(tokio::spawn(locker.acquire("a").into_future()));
-        until_places(&node, "a", at + 2).await?;
+        until_queued(&node, "a", at + 2).await?;
     }
-    // Each watches its own place and the one before it.
+    // Each watches its own key and the one before it.
     let watchers = f64::from(u32::try_from(WAITERS * 2)?);
     until("all of them watch", async || {
         Ok(node.metric("etcd_debugging_mvcc_watcher_total").await? >= watchers)
@@ -41,7 +41,7 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
         soon("its turn", next).await???.release().await?;
     }
     let events = node.metric("etcd_debugging_mvcc_events_total").await? - before;
-    // Whoever comes next, and at most whoever releases: its own watch ends at the same time.
+    // The next waiter, and at most the releasing holder: its own watch ends at the same time.
     let most = f64::from(u32::try_from(WAITERS * 2 + 2)?);
     assert!(events <= most, "{events} events of {WAITERS} releases");
     Ok(())
@@ -86,15 +86,15 @@ async fn k13_renewals_of_a_thousand_locks_are_one_keep_alive(flavour: Flavour) -
     assert!((4.0..=24.0).contains(&keep_alives), "{keep_alives}");
     assert!(guards.iter().all(dlock::Guard::is_held));
     locker.shutdown(Duration::from_secs(10)).await?;
-    assert_eq!(places(&node, "lock-0").await?, []);
+    assert_eq!(queue_keys(&node, "lock-0").await?, []);
     Ok(())
 }
 
-async fn k12_a_lease_that_nobody_needs_ends(flavour: Flavour) -> Outcome {
+async fn k12_an_unused_lease_ends(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), "ttl=12s").await?;
     take(&locker, "a").await?.release().await?;
-    assert_eq!(node.leases().await?.len(), 1, "it is kept for the next one");
+    assert_eq!(node.leases().await?.len(), 1, "it stays for the next one");
     until("it has ended", async || Ok(node.leases().await?.is_empty())).await?;
     take(&locker, "a").await?.release().await?;
     Ok(())

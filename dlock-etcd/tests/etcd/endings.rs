@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_servers::etcd::Flavour;
 
-use crate::support::{Outcome, cases, connect, places, soon, start, take, until_clean};
+use crate::support::{Outcome, cases, connect, queue_keys, soon, start, take, until_clean};
 
 cases![
     k12_a_shutdown_leaves_nothing,
@@ -32,7 +32,7 @@ async fn k10_a_name_is_not_part_of_a_longer_one(flavour: Flavour) -> Outcome {
     for name in ["a", "a/b", "a/b/c", "a%2Fb", "a%", "a/", "/a", "a.", "a0"] {
         guards.push(take(&locker, name).await?);
     }
-    assert_eq!(places(&node, "a").await?.len(), 1);
+    assert_eq!(queue_keys(&node, "a").await?.len(), 1);
     for guard in guards {
         guard.release().await?;
     }

@@ -1,4 +1,4 @@
-//! `etcdctl lock` and dlock in one queue (T26).
+//! `etcdctl lock` and dlock in one queue.
 
 use std::{process::Stdio, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::support::{Outcome, cases, connect, soon, start, take, until};
 cases![
     t26_etcdctl_waits_for_us,
     t26_we_wait_for_etcdctl,
-    t26_all_stand_in_one_fair_queue,
+    t26_all_wait_in_one_fair_queue,
     t24_a_leader_that_slept_may_end_a_lock_of_another_client,
 ];
 
@@ -90,7 +90,7 @@ async fn t26_we_wait_for_etcdctl(flavour: Flavour) -> Outcome {
     let mut foreign = Foreign::lock(flavour, &node, "job")?;
     foreign.granted().await?;
     assert!(locker.try_acquire("job").await?.is_none());
-    let holder = locker.inspect("job").await?.ok_or("nobody holds it")?;
+    let holder = locker.inspect("job").await?.ok_or("it is free")?;
     assert_eq!(holder.attempt, None, "{holder:?}");
     assert!(holder.remaining.is_some());
     let waiting = tokio::spawn(locker.acquire("job").into_future());
@@ -100,7 +100,7 @@ async fn t26_we_wait_for_etcdctl(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-async fn t26_all_stand_in_one_fair_queue(flavour: Flavour) -> Outcome {
+async fn t26_all_wait_in_one_fair_queue(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let [first, third] = [
         connect(node.address(), EMPTY).await?,
@@ -120,7 +120,7 @@ async fn t26_all_stand_in_one_fair_queue(flavour: Flavour) -> Outcome {
 }
 
 /// `etcd.leader-slept`: a leader that slept for longer than the ttl may have the lease of a client revoked that does
-/// not move its lock, as dlock does. That client is told within its ttl, and the token covers it.
+/// not move its lock, as dlock does. That client is notified within its ttl, and the token covers it.
 async fn t24_a_leader_that_slept_may_end_a_lock_of_another_client(flavour: Flavour) -> Outcome {
     const HOLDERS: usize = 6;
     const TTL: Duration = Duration::from_secs(5);
@@ -134,8 +134,8 @@ async fn t24_a_leader_that_slept_may_end_a_lock_of_another_client(flavour: Flavo
         let name = format!("job{number}");
         let mut foreign = Foreign::lock_for(flavour, node, &name, TTL)?;
         let key = foreign.granted().await?;
-        let place = node.keys(&key).await?.pop().ok_or("it has no key")?;
-        held.push((foreign, place.create_revision));
+        let key = node.keys(&key).await?.pop().ok_or("it has no key")?;
+        held.push((foreign, key.create_revision));
         let next = locker.acquire(&*name).wait_forever();
         waiting.push(tokio::spawn(next.into_future()));
     }
@@ -148,7 +148,7 @@ async fn t24_a_leader_that_slept_may_end_a_lock_of_another_client(flavour: Flavo
     for ((mut foreign, token), next) in held.into_iter().zip(waiting) {
         if next.is_finished() {
             let ended = tokio::time::timeout(TTL, foreign.child.wait()).await;
-            assert!(ended.is_ok(), "it has not been told");
+            assert!(ended.is_ok(), "it was not notified");
         } else {
             foreign.release().await?;
         }

@@ -1,4 +1,4 @@
-//! Behind etcd's own gRPC proxy, which gives watches numbers of its own.
+//! Behind etcd's own gRPC proxy, which gives watches ids of its own.
 //!
 //! The suite runs behind it as well, as the target `etcd-grpc-proxy`.
 
@@ -8,17 +8,17 @@ use dlock::LostCause;
 use dlock_servers::etcd::{Flavour, GrpcProxy, Node};
 
 use crate::support::{
-    Outcome, cases, connect, places, soon, start, take, until, until_clean, within,
+    Outcome, cases, connect, queue_keys, soon, start, take, until, until_clean, within,
 };
 
 cases![
     k08_a_release_tells_no_other_holder_that_it_is_lost,
-    k08_a_removal_is_told_at_once,
+    k08_a_removal_is_reported_at_once,
     k06_a_waiter_is_woken_at_once,
     k06_many_waiters_are_woken_in_order,
 ];
 
-/// As soon as the store tells it, on a busy machine; nobody looks by himself so early.
+/// The time of a notification on a busy machine; clients read by themselves much later.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 async fn behind(flavour: Flavour) -> Outcome<(Node, GrpcProxy)> {
@@ -42,14 +42,18 @@ async fn k08_a_release_tells_no_other_holder_that_it_is_lost(flavour: Flavour) -
         let innocent = take(&locker, "innocent").await?;
         let second = take(&locker, "second").await?;
         until_watched(&node, 2).await?;
-        node.delete(&places(&node, "second").await?[0].key).await?;
+        node.delete(&queue_keys(&node, "second").await?[0].key)
+            .await?;
         let cause = within(AT_ONCE, "the loss", second.lost()).await?;
         assert_eq!(cause, LostCause::Removed);
         let third = take(&locker, "third").await?;
         until_watched(&node, 2).await?;
         third.release().await?;
-        let told = tokio::time::timeout(Duration::from_millis(300), innocent.lost()).await;
-        assert!(told.is_err(), "an innocent holder is told: {told:?}");
+        let notified = tokio::time::timeout(Duration::from_millis(300), innocent.lost()).await;
+        assert!(
+            notified.is_err(),
+            "an innocent holder is notified: {notified:?}"
+        );
         assert!(innocent.is_held());
         innocent.release().await?;
         locker.shutdown(Duration::from_secs(5)).await?;
@@ -57,10 +61,10 @@ async fn k08_a_release_tells_no_other_holder_that_it_is_lost(flavour: Flavour) -
     until_clean(&node).await
 }
 
-async fn k08_a_removal_is_told_at_once(flavour: Flavour) -> Outcome {
+async fn k08_a_removal_is_reported_at_once(flavour: Flavour) -> Outcome {
     let (node, proxy) = behind(flavour).await?;
     let locker = connect(proxy.address(), "").await?;
-    // Others that come and go before it: the numbers are apart then.
+    // Others that come and go before it: then the ids differ.
     for at in 0..3 {
         let other = take(&locker, &format!("other-{at}")).await?;
         until_watched(&node, 1).await?;
@@ -68,7 +72,8 @@ async fn k08_a_removal_is_told_at_once(flavour: Flavour) -> Outcome {
     }
     let victim = take(&locker, "victim").await?;
     until_watched(&node, 1).await?;
-    node.delete(&places(&node, "victim").await?[0].key).await?;
+    node.delete(&queue_keys(&node, "victim").await?[0].key)
+        .await?;
     let cause = within(AT_ONCE, "the loss", victim.lost()).await?;
     assert_eq!(cause, LostCause::Removed);
     Ok(())
@@ -84,7 +89,7 @@ async fn k06_a_waiter_is_woken_at_once(flavour: Flavour) -> Outcome {
         warm.release().await?;
         let held = take(&direct, "a").await?;
         let waiting = tokio::spawn(locker.acquire("a").into_future());
-        // It watches its own place and the one before it; that one is watched, too.
+        // Watches of its own key and of the one before it, which its holder watches, too.
         until_watched(&node, 3).await?;
         held.release().await?;
         within(AT_ONCE, "its turn", waiting)

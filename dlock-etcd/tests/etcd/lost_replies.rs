@@ -1,4 +1,4 @@
-//! The server did it, and nobody heard so (T27).
+//! Replies that are lost: the server has executed the request.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -7,7 +7,8 @@ use dlock_servers::etcd::{Flavour, Node};
 use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 
 use crate::support::{
-    Outcome, TwoWays, cases, connect, places, soon, start, take, until, until_clean, until_places,
+    Outcome, TwoWays, cases, connect, queue_keys, soon, start, take, until, until_clean,
+    until_queued,
 };
 
 cases![
@@ -15,10 +16,10 @@ cases![
     t27_lost_reply_of_a_waiting_acquire,
     t27_lost_reply_of_a_release,
     t27_no_reply_ever_to_a_try_acquire_is_undone,
-    t27_a_request_that_arrives_after_the_release_makes_no_place,
-    t27_a_request_that_arrives_after_the_undoing_makes_no_place,
-    t27_a_try_that_arrives_after_it_was_contended_makes_no_place,
-    t25_a_waiter_in_doubt_whose_place_is_deleted_queues_anew,
+    t27_a_request_that_arrives_after_the_release_creates_no_key,
+    t27_a_request_that_arrives_after_the_undo_creates_no_key,
+    t27_a_try_that_arrives_after_it_was_contended_creates_no_key,
+    t25_a_waiter_with_an_unknown_effect_whose_key_is_deleted_queues_again,
     k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used,
 ];
 
@@ -56,15 +57,15 @@ impl Line {
         &self,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
-        // A lease is there: what was in doubt has retired the one before.
+        // A new lease: an unknown effect has retired the one before.
         take(&self.locker, "warm").await?.release().await?;
         let connections = self.proxy.connections();
         for connection in &connections {
             connection.set(Direction::ToClient, Fault::Hold);
         }
         let first = async {
-            until_places(&self.node, "a", 1).await?;
-            let first = places(&self.node, "a").await?[0].clone();
+            until_queued(&self.node, "a", 1).await?;
+            let first = queue_keys(&self.node, "a").await?[0].clone();
             for connection in &connections {
                 connection.end(End::Reset);
             }
@@ -74,7 +75,7 @@ impl Line {
         let (guard, first) = soon("the reply is lost and found", both).await?;
         let (guard, first) = (guard?, first?);
         assert_eq!(guard.token().get(), first.create_revision);
-        assert_eq!(places(&self.node, "a").await?, [first]);
+        assert_eq!(queue_keys(&self.node, "a").await?, [first]);
         assert!(guard.is_held());
         Ok(guard)
     }
@@ -123,7 +124,7 @@ async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
         let (released, successor) = soon("both", both).await?;
         released?;
         let successor = successor?;
-        assert_eq!(places(&line.node, "a").await?.len(), 1);
+        assert_eq!(queue_keys(&line.node, "a").await?.len(), 1);
         successor.renew().await?;
         successor.release().await?;
     }
@@ -142,7 +143,7 @@ async fn t27_no_reply_ever_to_a_try_acquire_is_undone(flavour: Flavour) -> Outco
     Ok(guard.release().await?)
 }
 
-async fn t27_a_request_that_arrives_after_the_release_makes_no_place(flavour: Flavour) -> Outcome {
+async fn t27_a_request_that_arrives_after_the_release_creates_no_key(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, KEYS).await?;
     take(&two.locker, "warm").await?.release().await?;
     // The request stays on its way, and the next try of it is granted by the other way.
@@ -152,7 +153,7 @@ async fn t27_a_request_that_arrives_after_the_release_makes_no_place(flavour: Fl
     late_request(&two).await
 }
 
-async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Flavour) -> Outcome {
+async fn t27_a_request_that_arrives_after_the_undo_creates_no_key(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, KEYS).await?;
     let other = connect(two.node.address(), "").await?;
     take(&two.locker, "warm").await?.release().await?;
@@ -165,7 +166,7 @@ async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Fl
     late_request(&two).await
 }
 
-async fn t27_a_try_that_arrives_after_it_was_contended_makes_no_place(flavour: Flavour) -> Outcome {
+async fn t27_a_try_that_arrives_after_it_was_contended_creates_no_key(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, KEYS).await?;
     let other = connect(two.node.address(), "").await?;
     take(&two.locker, "warm").await?.release().await?;
@@ -181,9 +182,9 @@ async fn t27_a_try_that_arrives_after_it_was_contended_makes_no_place(flavour: F
 /// word, which gives it up.
 const SLOWLY: NonZeroU32 = NonZeroU32::new(250).unwrap();
 
-/// Lets what was on its way arrive; it must make no place.
+/// Lets delayed requests arrive; they must create no key.
 async fn late_request(two: &TwoWays) -> Outcome {
-    until_places(&two.node, "a", 0).await?;
+    until_queued(&two.node, "a", 0).await?;
     let connection = two.ways[0].connection(0).await;
     let seen = connection.seen(Direction::ToServer);
     assert!(connection.passed(Direction::ToServer) < seen);
@@ -198,7 +199,7 @@ async fn late_request(two: &TwoWays) -> Outcome {
     // It is handled in order: what comes by another connection later is handled after it.
     for round in 0..50 {
         two.node.put("later", &round.to_string()).await?;
-        assert_eq!(places(&two.node, "a").await?, []);
+        assert_eq!(queue_keys(&two.node, "a").await?, []);
     }
     let other = connect(two.node.address(), "").await?;
     until("others get it", async || {
@@ -207,7 +208,9 @@ async fn late_request(two: &TwoWays) -> Outcome {
     .await
 }
 
-async fn t25_a_waiter_in_doubt_whose_place_is_deleted_queues_anew(flavour: Flavour) -> Outcome {
+async fn t25_a_waiter_with_an_unknown_effect_whose_key_is_deleted_queues_again(
+    flavour: Flavour,
+) -> Outcome {
     let line = Line::new(flavour).await?;
     let other = connect(line.node.address(), "").await?;
     let held = take(&other, "a").await?;
@@ -216,11 +219,11 @@ async fn t25_a_waiter_in_doubt_whose_place_is_deleted_queues_anew(flavour: Flavo
         connection.set(Direction::ToClient, Fault::Hold);
     }
     let waiting = tokio::spawn(line.locker.acquire("a").into_future());
-    until_places(&line.node, "a", 2).await?;
+    until_queued(&line.node, "a", 2).await?;
     for connection in &connections {
         connection.end(End::Reset);
     }
-    // It has found its place again, which it watches from then on.
+    // The waiter has found its key again, and watches it from then on.
     until("its watch", async || {
         Ok(line
             .node
@@ -230,9 +233,9 @@ async fn t25_a_waiter_in_doubt_whose_place_is_deleted_queues_anew(flavour: Flavo
     })
     .await?;
     line.node
-        .delete(&places(&line.node, "a").await?[1].key)
+        .delete(&queue_keys(&line.node, "a").await?[1].key)
         .await?;
-    until_places(&line.node, "a", 2).await?;
+    until_queued(&line.node, "a", 2).await?;
     held.release().await?;
     soon("its turn", waiting).await???.release().await?;
     Ok(())
@@ -242,18 +245,18 @@ async fn k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_
     flavour: Flavour,
 ) -> Outcome {
     let line = Line::with(flavour, "ttl=6s&timeout=700ms").await?;
-    let kept = take(&line.locker, "kept").await?;
+    let survivor = take(&line.locker, "survivor").await?;
     for _ in 0..5 {
         let guard = Box::pin(line.lose_reply(line.locker.acquire("a"))).await?;
         guard.release().await?;
     }
-    // The others are gone with their leases, which nobody uses; that of `kept` goes on.
+    // The others are gone with their unused leases; the lease of `survivor` stays.
     until("the marks are gone", async || {
         Ok(line.node.keys("dlock/a%/").await?.len() <= 1)
     })
     .await?;
-    assert!(kept.is_held());
-    kept.release().await?;
+    assert!(survivor.is_held());
+    survivor.release().await?;
     line.locker.shutdown(Duration::from_secs(5)).await?;
     until_clean(&line.node).await
 }

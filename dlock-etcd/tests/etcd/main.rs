@@ -1,7 +1,7 @@
-//! etcd under faults, on each version of it: cases named after the failure modes (`t20` …) and the
-//! clauses (`k01` …) that they are about.
+//! etcd under faults, on each of its versions. Names of cases begin with their failure mode (`t20` …) or
+//! the clause of the contract (`k01` …).
 //!
-//! A binary without the standard harness: it reports a server that is missing as ignored.
+//! This binary has no standard harness: it reports a missing server as ignored.
 
 mod batches;
 mod clusters;
@@ -11,8 +11,8 @@ mod dropped;
 mod endings;
 mod foreign;
 mod grpc_proxies;
-mod keeping;
 mod layout;
+mod leases;
 mod lost_replies;
 mod partitions;
 mod restored;
@@ -21,7 +21,7 @@ mod space;
 mod support;
 mod takeover;
 mod tls;
-mod undoing;
+mod undo;
 mod unpolled;
 mod users;
 mod waiting;
@@ -50,8 +50,8 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials,
         foreign::trials,
         grpc_proxies::trials,
-        keeping::trials,
         layout::trials,
+        leases::trials,
         lost_replies::trials,
         partitions::trials,
         restored::trials,
@@ -59,7 +59,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         space::trials,
         takeover::trials,
         tls::trials,
-        undoing::trials,
+        undo::trials,
         unpolled::trials,
         users::trials,
         waiting::trials,

@@ -1,4 +1,4 @@
-//! A member that is cut off from the others, both ways, while its clients still reach it (T30).
+//! A member that is cut off from the others, both ways, while its clients still reach it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Cluster, Flavour, Options};
 use dlock_verify::proxy::Fault;
 
 use crate::support::{
-    Outcome, cases, connect, connect_all, soon, take, until, until_places, within,
+    Outcome, cases, connect, connect_all, soon, take, until, until_queued, within,
 };
 
 cases![
@@ -19,10 +19,10 @@ cases![
 const KEYS: &str = "ttl=10s&timeout=1s";
 const TTL: Duration = Duration::from_secs(10);
 
-/// Of what survives, however busy the machine: 3.4 elects anew also when the member comes back.
+/// A ttl that survives on a busy machine: etcd 3.4 elects again when the member comes back.
 const LONG: &str = "ttl=20s&timeout=1s";
 
-/// A new leader starts all leases anew; and its election.
+/// A new leader restarts all leases; and its election.
 const FREE: Duration = Duration::from_secs(25);
 
 /// No wait ends before what the case waits for.
@@ -44,7 +44,7 @@ async fn start(flavour: Flavour) -> Outcome<Cluster> {
     Ok(Cluster::start(&flavour.find()?, &Options::default()).await?)
 }
 
-/// Who can only ask that member loses its lock in time; all others go on.
+/// A client of that member alone loses its lock in time; all others go on.
 async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let mut addresses = cluster.addresses();
     addresses.rotate_left(member);
@@ -52,14 +52,14 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let both = connect_all(&addresses, LONG).await?;
     let here = connect_all(&addresses[1..], KEYS).await?;
     let lost = Arc::new(take(&there, "lost").await?);
-    let kept = take(&both, "kept").await?;
+    let survivor = take(&both, "survivor").await?;
     let released = take(&here, "released").await?;
     let (held, acquire) = (lost.clone(), here.acquire("lost").wait(WAIT));
     let next = tokio::spawn(async move { (acquire.await, held.is_held()) });
     let moved = tokio::spawn(both.acquire("released").wait(WAIT).into_future());
     let stuck = tokio::spawn(there.acquire("released").wait(WAIT).into_future());
-    until_places(cluster.node(member), "lost", 2).await?;
-    until_places(cluster.node(member), "released", 3).await?;
+    until_queued(cluster.node(member), "lost", 2).await?;
+    until_queued(cluster.node(member), "released", 3).await?;
     cluster.set(member, Fault::Hold);
     until("it knows no leader", async || {
         Ok(cluster.node(member).leads().await.is_err())
@@ -70,24 +70,24 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let next = next?;
     assert!(!was_held, "two have it");
     assert!(next.token() > lost.token());
-    assert!(kept.is_held(), "{:?}", kept.lost().await);
+    assert!(survivor.is_held(), "{:?}", survivor.lost().await);
     soon("a renewal", async {
-        while kept.renew().await.is_err() && kept.is_held() {
+        while survivor.renew().await.is_err() && survivor.is_held() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     })
     .await?;
-    assert!(kept.is_held(), "{:?}", kept.lost().await);
+    assert!(survivor.is_held(), "{:?}", survivor.lost().await);
     release(released).await;
-    // Who can ask another member has his turn, whoever is before him in the queue.
+    // A waiter that reaches another member has its turn, also behind the others in the queue.
     let moved = within(FREE, "its turn", moved).await???;
     release(moved).await;
     release(next).await;
     cluster.set(member, Fault::None);
     release(soon("who was stuck", stuck).await???).await;
     release(soon("the lost lock", there.acquire("lost")).await??).await;
-    assert!(kept.is_held(), "{:?}", kept.lost().await);
-    release(kept).await;
+    assert!(survivor.is_held(), "{:?}", survivor.lost().await);
+    release(survivor).await;
     Ok(())
 }
 

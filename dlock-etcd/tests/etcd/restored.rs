@@ -5,9 +5,9 @@ use std::{fs, path::Path, time::Duration};
 use dlock::LostCause;
 use dlock_servers::etcd::{Flavour, Node};
 
-use crate::support::{Outcome, cases, connect, places, start, take, until_clean, within};
+use crate::support::{Outcome, cases, connect, queue_keys, start, take, until_clean, within};
 
-cases![k05_a_restored_server_is_told_by_the_next_renewal];
+cases![k05_a_restored_server_is_found_by_the_next_renewal];
 
 const TTL: Duration = Duration::from_secs(3);
 
@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(2);
 
 /// The exception `etcd.restored`: the lock is forgotten, and its token given again. Its terms are smaller than
 /// those that were seen before.
-async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> Outcome {
+async fn k05_a_restored_server_is_found_by_the_next_renewal(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     let keys = "ttl=3s&timeout=1s";
     let first = connect(node.address(), keys).await?;
@@ -41,9 +41,9 @@ async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> 
     fs::rename(&backup, &data)?;
     node.resume().await?;
     let restored = take(&other, "a");
-    let told = async { Outcome::Ok(held.lost().await) };
-    let (next, cause) = within(TTL + SLACK, "it is told", async {
-        tokio::try_join!(restored, told)
+    let notified = async { Outcome::Ok(held.lost().await) };
+    let (next, cause) = within(TTL + SLACK, "the loss", async {
+        tokio::try_join!(restored, notified)
     })
     .await??;
     assert!(
@@ -52,7 +52,7 @@ async fn k05_a_restored_server_is_told_by_the_next_renewal(flavour: Flavour) -> 
     );
     assert!(next.token() <= held.token(), "it is no exception any more");
     // It renews. It moves to another lease once, as the term is another one, and not with each renewal.
-    let lease = async || Outcome::Ok(places(&node, "a").await?.first().map(|place| place.lease));
+    let lease = async || Outcome::Ok(queue_keys(&node, "a").await?.first().map(|key| key.lease));
     let lost = tokio::time::timeout(TTL, next.lost()).await;
     assert!(lost.is_err(), "{lost:?}");
     let before = lease().await?;

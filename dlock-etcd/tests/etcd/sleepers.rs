@@ -1,5 +1,5 @@
 //! A leader that sleeps for longer than the ttl, and wakes up: it takes the leases that it knew for ended,
-//! and has them revoked before it hears that there is another leader (T24).
+//! and has them revoked before it hears that there is another leader.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,13 +10,14 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    Outcome, cases, connect_all, keys, places, soon, take, until, until_clean, until_places, within,
+    Outcome, cases, connect_all, keys, queue_keys, soon, take, until, until_clean, until_queued,
+    within,
 };
 
 cases![
     t24_a_leader_that_slept_takes_no_living_lock_away,
     t24_a_leader_that_slept_makes_no_two_holders,
-    t24_a_lock_that_nobody_renews_moves_with_its_leader,
+    t24_a_lock_without_renewal_moves_with_its_leader,
     t24_many_locks_move_together_and_leave_nothing,
 ];
 
@@ -29,7 +30,7 @@ const KEYS: &str = "ttl=14s";
 /// Longer than the ttl.
 const SLEEP: Duration = Duration::from_secs(18);
 
-/// Until a lease has ended that nobody keeps alive, also under a new leader.
+/// The time until a lease without keep-alives has ended, also under a new leader.
 const ENDED: Duration = Duration::from_secs(40);
 
 async fn start(flavour: Flavour) -> Outcome<Cluster> {
@@ -41,12 +42,12 @@ fn others(leader: usize) -> impl Iterator<Item = usize> {
     (0..Cluster::SIZE).filter(move |at| *at != leader)
 }
 
-/// Waits until two stand in the queue of `name`, however slow the cluster is.
+/// Waits until the queue of `name` has two keys, also in a slow cluster.
 async fn until_queued(node: &Node, name: &str) -> Outcome {
-    until("two places", async || {
-        Ok(places(node, name)
+    until("two keys", async || {
+        Ok(queue_keys(node, name)
             .await
-            .is_ok_and(|places| places.len() == 2))
+            .is_ok_and(|queue_keys| queue_keys.len() == 2))
     })
     .await
 }
@@ -112,7 +113,7 @@ async fn t24_a_leader_that_slept_takes_no_living_lock_away(flavour: Flavour) -> 
     Ok(())
 }
 
-/// The line of the holder breaks as the leader wakes up: it cannot be told.
+/// The connection of the holder breaks as the leader wakes up: no event reaches it.
 async fn t24_a_leader_that_slept_makes_no_two_holders(flavour: Flavour) -> Outcome {
     let cluster = start(flavour).await?;
     let clock = Clock::boottime();
@@ -168,14 +169,14 @@ async fn change_leader(cluster: &mut Cluster) -> Outcome {
     Ok(cluster.nodes()[leader].resume().await?)
 }
 
-async fn t24_a_lock_that_nobody_renews_moves_with_its_leader(flavour: Flavour) -> Outcome {
+async fn t24_a_lock_without_renewal_moves_with_its_leader(flavour: Flavour) -> Outcome {
     let mut cluster = start(flavour).await?;
     let locker = connect_all(&cluster.addresses(), "ttl=60s&timeout=1s").await?;
     let guard = locker.acquire("a").no_renewal().await?;
-    let before = places(cluster.node(0), "a").await?;
+    let before = queue_keys(cluster.node(0), "a").await?;
     change_leader(&mut cluster).await?;
     guard.renew().await?;
-    let after = places(cluster.node(0), "a").await?;
+    let after = queue_keys(cluster.node(0), "a").await?;
     assert_eq!(after.len(), 1, "{after:?}");
     assert_ne!(after[0].lease, before[0].lease);
     assert_eq!(after[0].create_revision, before[0].create_revision);
@@ -187,7 +188,7 @@ async fn t24_a_lock_that_nobody_renews_moves_with_its_leader(flavour: Flavour) -
     .await?;
     // It stays there now.
     guard.renew().await?;
-    assert_eq!(places(cluster.node(0), "a").await?, after);
+    assert_eq!(queue_keys(cluster.node(0), "a").await?, after);
     guard.release().await?;
     until_clean(cluster.node(0)).await
 }
@@ -204,8 +205,8 @@ async fn t24_many_locks_move_together_and_leave_nothing(flavour: Flavour) -> Out
         guards.push(take(&locker, name).await?);
     }
     let waiting = tokio::spawn(other.acquire("many-7").into_future());
-    until_places(cluster.node(0), "many-7", 2).await?;
-    let first = places(cluster.node(0), "many-0").await?[0].lease;
+    until_queued(cluster.node(0), "many-7", 2).await?;
+    let first = queue_keys(cluster.node(0), "many-0").await?[0].lease;
     change_leader(&mut cluster).await?;
     until("all have moved", async || {
         let keys = keys(cluster.node(0)).await?;

@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Cluster, Flavour, Login, Options};
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
 use crate::support::{
-    Outcome, cases, connect, connect_all, start_with, take, until_places, within,
+    Outcome, cases, connect, connect_all, start_with, take, until_queued, within,
 };
 
 cases![
@@ -15,7 +15,7 @@ cases![
     k06_a_holder_and_the_leader_die,
 ];
 
-/// What clients of such a server are told.
+/// The setting for clients of such a server.
 const KEYS: &str = "ttl=2s&election_timeout=5s";
 
 async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> Outcome {
@@ -28,8 +28,11 @@ async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> 
     );
     let bound = other.capabilities().takeover_max;
     assert_eq!(bound, Duration::from_secs(9));
-    let untold = connect(node.address(), "ttl=2s").await?;
-    assert_eq!(untold.capabilities().takeover_max, Duration::from_secs(3));
+    let unconfigured = connect(node.address(), "ttl=2s").await?;
+    assert_eq!(
+        unconfigured.capabilities().takeover_max,
+        Duration::from_secs(3)
+    );
     let guard = take(&dead, "a").await?;
     way.set(Direction::ToServer, Fault::Hold);
     way.set(Direction::ToClient, Fault::Hold);
@@ -37,11 +40,11 @@ async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> 
     let cut = clock.now();
     let ttl = Duration::from_secs(2);
     let next = within(ttl + bound, "the next one", other.acquire("a")).await??;
-    // One that nobody tells of the elections says too little.
+    // A client without `election_timeout` reports a shorter bound.
     let took = clock.now().since(cut);
-    let told = ttl + untold.capabilities().takeover_max;
+    let reported = ttl + unconfigured.capabilities().takeover_max;
     assert!(
-        took > told,
+        took > reported,
         "{took:?} for a lease of one and a half elections"
     );
     assert!(!guard.is_held());
@@ -60,7 +63,7 @@ async fn k06_a_holder_and_the_leader_die(flavour: Flavour) -> Outcome {
     let other = connect_all(&others, "ttl=6s&timeout=1s").await?;
     let guard = take(&dead, "a").await?;
     let waiting = tokio::spawn(other.acquire("a").wait_forever().into_future());
-    until_places(cluster.node((leader + 1) % 3), "a", 2).await?;
+    until_queued(cluster.node((leader + 1) % 3), "a", 2).await?;
     for direction in [Direction::ToServer, Direction::ToClient] {
         way.set(direction, Fault::Hold);
     }
@@ -75,7 +78,7 @@ async fn k06_a_holder_and_the_leader_die(flavour: Flavour) -> Outcome {
     let bound = TTL + other.capabilities().takeover_max;
     let next = within(bound, "the next grant", waiting).await???;
     let (took, lives) = (clock.now().since(elected), clock.now().since(killed));
-    assert!(!guard.is_held(), "told at its deadline");
+    assert!(!guard.is_held(), "lost at its deadline");
     assert!(took <= bound, "{took:?} of {bound:?}");
     assert!(lives >= TTL, "{lives:?}: it is no exception any more");
     assert!(next.token() > guard.token());

@@ -1,5 +1,5 @@
-//! Acquires that are begun and then not polled for long, as in a `select!` whose other branch takes its
-//! time (K6, K13).
+//! Acquires that are begun and then not polled for long, as in a `select!` with a slow other branch
+//! (K6, K13).
 
 use std::{pin::pin, time::Duration};
 
@@ -8,27 +8,27 @@ use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{End, Proxy};
 
 use crate::support::{
-    Outcome, cases, connect, drop_after_polls, poll_times, soon, start, take, until_places, within,
+    Outcome, cases, connect, drop_after_polls, poll_times, soon, start, take, until_queued, within,
 };
 
 cases![
-    k13_an_acquire_that_nobody_polls_blocks_nobody,
-    k06_a_waiter_that_nobody_polls_is_passed_over_and_queues_anew,
-    k06_an_acquire_that_nobody_polls_frees_its_lock,
-    k06_a_try_that_nobody_polls_frees_its_lock,
+    k13_an_unpolled_acquire_blocks_no_other,
+    k06_an_unpolled_waiter_is_passed_over_and_queues_again,
+    k06_an_unpolled_acquire_frees_its_lock,
+    k06_an_unpolled_try_frees_its_lock,
 ];
 
 /// An acquire of a free lock takes fewer, connecting and all.
 const POLLS_TO_A_GRANT: u32 = 10;
 
-/// What nobody polls loses its place after its ttl, of which this is the shortest.
+/// An unpolled acquire loses its key after its ttl; this is the shortest.
 const TTL: Duration = Duration::from_secs(2);
 
 /// That, twice, and a request or two.
 const PASSED_OVER: Duration = Duration::from_secs(6);
 
-/// At whatever it waits for: a connection, a lease, an answer, its turn.
-async fn k13_an_acquire_that_nobody_polls_blocks_nobody(flavour: Flavour) -> Outcome {
+/// Left while it waits for a connection, a lease, a reply or its turn.
+async fn k13_an_unpolled_acquire_blocks_no_other(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     for polls in 1..POLLS_TO_A_GRANT {
@@ -50,39 +50,37 @@ async fn k13_an_acquire_that_nobody_polls_blocks_nobody(flavour: Flavour) -> Out
     Ok(())
 }
 
-async fn k06_a_waiter_that_nobody_polls_is_passed_over_and_queues_anew(
-    flavour: Flavour,
-) -> Outcome {
+async fn k06_an_unpolled_waiter_is_passed_over_and_queues_again(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = connect(node.address(), "").await?;
     let other = connect(node.address(), "").await?;
     let waiter = connect(node.address(), "ttl=2s").await?;
     let guard = take(&holder, "a").await?;
     // It keeps their lease alive.
-    let kept = take(&waiter, "kept").await?;
+    let survivor = take(&waiter, "survivor").await?;
     let mut left = pin!(waiter.acquire("a").into_future());
     tokio::select! {
         _ = left.as_mut() => return Err("it is taken".into()),
-        queued = until_places(&node, "a", 2) => queued?,
+        queued = until_queued(&node, "a", 2) => queued?,
     }
     guard.release().await?;
     let next = within(PASSED_OVER, "the next one", other.acquire("a")).await??;
-    until_places(&node, "a", 1).await?;
+    until_queued(&node, "a", 1).await?;
     tokio::select! {
         _ = left.as_mut() => return Err("it is taken".into()),
-        queued = until_places(&node, "a", 2) => queued?,
+        queued = until_queued(&node, "a", 2) => queued?,
     }
     next.release().await?;
     soon("its turn", left).await??.release().await?;
-    assert!(kept.is_held());
-    Ok(kept.release().await?)
+    assert!(survivor.is_held());
+    Ok(survivor.release().await?)
 }
 
-async fn k06_an_acquire_that_nobody_polls_frees_its_lock(flavour: Flavour) -> Outcome {
+async fn k06_an_unpolled_acquire_frees_its_lock(flavour: Flavour) -> Outcome {
     frees_its_lock(flavour, async |locker, name| locker.acquire(name).await).await
 }
 
-async fn k06_a_try_that_nobody_polls_frees_its_lock(flavour: Flavour) -> Outcome {
+async fn k06_an_unpolled_try_frees_its_lock(flavour: Flavour) -> Outcome {
     let attempt = async |locker: &Locker, name: &str| {
         let guard = locker.try_acquire(name).await?;
         guard.ok_or_else(Error::contended)
@@ -90,8 +88,8 @@ async fn k06_a_try_that_nobody_polls_frees_its_lock(flavour: Flavour) -> Outcome
     frees_its_lock(flavour, attempt).await
 }
 
-/// An acquire of a free lock, left after each of its polls, blocks nobody for longer than its ttl; and
-/// has no lock when it is polled again and another one has it.
+/// An acquire of a free lock that is left after any of its polls blocks others for one ttl at most. Polled
+/// again, it does not get a lock that another client holds.
 async fn frees_its_lock(
     flavour: Flavour,
     acquire: impl AsyncFn(&Locker, &str) -> dlock::Result<Guard>,
@@ -99,7 +97,7 @@ async fn frees_its_lock(
     let node = start(flavour).await?;
     let other = connect(node.address(), "").await?;
     let locker = connect(node.address(), "ttl=2s").await?;
-    let kept = take(&locker, "kept").await?;
+    let survivor = take(&locker, "survivor").await?;
     let mut passed_over = 0;
     for polls in 1..POLLS_TO_A_GRANT {
         let name = format!("left after {polls}");
@@ -118,9 +116,9 @@ async fn frees_its_lock(
         if again.is_err() {
             soon("its turn", left).await??.release().await?;
         }
-        until_places(&node, &name, 0).await?;
+        until_queued(&node, &name, 0).await?;
     }
-    assert!(passed_over > 0, "it was never left with a place");
-    assert!(kept.is_held());
-    Ok(kept.release().await?)
+    assert!(passed_over > 0, "it was never left with a key");
+    assert!(survivor.is_held());
+    Ok(survivor.release().await?)
 }

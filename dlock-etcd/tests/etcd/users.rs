@@ -1,4 +1,4 @@
-//! Logins: wrong, missing, limited, and tokens that expire (T32).
+//! Logins: wrong, missing, limited, and tokens that expire.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Flavour, Login, Node};
 use serde_json::json;
 
 use crate::support::{
-    Outcome, cases, refused, soon, start, start_with, take, until_places, within,
+    Outcome, cases, refused, soon, start, start_with, take, until_queued, within,
 };
 
 cases![
@@ -16,7 +16,7 @@ cases![
     a_password_that_is_not_asked_for_says_so,
     a_user_who_may_only_lock_can_lock,
     a_user_who_may_not_lock_says_so,
-    t32_tokens_that_expire_are_made_anew,
+    t32_tokens_that_expire_are_renewed,
 ];
 
 async fn start_closed(flavour: Flavour, arguments: &[&str]) -> Outcome<Node> {
@@ -95,7 +95,7 @@ async fn a_user_who_may_only_lock_can_lock(flavour: Flavour) -> Outcome {
             .acquire("a")
             .into_future(),
     );
-    until_places(&node, "a", 2).await?;
+    until_queued(&node, "a", 2).await?;
     guard.renew().await?;
     guard.release().await?;
     soon("its turn", waiting).await???.release().await?;
@@ -117,14 +117,14 @@ async fn a_user_who_may_not_lock_says_so(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-async fn t32_tokens_that_expire_are_made_anew(flavour: Flavour) -> Outcome {
+async fn t32_tokens_that_expire_are_renewed(flavour: Flavour) -> Outcome {
     let node = start_closed(flavour, &["--auth-token-ttl=1"]).await?;
     let expired = Duration::from_secs(4);
     let holder = connect(node.address(), "root:secret", "").await?;
     let waiter = connect(node.address(), "root:secret", "").await?;
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
+    until_queued(&node, "a", 2).await?;
     tokio::time::sleep(expired).await;
     guard.renew().await?;
     tokio::time::sleep(expired).await;
@@ -136,7 +136,7 @@ async fn t32_tokens_that_expire_are_made_anew(flavour: Flavour) -> Outcome {
     // A new watch on an old stream.
     let held = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
+    until_queued(&node, "a", 2).await?;
     held.release().await?;
     within(Duration::from_secs(8), "its turn", waiting)
         .await???

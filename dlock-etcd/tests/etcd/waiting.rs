@@ -1,4 +1,4 @@
-//! Waiting: places that go, streams that break, history that is compacted (T25, T28–T30).
+//! Waiting: keys that are deleted, streams that break, history that is compacted.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{End, Proxy};
 
 use crate::support::{
-    Outcome, TwoWays, cases, connect, places, soon, start, take, until, until_clean, until_places,
-    within,
+    Outcome, TwoWays, cases, connect, queue_keys, soon, start, take, until, until_clean,
+    until_queued, within,
 };
 
 cases![
-    t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody,
-    t25_a_waiter_whose_place_is_deleted_queues_anew,
+    t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other,
+    t25_a_waiter_whose_key_is_deleted_queues_again,
     t29_a_waiter_is_woken_though_history_is_compacted,
     t29_a_waiter_is_woken_over_a_stream_that_breaks,
     t29_a_waiter_is_woken_by_a_release_before_its_watch,
-    t29_a_holder_is_told_over_a_stream_that_breaks,
+    t29_a_holder_is_notified_over_a_stream_that_breaks,
     t30_a_waiter_outlives_a_way_that_falls_silent,
-    k06_a_wait_ends_with_its_place,
+    k06_a_wait_ends_with_its_key,
 ];
 
-/// Long enough to stand in the queue, on a slow disk too.
+/// Long enough to enqueue, on a slow disk too.
 const QUEUED: Duration = Duration::from_secs(1);
 
-/// Less than a waiter takes to look by itself.
-const TOLD: Duration = Duration::from_secs(8);
+/// Less than the time after which a waiter reads its position without an event.
+const NOTICE_MAX: Duration = Duration::from_secs(8);
 
-async fn t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody(
+async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(
     flavour: Flavour,
 ) -> Outcome {
     let node = start(flavour).await?;
@@ -36,21 +36,24 @@ async fn t25_a_waiter_whose_lease_is_revoked_queues_anew_and_blocks_nobody(
     let held = node.leases().await?;
     let waiter = connect(node.address(), "").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
-    let first = places(&node, "a").await?[1].clone();
+    until_queued(&node, "a", 2).await?;
+    let first = queue_keys(&node, "a").await?[1].clone();
     assert!(!held.contains(&first.lease));
     node.revoke(first.lease).await?;
-    until("a new place", async || {
-        let places = places(&node, "a").await?;
-        Ok(places.len() == 2 && places[1].create_revision > first.create_revision)
+    until("a new key", async || {
+        let queue_keys = queue_keys(&node, "a").await?;
+        Ok(queue_keys.len() == 2 && queue_keys[1].create_revision > first.create_revision)
     })
     .await?;
     guard.release().await?;
-    within(TOLD, "its turn", waiting).await???.release().await?;
+    within(NOTICE_MAX, "its turn", waiting)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }
 
-async fn t25_a_waiter_whose_place_is_deleted_queues_anew(flavour: Flavour) -> Outcome {
+async fn t25_a_waiter_whose_key_is_deleted_queues_again(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let (holder, waiter) = (
         connect(node.address(), "").await?,
@@ -58,11 +61,14 @@ async fn t25_a_waiter_whose_place_is_deleted_queues_anew(flavour: Flavour) -> Ou
     );
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
-    node.delete(&places(&node, "a").await?[1].key).await?;
-    until_places(&node, "a", 2).await?;
+    until_queued(&node, "a", 2).await?;
+    node.delete(&queue_keys(&node, "a").await?[1].key).await?;
+    until_queued(&node, "a", 2).await?;
     guard.release().await?;
-    within(TOLD, "its turn", waiting).await???.release().await?;
+    within(NOTICE_MAX, "its turn", waiting)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -76,7 +82,7 @@ async fn t29_a_waiter_is_woken_though_history_is_compacted(flavour: Flavour) -> 
     for round in 0..5 {
         let guard = take(&holder, "a").await?;
         let waiting = tokio::spawn(waiter.acquire("a").into_future());
-        until_places(&node, "a", 2).await?;
+        until_queued(&node, "a", 2).await?;
         for change in 0..10 {
             node.put("other", &change.to_string()).await?;
             node.compact().await?;
@@ -88,7 +94,10 @@ async fn t29_a_waiter_is_woken_though_history_is_compacted(flavour: Flavour) -> 
         guard.release().await?;
         node.put("other", "").await?;
         node.compact().await?;
-        within(TOLD, "its turn", waiting).await???.release().await?;
+        within(NOTICE_MAX, "its turn", waiting)
+            .await???
+            .release()
+            .await?;
     }
     Ok(())
 }
@@ -99,17 +108,20 @@ async fn t29_a_waiter_is_woken_over_a_stream_that_breaks(flavour: Flavour) -> Ou
     for _ in 0..10 {
         let guard = take(&holder, "a").await?;
         let waiting = tokio::spawn(two.locker.acquire("a").into_future());
-        until_places(&two.node, "a", 2).await?;
+        until_queued(&two.node, "a", 2).await?;
         two.ways[0].end(End::Reset);
         two.ways[1].end(End::Reset);
         guard.release().await?;
-        within(TOLD, "its turn", waiting).await???.release().await?;
+        within(NOTICE_MAX, "its turn", waiting)
+            .await???
+            .release()
+            .await?;
     }
     Ok(())
 }
 
-/// Who queues just before the release has no watch yet when it comes. One that is missed costs a look
-/// that waiters make by themselves.
+/// A waiter that enqueues just before the release has no watch yet. A missed event would cost the time
+/// until the waiter reads by itself.
 async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -> Outcome {
     const TURNS: u32 = 100;
     let node = start(flavour).await?;
@@ -121,7 +133,7 @@ async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -
         tokio::spawn(async move {
             for _ in 0..TURNS {
                 // Each by itself: how long all of them take is the disk's affair.
-                let guard = within(TOLD, "its turn", locker.acquire("a")).await??;
+                let guard = within(NOTICE_MAX, "its turn", locker.acquire("a")).await??;
                 guard.release().await?;
             }
             Outcome::Ok(())
@@ -133,18 +145,18 @@ async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -
     until_clean(&node).await
 }
 
-async fn t29_a_holder_is_told_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
+async fn t29_a_holder_is_notified_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, "").await?;
     let guard = take(&two.locker, "a").await?;
     until("its watch", async || {
         Ok(two.node.metric("etcd_debugging_mvcc_watcher_total").await? > 0.5)
     })
     .await?;
-    let key = places(&two.node, "a").await?[0].key.clone();
+    let key = queue_keys(&two.node, "a").await?[0].key.clone();
     two.ways[0].end(End::Reset);
     two.ways[1].end(End::Reset);
     two.node.delete(&key).await?;
-    within(TOLD, "the loss", guard.lost()).await?;
+    within(NOTICE_MAX, "the loss", guard.lost()).await?;
     Ok(())
 }
 
@@ -153,26 +165,22 @@ async fn t30_a_waiter_outlives_a_way_that_falls_silent(flavour: Flavour) -> Outc
     let holder = connect(two.node.address(), "").await?;
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(two.locker.acquire("a").into_future());
-    until_places(&two.node, "a", 2).await?;
-    let place = places(&two.node, "a").await?[1].clone();
+    until_queued(&two.node, "a", 2).await?;
+    let key = queue_keys(&two.node, "a").await?[1].clone();
     for connection in two.ways[0].connections() {
         connection.set_both(dlock_verify::proxy::Fault::Hold);
     }
-    tokio::time::sleep(TOLD).await;
-    assert_eq!(
-        places(&two.node, "a").await?[1],
-        place,
-        "it keeps its place"
-    );
+    tokio::time::sleep(NOTICE_MAX).await;
+    assert_eq!(queue_keys(&two.node, "a").await?[1], key, "its key stays");
     guard.release().await?;
-    within(TOLD / 2, "its turn", waiting)
+    within(NOTICE_MAX / 2, "its turn", waiting)
         .await???
         .release()
         .await?;
     Ok(())
 }
 
-async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
+async fn k06_a_wait_ends_with_its_key(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let (holder, waiter) = (
         connect(node.address(), "").await?,
@@ -188,11 +196,11 @@ async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
         };
         let error = soon("the end", acquire).await?.err().ok_or("granted")?;
         assert_eq!(error.kind(), dlock::ErrorKind::Contended, "{error}");
-        until_places(&node, "a", 1).await?;
+        until_queued(&node, "a", 1).await?;
     }
     guard.release().await?;
     for locker in [holder, waiter] {
-        locker.shutdown(TOLD).await?;
+        locker.shutdown(NOTICE_MAX).await?;
     }
     until_clean(&node).await
 }

@@ -1,4 +1,4 @@
-//! Writes to etcd that happen only under the lock (T35).
+//! Writes to etcd that happen only under the lock.
 
 use std::net::SocketAddr;
 

@@ -1,61 +1,61 @@
-//! What is undone late.
+//! An undo that arrives late.
 
 use std::time::Duration;
 
 use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
-use crate::support::{Outcome, cases, connect, places, soon, start, take, until, until_places};
+use crate::support::{Outcome, cases, connect, queue_keys, soon, start, take, until, until_queued};
 
-cases![k04_an_undoing_that_is_late_leaves_the_next_place_alone];
+cases![k04_a_late_undo_leaves_the_next_key_alone];
 
-/// So late what the server says arrives that the test can hold what the client says to it.
+/// The delay of replies: long enough for the test to hold the next request.
 const LATE: Duration = Duration::from_secs(1);
 
-/// A look has more; what the two sides of a connection say besides has much less.
-const LOOK_BYTES: u64 = 100;
+/// Reading a position has more bytes; what a connection sends without requests has much fewer.
+const READ_BYTES: u64 = 100;
 
-/// Making a place has more, and deleting one has less.
-const PLACE_BYTES: u64 = 400;
+/// Creating a key has more bytes, and deleting one has fewer.
+const CREATE_BYTES: u64 = 400;
 
-async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavour) -> Outcome {
+async fn k04_a_late_undo_leaves_the_next_key_alone(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     let other = connect(node.address(), "").await?;
     let waiter = connect(proxy.address(), "timeout=10s").await?;
     let guard = take(&other, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_places(&node, "a", 2).await?;
+    until_queued(&node, "a", 2).await?;
     until("its watches", async || {
         let watches = node.metric("etcd_debugging_mvcc_watcher_total").await?;
         Ok(watches > 1.5)
     })
     .await?;
-    let gone = places(&node, "a").await?[1].clone();
+    let gone = queue_keys(&node, "a").await?[1].clone();
     let connection = proxy.connection(0).await;
     let asked = connection.passed(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::Delay(LATE));
-    // It looks, and gives the place up; which does not arrive.
+    // The waiter reads its position and removes the key; the removal does not arrive.
     node.delete(&gone.key).await?;
     soon(
-        "its look",
-        connection.until_passed(Direction::ToServer, asked + LOOK_BYTES),
+        "its read",
+        connection.until_passed(Direction::ToServer, asked + READ_BYTES),
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::Hold);
     let held = connection.seen(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::None);
-    // The undoing goes on in the background, and the waiter queues anew.
+    // The undo goes on in the background, and the waiter enqueues again.
     soon(
-        "the next place",
-        connection.until_seen(Direction::ToServer, held + PLACE_BYTES),
+        "the next key",
+        connection.until_seen(Direction::ToServer, held + CREATE_BYTES),
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::None);
-    until_places(&node, "a", 2).await?;
-    let next = places(&node, "a").await?[1].clone();
+    until_queued(&node, "a", 2).await?;
+    let next = queue_keys(&node, "a").await?[1].clone();
     assert_ne!(next.key, gone.key);
-    // Also what comes later is about the first place.
+    // The late request is about the first key only.
     take(&waiter, "b").await?.release().await?;
     guard.release().await?;
     let granted = soon("its turn", waiting).await???;

@@ -1,4 +1,4 @@
-//! Leases: what the store grants, and keeping them alive over everything (T20–T23, T31).
+//! Leases: what the store grants, and keeping them alive over everything.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use dlock_servers::etcd::{Flavour, Login};
 use dlock_verify::proxy::{Direction, End, Fault};
 
 use crate::support::{
-    Outcome, TwoWays, cases, connect, places, soon, start, start_with, take, until, until_clean,
-    within,
+    Outcome, TwoWays, cases, connect, queue_keys, soon, start, start_with, take, until,
+    until_clean, within,
 };
 
 cases![
@@ -17,8 +17,8 @@ cases![
     t21_a_way_that_falls_silent_is_left_for_another_one,
     t21_a_way_that_is_reset_is_left_for_another_one,
     t21_a_member_that_restarts_keeps_the_locks,
-    t22_a_revoked_lease_is_told_at_once,
-    t23_a_deleted_key_is_told_at_once_to_its_holder_alone,
+    t22_a_revoked_lease_is_reported_at_once,
+    t23_a_deleted_key_is_reported_at_once_to_its_holder_alone,
     t23_a_renewal_finds_that_the_key_is_gone,
     t31_a_member_that_sleeps_through_the_ttl_leaves_no_lock_behind,
     k02_a_renewal_counts_from_the_keep_alive_that_proves_it,
@@ -36,7 +36,7 @@ async fn t20_a_small_ttl_is_raised_and_the_deadline_counts_what_was_asked(
     let locker = connect(node.address(), "ttl=1s").await?;
     let guard = locker.acquire("a").no_renewal().await?;
     assert!(guard.remaining() < Duration::from_secs(1));
-    let lease = places(&node, "a").await?[0].lease;
+    let lease = queue_keys(&node, "a").await?[0].lease;
     let question = serde_json::json!({"ID": lease.to_string()});
     let answer = node.call("/v3/lease/timetolive", &question).await?;
     assert_eq!(answer["grantedTTL"], "2", "{answer}");
@@ -69,8 +69,8 @@ async fn t21_a_way_that_falls_silent_is_left_for_another_one(flavour: Flavour) -
     two.ways[0].set(Direction::ToClient, Fault::Hold);
     tokio::time::sleep(TWO_TTLS).await;
     assert!(guard.is_held(), "{:?}", guard.lost().await);
-    // What is told of its own key comes by the other way, too.
-    let key = places(&two.node, "a").await?[0].key.clone();
+    // Events about the key come by the other connection, too.
+    let key = queue_keys(&two.node, "a").await?[0].key.clone();
     two.node.delete(&key).await?;
     soon("the loss", guard.lost()).await?;
     Ok(())
@@ -103,7 +103,7 @@ async fn t21_a_member_that_restarts_keeps_the_locks(flavour: Flavour) -> Outcome
     Ok(guard.release().await?)
 }
 
-async fn t22_a_revoked_lease_is_told_at_once(flavour: Flavour) -> Outcome {
+async fn t22_a_revoked_lease_is_reported_at_once(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), "").await?;
     let guards = [take(&locker, "a").await?, take(&locker, "b").await?];
@@ -115,21 +115,21 @@ async fn t22_a_revoked_lease_is_told_at_once(flavour: Flavour) -> Outcome {
         soon("the loss", guard.lost()).await?;
         assert!(!guard.is_held());
     }
-    // And the next one stands on a new lease.
+    // The next lock is attached to a new lease.
     take(&locker, "a").await?.release().await?;
     Ok(())
 }
 
-async fn t23_a_deleted_key_is_told_at_once_to_its_holder_alone(flavour: Flavour) -> Outcome {
+async fn t23_a_deleted_key_is_reported_at_once_to_its_holder_alone(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), "").await?;
-    let (guard, kept) = (take(&locker, "a").await?, take(&locker, "b").await?);
-    let key = places(&node, "a").await?[0].key.clone();
+    let (guard, survivor) = (take(&locker, "a").await?, take(&locker, "b").await?);
+    let key = queue_keys(&node, "a").await?[0].key.clone();
     node.delete(&key).await?;
     assert_eq!(soon("the loss", guard.lost()).await?, LostCause::Removed);
-    kept.renew().await?;
-    assert!(kept.is_held());
-    Ok(kept.release().await?)
+    survivor.renew().await?;
+    assert!(survivor.is_held());
+    Ok(survivor.release().await?)
 }
 
 async fn t23_a_renewal_finds_that_the_key_is_gone(flavour: Flavour) -> Outcome {
@@ -137,7 +137,7 @@ async fn t23_a_renewal_finds_that_the_key_is_gone(flavour: Flavour) -> Outcome {
     let locker = connect(node.address(), "").await?;
     for _ in 0..10 {
         let guard = take(&locker, "a").await?;
-        let key = places(&node, "a").await?[0].key.clone();
+        let key = queue_keys(&node, "a").await?[0].key.clone();
         node.delete(&key).await?;
         // The lease is well, and the watch may not have begun.
         let error = guard.renew().await.err().ok_or("it was renewed")?;
@@ -196,7 +196,7 @@ async fn k08_a_lost_lock_is_free_though_its_lease_lives_on(flavour: Flavour) -> 
         .acquire("a")
         .ttl(Duration::from_millis(2_100))
         .await?;
-    let lease = places(&node, "a").await?[0].lease;
+    let lease = queue_keys(&node, "a").await?[0].lease;
     for direction in [Direction::ToServer, Direction::ToClient] {
         proxy.set(direction, Fault::Hold);
     }
@@ -205,7 +205,7 @@ async fn k08_a_lost_lock_is_free_though_its_lease_lives_on(flavour: Flavour) -> 
         proxy.set(direction, Fault::None);
     }
     let long = soon("the next lock", locker.acquire("b")).await??;
-    assert_eq!(places(&node, "b").await?[0].lease, lease);
+    assert_eq!(queue_keys(&node, "b").await?[0].lease, lease);
     let next = within(Duration::from_secs(4), "the lost lock", other.acquire("a")).await??;
     assert!(long.is_held());
     next.release().await?;
