@@ -6,8 +6,8 @@ use dlock_core::{AttemptId, LockName, Locker, Result, backend::async_trait};
 
 use crate::{
     Baseline, Row,
-    floors::Floor,
-    rounds::{self, Side},
+    baselines::Floor,
+    interleave::{self, Contender},
 };
 
 /// What one task does again and again.
@@ -27,20 +27,20 @@ pub(crate) async fn measure(
 ) -> Result<Row> {
     let run = run_id(locks).await?;
     let locked = (0..tasks).map(|task| Locked::on(locks, &format!("dlock-bench/{run}/{task}")));
-    let mut dlock = Side::new(locked.collect::<Result<_>>()?);
+    let mut dlock = Contender::new(locked.collect::<Result<_>>()?);
     let server = floor.and_then(Floor::server);
     let Some(floor) = floor else {
-        rounds::alone(&mut dlock, run_for).await?;
+        interleave::alone(&mut dlock, run_for).await?;
         return Ok(Row::new("cycle", tasks, dlock.sum_up()?));
     };
     // As long as dlock's own names.
     let raw = (0..tasks).map(|task| floor.task(&format!("dlock-floor/{run}/{task}")));
-    let mut others = vec![Side::new(raw.collect())];
+    let mut others = vec![Contender::new(raw.collect())];
     if let Some(lock) = floor.own_lock() {
         let own = (0..tasks).map(|task| lock.task(&format!("dlock-own/{run}/{task}")));
-        others.push(Side::new(own.collect()));
+        others.push(Contender::new(own.collect()));
     }
-    let ratios = rounds::in_turns(&mut dlock, &mut others, server, run_for).await?;
+    let ratios = interleave::in_turns(&mut dlock, &mut others, server, run_for).await?;
     let mut row = Row::new("cycle", tasks, dlock.sum_up()?);
     let names = [Baseline::FLOOR, Baseline::OWN_LOCK];
     for ((side, [low, ratio, high]), what) in others.iter().zip(ratios).zip(names) {

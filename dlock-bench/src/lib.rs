@@ -8,13 +8,13 @@
 //!
 //! Times on a busy machine wander; compare figures of one run only.
 
+mod baselines;
 mod cycle;
-mod exchange;
-mod floors;
 pub mod hand_over;
+mod interleave;
 mod measure;
 mod report;
-mod rounds;
+mod round_trip;
 mod slice;
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use dlock::config::Config;
 use dlock_core::Result;
 
-use crate::floors::{Floor, Found, OwnLock, Server};
+use crate::baselines::{Floor, Found, OwnLock, Server};
 
 pub use crate::{
     measure::Summary,
@@ -82,7 +82,7 @@ pub async fn run(
     mut step: impl FnMut(String),
 ) -> Result<Report> {
     let locks = dlock::connect(config.clone()).await?;
-    let Found { floor, note } = floors::open(config).await?;
+    let Found { floor, note } = baselines::open(config).await?;
     let mut report = Report::new(config.to_string(), locks.capabilities().backend);
     report.floor = floor.as_ref().map(|floor| floor.what());
     let own_lock = floor.as_ref().and_then(|floor| floor.own_lock());
@@ -97,7 +97,7 @@ pub async fn run(
     match hand_over::measure(&locks, worker, plan.run_for).await? {
         Some(summary) => {
             let server = floor.as_deref().and_then(Floor::server);
-            let row = beside_exchange(Row::new("hand-over", 2, summary), server, plan).await?;
+            let row = beside_round_trip(Row::new("hand-over", 2, summary), server, plan).await?;
             report.rows.push(row);
         }
         None => report.notes.push(hand_over::NONE.to_owned()),
@@ -107,14 +107,14 @@ pub async fn run(
 }
 
 /// The same row, with an exchange with the server beside it if there is one.
-async fn beside_exchange(row: Row, server: Option<&dyn Server>, plan: &Plan) -> Result<Row> {
+async fn beside_round_trip(row: Row, server: Option<&dyn Server>, plan: &Plan) -> Result<Row> {
     let Some(server) = server else {
         return Ok(row);
     };
     // Between two hand-overs a holder leaves the server alone for as long.
-    let exchange = exchange::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
-    let ratio = row.summary.median() / exchange.median();
-    Ok(row.beside(server.unit(), exchange, ratio, None))
+    let round_trip = round_trip::measure(server, hand_over::HOLD, plan.run_for / 10).await?;
+    let ratio = row.summary.median() / round_trip.median();
+    Ok(row.beside(server.unit(), round_trip, ratio, None))
 }
 
 /// How long the locker may take to end after a measurement.

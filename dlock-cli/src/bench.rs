@@ -7,14 +7,13 @@ use dlock_bench::{Plan, Report, hand_over};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
-    args::{Bench, BenchWorker, Global},
-    connect::{Target, refuse_memory},
-    exit::{Exit, Failure},
-    output, runtime,
+    base::{
+        exit::{Exit, Failure},
+        output, runtime,
+    },
+    cli::args::{BENCH_WORKER, Bench, BenchWorker, Global},
+    store::{Store, refuse_memory},
 };
-
-/// The hidden subcommand that is the second process of the hand-over.
-pub(crate) const WORKER: &str = "__bench-worker";
 
 /// How long closing the store may keep dlock from ending.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
@@ -44,9 +43,9 @@ pub(crate) fn main(global: &Global, args: &Bench) -> Result<Exit, Failure> {
 
 /// The second process of the hand-over.
 pub(crate) fn worker(global: &Global, args: &BenchWorker) -> Result<Exit, Failure> {
-    let target = Target::find(global)?;
+    let store = Store::find(global)?;
     let turns = runtime::block_on(async {
-        let locker = target.connect().await?;
+        let locker = store.connect().await?;
         let run_for = Duration::from_millis(args.millis);
         let turns = hand_over::worker(&locker, &args.name, run_for).await?;
         let _ = locker.shutdown(CLOSE_MAX).await;
@@ -67,7 +66,7 @@ fn stores(global: &Global, args: &Bench) -> Result<Vec<(Config, Command)>, Failu
         if let Some(file) = &global.config {
             worker.arg("--config").arg(file);
         }
-        return Ok(vec![(Target::find(global)?.config().clone(), worker)]);
+        return Ok(vec![(Store::find(global)?.config().clone(), worker)]);
     }
     if global.url.is_some() || global.config.is_some() {
         let why = "bench takes its stores as arguments, or by --url or --config, not both";
@@ -93,7 +92,7 @@ fn worker_command() -> Result<Command, Failure> {
         )
     })?;
     let mut command = Command::new(program);
-    command.arg(OsStr::new(WORKER));
+    command.arg(OsStr::new(BENCH_WORKER));
     Ok(command)
 }
 

@@ -4,9 +4,11 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::{
-    args::Args,
-    exit::{Exit, Failure},
-    output,
+    base::{
+        exit::{Exit, Failure},
+        output,
+    },
+    cli::args::Args,
 };
 
 pub(crate) fn main(shell: Shell) -> Result<Exit, Failure> {

@@ -1,39 +1,31 @@
 //! The program `dlock`: runs commands while a lock is held, and says who holds one.
 //!
-//! `main` reads the command line (`args`, `usage`, `help`) and hands over to the module of the
-//! subcommand: `run`, `inspect`, `setup`, `bench`, `completions`. `exit` has all exit codes.
+//! `main` reads the command line (`cli`) and calls the module of the subcommand: `run`, `inspect`, `setup`,
+//! `bench`, `completions`. All of them use `store` and `base`; `base::exit` has all exit codes.
 
-mod args;
+mod base;
 mod bench;
-mod child;
+mod cli;
 mod completions;
-mod connect;
-mod contended;
-mod duration;
-mod exec;
-mod exit;
-mod help;
-mod holder;
 mod inspect;
-mod limits;
-mod name;
-mod output;
 mod run;
-mod runtime;
 mod setup;
-mod signals;
-mod supervise;
-mod terminal;
-mod trace;
-mod usage;
+mod store;
 
 use std::{env, ffi::OsString, panic, process::ExitCode};
 
 use clap::Parser as _;
 
 use crate::{
-    args::{Action, Args},
-    exit::{Exit, Failure},
+    base::{
+        exit::{Exit, Failure},
+        output, trace,
+    },
+    cli::{
+        args::{Action, Args},
+        usage,
+    },
+    run::reexec,
 };
 
 fn main() -> ExitCode {
@@ -53,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
-    if let Some(failure) = exec::become_command(arguments.get(1..).unwrap_or_default()) {
+    if let Some(failure) = reexec::become_command(arguments.get(1..).unwrap_or_default()) {
         return Err(failure);
     }
     let args = match Args::try_parse_from(arguments) {

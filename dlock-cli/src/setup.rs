@@ -3,28 +3,30 @@
 use std::time::Duration;
 
 use crate::{
-    args::{Global, Setup},
-    connect::Target,
-    exit::{Exit, Failure},
-    output, runtime,
+    base::{
+        exit::{Exit, Failure},
+        output, runtime,
+    },
+    cli::args::{Global, Setup},
+    store::Store,
 };
 
 /// How long closing the store may keep dlock from ending.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) fn main(global: &Global, args: &Setup) -> Result<Exit, Failure> {
-    let target = Target::find_or(global, args.store.as_deref())?;
+    let store = Store::find_or(global, args.store.as_deref())?;
     let text = if args.print {
-        let statements = dlock::setup_statements(target.config());
+        let statements = dlock::setup_statements(store.config());
         if statements.is_empty() {
-            let scheme = target.config().url().scheme();
+            let scheme = store.config().url().scheme();
             return Err(Failure::usage(format!("{scheme}: needs no setup")));
         }
         statements.iter().map(|one| format!("{one};\n")).collect()
     } else {
         runtime::block_on(async {
             // Connecting makes what is missing.
-            let locker = target.connect().await?;
+            let locker = store.connect().await?;
             let _ = locker.shutdown(CLOSE_MAX).await;
             Ok(())
         })?;

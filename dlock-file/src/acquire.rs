@@ -8,7 +8,6 @@ use dlock_core::{
 };
 
 use crate::{
-    errors,
     file::{LockFile, Tried},
     held::Held,
     layout::{self, FileName},
@@ -77,7 +76,7 @@ async fn acquire_file(
         tokio::select! {
             biased;
             () = request.attempt.cancelled() => return Err(Error::cancelled()),
-            () = session.ended().cancelled() => return Err(errors::closed()),
+            () = session.ended().cancelled() => return Err(Error::closed()),
             () = waiting.pause() => {}
         }
     }

@@ -20,11 +20,6 @@ pub(crate) fn of_io(path: &Path, error: impl Into<io::Error>) -> Error {
         .with_source(error)
 }
 
-/// The backend was closed.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "this backend is closed")
-}
-
 const OTHER: (ErrorKind, &str) = (
     ErrorKind::Unavailable,
     "the file system failed; look into the system's log",

@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dlock_core::{LostCause, Result, Token, backend::Attempt, toolkit::Lock};
+use dlock_core::{Error, LostCause, Result, Token, backend::Attempt, toolkit::Lock};
 
-use crate::{errors, file::LockFile, layout::FileName, record};
+use crate::{file::LockFile, layout::FileName, record};
 
 /// A lock that is held: the handle of its lease. Dropping it frees the lock.
 pub(crate) struct Held {
@@ -143,7 +143,7 @@ impl HeldTable {
     fn insert(&self, held: &Arc<Held>) -> Result<()> {
         let mut entries = self.0.lock();
         if entries.closed {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         let file_name = held.file_name.clone();
         entries

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::FileConfig,
     directory::Directory,
-    errors,
     held::HeldTable,
     layout::FileName,
     reader,
@@ -70,7 +69,7 @@ impl Session {
             .lock()
             .as_ref()
             .map(drop)
-            .ok_or_else(errors::closed)
+            .ok_or_else(Error::closed)
     }
 
     /// The directory.
@@ -79,7 +78,7 @@ impl Session {
             .lock()
             .as_ref()
             .map(|open| open.directory.clone())
-            .ok_or_else(errors::closed)
+            .ok_or_else(Error::closed)
     }
 
     /// The directory, watched: what is locked in it from now on is looked after.
@@ -88,7 +87,7 @@ impl Session {
     /// another in its own.
     pub(crate) fn watched_directory(self: &Arc<Self>) -> Result<Arc<Directory>> {
         let mut open = self.open.lock();
-        let open = open.as_mut().ok_or_else(errors::closed)?;
+        let open = open.as_mut().ok_or_else(Error::closed)?;
         if open.reader.as_ref().is_none_or(JoinHandle::is_finished) {
             let runtime = Handle::try_current().map_err(|error| {
                 Error::new(ErrorKind::Unavailable, "locks need a tokio runtime").with_source(error)
@@ -107,7 +106,7 @@ impl Session {
     /// Opens the directory anew if its path leads elsewhere by now, with all checks.
     pub(crate) fn refresh_directory(&self) -> Result<()> {
         let mut open = self.open.lock();
-        let open = open.as_mut().ok_or_else(errors::closed)?;
+        let open = open.as_mut().ok_or_else(Error::closed)?;
         if !open.directory.is_in_place()? {
             open.directory = Arc::new(Directory::open(&self.config)?);
             open.watch_directory();

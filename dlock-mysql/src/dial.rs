@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use dlock_core::{Clock, Result};
+use dlock_core::{Clock, Error, Result};
 use sqlx::{
     ConnectOptions as _,
     mysql::{MySqlConnectOptions, MySqlSslMode},
@@ -66,7 +66,7 @@ impl Dialer {
 
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(())
     }

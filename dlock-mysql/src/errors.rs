@@ -71,11 +71,6 @@ pub(crate) fn given_up<T>(error: JoinError) -> Result<T> {
     Err(error.with_effect(Effect::Unknown))
 }
 
-/// The backend was closed.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "this backend is closed")
-}
-
 /// Another server gives the tokens now: this connection is to a former primary, or from before.
 #[derive(Debug)]
 struct Moved;

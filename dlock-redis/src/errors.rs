@@ -167,11 +167,6 @@ pub(crate) fn other_server() -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
-/// The backend was closed.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "this backend is closed")
-}
-
 fn table(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
     use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable, Unsupported};
     let none = |kind, hint| (kind, Effect::None, hint);

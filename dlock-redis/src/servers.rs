@@ -131,7 +131,7 @@ impl Servers {
     /// The server that has this key.
     pub(crate) async fn owner(&self, key: &str) -> Result<Arc<Session>> {
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         match &self.kind {
             Kind::One(session) => Ok(session.clone()),

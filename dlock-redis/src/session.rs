@@ -367,7 +367,7 @@ impl Session {
         let mut slot = self.link.lock();
         if self.is_closed() {
             *slot = None;
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.clone())
     }

@@ -17,7 +17,6 @@ use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
     ear::{Ear, Hearing},
-    errors,
     session::Session,
 };
 
@@ -136,10 +135,10 @@ impl Listeners {
         }
         if session.is_closed() {
             *slot = None;
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         let Some(ear) = slot.as_mut() else {
-            return Err(errors::closed());
+            return Err(Error::closed());
         };
         if !self.make_known(session, channel) {
             return Ok(None);

@@ -158,7 +158,7 @@ async fn a_stopped_server_does_nothing_until_it_goes_on(program: Program) -> Out
     Ok(())
 }
 
-/// What a client without a password is told on the port that clients use.
+/// The reply to a client without a password on the port for clients.
 async fn refusal(node: &Node) -> io::Result<String> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(node.address()).await?;

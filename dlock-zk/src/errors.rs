@@ -7,11 +7,6 @@ use zookeeper_client::Error as ZkError;
 pub(crate) const READ_ONLY: &str =
     "the server is read-only: it cannot reach a majority of its ensemble";
 
-/// The backend was closed.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "this backend is closed")
-}
-
 /// What became of a request that failed with `error`.
 pub(crate) fn of_request(error: ZkError) -> Error {
     let (kind, effect, hint) = table(&error);

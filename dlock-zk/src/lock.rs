@@ -139,7 +139,7 @@ impl DistributedLock for ZkLock {
 impl ZkLock {
     fn check_open(&self) -> Result<()> {
         if self.sessions.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(())
     }

@@ -6,12 +6,12 @@ use std::sync::{
 };
 
 use dlock_core::{
-    Clock, Result,
+    Clock, Error, Result,
     backend::SentAt,
     toolkit::{Lock, SingleFlight, Turn},
 };
 
-use crate::{config::ZkConfig, dial, errors, session::Session};
+use crate::{config::ZkConfig, dial, session::Session};
 
 /// Makes sessions, one after the other.
 pub(crate) struct Sessions {
@@ -68,7 +68,7 @@ impl Sessions {
             if let Some(session) = slot.take() {
                 session.end();
             }
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.clone().filter(|session| !session.is_over()))
     }

@@ -1,4 +1,4 @@
-//! Several clients on one job, in tasks or in worker processes, whose history is checked at the end.
+//! A group of clients, in tasks or in worker processes, whose common history is checked.
 
 use std::{
     env,
@@ -21,10 +21,10 @@ use dlock_verify::{
 use super::context::CaseContext;
 use crate::worker::{Task, Worker, WorkerStart};
 
-/// So many violations are printed; the others are like them.
+/// How many violations are printed; the others are like them.
 const SHOWN_MAX: usize = 5;
 
-/// A directory for the histories of runs that went wrong.
+/// A directory for the histories of failed runs.
 const HISTORY_ENV: &str = "DLOCK_TEST_HISTORY";
 
 pub(crate) struct ClientGroup<'a> {
@@ -45,13 +45,13 @@ impl<'a> ClientGroup<'a> {
         }
     }
 
-    /// A recorder for one client more.
+    /// A recorder for a further client.
     pub(crate) fn recorder(&self) -> Recorder {
         let history = self.history.clone();
         Recorder::new(self.client(), move |event| history.record(event))
     }
 
-    /// One client more, as a process.
+    /// A further client, in a process of its own.
     pub(crate) fn worker(&self, task: Task) -> Outcome<Worker> {
         let start = WorkerStart {
             target: self.context.target.name().to_owned(),
@@ -64,7 +64,7 @@ impl<'a> ClientGroup<'a> {
         start.start()
     }
 
-    /// How many events there are like this.
+    /// The number of events that satisfy `wanted`.
     pub(crate) fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
         self.history
             .events()

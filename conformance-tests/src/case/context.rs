@@ -1,14 +1,14 @@
 //! The context of a case: clients of its own address, names of its own, and bounds.
 
-use std::{fmt::Display, future::Future, mem, sync::Arc, time::Duration};
+use std::{future::Future, mem, sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Capabilities, Clock, ErrorKind, Guard, LockName, Locker, backend::DistributedLock,
+    BootInstant, Capabilities, Clock, Guard, LockName, Locker, backend::DistributedLock,
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
 use libtest_mimic::Failed;
-use tokio::{runtime::Handle, sync::OnceCell, time::timeout};
+use tokio::{runtime::Handle, sync::OnceCell};
 
 use super::interpose::{Interpose, Interposed};
 use crate::target::{Backdoor, Extra, Link, TTL_DEDICATED, Target};
@@ -16,8 +16,8 @@ use crate::target::{Backdoor, Extra, Link, TTL_DEDICATED, Target};
 /// How often a store is polled for what is left in it.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
-/// A case takes one of this many parts of what a backend can hold: cases run at once, and what bounds
-/// one client may bound the process.
+/// A case may hold this fraction of the backend's maximum: cases run at once, and the maximum may be the
+/// process's.
 const HELD_SHARES: u32 = 4;
 
 pub(crate) struct CaseContext {
@@ -26,26 +26,26 @@ pub(crate) struct CaseContext {
     placement: Placement,
     pub(crate) capabilities: Capabilities,
     pub(crate) clock: Clock,
-    /// Makes the names of this run different from those of every other one.
+    /// A prefix that keeps the names of this run apart from those of all others.
     run: String,
-    /// All that were made, to be shut down at the end.
+    /// All lockers of the case, to be shut down at the end.
     lockers: Lock<Vec<Locker>>,
-    /// They are healed before the lockers end, and end after them.
+    /// All links of the case; healed before the lockers end, and dropped after them.
     links: Lock<Vec<Arc<Link>>>,
     observer: OnceCell<Locker>,
 }
 
-/// Where in the store a case is.
+/// The store that a case uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// Beside others, which it does not disturb.
+    /// A store shared with other cases, which it does not disturb.
     Shared,
-    /// In a store that it may take down.
+    /// A store of its own, which it may take down.
     Dedicated,
 }
 
 impl CaseContext {
-    /// A context at `address`, which no other one has.
+    /// A context at `address`, which no other case uses.
     pub(crate) fn new(target: Arc<dyn Target>, address: String, placement: Placement) -> Self {
         Self {
             address,
@@ -70,24 +70,24 @@ impl CaseContext {
         Ok(self.target.connect(&self.address).await?)
     }
 
-    /// A line to the store that can fail; for cases that need one.
+    /// A new link to the store that can fail, for cases that need one.
     pub(crate) async fn link(&self) -> Outcome<Arc<Link>> {
         let link = Arc::new(self.target.link(&self.address).await?);
         self.links.lock().push(link.clone());
         Ok(link)
     }
 
-    /// Whether there is such a line.
+    /// Whether the target has such links.
     pub(crate) fn has_link(&self) -> bool {
         self.target.extras().contains(&Extra::Link)
     }
 
-    /// A new client of the store over that line, without a locker.
+    /// A new client of the store over that link, without a locker.
     pub(crate) async fn backend_over_link(&self, link: &Link) -> Outcome<Arc<dyn DistributedLock>> {
         Ok(self.target.connect(&link.address).await?)
     }
 
-    /// A new client of the store over that line.
+    /// A new client of the store over that link.
     pub(crate) async fn locker_over_link(&self, link: &Link) -> Outcome<Locker> {
         self.locker_of(self.backend_over_link(link).await?)
     }
@@ -103,7 +103,7 @@ impl CaseContext {
         self.locker_of(Arc::new(backend))
     }
 
-    /// A locker over a client that the case made itself.
+    /// A locker over the case's own client.
     pub(crate) fn locker_of(&self, backend: Arc<dyn DistributedLock>) -> Outcome<Locker> {
         let ttl = match self.placement {
             Placement::Shared => self.ttl_long(),
@@ -119,46 +119,45 @@ impl CaseContext {
         self.observer.get_or_try_init(|| self.locker()).await
     }
 
-    /// The way into the store behind the backend's back; for cases that need it.
+    /// The access to the store that bypasses the backend, for cases that need it.
     pub(crate) fn backdoor(&self) -> Outcome<&dyn Backdoor> {
         self.target
             .backdoor()
             .ok_or_else(|| Failed::from("the target has no backdoor"))
     }
 
-    /// A ttl to wait out: as short as the store allows, but long enough that a busy machine renews
-    /// in time.
+    /// A ttl short enough to wait for, and long enough that a busy machine renews in time.
     pub(crate) fn ttl_short(&self) -> Duration {
         self.ttl(Duration::from_millis(1_500))
     }
 
-    /// A ttl of which a busy machine cannot eat the half.
+    /// A ttl of which a busy machine's pauses take less than half.
     pub(crate) fn ttl_middle(&self) -> Duration {
         self.ttl(Duration::from_secs(8))
     }
 
-    /// A ttl that no case lives to see the end of: what is free before it was not freed by time.
+    /// A ttl longer than any case: a lock that becomes free has not expired.
     pub(crate) fn ttl_long(&self) -> Duration {
         self.ttl(Duration::from_secs(120))
     }
 
-    /// The ttl of cases that are alone: a few renewals long, and longer than a store takes to start again.
+    /// The ttl of cases with a dedicated store: a few renewals, and longer than a restart of the store.
     pub(crate) fn ttl_dedicated(&self) -> Duration {
         self.ttl(TTL_DEDICATED)
     }
 
-    /// The ttl that is closest to what is wanted.
+    /// The allowed ttl closest to `wanted`.
     pub(crate) fn ttl(&self, wanted: Duration) -> Duration {
         wanted.clamp(self.capabilities.ttl_min, self.capabilities.ttl_max)
     }
 
-    /// Until when `guard` says that it is held: not later than it is.
+    /// A lower bound of the deadline of `guard`.
     pub(crate) fn deadline_at_least(&self, guard: &Guard) -> BootInstant {
         let now = self.clock.now();
         now.after(guard.remaining())
     }
 
-    /// Until when `guard` says that it is held: not earlier than it is.
+    /// An upper bound of the deadline of `guard`.
     pub(crate) fn deadline_at_most(&self, guard: &Guard) -> BootInstant {
         let remaining = guard.remaining();
         self.clock.now().after(remaining)
@@ -174,68 +173,12 @@ impl CaseContext {
         max.map_or(usize::MAX, |max| (max / HELD_SHARES).max(1) as usize)
     }
 
-    /// When a lock is free at the latest whose holder died while it had `ttl` left (K6).
+    /// The longest time until the lock of a dead holder with `ttl` left is free (K6).
     pub(crate) fn takeover(&self, ttl: Duration) -> Duration {
         ttl + self.capabilities.takeover_max
     }
 
-    /// Awaits `future` for `bound` and the tolerance, or fails with what was waited for.
-    pub(crate) async fn within<T>(
-        &self,
-        bound: Duration,
-        what: impl Display,
-        future: impl IntoFuture<Output = T>,
-    ) -> Outcome<T> {
-        let bound = bound + self.tolerance();
-        let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
-        timeout(bound, future).await.map_err(late)
-    }
-
-    /// As [`within`](Self::within), right away: with the tolerance as the only bound.
-    pub(crate) async fn soon<T>(
-        &self,
-        what: impl Display,
-        future: impl IntoFuture<Output = T>,
-    ) -> Outcome<T> {
-        self.within(Duration::ZERO, what, future).await
-    }
-
-    /// Fails unless another client finds `name` taken.
-    pub(crate) async fn expect_taken(&self, name: &LockName) -> Outcome {
-        let guard = self.observer().await?.try_acquire(name).await?;
-        ensure!(guard.is_none(), "{name:?} is free, but somebody holds it");
-        Ok(())
-    }
-
-    /// Fails unless another client finds `name` free right now.
-    pub(crate) async fn expect_free(&self, name: &LockName) -> Outcome {
-        let guard = self.observer().await?.try_acquire(name).await?;
-        let guard = guard.ok_or_else(|| format!("{name:?} is taken, but nobody holds it"))?;
-        Ok(guard.release().await?)
-    }
-
-    /// Fails unless another client gets `name` within the tolerance: what a bounded clean-up in the
-    /// background may take, and far less than [`ttl_long`](Self::ttl_long).
-    pub(crate) async fn expect_free_soon(&self, name: &LockName) -> Outcome {
-        Ok(self.take(name, Duration::ZERO).await?.release().await?)
-    }
-
-    /// The guard that another client gets for `name` within `bound` and the tolerance.
-    pub(crate) async fn take(&self, name: &LockName, bound: Duration) -> Outcome<Guard> {
-        let observer = self.observer().await?;
-        match observer.acquire(name).wait(bound + self.tolerance()).await {
-            Err(error) if error.kind() == ErrorKind::Contended => {
-                let holder = observer.inspect(name).await?;
-                Err(
-                    format!("{name:?} is still taken after {bound:?} and tolerance: {holder:?}")
-                        .into(),
-                )
-            }
-            other => Ok(other?),
-        }
-    }
-
-    /// Ends all clients; fails if anything is left of them (K12).
+    /// Shuts down all clients; fails if they leave a residue (K12).
     pub(crate) async fn finish(self) -> Outcome {
         let bound = self.tolerance();
         // The residue of a killed process expires.
@@ -268,7 +211,7 @@ impl CaseContext {
     }
 }
 
-/// Looks until nothing is left, for `bound` at most.
+/// Polls until there is no residue, for at most `bound`.
 async fn settle<F: Future<Output = Outcome<Vec<String>>>>(
     bound: Duration,
     look: impl Fn() -> F,

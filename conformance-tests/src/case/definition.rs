@@ -9,13 +9,13 @@ use super::{
     profile::Profile,
 };
 
-/// One case. It is done when its future is; what it opened through its context is ended after it.
+/// One case of a clause; its context shuts down everything that it opened.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) needs: fn(&Profile) -> bool,
     pub(crate) run: for<'a> fn(&'a CaseContext) -> CaseFuture<'a>,
-    /// Whether it counts steps, which only one thread makes in the same order each time.
+    /// Whether it counts polls, whose order only a single thread repeats.
     pub(crate) one_thread: bool,
     pub(crate) placement: Placement,
 }

@@ -10,14 +10,14 @@ use dlock_core::{
 
 /// Replaces calls of the inner backend; by default, calls it.
 ///
-/// Unlike [`DistributedLock`] it has bodies: an interposer is a test's, and forgets on purpose.
+/// Unlike [`DistributedLock`] it has provided methods: an interposer changes only some calls.
 #[async_trait]
 pub trait Interpose: Send + Sync + 'static {
     /// Instead of an acquire.
     ///
     /// # Errors
     ///
-    /// Those of the backend inside, and what the interposer makes up.
+    /// Those of the inner backend, and the interposer's own.
     async fn acquire(
         &self,
         inner: &dyn DistributedLock,
@@ -30,7 +30,7 @@ pub trait Interpose: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of the backend inside, and what the interposer makes up.
+    /// Those of the inner backend, and the interposer's own.
     async fn renew(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
         inner.renew(lease).await
     }
@@ -39,7 +39,7 @@ pub trait Interpose: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of the backend inside, and what the interposer makes up.
+    /// Those of the inner backend, and the interposer's own.
     async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
         inner.release(lease).await
     }
@@ -48,7 +48,7 @@ pub trait Interpose: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of the backend inside, and what the interposer makes up.
+    /// Those of the inner backend, and the interposer's own.
     async fn inspect(
         &self,
         inner: &dyn DistributedLock,
@@ -58,7 +58,7 @@ pub trait Interpose: Send + Sync + 'static {
     }
 }
 
-/// A backend with something between it and its user.
+/// A backend behind an interposer.
 pub struct Interposed {
     inner: Arc<dyn DistributedLock>,
     by: Arc<dyn Interpose>,

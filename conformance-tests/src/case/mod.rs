@@ -5,13 +5,17 @@ pub mod interpose;
 mod client_group;
 mod context;
 mod definition;
+mod expectations;
 mod interposers;
 mod profile;
+mod unguarded_lease;
 
 pub(crate) use self::{
     client_group::ClientGroup,
     context::{CaseContext, Placement},
     definition::{Case, case},
-    interposers::{CallCounter, StalledRenewals, UnguardedLease, grown, lost_by, lost_reply},
+    expectations::{grown, lost_by},
+    interposers::{CallCounter, StalledRenewals, lost_reply},
     profile::Profile,
+    unguarded_lease::UnguardedLease,
 };

@@ -27,7 +27,7 @@ impl Profile {
         self.processes
     }
 
-    /// Workers can reach the store, and it ends the holds of those that are stopped.
+    /// Workers can reach the store, and their holds expire when they are stopped.
     pub(crate) fn processes_expire(&self) -> bool {
         self.processes && self.expires()
     }
@@ -45,17 +45,17 @@ impl Profile {
         self.extras.contains(&extra)
     }
 
-    /// The line to the store can fail.
+    /// The link to the store can fail.
     pub(crate) fn link(&self) -> bool {
         self.has(Extra::Link)
     }
 
-    /// It can fail while a lock is removed.
+    /// The link can fail while a lock is removed.
     pub(crate) fn link_and_backdoor(&self) -> bool {
         self.link() && self.backdoor
     }
 
-    /// It can fail while a session ends.
+    /// The link can fail while a session ends.
     pub(crate) fn link_and_sessions(&self) -> bool {
         self.link_and_backdoor() && self.has(Extra::EndSession)
     }
@@ -101,12 +101,12 @@ impl Profile {
         self.capabilities.waiting != Waiting::Polled
     }
 
-    /// A hold that is not renewed ends by itself.
+    /// A hold that is not renewed expires.
     pub(crate) fn expires(&self) -> bool {
         self.capabilities.expiry != Expiry::Process
     }
 
-    /// Each hold ends by itself, on its own.
+    /// Each hold expires on its own.
     pub(crate) fn lease(&self) -> bool {
         self.capabilities.expiry == Expiry::Lease
     }

@@ -141,8 +141,7 @@ async fn processes_that_are_killed(context: &CaseContext) -> Outcome {
     group.check()
 }
 
-/// A holder that is stopped for longer than its lease has lost it when it goes on, whatever it was
-/// about to do.
+/// A holder that is stopped for longer than its lease has lost it when it resumes.
 async fn a_process_that_is_stopped(context: &CaseContext) -> Outcome {
     let (group, name, ttl) = (
         ClientGroup::new(context),

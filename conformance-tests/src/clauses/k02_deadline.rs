@@ -22,7 +22,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Answers late: the store has the request, the client does not have the reply yet.
+/// Delays replies: the store has executed the request, the client does not have the reply yet.
 struct LateReplies {
     by: Duration,
     /// When the store answered last.
@@ -43,8 +43,9 @@ impl LateReplies {
         tokio::time::sleep(self.by).await;
     }
 
-    /// Fails if `guard` is held for longer than `ttl`, less the hundredth for clocks that run at
-    /// different rates, after the store's answer.
+    /// Fails if `guard` is held for longer than 99 % of `ttl` after the store's reply.
+    ///
+    /// The hundredth is the margin for clocks of different rates.
     fn check(&self, context: &CaseContext, guard: &Guard, ttl: Duration) -> Outcome {
         let answered = *self.answered.lock();
         let latest = answered.after(ttl - ttl / 100);

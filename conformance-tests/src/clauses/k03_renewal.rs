@@ -19,7 +19,7 @@ use crate::case::{
     Case, CaseContext, Profile, UnguardedLease, case, interpose::Interpose, lost_reply,
 };
 
-/// How much later a second request is sent than the first: more than a busy machine stops for.
+/// The delay between two requests: longer than the pauses of a busy machine.
 const STEP: Duration = Duration::from_secs(1);
 
 pub(crate) fn cases() -> Vec<Case> {

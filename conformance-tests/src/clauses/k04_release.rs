@@ -1,4 +1,4 @@
-//! K4: a release frees our own grant only, however late or repeated, and is told apart from a loss.
+//! K4: a release frees our own grant only, however late or repeated, and differs from a loss.
 
 use std::{
     pin::pin,
@@ -96,7 +96,7 @@ async fn a_renewal_that_lands_after_it_finds_nothing(context: &CaseContext) -> O
     context.expect_free(&name).await
 }
 
-/// Does not pass a release on at once.
+/// Delays releases.
 struct LateReleases;
 
 #[async_trait]
@@ -117,7 +117,7 @@ async fn it_goes_on_without_its_caller(context: &CaseContext) -> Outcome {
     {
         let mut release = pin!(guard.release());
         let poll = std::future::poll_fn(|cx| Poll::Ready(release.as_mut().poll(cx))).await;
-        ensure!(poll.is_pending(), "released before the store was told");
+        ensure!(poll.is_pending(), "released before the store was reached");
     }
     context.expect_free_soon(&name).await
 }

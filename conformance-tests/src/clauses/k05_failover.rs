@@ -11,7 +11,7 @@ use crate::case::{Case, CaseContext, Profile, case};
 /// How many grants each of the servers gives.
 const GRANTS: usize = 10;
 
-/// How long it may take until locks are granted again: servers have to agree on who leads.
+/// The longest time until locks are granted again: the servers elect a leader first.
 const GRANTED_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -32,7 +32,7 @@ async fn they_grow_over_a_failover_and_back(context: &CaseContext) -> Outcome {
     let second = context.locker().await?;
     tokens.grow(&second, GRANTS).await?;
     backdoor.fail_over(&context.address, &tokens.name).await?;
-    // It knows nothing of what the second one was given.
+    // The first server does not know the grants of the second one.
     tokens.grow(&first, GRANTS).await?;
     tokens.grow(&second, GRANTS).await?;
     tokens.grow(&context.locker().await?, GRANTS).await
@@ -45,7 +45,7 @@ struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// Takes the lock so many times, with larger tokens each time.
+    /// Acquires the lock several times, each time with a larger token.
     async fn grow(&mut self, locker: &Locker, grants: usize) -> Outcome {
         for _ in 0..grants {
             let acquire = locker.acquire(&self.name).wait_forever();

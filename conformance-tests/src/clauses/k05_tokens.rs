@@ -123,8 +123,9 @@ struct Retried(Lock<Option<First>>);
 #[derive(Clone, Copy, Debug)]
 struct First {
     token: Token,
-    /// Whether the store still held the lock when the reply was gone. A hold that is a connection or
-    /// a descriptor goes with it, and is undone.
+    /// Whether the store still held the lock when the reply was lost.
+    ///
+    /// A hold that is a connection or a descriptor ends with it.
     held: bool,
 }
 
@@ -142,8 +143,7 @@ impl Interpose for Retried {
     }
 }
 
-/// K9: the first request is resolved, with its token, or was undone, and then a later grant has a
-/// larger one.
+/// K9: the first request is resolved with its token, or undone; then a later grant has a larger token.
 async fn a_retried_attempt_gets_the_same(context: &CaseContext) -> Outcome {
     let (name, retried) = (context.name("retried")?, Arc::new(Retried::default()));
     let guard = context.locker_over(&retried).await?.acquire(&name).await?;

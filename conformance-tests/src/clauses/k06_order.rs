@@ -1,5 +1,5 @@
-//! K6, who is next: a release wakes the next waiter, and where the store promises it, the one that
-//! came first.
+//! K6, the order of waiters: a release wakes the next waiter; where the store promises it, in order of
+//! arrival.
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
@@ -15,8 +15,9 @@ const QUEUE_GAP: Duration = Duration::from_millis(200);
 /// How often the lock is handed over.
 const HAND_OVERS: usize = 11;
 
-/// The median hand-over is shorter where waiters are woken: far less than the second after which a
-/// belt makes them look again, far more than a busy machine takes.
+/// The median hand-over is shorter where waiters are woken.
+///
+/// It is far less than the second of the fallback poll, and far more than a busy machine takes.
 const HAND_OVER_MAX: Duration = Duration::from_millis(200);
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -43,7 +44,7 @@ async fn a_release_wakes_the_next_one(context: &CaseContext) -> Outcome {
     Ok(())
 }
 
-/// How long it takes from a release to the grant of another client that waits, `times` times.
+/// The times from a release to the grant of a waiter, measured `times` times.
 async fn hand_over(context: &CaseContext, times: usize) -> Outcome<Vec<Duration>> {
     let (name, mut took) = (context.name("next")?, Vec::new());
     let lockers = [context.locker().await?, context.locker().await?];
@@ -94,7 +95,7 @@ async fn who_came_first_is_served_first(context: &CaseContext) -> Outcome {
     Ok(())
 }
 
-/// In one process nothing has to be reached, so the order is exact whatever the store promises.
+/// Within one process the order is exact for every store.
 async fn tasks_of_one_client_take_turns(context: &CaseContext) -> Outcome {
     let (name, locker) = (context.name("turns")?, context.locker().await?);
     let guard = locker.acquire(&name).await?;

@@ -35,7 +35,7 @@ async fn a_lock_that_nobody_renews_is_granted_in_time(context: &CaseContext) -> 
 
 async fn the_lock_of_a_killed_process_is_granted_in_time(context: &CaseContext) -> Outcome {
     let (group, name) = (ClientGroup::new(context), context.name("killed")?);
-    // A process has no lease to wait for; anything else ends by its ttl.
+    // A hold of a process ends with it; any other hold expires after its ttl.
     let process = context.capabilities.expiry == dlock_core::Expiry::Process;
     let (ttl, left) = if process {
         (context.ttl_long(), std::time::Duration::ZERO)

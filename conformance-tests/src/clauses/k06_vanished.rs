@@ -1,4 +1,4 @@
-//! K6 and K7, a queue whose members have vanished: their host is gone, and their lines were not closed.
+//! K6 and K7, a queue of vanished waiters: their host is gone, and their connections were not closed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     target::Link,
 };
 
-/// Enough that the bound is broken if each keeps the lock for its ttl.
+/// Enough to break the bound if each keeps the lock for its ttl.
 const VANISHED: usize = 4;
 
 /// Enough for a waiter to reach the store; no event reports it.
@@ -40,11 +40,11 @@ async fn waiters_that_vanished_block_nobody(context: &CaseContext) -> Outcome {
     link.vanish();
     drop(host);
     holder.release().await?;
-    let turn = context.within(context.takeover(ttl), "the living one's turn", living);
+    let turn = context.within(context.takeover(ttl), "the living waiter's grant", living);
     Ok(turn.await???.release().await?)
 }
 
-/// Waiters with a runtime of their own: when it is dropped, none of them says goodbye.
+/// Waiters with a runtime of their own: when it is dropped, none of them closes its connection cleanly.
 struct Host {
     runtime: Option<Runtime>,
     calls: Arc<CallCounter>,

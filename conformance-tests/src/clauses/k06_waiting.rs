@@ -1,5 +1,5 @@
-//! K6, how a wait ends: `Never` asks once, a bounded wait says why it was in vain, and waiting never
-//! eats the ttl.
+//! K6, the end of a wait: `Never` sends one request, a bounded wait fails with its reason, and waiting
+//! does not consume the ttl.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{CallCounter, Case, CaseContext, case, interpose::Interpose, lost_reply};
 
-/// A wait that is in vain.
+/// A wait that times out.
 const WAIT: Duration = Duration::from_millis(300);
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -26,7 +26,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// K6: an answer that others of the process are waiting for is not the store's.
+/// K6: a local queue answers without a request to the store.
 async fn never_asks_the_store_past_those_who_wait(context: &CaseContext) -> Outcome {
     let (name, calls) = (context.name("never")?, Arc::new(CallCounter::default()));
     let (holder, locker) = (context.locker().await?, context.locker_over(&calls).await?);
@@ -97,7 +97,7 @@ async fn a_wait_behind_others_ends_contended_in_time(context: &CaseContext) -> O
     context
         .soon("the first waiter at the store", calls.acquired(1))
         .await?;
-    // A later one does not get to the store, and knows from the first what the store said.
+    // A later acquire does not reach the store, and has the store's answer from the first.
     let refused = context
         .within(WAIT, "an answer", locker.acquire(&name).wait(WAIT))
         .await?;
@@ -138,7 +138,7 @@ async fn a_wait_without_an_answer_ends_unavailable(context: &CaseContext) -> Out
         error.kind() == ErrorKind::Unavailable,
         "a store that is not there: {error}"
     );
-    // With the reason that the backend had, not as a store that is silent.
+    // The error has the backend's reason.
     ensure!(
         error.to_string().contains("no grant in time"),
         "a store that is not there: {error}"

@@ -25,7 +25,7 @@ use crate::case::{Case, CaseContext, case, interpose::Interpose};
 /// An acquire that needs more polls than this never ends.
 const POLLS_MAX: usize = 500;
 
-/// When the holder that is waited for releases.
+/// The time until the holder releases.
 const RELEASE_AFTER: Duration = Duration::from_millis(20);
 
 /// Attempts that are dropped at random times.
@@ -43,8 +43,9 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Trips at a given poll of the backend's future. An answer that comes with that poll is there, but
-/// not seen before the next one: the caller has gone in between.
+/// Signals a given poll of the backend's future.
+///
+/// A reply of that poll is returned by the next one only: the caller is dropped in between.
 struct TripAtPoll {
     at: usize,
     polls: AtomicUsize,
@@ -185,7 +186,7 @@ async fn polled<F: Future + Unpin>(future: &mut F, left: &mut usize) -> Option<F
     .await
 }
 
-/// Nothing is left of an acquire that was dropped; whether there is a guard, so that it was not.
+/// Fails if a dropped acquire left a hold; whether it had returned a guard instead.
 async fn after_cancel(
     context: &CaseContext,
     locker: &Locker,
@@ -195,7 +196,7 @@ async fn after_cancel(
 ) -> Outcome<bool> {
     let granted = guard.is_some();
     drop((holder, guard));
-    // The ttl is long, so it is not free by time; the same locker must get it, too.
+    // The ttl is long, so the lock has not expired; the same locker must acquire it, too.
     context.expect_free_soon(name).await?;
     context
         .soon("the same client's turn", locker.acquire(name))
@@ -224,7 +225,7 @@ async fn at_random_times(context: &CaseContext) -> Outcome {
     context.expect_free_soon(&name).await
 }
 
-/// The wait ends at the moment of the release, so that the time-out meets the grant.
+/// The wait times out at the moment of the release, so that timeout and grant race.
 async fn a_grant_and_a_time_out_at_once(context: &CaseContext) -> Outcome {
     let (name, locker) = (context.name("at-once")?, context.locker().await?);
     let wait = Duration::from_millis(10);

@@ -8,7 +8,7 @@ use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{Case, CaseContext, Profile, case, grown, lost_by};
 
-/// A store that may have forgotten locks grants none for a while, as when it is new.
+/// A store that may have lost locks grants none for this long.
 const GUARD_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -31,8 +31,8 @@ async fn what_the_store_forgets_is_lost(context: &CaseContext) -> Outcome {
     // Every confirmed request was sent before.
     let deadline = context.clock.now().after(context.ttl_dedicated());
     let granting = granted(context, &next, &name);
-    let (told, successor) = tokio::join!(lost_by(context, &guard, deadline), granting);
-    told?;
+    let (lost, successor) = tokio::join!(lost_by(context, &guard, deadline), granting);
+    lost?;
     let successor = successor?;
     grown(context, &guard, &successor)?;
     Ok(successor.release().await?)

@@ -1,5 +1,4 @@
-//! K8 and K4, when the client does not hear: its lock is removed, or its session ended, while its line
-//! is silent or cut.
+//! K8 and K4, when a lock is removed, or its session ended, while its client's link is silent or cut.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::{
     target::Link,
 };
 
-/// Long enough for a lock to be taken away before it ends by itself.
+/// Long enough to remove a lock before it expires.
 const TTL: Duration = Duration::from_secs(3);
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -45,7 +44,7 @@ async fn the_end_of_a_session_while_the_line_is_cut(context: &CaseContext) -> Ou
     while_the_line_is_cut(context, Taken::SessionEnded).await
 }
 
-/// How a lock is taken away.
+/// How the store ends a hold.
 #[derive(Clone, Copy)]
 enum Taken {
     Removed,
@@ -87,7 +86,7 @@ async fn while_the_line_is_cut(context: &CaseContext, how: Taken) -> Outcome {
     stays_lost(context, &link, &locker, guard, successor).await
 }
 
-/// Takes the lock away from `guard`; the guard of the next one.
+/// Ends the hold of `guard`, and returns the guard of its successor.
 async fn take_away(
     context: &CaseContext,
     how: Taken,

@@ -1,4 +1,4 @@
-//! K8: the guard says lost at its deadline at the latest, and as soon as the backend knows; never on
+//! K8: the guard reports a loss at its deadline at the latest, and as soon as the backend knows; never on
 //! a release.
 
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
@@ -143,12 +143,12 @@ async fn it_comes_when_the_lock_is_removed(context: &CaseContext) -> Outcome {
     context.expect_free_soon(&name).await
 }
 
-/// Keeps the attempt, as a backend does that can learn of a loss by itself.
+/// Keeps the attempt to report a loss, as a backend with notifications does.
 #[derive(Default)]
-struct Knowing(Lock<Option<Attempt>>);
+struct ReportsLoss(Lock<Option<Attempt>>);
 
 #[async_trait]
-impl Interpose for Knowing {
+impl Interpose for ReportsLoss {
     async fn acquire(
         &self,
         inner: &dyn DistributedLock,
@@ -161,23 +161,27 @@ impl Interpose for Knowing {
 }
 
 async fn it_comes_as_soon_as_the_backend_knows(context: &CaseContext) -> Outcome {
-    let (name, knowing) = (context.name("known")?, Arc::new(Knowing::default()));
-    let guard = context.locker_over(&knowing).await?.acquire(&name).await?;
-    let attempt = knowing.0.lock().take();
+    let (name, reports_loss) = (context.name("known")?, Arc::new(ReportsLoss::default()));
+    let guard = context
+        .locker_over(&reports_loss)
+        .await?
+        .acquire(&name)
+        .await?;
+    let attempt = reports_loss.0.lock().take();
     let attempt = attempt.ok_or("no attempt")?;
     attempt.report_lost(LostCause::SessionEnded);
     ensure!(!guard.is_held(), "held although the backend said lost");
-    // Once: what comes later does not change the cause.
+    // Once: a later report does not change the cause.
     attempt.report_lost(LostCause::Demoted);
     lost_for_good(context, &guard, LostCause::SessionEnded).await?;
     context.expect_free_soon(&name).await
 }
 
-/// Says lost before it answers.
-struct Hasty;
+/// Reports a loss before it returns the lease.
+struct AnswersEarly;
 
 #[async_trait]
-impl Interpose for Hasty {
+impl Interpose for AnswersEarly {
     async fn acquire(
         &self,
         inner: &dyn DistributedLock,
@@ -192,7 +196,7 @@ impl Interpose for Hasty {
 async fn a_backend_that_knows_before_the_grant_makes_it_fail(context: &CaseContext) -> Outcome {
     let name = context.name("hasty")?;
     let granted = context
-        .locker_over(&Arc::new(Hasty))
+        .locker_over(&Arc::new(AnswersEarly))
         .await?
         .acquire(&name)
         .await;
@@ -211,10 +215,10 @@ async fn it_never_comes_on_a_release(context: &CaseContext) -> Outcome {
     let guard = locker.acquire(&name).await?;
     let dropped = guard.lost();
     drop(guard);
-    // The lock was free and taken again, so whatever the first ends lead to has happened.
+    // The lock was acquired again, so the effects of both releases have happened.
     context.take(&name, Duration::ZERO).await?.release().await?;
     let mut futures = (pin!(released), pin!(warned), pin!(dropped));
-    let told = std::future::poll_fn(|cx| {
+    let observed = std::future::poll_fn(|cx| {
         let (released, warned, dropped) = &mut futures;
         let lost = [
             released.as_mut().poll(cx).is_ready(),
@@ -222,10 +226,10 @@ async fn it_never_comes_on_a_release(context: &CaseContext) -> Outcome {
         ];
         Poll::Ready((lost, warned.as_mut().poll(cx).is_ready()))
     });
-    let told = told.await;
+    let observed = observed.await;
     ensure!(
-        told == ([false, false], false),
-        "a release was told as a loss: {told:?}"
+        observed == ([false, false], false),
+        "a release was reported as a loss: {observed:?}"
     );
     Ok(())
 }

@@ -45,13 +45,13 @@ async fn a_retry_leaves_one_hold(context: &CaseContext) -> Outcome {
     context.expect_taken(&name).await?;
     guard.renew().await?;
     guard.release().await?;
-    // One release frees all that two requests did.
+    // One release undoes the effects of both requests.
     context.expect_free(&name).await
 }
 
 async fn a_hold_that_nobody_knows_of_ends_by_itself(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("unknown")?, context.ttl_short());
-    // Its reply is lost for the caller, who cannot release it.
+    // The caller has no reply, and cannot release the lock.
     drop(UnguardedLease::take(context, &name, ttl).await?);
     context
         .take(&name, context.takeover(ttl))
@@ -88,9 +88,9 @@ async fn an_error_after_an_undone_grant_leaves_nothing(context: &CaseContext) ->
         .err()
         .ok_or("a guard without a lease")?;
     let (kind, effect) = (error.kind(), error.effect());
-    let told = kind == ErrorKind::Unavailable && effect == Effect::Unknown;
+    let reported = kind == ErrorKind::Unavailable && effect == Effect::Unknown;
     ensure!(
-        told,
+        reported,
         "what the backend said of its reply has become {kind:?}, {effect:?}: {error}"
     );
     context.expect_free(&name).await

@@ -102,7 +102,7 @@ impl<'a> Silence<'a> {
         let (link, calls) = (context.link().await?, Arc::new(CallCounter::default()));
         let backend = context.backend_over_link(&link).await?;
         let locker = context.locker_of(Arc::new(Interposed::new(backend, calls.clone())))?;
-        // Its connections are there.
+        // Its connections are open.
         locker
             .acquire(context.name("warm")?)
             .await?

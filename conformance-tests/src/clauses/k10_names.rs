@@ -1,4 +1,4 @@
-//! K10: any UTF-8 of 1 to 255 bytes without control characters is a name, and no two names meet.
+//! K10: any UTF-8 of 1 to 255 bytes without control characters is a name, and no two names collide.
 
 use std::collections::HashSet;
 
@@ -124,8 +124,9 @@ const NASTY: &[&str] = &[
     "\u{fffd}",
 ];
 
-/// Nasty names, and long ones that differ late; as they are where the store has room for the run's
-/// own mark, which comes last so that it hides nothing at the start.
+/// Nasty names, and long names that differ late.
+///
+/// The run's own mark comes last, where the store has room for it, so that it hides no prefix.
 fn names(context: &CaseContext) -> Outcome<Vec<LockName>> {
     let mark = context.name("n")?;
     let mark = mark.as_str();
@@ -146,7 +147,7 @@ fn names(context: &CaseContext) -> Outcome<Vec<LockName>> {
     Ok(names)
 }
 
-/// All at once by one client: two names that met would be one lock, which the second could not get.
+/// One client holds all names at once: two colliding names would be one lock.
 async fn nasty_ones_are_all_different(context: &CaseContext) -> Outcome {
     let (names, locker) = (names(context)?, context.locker().await?);
     for names in names.chunks(context.held_share()) {
@@ -155,7 +156,7 @@ async fn nasty_ones_are_all_different(context: &CaseContext) -> Outcome {
             let guard = locker.try_acquire(name).await?;
             guards.push(guard.ok_or_else(|| format!("{name:?} meets a name before it"))?);
         }
-        // The first as well as the last: none was taken over by a later one.
+        // The first as well as the last: no later name has replaced it.
         for guard in &guards {
             ensure!(
                 guard.is_held(),

@@ -96,7 +96,7 @@ async fn a_default_ttl_out_of_bounds(context: &CaseContext) -> Outcome {
     Ok(())
 }
 
-/// The cases were chosen by what the target says.
+/// The target's capabilities selected the cases, so they must be the client's.
 async fn the_client_is_what_the_target_says(context: &CaseContext) -> Outcome {
     let (said, is) = (
         context.capabilities,

@@ -1,7 +1,7 @@
 //! K12: when all guards have ended, nothing is left.
 //!
-//! Every case of the suite ends with a look at what is left in the store and in the runtime; the
-//! cases here bring about what leaves most.
+//! Every case of the suite ends with a check for residue in the store and in the runtime; the cases here
+//! leave the most.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ async fn nothing_after_a_shutdown_with_holders_and_waiters(context: &CaseContext
         let error = waited?.err().ok_or("a guard after the shutdown")?;
         ensure!(
             error.kind() == ErrorKind::Unavailable,
-            "a waiter is told: {error}"
+            "a waiter gets: {error}"
         );
     }
     let error = locker
@@ -59,7 +59,7 @@ async fn nothing_after_a_shutdown_with_holders_and_waiters(context: &CaseContext
         .ok_or("a guard after the shutdown")?;
     ensure!(
         error.kind() == ErrorKind::Unavailable,
-        "one who comes later is told: {error}"
+        "a later acquire gets: {error}"
     );
     context.expect_free(&held).await?;
     locker.shutdown(context.tolerance()).await?;

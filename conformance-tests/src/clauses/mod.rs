@@ -23,7 +23,7 @@ mod k13_independence;
 
 use crate::case::Case;
 
-/// All cases with the clause that each is for.
+/// All cases, each with its clause.
 pub(crate) fn all() -> impl Iterator<Item = (&'static str, Case)> {
     let clauses = [
         ("k01_exclusion", k01_exclusion::cases()),

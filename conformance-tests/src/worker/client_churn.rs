@@ -1,4 +1,4 @@
-//! Many clients, one after the other, and what is left of them in the process (K12).
+//! Client churn: many clients, one after the other, leave no resources in the process (K12).
 
 use std::{fs, time::Duration};
 
@@ -19,8 +19,9 @@ const WAIT: Duration = Duration::from_millis(5);
 /// How often the process's resources are counted; sockets are closed in the background.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
-/// Clients of `address` hold `name`, wait for it and give up, and are shut down. Fails if that leaves
-/// open descriptors or threads.
+/// Opens and shuts down clients of `address` that hold `name`, wait for it and give up.
+///
+/// Fails if descriptors or threads stay open.
 pub(super) async fn client_churn(target: &dyn Target, address: &str, name: &LockName) -> Outcome {
     for _ in 0..WARM_UP {
         round(target, address, name).await?;

@@ -1,8 +1,8 @@
 //! Worker processes: the test binary, started again with a task.
 //!
 //! A worker reads orders from its standard input and writes reports to its standard output, one JSON
-//! value a line. It dies with its parent, whose death ends its standard input; and on Linux, where a
-//! process that is stopped can be killed so, by a signal.
+//! value a line. It ends with its parent: its standard input is closed. On Linux a signal kills it, too,
+//! even when it is stopped.
 
 mod client_churn;
 mod pipe;

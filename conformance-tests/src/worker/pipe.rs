@@ -16,10 +16,10 @@ use super::{
     workload::FencedStore,
 };
 
-/// Answers that may be waiting: a worker has one access under way.
+/// Answers that may be queued: a worker has one access in flight.
 const ANSWERS_MAX: usize = 1;
 
-/// The orders as they come in.
+/// The orders from the parent.
 pub(super) struct Pipe {
     answers: Mutex<mpsc::Receiver<Option<u64>>>,
     release: Arc<Notify>,
@@ -30,12 +30,12 @@ impl Pipe {
     pub(super) fn open() -> Self {
         let (sender, answers) = mpsc::channel(ANSWERS_MAX);
         let release = Arc::new(Notify::new());
-        let told = release.clone();
+        let ordered = release.clone();
         thread::spawn(move || {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 match serde_json::from_str(&line) {
                     Ok(Order::Answer(value)) => drop(sender.blocking_send(value)),
-                    Ok(Order::Release) => told.notify_one(),
+                    Ok(Order::Release) => ordered.notify_one(),
                     Err(error) => log_error(&format!("no order: {error}")),
                 }
             }
@@ -66,7 +66,7 @@ impl FencedStore for Pipe {
     }
 }
 
-/// Writes a report in one piece; without a parent to read it there is nothing to go on for.
+/// Writes a report in one piece, and ends the process if its parent is gone.
 pub(super) fn say(report: &Report) {
     let line = serde_json::to_string(report).unwrap_or_default();
     if writeln!(io::stdout().lock(), "{line}").is_err() {

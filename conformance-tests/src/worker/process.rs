@@ -100,7 +100,7 @@ impl Worker {
         self.history.until(count, granted).await;
     }
 
-    /// Tells it to release.
+    /// Orders the release.
     pub(crate) async fn release(&self) -> Outcome {
         tell(&self.orders, &Order::Release).await
     }
@@ -145,7 +145,7 @@ async fn tell(orders: &Mutex<ChildStdin>, order: &Order) -> Outcome {
     Ok(orders.lock().await.write_all(line.as_bytes()).await?)
 }
 
-/// Takes its reports until it ends.
+/// Reads the reports of a worker until it ends.
 async fn read(
     reports: ChildStdout,
     orders: Arc<Mutex<ChildStdin>>,

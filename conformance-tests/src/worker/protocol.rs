@@ -5,7 +5,7 @@ use std::time::Duration;
 use dlock_verify::history::Event;
 use serde::{Deserialize, Serialize};
 
-/// Set for a worker: its [`Assignment`] as JSON.
+/// The environment variable with a worker's [`Assignment`] as JSON.
 pub(super) const WORKER_ENV: &str = "DLOCK_CONFORMANCE_WORKER";
 
 /// A worker's task, as its parent passes it.
@@ -21,9 +21,9 @@ pub(super) struct Assignment {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
-    /// Something happened.
+    /// An event of the history.
     Event(Event),
-    /// It reads the register, or writes to it.
+    /// A read of the register, or a write.
     Access {
         name: String,
         token: u64,
@@ -37,7 +37,7 @@ pub(super) enum Report {
 pub(super) enum Order {
     /// The register's answer to its access.
     Answer(Option<u64>),
-    /// Stop holding.
+    /// Release the lock.
     Release,
 }
 

@@ -13,11 +13,11 @@ use super::{
 };
 use crate::target::Target;
 
-/// A holder works this often.
+/// How often a holder writes to the register.
 const WORK_EVERY: Duration = Duration::from_millis(5);
 
 impl Task {
-    /// Does the task as a client of `address`.
+    /// Runs the task as a client of `address`.
     pub(super) async fn run(
         &self,
         target: &dyn Target,

@@ -9,10 +9,10 @@ use dlock_verify::{
     support::Outcome,
 };
 
-/// How long one waits for its turn in a contest; the whole contest is bounded by the case.
+/// The longest wait for a grant in a contest; the case bounds the whole contest.
 const TURN_MAX: Duration = Duration::from_secs(120);
 
-/// Where a holder does its work: the fenced register of the run, here or in another process.
+/// The fenced register of the run, in this process or in the parent.
 #[async_trait]
 pub(crate) trait FencedStore: Send + Sync {
     /// As [`FencedRegister::access`].
@@ -26,12 +26,12 @@ impl FencedStore for FencedRegister {
     }
 }
 
-/// Many clients want one lock, each of them several times.
+/// A contest of many clients for one lock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contest {
-    /// How often each takes it.
+    /// How often each client acquires the lock.
     pub(crate) rounds: u32,
-    /// Each that many-th time it takes it shared.
+    /// Every n-th acquire of a client is shared.
     pub(crate) shared_every: Option<u32>,
     pub(crate) ttl: Duration,
 }
@@ -65,8 +65,7 @@ impl Contest {
     }
 }
 
-/// Adds one to the register of the lock, with a gap between reading and writing in which everybody
-/// else can run.
+/// Adds one to the register of the lock, and yields between the read and the write.
 pub(crate) async fn increment(held: &RecordedGuard, store: &dyn FencedStore) -> Outcome {
     let (name, token) = (held.guard().name().as_str(), held.guard().token().get());
     if let Some(value) = store.access(name, token, None).await? {

@@ -1,4 +1,4 @@
-//! The suite has teeth: of each backend here, which breaks one clause, a case of that clause says so.
+//! Mutation tests of the suite: each backend here breaks one clause, and a case of that clause reports it.
 
 mod mutants;
 mod remote;
@@ -81,52 +81,54 @@ impl fmt::Debug for Broken {
     }
 }
 
-/// Nothing is wrong: the cases that catch the mutants pass.
-struct Sound;
+/// Breaks nothing: the cases that catch the mutants pass.
+struct Correct;
 
-impl Interpose for Sound {}
+impl Interpose for Correct {}
 
-/// One case and what it must say of a mutant.
-struct Bite {
-    mutant: &'static str,
+/// A mutant, and the case that must catch it with this message.
+struct Mutant {
+    name: &'static str,
     case: &'static str,
-    says: &'static str,
-    sound: fn() -> Made,
+    message: &'static str,
+    correct: fn() -> Made,
     broken: fn() -> Made,
 }
 
 type Made = Result<Arc<dyn Target>, Failed>;
 
-impl Bite {
-    /// That the case passes where nothing is wrong, and fails on the mutant for what is.
+impl Mutant {
+    /// The trial that the case passes without the mutation, and fails with it for the right reason.
     fn trial(self) -> Trial {
         let Self {
-            mutant,
+            name,
             case,
-            says,
-            sound,
+            message,
+            correct,
             broken,
         } = self;
-        Trial::test(format!("{mutant} is caught by {case}"), move || {
-            let said = run(case, sound()?)?;
-            if said.contains(FAILED) {
+        Trial::test(format!("{name} is caught by {case}"), move || {
+            let report = run(case, correct()?)?;
+            if report.contains(FAILED) {
                 return Err(Failed::from(format!(
-                    "it fails where nothing is wrong: {said}"
+                    "it fails where nothing is wrong: {report}"
                 )));
             }
-            let said = run(case, broken()?)?;
-            if !(said.contains(FAILED) && said.contains(says)) {
-                return Err(Failed::from(format!("it does not say {says:?}: {said}")));
+            let report = run(case, broken()?)?;
+            if !(report.contains(FAILED) && report.contains(message)) {
+                return Err(Failed::from(format!(
+                    "it does not say {message:?}: {report}"
+                )));
             }
             Ok(())
         })
     }
 }
 
-/// What the report of a run has that failed.
+/// The part of a report that shows a failure.
 const FAILED: &str = "test result: FAILED. 0 passed; 1 failed";
 
-/// Runs one case; what is reported.
+/// Runs one case, and returns its report.
 fn run(case: &str, target: Arc<dyn Target>) -> Result<String, Failed> {
     let report = NamedTempFile::new()?;
     let trials = suite(target);
@@ -134,7 +136,7 @@ fn run(case: &str, target: Arc<dyn Target>) -> Result<String, Failed> {
         format!("broken::{case}"),
         report.path().display().to_string(),
     );
-    let arguments = Arguments::from_iter(["teeth", "--exact", &name, "--logfile", &path]);
+    let arguments = Arguments::from_iter(["mutants", "--exact", &name, "--logfile", &path]);
     let conclusion = libtest_mimic::run(&arguments, trials);
     if conclusion.num_passed + conclusion.num_failed != 1 {
         return Err(Failed::from(format!("there is no case {case}")));
@@ -143,13 +145,13 @@ fn run(case: &str, target: Arc<dyn Target>) -> Result<String, Failed> {
 }
 
 /// A memory store with this in front of it.
-fn memory(break_it: impl FnOnce(&Memory) -> Arc<dyn Interpose>) -> Made {
+fn memory(breakage: impl FnOnce(&Memory) -> Arc<dyn Interpose>) -> Made {
     let store = Memory::new();
-    let how = break_it(&store);
+    let how = breakage(&store);
     Ok(Arc::new(Broken { store, how }))
 }
 
-/// A store at the other end of a line.
+/// A store at the other end of a link.
 fn remote(flaw: Flaw) -> Made {
     Ok(Arc::new(Remote::start(flaw)?))
 }
@@ -158,81 +160,81 @@ fn one() -> AtomicU64 {
     AtomicU64::new(1)
 }
 
-/// The mutant of this name, the case that catches it, and what it says.
-macro_rules! bite {
-    ($mutant:ident $(($value:expr))?, $case:literal, $says:literal) => {
-        bite!(|_| mutants::$mutant $(($value))?, stringify!($mutant), $case, $says)
+/// The mutant of this name, the case that catches it, and the message of that case.
+macro_rules! mutant {
+    ($mutant:ident $(($value:expr))?, $case:literal, $message:literal) => {
+        mutant!(|_| mutants::$mutant $(($value))?, stringify!($mutant), $case, $message)
     };
-    (|$store:pat_param| $make:expr, $mutant:expr, $case:literal, $says:literal) => {
-        Bite {
-            mutant: $mutant,
+    (|$store:pat_param| $make:expr, $mutant:expr, $case:literal, $message:literal) => {
+        Mutant {
+            name: $mutant,
             case: $case,
-            says: $says,
-            sound: || memory(|_| Arc::new(Sound)),
+            message: $message,
+            correct: || memory(|_| Arc::new(Correct)),
             broken: || memory(|$store| Arc::new($make)),
         }
     };
 }
 
-/// The same for a store at the other end of a line.
-macro_rules! remote_bite {
-    ($flaw:ident, $case:literal, $says:literal) => {
-        Bite {
-            mutant: stringify!($flaw),
+/// The same for a store at the other end of a link.
+macro_rules! remote_mutant {
+    ($flaw:ident, $case:literal, $message:literal) => {
+        Mutant {
+            name: stringify!($flaw),
             case: $case,
-            says: $says,
-            sound: || remote(Flaw::None),
+            message: $message,
+            correct: || remote(Flaw::None),
             broken: || remote(Flaw::$flaw),
         }
     };
 }
 
 #[rustfmt::skip]
-fn bites() -> Vec<Bite> {
+fn all() -> Vec<Mutant> {
     vec![
-        bite!(GrantsTwice(one()), "k01_exclusion::tasks_of_one_client", "was held twice"),
-        bite!(GrantsTwice(one()), "k01_exclusion::many_clients", "was held twice"),
-        bite!(ForgetsModes(one()), "k01_exclusion::shared_ones_hold_together", "is free, but"),
-        bite!(ForgetsModes(one()), "k01_exclusion::shared_and_exclusive_ones", "was held twice"),
-        bite!(NoMargin, "k02_deadline::a_margin_of_the_ttl_is_given_up", "at most may"),
-        bite!(RenewsBlindly, "k03_renewal::an_expired_lock_is_lost_and_stays_free", "was renewed"),
-        bite!(RenewsBlindly, "k03_renewal::a_removed_lock_is_lost_and_stays_free", "was renewed"),
-        bite!(NeverKnowsLoss, "k03_renewal::a_successor_keeps_its_lock", "not renewed"),
-        bite!(NeverKnowsLoss, "k08_loss::it_comes_when_the_lock_is_removed", "never knew"),
-        bite!(|store| mutants::ReleasesAnybodys(store.clone()), "ReleasesAnybodys",
-            "k04_release::a_late_one_spares_the_successor", "is free, but somebody holds it"),
-        bite!(ReleasesOnce(Lock::default()), "k04_release::a_second_one_is_a_success", "not held"),
-        bite!(NeverReleases, "k04_release::it_frees_the_lock", "is taken, but nobody holds it"),
-        bite!(NeverReleases, "k08_loss::it_comes_as_soon_as_the_backend_knows", "is still taken"),
-        bite!(OneToken, "k05_tokens::they_grow_over_releases", "after Some(Token(1))"),
-        bite!(OneToken, "k01_exclusion::many_clients", "do not grow"),
-        bite!(FreshTokens(one()), "k05_tokens::a_retried_attempt_gets_the_same", "when retried"),
-        bite!(Polls, "k06_waiting::a_release_wakes_the_next_one", "woken by polling"),
-        bite!(EatsTheTtl, "k06_waiting::waiting_does_not_eat_the_ttl", "ended"),
-        bite!(SaysNothing, "k06_waiting::a_wait_ends_contended_in_time", "a lock that is taken"),
-        bite!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_backend", "is still taken"),
-        bite!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_caller", "is still taken"),
-        bite!(WaitsOn, "k07_cancellation::one_who_leaves_does_not_block_those_behind", "took longer"),
-        bite!(FoldsCase(Lock::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
-        bite!(SeesNobody, "k10_names::inspect_finds_the_holder_of_each", "nobody holds"),
-        bite!(LeavesTasks, "k12_residue::nothing_after_many_clients", "tasks of the runtime"),
-        remote_bite!(CountsAnew, "k05_tokens::they_grow_over_a_failover_and_back", "token 1 after"),
-        remote_bite!(QueuesTheDead, "k06_waiting::waiters_that_vanished_block_nobody", "the living one's turn"),
-        remote_bite!(CountsAnew, "k08_loss::a_removal_on_a_silent_line", "token 1 after"),
-        remote_bite!(RenewsUnheard, "k08_loss::a_removal_on_a_silent_line", "held after its deadline"),
-        remote_bite!(RenewsBlindly, "k08_loss::a_removal_while_the_line_is_cut", "held after its deadline"),
-        remote_bite!(RenewsUnheard, "k08_loss::the_end_of_a_session_on_a_silent_line", "held after its deadline"),
-        remote_bite!(RenewsBlindly, "k08_loss::the_end_of_a_session_while_the_line_is_cut", "held after its deadline"),
-        remote_bite!(RenewsBlindly, "k08_loss::what_the_store_forgets_is_lost", "held after its deadline"),
-        remote_bite!(CountsAnew, "k08_loss::what_the_store_forgets_is_lost", "token 1 after"),
-        remote_bite!(GrantsAtOnce, "k08_loss::the_next_one_waits_until_what_was_forgotten_is_lost", "held beside the next one"),
-        remote_bite!(TakesSilenceForNo, "k09_ambiguity::a_wait_that_ended_in_a_silence_leaves_nothing", "is still taken"),
-        remote_bite!(TakesSilenceForNo, "k09_ambiguity::a_wait_that_was_dropped_in_a_silence_leaves_nothing", "is still taken"),
-        remote_bite!(TakesSilenceForNo, "k09_ambiguity::a_wait_whose_connections_die_leaves_nothing", "is still taken"),
+        mutant!(GrantsTwice(one()), "k01_exclusion::tasks_of_one_client", "was held twice"),
+        mutant!(GrantsTwice(one()), "k01_exclusion::many_clients", "was held twice"),
+        mutant!(ForgetsModes(one()), "k01_exclusion::shared_ones_hold_together", "is free, but"),
+        mutant!(ForgetsModes(one()), "k01_exclusion::shared_and_exclusive_ones", "was held twice"),
+        mutant!(NoMargin, "k02_deadline::a_margin_of_the_ttl_is_given_up", "at most may"),
+        mutant!(RenewsBlindly, "k03_renewal::an_expired_lock_is_lost_and_stays_free", "was renewed"),
+        mutant!(RenewsBlindly, "k03_renewal::a_removed_lock_is_lost_and_stays_free", "was renewed"),
+        mutant!(NeverKnowsLoss, "k03_renewal::a_successor_keeps_its_lock", "not renewed"),
+        mutant!(NeverKnowsLoss, "k08_loss::it_comes_when_the_lock_is_removed", "never knew"),
+        mutant!(|store| mutants::ReleasesAnybodys(store.clone()), "ReleasesAnybodys",
+            "k04_release::a_late_one_spares_the_successor", "is free, but a guard holds it"),
+        mutant!(ReleasesOnce(Lock::default()), "k04_release::a_second_one_is_a_success", "not held"),
+        mutant!(NeverReleases, "k04_release::it_frees_the_lock", "is taken, but no guard holds it"),
+        mutant!(NeverReleases, "k08_loss::it_comes_as_soon_as_the_backend_knows", "is still taken"),
+        mutant!(OneToken, "k05_tokens::they_grow_over_releases", "after Some(Token(1))"),
+        mutant!(OneToken, "k01_exclusion::many_clients", "do not grow"),
+        mutant!(FreshTokens(one()), "k05_tokens::a_retried_attempt_gets_the_same", "when retried"),
+        mutant!(Polls, "k06_waiting::a_release_wakes_the_next_one", "woken by polling"),
+        mutant!(EatsTheTtl, "k06_waiting::waiting_does_not_eat_the_ttl", "ended"),
+        mutant!(SaysNothing, "k06_waiting::a_wait_ends_contended_in_time", "a lock that is taken"),
+        mutant!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_backend", "is still taken"),
+        mutant!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_caller", "is still taken"),
+        mutant!(WaitsOn, "k07_cancellation::one_who_leaves_does_not_block_those_behind", "took longer"),
+        mutant!(FoldsCase(Lock::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
+        mutant!(SeesNobody, "k10_names::inspect_finds_the_holder_of_each", "nobody holds"),
+        mutant!(LeavesTasks, "k12_residue::nothing_after_many_clients", "tasks of the runtime"),
+        remote_mutant!(CountsAnew, "k05_tokens::they_grow_over_a_failover_and_back", "token 1 after"),
+        remote_mutant!(QueuesTheDead, "k06_waiting::waiters_that_vanished_block_nobody", "the living waiter's grant"),
+        remote_mutant!(CountsAnew, "k08_loss::a_removal_on_a_silent_line", "token 1 after"),
+        remote_mutant!(RenewsUnheard, "k08_loss::a_removal_on_a_silent_line", "held after its deadline"),
+        remote_mutant!(RenewsBlindly, "k08_loss::a_removal_while_the_line_is_cut", "held after its deadline"),
+        remote_mutant!(RenewsUnheard, "k08_loss::the_end_of_a_session_on_a_silent_line", "held after its deadline"),
+        remote_mutant!(RenewsBlindly, "k08_loss::the_end_of_a_session_while_the_line_is_cut", "held after its deadline"),
+        remote_mutant!(RenewsBlindly, "k08_loss::what_the_store_forgets_is_lost", "held after its deadline"),
+        remote_mutant!(CountsAnew, "k08_loss::what_the_store_forgets_is_lost", "token 1 after"),
+        remote_mutant!(GrantsAtOnce, "k08_loss::the_next_one_waits_until_what_was_forgotten_is_lost", "held beside the next one"),
+        remote_mutant!(TakesSilenceForNo, "k09_ambiguity::a_wait_that_ended_in_a_silence_leaves_nothing", "is still taken"),
+        remote_mutant!(TakesSilenceForNo, "k09_ambiguity::a_wait_that_was_dropped_in_a_silence_leaves_nothing", "is still taken"),
+        remote_mutant!(TakesSilenceForNo, "k09_ambiguity::a_wait_whose_connections_die_leaves_nothing", "is still taken"),
     ]
 }
 
 fn main() -> ExitCode {
-    let trials = bites().into_iter().map(Bite::trial).collect();
+    let trials = all().into_iter().map(Mutant::trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

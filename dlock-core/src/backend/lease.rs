@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Plain data that proves a grant, made by [`AcquireRequest::granted`] and its siblings only.
+/// Plain data that proves a grant, made by [`AcquireRequest::granted`](crate::backend::AcquireRequest::granted) and its siblings only.
 ///
 /// It lives in one process: its deadline is on this boot's clock, and its handle may be a connection.
 #[non_exhaustive]

@@ -103,6 +103,12 @@ impl Error {
         Self::new(ErrorKind::Cancelled, "the attempt was cancelled")
     }
 
+    /// The backend was closed: the error of every call after that.
+    #[must_use]
+    pub fn closed() -> Self {
+        Self::new(ErrorKind::Unavailable, "this backend is closed")
+    }
+
     /// Says whether the request may have happened.
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Self {

@@ -33,7 +33,7 @@ use crate::{
     base::{
         cause::LostCause,
         clock::Clock,
-        error::{Error, ErrorKind, Result},
+        error::{Error, Result},
         name::LockName,
     },
 };
@@ -133,7 +133,7 @@ impl Memory {
 
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::Unavailable, "this backend is closed"));
+            return Err(Error::closed());
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::sync::{
 };
 
 use dlock_core::{
-    Clock, Effect, Result,
+    Clock, Effect, Error, Result,
     backend::SentAt,
     toolkit::{Lock, SingleFlight, Turn},
 };
@@ -118,7 +118,7 @@ impl Members {
     }
 
     async fn connect_any(&self) -> Result<Connection> {
-        let mut last = errors::closed();
+        let mut last = Error::closed();
         for _ in 0..self.endpoints.len() {
             match self.connect().await {
                 Ok(client) => return self.install(client),
@@ -157,7 +157,7 @@ impl Members {
     fn install(&self, client: Client) -> Result<Connection> {
         let mut slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         slot.generation += 1;
         let connection = Connection {
@@ -171,7 +171,7 @@ impl Members {
     fn current(&self) -> Result<Option<Connection>> {
         let slot = self.slot.lock();
         if self.is_closed() {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(slot.connection.clone())
     }

@@ -43,11 +43,6 @@ pub(crate) fn timed_out(max: Duration) -> Failure {
     }
 }
 
-/// The backend was closed.
-pub(crate) fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "this backend is closed")
-}
-
 /// The lease of the attempt's key has ended.
 pub(crate) fn lease_ended() -> Error {
     let why = "the etcd lease of the lock has ended in the store";

@@ -14,7 +14,7 @@ cases![
     k01_many_names_at_once_are_many_locks_in_few_requests,
     k01_a_name_that_is_freed_and_taken_at_once_has_one_holder,
     k09_a_lost_reply_to_many_is_found_by_each,
-    k13_a_lease_that_is_gone_harms_only_its_own_locks,
+    k13_a_lease_that_is_gone_harms_only_its_users,
 ];
 
 const MANY: usize = 40;
@@ -125,12 +125,15 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
         let all = names(&format!("lost-{round}"));
         let queue_keys = async || {
             let mut keys = node.keys(&format!("dlock/lost-{round}-")).await?;
-            // Apart from the marks of what was in doubt.
+            // Apart from the tombstones of unknown effects.
             keys.retain(|key| !key.key.contains("%/"));
             Outcome::Ok(keys)
         };
         let lost = async {
-            until("all keys", async || Ok(queue_keys().await?.len() == MANY)).await?;
+            until("all queue keys", async || {
+                Ok(queue_keys().await?.len() == MANY)
+            })
+            .await?;
             let found = queue_keys().await?;
             for connection in &connections {
                 connection.end(End::Reset);
@@ -147,7 +150,7 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
     until_clean(&node).await
 }
 
-async fn k13_a_lease_that_is_gone_harms_only_its_own_locks(flavour: Flavour) -> Outcome {
+async fn k13_a_lease_that_is_gone_harms_only_its_users(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = warm(&node).await?;
     let shared = node.leases().await?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use dlock::ErrorKind;
 use dlock_servers::etcd::{Cluster, Flavour, Options};
 
-use crate::support::{Outcome, cases, connect_all, refused, soon, take, until_queued, within};
+use crate::support::{
+    Outcome, cases, connect_all, refused, soon, take, until_queue_length, within,
+};
 
 cases![
     t24_a_leader_that_stops_loses_no_lock,
@@ -54,7 +56,7 @@ async fn t24_a_leader_that_is_killed_loses_no_lock(flavour: Flavour) -> Outcome 
     );
     let guard = take(&locker, "a").await?;
     let waiting = tokio::spawn(other.acquire("a").into_future());
-    until_queued(cluster.node(0), "a", 2).await?;
+    until_queue_length(cluster.node(0), "a", 2).await?;
     for _ in 0..2 {
         let leader = cluster.leader().await?;
         cluster.nodes()[leader].kill()?;
@@ -101,8 +103,8 @@ async fn t30_a_waiter_leaves_a_member_without_a_leader(flavour: Flavour) -> Outc
     let waiter = connect_all(&addresses, "ttl=30s&timeout=1s").await?;
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_queued(cluster.node(0), "a", 2).await?;
-    // The waiter's member is alone; then the others are back, and it is gone.
+    until_queue_length(cluster.node(0), "a", 2).await?;
+    // The waiter's member sees no other; then the others are back, and it is gone.
     for member in [1, 2] {
         cluster.node(member).stop()?;
     }

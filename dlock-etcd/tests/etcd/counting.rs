@@ -1,11 +1,13 @@
-//! The cost for the server: few requests, watches and leases.
+//! The number of requests to the server.
 
 use std::time::Duration;
 
 use dlock::Locker;
 use dlock_servers::etcd::Flavour;
 
-use crate::support::{Outcome, cases, connect, queue_keys, soon, start, take, until, until_queued};
+use crate::support::{
+    Outcome, cases, connect, queue_keys, soon, start, take, until, until_queue_length,
+};
 
 cases![
     t28_a_release_wakes_the_next_one_of_a_hundred,
@@ -27,7 +29,7 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
     let mut waiting = Vec::new();
     for (at, locker) in lockers.iter().enumerate() {
         waiting.push(tokio::spawn(locker.acquire("a").into_future()));
-        until_queued(&node, "a", at + 2).await?;
+        until_queue_length(&node, "a", at + 2).await?;
     }
     // Each watches its own key and the one before it.
     let watchers = f64::from(u32::try_from(WAITERS * 2)?);
@@ -41,7 +43,7 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
         soon("its turn", next).await???.release().await?;
     }
     let events = node.metric("etcd_debugging_mvcc_events_total").await? - before;
-    // The next waiter, and at most the releasing holder: its own watch ends at the same time.
+    // The next waiter, and at most the releasing one: its own watch ends at the same time.
     let most = f64::from(u32::try_from(WAITERS * 2 + 2)?);
     assert!(events <= most, "{events} events of {WAITERS} releases");
     Ok(())

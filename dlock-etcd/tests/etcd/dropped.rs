@@ -6,7 +6,8 @@ use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
 use crate::support::{
-    Outcome, cases, connect, drop_after_polls, soon, start, take, until, until_clean, until_queued,
+    Outcome, cases, connect, drop_after_polls, soon, start, take, until, until_clean,
+    until_queue_length,
 };
 
 cases![
@@ -18,7 +19,7 @@ cases![
 
 const POLLS_MAX: u32 = 40;
 
-/// Long enough to enqueue.
+/// Long enough to be in the queue.
 const QUEUED: Duration = Duration::from_millis(300);
 
 async fn t33_a_dropped_acquire_leaves_no_lease(flavour: Flavour) -> Outcome {
@@ -51,7 +52,7 @@ async fn t33_a_dropped_acquire_that_waits_leaves_no_lease(flavour: Flavour) -> O
         let ended = tokio::time::timeout(QUEUED, dropped).await;
         assert!(matches!(ended, Ok(None) | Err(_)), "{ended:?}");
     }
-    until_queued(&node, "a", 1).await?;
+    until_queue_length(&node, "a", 1).await?;
     guard.release().await?;
     until("only the shared lease is left", async || {
         Ok(node.leases().await?.len() <= 1)

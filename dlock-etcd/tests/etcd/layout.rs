@@ -16,7 +16,7 @@ cases![
     locks_from_before_the_record_go_on,
     each_prefix_has_its_own,
     with_an_empty_prefix_it_blocks_no_queue,
-    who_may_not_write_it_is_not_refused,
+    a_user_without_permission_to_write_it_is_not_refused,
     a_change_of_keys_or_values_raises_the_version,
 ];
 
@@ -121,7 +121,7 @@ async fn add_user(node: &Node) -> Outcome {
     Ok(())
 }
 
-async fn who_may_not_write_it_is_not_refused(flavour: Flavour) -> Outcome {
+async fn a_user_without_permission_to_write_it_is_not_refused(flavour: Flavour) -> Outcome {
     let node = start_with(flavour, Login::Root("secret".to_owned()), &[]).await?;
     add_user(&node).await?;
     let url = format!("etcd://app:p@{}?ttl=30s", node.address());

@@ -1,4 +1,4 @@
-//! Replies that are lost: the server has executed the request.
+//! Requests that the server executed, and whose replies were lost.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -8,7 +8,7 @@ use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 
 use crate::support::{
     Outcome, TwoWays, cases, connect, queue_keys, soon, start, take, until, until_clean,
-    until_queued,
+    until_queue_length,
 };
 
 cases![
@@ -19,8 +19,8 @@ cases![
     t27_a_request_that_arrives_after_the_release_creates_no_key,
     t27_a_request_that_arrives_after_the_undo_creates_no_key,
     t27_a_try_that_arrives_after_it_was_contended_creates_no_key,
-    t25_a_waiter_with_an_unknown_effect_whose_key_is_deleted_queues_again,
-    k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used,
+    t25_a_waiter_of_unknown_effect_whose_key_is_deleted_queues_again,
+    k12_an_unknown_effect_leaves_at_most_a_key_for_each_used_lease,
 ];
 
 const KEYS: &str = "timeout=700ms";
@@ -28,13 +28,13 @@ const KEYS: &str = "timeout=700ms";
 /// How often a fault is tried: the moment of it differs.
 const TIMES: u32 = 10;
 
-struct Line {
+struct ProxiedClient {
     node: Node,
     proxy: Proxy,
     locker: Locker,
 }
 
-impl Line {
+impl ProxiedClient {
     async fn new(flavour: Flavour) -> Outcome<Self> {
         Self::with(flavour, KEYS).await
     }
@@ -64,7 +64,7 @@ impl Line {
             connection.set(Direction::ToClient, Fault::Hold);
         }
         let first = async {
-            until_queued(&self.node, "a", 1).await?;
+            until_queue_length(&self.node, "a", 1).await?;
             let first = queue_keys(&self.node, "a").await?[0].clone();
             for connection in &connections {
                 connection.end(End::Reset);
@@ -82,34 +82,37 @@ impl Line {
 }
 
 async fn t27_lost_reply_of_a_try_acquire(flavour: Flavour) -> Outcome {
-    let line = Line::new(flavour).await?;
+    let proxied = ProxiedClient::new(flavour).await?;
     for _ in 0..TIMES {
         let acquire = async {
-            let guard = line.locker.try_acquire("a").await?;
+            let guard = proxied.locker.try_acquire("a").await?;
             guard.ok_or_else(dlock::Error::contended)
         };
-        Box::pin(line.lose_reply(acquire)).await?.release().await?;
+        Box::pin(proxied.lose_reply(acquire))
+            .await?
+            .release()
+            .await?;
     }
-    line.locker.shutdown(Duration::from_secs(5)).await?;
-    until_clean(&line.node).await
+    proxied.locker.shutdown(Duration::from_secs(5)).await?;
+    until_clean(&proxied.node).await
 }
 
 async fn t27_lost_reply_of_a_waiting_acquire(flavour: Flavour) -> Outcome {
-    let line = Line::new(flavour).await?;
+    let proxied = ProxiedClient::new(flavour).await?;
     for _ in 0..TIMES {
-        let guard = Box::pin(line.lose_reply(line.locker.acquire("a"))).await?;
+        let guard = Box::pin(proxied.lose_reply(proxied.locker.acquire("a"))).await?;
         guard.release().await?;
     }
-    line.locker.shutdown(Duration::from_secs(5)).await?;
-    until_clean(&line.node).await
+    proxied.locker.shutdown(Duration::from_secs(5)).await?;
+    until_clean(&proxied.node).await
 }
 
 async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
-    let line = Line::new(flavour).await?;
-    let other = connect(line.node.address(), "").await?;
+    let proxied = ProxiedClient::new(flavour).await?;
+    let other = connect(proxied.node.address(), "").await?;
     for _ in 0..TIMES {
-        let guard = take(&line.locker, "a").await?;
-        let connections = line.proxy.connections();
+        let guard = take(&proxied.locker, "a").await?;
+        let connections = proxied.proxy.connections();
         for connection in &connections {
             connection.set(Direction::ToClient, Fault::Hold);
         }
@@ -124,7 +127,7 @@ async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
         let (released, successor) = soon("both", both).await?;
         released?;
         let successor = successor?;
-        assert_eq!(queue_keys(&line.node, "a").await?.len(), 1);
+        assert_eq!(queue_keys(&proxied.node, "a").await?.len(), 1);
         successor.renew().await?;
         successor.release().await?;
     }
@@ -132,13 +135,13 @@ async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
 }
 
 async fn t27_no_reply_ever_to_a_try_acquire_is_undone(flavour: Flavour) -> Outcome {
-    let line = Line::new(flavour).await?;
-    let other = connect(line.node.address(), "").await?;
-    line.proxy.set(Direction::ToClient, Fault::Hold);
-    let error = soon("an answer", line.locker.try_acquire("a")).await?;
+    let proxied = ProxiedClient::new(flavour).await?;
+    let other = connect(proxied.node.address(), "").await?;
+    proxied.proxy.set(Direction::ToClient, Fault::Hold);
+    let error = soon("an answer", proxied.locker.try_acquire("a")).await?;
     let error = error.err().ok_or("it was granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    line.proxy.set(Direction::ToClient, Fault::None);
+    proxied.proxy.set(Direction::ToClient, Fault::None);
     let guard = soon("it is free again", other.acquire("a")).await??;
     Ok(guard.release().await?)
 }
@@ -184,7 +187,7 @@ const SLOWLY: NonZeroU32 = NonZeroU32::new(250).unwrap();
 
 /// Lets delayed requests arrive; they must create no key.
 async fn late_request(two: &TwoWays) -> Outcome {
-    until_queued(&two.node, "a", 0).await?;
+    until_queue_length(&two.node, "a", 0).await?;
     let connection = two.ways[0].connection(0).await;
     let seen = connection.seen(Direction::ToServer);
     assert!(connection.passed(Direction::ToServer) < seen);
@@ -208,55 +211,56 @@ async fn late_request(two: &TwoWays) -> Outcome {
     .await
 }
 
-async fn t25_a_waiter_with_an_unknown_effect_whose_key_is_deleted_queues_again(
+async fn t25_a_waiter_of_unknown_effect_whose_key_is_deleted_queues_again(
     flavour: Flavour,
 ) -> Outcome {
-    let line = Line::new(flavour).await?;
-    let other = connect(line.node.address(), "").await?;
+    let proxied = ProxiedClient::new(flavour).await?;
+    let other = connect(proxied.node.address(), "").await?;
     let held = take(&other, "a").await?;
-    let connections = line.proxy.connections();
+    let connections = proxied.proxy.connections();
     for connection in &connections {
         connection.set(Direction::ToClient, Fault::Hold);
     }
-    let waiting = tokio::spawn(line.locker.acquire("a").into_future());
-    until_queued(&line.node, "a", 2).await?;
+    let waiting = tokio::spawn(proxied.locker.acquire("a").into_future());
+    until_queue_length(&proxied.node, "a", 2).await?;
     for connection in &connections {
         connection.end(End::Reset);
     }
     // The waiter has found its key again, and watches it from then on.
     until("its watch", async || {
-        Ok(line
+        Ok(proxied
             .node
             .metric("etcd_debugging_mvcc_watcher_total")
             .await?
             > 1.5)
     })
     .await?;
-    line.node
-        .delete(&queue_keys(&line.node, "a").await?[1].key)
+    proxied
+        .node
+        .delete(&queue_keys(&proxied.node, "a").await?[1].key)
         .await?;
-    until_queued(&line.node, "a", 2).await?;
+    until_queue_length(&proxied.node, "a", 2).await?;
     held.release().await?;
     soon("its turn", waiting).await???.release().await?;
     Ok(())
 }
 
-async fn k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used(
+async fn k12_an_unknown_effect_leaves_at_most_a_key_for_each_used_lease(
     flavour: Flavour,
 ) -> Outcome {
-    let line = Line::with(flavour, "ttl=6s&timeout=700ms").await?;
-    let survivor = take(&line.locker, "survivor").await?;
+    let proxied = ProxiedClient::with(flavour, "ttl=6s&timeout=700ms").await?;
+    let survivor = take(&proxied.locker, "survivor").await?;
     for _ in 0..5 {
-        let guard = Box::pin(line.lose_reply(line.locker.acquire("a"))).await?;
+        let guard = Box::pin(proxied.lose_reply(proxied.locker.acquire("a"))).await?;
         guard.release().await?;
     }
     // The others are gone with their unused leases; the lease of `survivor` stays.
     until("the marks are gone", async || {
-        Ok(line.node.keys("dlock/a%/").await?.len() <= 1)
+        Ok(proxied.node.keys("dlock/a%/").await?.len() <= 1)
     })
     .await?;
     assert!(survivor.is_held());
     survivor.release().await?;
-    line.locker.shutdown(Duration::from_secs(5)).await?;
-    until_clean(&line.node).await
+    proxied.locker.shutdown(Duration::from_secs(5)).await?;
+    until_clean(&proxied.node).await
 }

@@ -1,7 +1,7 @@
-//! etcd under faults, on each of its versions. Names of cases begin with their failure mode (`t20` …) or
-//! the clause of the contract (`k01` …).
+//! etcd under faults, on each version of it: cases named after the failure modes (`t20` …) and the
+//! clauses (`k01` …) that they are about.
 //!
-//! This binary has no standard harness: it reports a missing server as ignored.
+//! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod batches;
 mod clusters;
@@ -11,13 +11,14 @@ mod dropped;
 mod endings;
 mod foreign;
 mod grpc_proxies;
+mod guarded_writes;
 mod layout;
-mod leases;
 mod lost_replies;
 mod partitions;
+mod quota;
+mod renewal;
 mod restored;
-mod sleepers;
-mod space;
+mod slept_leader;
 mod support;
 mod takeover;
 mod tls;
@@ -25,7 +26,6 @@ mod undo;
 mod unpolled;
 mod users;
 mod waiting;
-mod writing;
 
 use std::process::ExitCode;
 
@@ -50,20 +50,20 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials,
         foreign::trials,
         grpc_proxies::trials,
+        renewal::trials,
         layout::trials,
-        leases::trials,
         lost_replies::trials,
         partitions::trials,
         restored::trials,
-        sleepers::trials,
-        space::trials,
+        slept_leader::trials,
+        quota::trials,
         takeover::trials,
         tls::trials,
         undo::trials,
         unpolled::trials,
         users::trials,
         waiting::trials,
-        writing::trials,
+        guarded_writes::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();
     if_available(

@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Cluster, Flavour, Options};
 use dlock_verify::proxy::Fault;
 
 use crate::support::{
-    Outcome, cases, connect, connect_all, soon, take, until, until_queued, within,
+    Outcome, cases, connect, connect_all, soon, take, until, until_queue_length, within,
 };
 
 cases![
@@ -19,7 +19,7 @@ cases![
 const KEYS: &str = "ttl=10s&timeout=1s";
 const TTL: Duration = Duration::from_secs(10);
 
-/// A ttl that survives on a busy machine: etcd 3.4 elects again when the member comes back.
+/// Of what survives, however busy the machine: 3.4 elects again also when the member comes back.
 const LONG: &str = "ttl=20s&timeout=1s";
 
 /// A new leader restarts all leases; and its election.
@@ -58,8 +58,8 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let next = tokio::spawn(async move { (acquire.await, held.is_held()) });
     let moved = tokio::spawn(both.acquire("released").wait(WAIT).into_future());
     let stuck = tokio::spawn(there.acquire("released").wait(WAIT).into_future());
-    until_queued(cluster.node(member), "lost", 2).await?;
-    until_queued(cluster.node(member), "released", 3).await?;
+    until_queue_length(cluster.node(member), "lost", 2).await?;
+    until_queue_length(cluster.node(member), "released", 3).await?;
     cluster.set(member, Fault::Hold);
     until("it knows no leader", async || {
         Ok(cluster.node(member).leads().await.is_err())
@@ -79,7 +79,7 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     .await?;
     assert!(survivor.is_held(), "{:?}", survivor.lost().await);
     release(released).await;
-    // A waiter that reaches another member has its turn, also behind the others in the queue.
+    // A waiter that reaches another member is granted regardless of the waiters before it.
     let moved = within(FREE, "its turn", moved).await???;
     release(moved).await;
     release(next).await;

@@ -79,8 +79,8 @@ pub(crate) async fn queue_keys(node: &Node, name: &str) -> Outcome<Vec<Entry>> {
     Ok(node.keys(&format!("dlock/{name}/")).await?)
 }
 
-/// Waits until the queue of `name` has so many keys.
-pub(crate) async fn until_queued(node: &Node, name: &str, count: usize) -> Outcome {
+/// Waits until the queue of `name` has this many keys.
+pub(crate) async fn until_queue_length(node: &Node, name: &str, count: usize) -> Outcome {
     until(format!("{count} keys"), async || {
         Ok(queue_keys(node, name).await?.len() == count)
     })

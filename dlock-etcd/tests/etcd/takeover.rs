@@ -7,7 +7,7 @@ use dlock_servers::etcd::{Cluster, Flavour, Login, Options};
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
 use crate::support::{
-    Outcome, cases, connect, connect_all, start_with, take, until_queued, within,
+    Outcome, cases, connect, connect_all, start_with, take, until_queue_length, within,
 };
 
 cases![
@@ -28,11 +28,8 @@ async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> 
     );
     let bound = other.capabilities().takeover_max;
     assert_eq!(bound, Duration::from_secs(9));
-    let unconfigured = connect(node.address(), "ttl=2s").await?;
-    assert_eq!(
-        unconfigured.capabilities().takeover_max,
-        Duration::from_secs(3)
-    );
+    let unaware = connect(node.address(), "ttl=2s").await?;
+    assert_eq!(unaware.capabilities().takeover_max, Duration::from_secs(3));
     let guard = take(&dead, "a").await?;
     way.set(Direction::ToServer, Fault::Hold);
     way.set(Direction::ToClient, Fault::Hold);
@@ -40,9 +37,9 @@ async fn k06_a_dead_holder_on_a_server_with_slow_elections(flavour: Flavour) -> 
     let cut = clock.now();
     let ttl = Duration::from_secs(2);
     let next = within(ttl + bound, "the next one", other.acquire("a")).await??;
-    // A client without `election_timeout` reports a shorter bound.
+    // A client without that setting reports too short a time.
     let took = clock.now().since(cut);
-    let reported = ttl + unconfigured.capabilities().takeover_max;
+    let reported = ttl + unaware.capabilities().takeover_max;
     assert!(
         took > reported,
         "{took:?} for a lease of one and a half elections"
@@ -63,7 +60,7 @@ async fn k06_a_holder_and_the_leader_die(flavour: Flavour) -> Outcome {
     let other = connect_all(&others, "ttl=6s&timeout=1s").await?;
     let guard = take(&dead, "a").await?;
     let waiting = tokio::spawn(other.acquire("a").wait_forever().into_future());
-    until_queued(cluster.node((leader + 1) % 3), "a", 2).await?;
+    until_queue_length(cluster.node((leader + 1) % 3), "a", 2).await?;
     for direction in [Direction::ToServer, Direction::ToClient] {
         way.set(direction, Fault::Hold);
     }

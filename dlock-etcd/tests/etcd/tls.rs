@@ -8,7 +8,7 @@ use dlock_servers::{
     etcd::{Flavour, Node, Options, Tls},
 };
 
-use crate::support::{Outcome, cases, refused, soon, start, take, until_queued, within};
+use crate::support::{Outcome, cases, refused, soon, start, take, until_queue_length, within};
 
 cases![
     tls_works_with_an_authority_of_its_own,
@@ -60,7 +60,7 @@ async fn works(node: &Node, keys: &str) -> Outcome {
     let guard = take(&locker, "a").await?;
     let waiter = connect("etcds", node, keys).await??;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_queued(node, "a", 2).await?;
+    until_queue_length(node, "a", 2).await?;
     guard.renew().await?;
     guard.release().await?;
     soon("its turn", waiting).await???.release().await?;

@@ -8,12 +8,13 @@ use dlock_servers::etcd::Flavour;
 use dlock_verify::proxy::{End, Proxy};
 
 use crate::support::{
-    Outcome, cases, connect, drop_after_polls, poll_times, soon, start, take, until_queued, within,
+    Outcome, cases, connect, drop_after_polls, poll_times, soon, start, take, until_queue_length,
+    within,
 };
 
 cases![
     k13_an_unpolled_acquire_blocks_no_other,
-    k06_an_unpolled_waiter_is_passed_over_and_queues_again,
+    k06_an_unpolled_waiter_is_skipped_and_queues_again,
     k06_an_unpolled_acquire_frees_its_lock,
     k06_an_unpolled_try_frees_its_lock,
 ];
@@ -21,7 +22,7 @@ cases![
 /// An acquire of a free lock takes fewer, connecting and all.
 const POLLS_TO_A_GRANT: u32 = 10;
 
-/// An unpolled acquire loses its key after its ttl; this is the shortest.
+/// The shortest ttl; an unpolled waiter loses its queue key after its ttl.
 const TTL: Duration = Duration::from_secs(2);
 
 /// That, twice, and a request or two.
@@ -50,7 +51,7 @@ async fn k13_an_unpolled_acquire_blocks_no_other(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-async fn k06_an_unpolled_waiter_is_passed_over_and_queues_again(flavour: Flavour) -> Outcome {
+async fn k06_an_unpolled_waiter_is_skipped_and_queues_again(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = connect(node.address(), "").await?;
     let other = connect(node.address(), "").await?;
@@ -61,14 +62,14 @@ async fn k06_an_unpolled_waiter_is_passed_over_and_queues_again(flavour: Flavour
     let mut left = pin!(waiter.acquire("a").into_future());
     tokio::select! {
         _ = left.as_mut() => return Err("it is taken".into()),
-        queued = until_queued(&node, "a", 2) => queued?,
+        queued = until_queue_length(&node, "a", 2) => queued?,
     }
     guard.release().await?;
     let next = within(PASSED_OVER, "the next one", other.acquire("a")).await??;
-    until_queued(&node, "a", 1).await?;
+    until_queue_length(&node, "a", 1).await?;
     tokio::select! {
         _ = left.as_mut() => return Err("it is taken".into()),
-        queued = until_queued(&node, "a", 2) => queued?,
+        queued = until_queue_length(&node, "a", 2) => queued?,
     }
     next.release().await?;
     soon("its turn", left).await??.release().await?;
@@ -88,8 +89,8 @@ async fn k06_an_unpolled_try_frees_its_lock(flavour: Flavour) -> Outcome {
     frees_its_lock(flavour, attempt).await
 }
 
-/// An acquire of a free lock that is left after any of its polls blocks others for one ttl at most. Polled
-/// again, it does not get a lock that another client holds.
+/// An acquire of a free lock, left after each of its polls, blocks no other for longer than its ttl; and
+/// has no lock when it is polled again and another one has it.
 async fn frees_its_lock(
     flavour: Flavour,
     acquire: impl AsyncFn(&Locker, &str) -> dlock::Result<Guard>,
@@ -116,7 +117,7 @@ async fn frees_its_lock(
         if again.is_err() {
             soon("its turn", left).await??.release().await?;
         }
-        until_queued(&node, &name, 0).await?;
+        until_queue_length(&node, &name, 0).await?;
     }
     assert!(passed_over > 0, "it was never left with a key");
     assert!(survivor.is_held());

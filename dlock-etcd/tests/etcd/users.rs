@@ -7,16 +7,16 @@ use dlock_servers::etcd::{Flavour, Login, Node};
 use serde_json::json;
 
 use crate::support::{
-    Outcome, cases, refused, soon, start, start_with, take, until_queued, within,
+    Outcome, cases, refused, soon, start, start_with, take, until_queue_length, within,
 };
 
 cases![
     a_wrong_password_says_so,
     a_missing_password_says_so,
-    a_password_that_is_not_asked_for_says_so,
-    a_user_who_may_only_lock_can_lock,
-    a_user_who_may_not_lock_says_so,
-    t32_tokens_that_expire_are_renewed,
+    a_password_that_is_not_required_says_so,
+    a_user_with_permission_for_the_prefix_only_can_lock,
+    a_user_without_permission_for_the_prefix_is_refused,
+    t32_expired_tokens_are_renewed,
 ];
 
 async fn start_closed(flavour: Flavour, arguments: &[&str]) -> Outcome<Node> {
@@ -54,7 +54,7 @@ async fn a_missing_password_says_so(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-async fn a_password_that_is_not_asked_for_says_so(flavour: Flavour) -> Outcome {
+async fn a_password_that_is_not_required_says_so(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let error = refused(connect(node.address(), "root:secret", "").await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
@@ -83,7 +83,7 @@ async fn add_user(node: &Node, prefix: [&str; 2]) -> Outcome {
     Ok(())
 }
 
-async fn a_user_who_may_only_lock_can_lock(flavour: Flavour) -> Outcome {
+async fn a_user_with_permission_for_the_prefix_only_can_lock(flavour: Flavour) -> Outcome {
     let node = start_closed(flavour, &[]).await?;
     // dlock/ to dlock0
     add_user(&node, ["ZGxvY2sv", "ZGxvY2sw"]).await?;
@@ -95,14 +95,14 @@ async fn a_user_who_may_only_lock_can_lock(flavour: Flavour) -> Outcome {
             .acquire("a")
             .into_future(),
     );
-    until_queued(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     guard.renew().await?;
     guard.release().await?;
     soon("its turn", waiting).await???.release().await?;
     Ok(())
 }
 
-async fn a_user_who_may_not_lock_says_so(flavour: Flavour) -> Outcome {
+async fn a_user_without_permission_for_the_prefix_is_refused(flavour: Flavour) -> Outcome {
     let node = start_closed(flavour, &[]).await?;
     // other/ to other0
     add_user(&node, ["b3RoZXIv", "b3RoZXIw"]).await?;
@@ -117,14 +117,14 @@ async fn a_user_who_may_not_lock_says_so(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-async fn t32_tokens_that_expire_are_renewed(flavour: Flavour) -> Outcome {
+async fn t32_expired_tokens_are_renewed(flavour: Flavour) -> Outcome {
     let node = start_closed(flavour, &["--auth-token-ttl=1"]).await?;
     let expired = Duration::from_secs(4);
     let holder = connect(node.address(), "root:secret", "").await?;
     let waiter = connect(node.address(), "root:secret", "").await?;
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_queued(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     tokio::time::sleep(expired).await;
     guard.renew().await?;
     tokio::time::sleep(expired).await;
@@ -136,7 +136,7 @@ async fn t32_tokens_that_expire_are_renewed(flavour: Flavour) -> Outcome {
     // A new watch on an old stream.
     let held = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_queued(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     held.release().await?;
     within(Duration::from_secs(8), "its turn", waiting)
         .await???

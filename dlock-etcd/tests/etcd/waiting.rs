@@ -7,7 +7,7 @@ use dlock_verify::proxy::{End, Proxy};
 
 use crate::support::{
     Outcome, TwoWays, cases, connect, queue_keys, soon, start, take, until, until_clean,
-    until_queued, within,
+    until_queue_length, within,
 };
 
 cases![
@@ -16,15 +16,15 @@ cases![
     t29_a_waiter_is_woken_though_history_is_compacted,
     t29_a_waiter_is_woken_over_a_stream_that_breaks,
     t29_a_waiter_is_woken_by_a_release_before_its_watch,
-    t29_a_holder_is_notified_over_a_stream_that_breaks,
+    t29_a_loss_is_reported_over_a_stream_that_breaks,
     t30_a_waiter_outlives_a_way_that_falls_silent,
     k06_a_wait_ends_with_its_key,
 ];
 
-/// Long enough to enqueue, on a slow disk too.
+/// Long enough to be in the queue, on a slow disk too.
 const QUEUED: Duration = Duration::from_secs(1);
 
-/// Less than the time after which a waiter reads its position without an event.
+/// Less than a waiter's poll interval.
 const NOTICE_MAX: Duration = Duration::from_secs(8);
 
 async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(
@@ -36,7 +36,7 @@ async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(
     let held = node.leases().await?;
     let waiter = connect(node.address(), "").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_queued(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     let first = queue_keys(&node, "a").await?[1].clone();
     assert!(!held.contains(&first.lease));
     node.revoke(first.lease).await?;
@@ -61,9 +61,9 @@ async fn t25_a_waiter_whose_key_is_deleted_queues_again(flavour: Flavour) -> Out
     );
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(waiter.acquire("a").into_future());
-    until_queued(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     node.delete(&queue_keys(&node, "a").await?[1].key).await?;
-    until_queued(&node, "a", 2).await?;
+    until_queue_length(&node, "a", 2).await?;
     guard.release().await?;
     within(NOTICE_MAX, "its turn", waiting)
         .await???
@@ -82,7 +82,7 @@ async fn t29_a_waiter_is_woken_though_history_is_compacted(flavour: Flavour) -> 
     for round in 0..5 {
         let guard = take(&holder, "a").await?;
         let waiting = tokio::spawn(waiter.acquire("a").into_future());
-        until_queued(&node, "a", 2).await?;
+        until_queue_length(&node, "a", 2).await?;
         for change in 0..10 {
             node.put("other", &change.to_string()).await?;
             node.compact().await?;
@@ -108,7 +108,7 @@ async fn t29_a_waiter_is_woken_over_a_stream_that_breaks(flavour: Flavour) -> Ou
     for _ in 0..10 {
         let guard = take(&holder, "a").await?;
         let waiting = tokio::spawn(two.locker.acquire("a").into_future());
-        until_queued(&two.node, "a", 2).await?;
+        until_queue_length(&two.node, "a", 2).await?;
         two.ways[0].end(End::Reset);
         two.ways[1].end(End::Reset);
         guard.release().await?;
@@ -145,7 +145,7 @@ async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -
     until_clean(&node).await
 }
 
-async fn t29_a_holder_is_notified_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
+async fn t29_a_loss_is_reported_over_a_stream_that_breaks(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, "").await?;
     let guard = take(&two.locker, "a").await?;
     until("its watch", async || {
@@ -165,7 +165,7 @@ async fn t30_a_waiter_outlives_a_way_that_falls_silent(flavour: Flavour) -> Outc
     let holder = connect(two.node.address(), "").await?;
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(two.locker.acquire("a").into_future());
-    until_queued(&two.node, "a", 2).await?;
+    until_queue_length(&two.node, "a", 2).await?;
     let key = queue_keys(&two.node, "a").await?[1].clone();
     for connection in two.ways[0].connections() {
         connection.set_both(dlock_verify::proxy::Fault::Hold);
@@ -196,7 +196,7 @@ async fn k06_a_wait_ends_with_its_key(flavour: Flavour) -> Outcome {
         };
         let error = soon("the end", acquire).await?.err().ok_or("granted")?;
         assert_eq!(error.kind(), dlock::ErrorKind::Contended, "{error}");
-        until_queued(&node, "a", 1).await?;
+        until_queue_length(&node, "a", 1).await?;
     }
     guard.release().await?;
     for locker in [holder, waiter] {

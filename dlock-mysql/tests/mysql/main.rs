@@ -6,19 +6,19 @@ mod clocks;
 mod connecting;
 mod endings;
 mod failover;
-mod guard;
-mod holder;
-mod idle;
+mod holder_process;
+mod idle_connections;
 mod kills;
 mod layout;
+mod losses;
 mod prepared;
-mod relay;
+mod restart_guard;
+mod session_proxy;
 mod sessions;
 mod sharing;
 mod support;
 mod tables;
 mod tokens;
-mod told;
 mod vanished;
 
 use std::process::ExitCode;
@@ -27,14 +27,14 @@ use dlock_servers::{SetClock, mysql::Flavour};
 use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
-/// What the cases with a clock of their own need besides a server.
+/// The library that the cases with a clock of their own need in addition to a server.
 const CLOCK: &str = "libfaketime";
 
 /// Each case has a server of its own, which takes seconds of a processor to make.
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
-    if let Some(code) = holder::serve_if_asked() {
+    if let Some(code) = holder_process::serve_if_asked() {
         return code;
     }
     dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
@@ -45,15 +45,15 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         connecting::trials(flavour),
         endings::trials(flavour),
         failover::trials(flavour),
-        guard::trials(flavour),
-        idle::trials(flavour),
+        restart_guard::trials(flavour),
+        idle_connections::trials(flavour),
         kills::trials(flavour),
         layout::trials(flavour),
         prepared::trials(flavour),
         sessions::trials(flavour),
         sharing::trials(flavour),
         tables::trials(flavour),
-        told::trials(flavour),
+        losses::trials(flavour),
         tokens::trials(flavour),
         vanished::trials(flavour),
         if_available(CLOCK, SetClock::library(), clocks::trials(flavour)),

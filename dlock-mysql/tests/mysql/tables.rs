@@ -10,15 +10,15 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    CARRIER, Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take, tell,
-    until, waiting, warm, within,
+    HOLDER_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, open_with, root, sessions,
+    soon, start, take, until, waiting, warm, within,
 };
 
 cases![
-    a_backup_waits_seconds_for_those_who_wait,
+    a_backup_waits_seconds_for_waiters,
     renewals_and_releases_go_on_beside_a_change_of_the_table,
     renewals_and_releases_go_on_beside_a_backup,
-    renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in,
+    renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written,
     a_wait_outlives_a_change_of_the_table,
     an_inspection_beside_a_backup_says_so,
     renewals_go_on_beside_a_change_of_the_epochs_table,
@@ -34,8 +34,8 @@ const SAID_MAX: Duration = Duration::from_secs(1);
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// All that others write waits meanwhile.
-async fn a_backup_waits_seconds_for_those_who_wait(flavour: Flavour) -> Outcome {
+/// All writes of others wait in that time.
+async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = open(&node.url(), TTL_LONG).await?;
     let held = take(&holder, "a").await?;
@@ -52,7 +52,7 @@ async fn a_backup_waits_seconds_for_those_who_wait(flavour: Flavour) -> Outcome 
     for _ in 0..2 {
         let clock = Clock::boottime();
         let began = clock.now();
-        let flush = tell(&mut backup, "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES");
+        let flush = execute(&mut backup, "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES");
         soon("the backup", flush).await??;
         let took = clock.now().since(began);
         assert!(took < QUEUE_MAX + SLACK, "it waited {took:?}");
@@ -81,11 +81,11 @@ async fn renewals_and_releases_go_on_beside_a_backup(flavour: Flavour) -> Outcom
     let node = start(flavour).await?;
     let mut backup = root(&node).await?;
     let flush = "FLUSH TABLES WITH READ LOCK";
-    beside(&node, flush, async || tell(&mut backup, flush).await).await
+    beside(&node, flush, async || execute(&mut backup, flush).await).await
 }
 
 /// Others have used no longer ttl for long, and the row says so.
-async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
+async fn renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written(
     flavour: Flavour,
 ) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
@@ -97,7 +97,7 @@ async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
     )
     .await?;
     let mut backup = root(&node).await?;
-    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    execute(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
     // What was read before the backup counts for three ttls at the most.
     let lost = tokio::time::timeout(4 * TTL, held.lost()).await;
     assert!(lost.is_err(), "{lost:?}");
@@ -148,8 +148,10 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     at_once("a release", renewed.release()).await??;
     // The reply of a release is lost, so its session is ended.
     let connections = proxy.connections();
-    let carrier = connections.get(CARRIER + 3).ok_or("no connection")?;
-    carrier.set(Direction::ToClient, Fault::CutInstead);
+    let connection = connections
+        .get(HOLDER_CONNECTION + 3)
+        .ok_or("no connection")?;
+    connection.set(Direction::ToClient, Fault::CutInstead);
     at_once("a release without a reply", silent.release()).await??;
     let lost = killed.lost();
     let session = session.ok_or("no session of its own")?;
@@ -190,14 +192,14 @@ async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "a").await?;
     let mut backup = root(&node).await?;
-    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    execute(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
     let error = locker.inspect("a").await.err().ok_or("answered")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(
         error.to_string().contains("FLUSH TABLES WITH READ LOCK"),
         "{error}"
     );
-    tell(&mut backup, "UNLOCK TABLES").await?;
+    execute(&mut backup, "UNLOCK TABLES").await?;
     assert!(locker.inspect("a").await?.is_some());
     Ok(held.release().await?)
 }
@@ -206,7 +208,7 @@ async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
 async fn alter(node: &Node) -> Outcome<JoinHandle<Outcome>> {
     let mut admin: MySqlConnection = root(node).await?;
     let altering = tokio::spawn(async move {
-        tell(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
+        execute(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
     });
     until("the change waits", async || Ok(kept(node).await? == 1)).await?;
     Ok(altering)
@@ -227,7 +229,10 @@ const PROVED_TTLS: u32 = 5;
 async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;
-    let (locker, other) = (open(&node.url(), TTL).await?, open(&node.url(), TTL).await?);
+    let (locker, other) = (
+        open_with(&node.url(), "ttl=2s").await?,
+        open_with(&node.url(), "ttl=2s").await?,
+    );
     let first = take(&locker, "a").await?;
     let before = take(&locker, "b").await?;
     let waiter = tokio::spawn(other.acquire("b").wait_forever().into_future());
@@ -236,7 +241,7 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
     let second = soon("it is granted", waiter).await???;
     let mut admin = root(&node).await?;
     let altering = tokio::spawn(async move {
-        tell(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
+        execute(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
     });
     let lost = async {
         tokio::select! {
@@ -257,7 +262,7 @@ async fn renewals_go_on_where_no_connection_is_left_for_the_tables(flavour: Flav
     let node = start(flavour).await?;
     node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
-    let locker = open(&node.url(), TTL).await?;
+    let locker = open_with(&node.url(), "ttl=2s").await?;
     let held = take(&locker, "a").await?;
     let session = holder(&node).await?;
     node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 1")

@@ -14,7 +14,7 @@ use crate::support::{
 cases![
     k13_a_name_of_another_type_harms_only_itself,
     k13_a_forbidden_name_harms_only_itself,
-    k13_a_forbidden_look_harms_only_who_is_contended,
+    k13_a_forbidden_read_harms_only_the_contended_attempt,
     k13_a_hold_that_becomes_forbidden_harms_no_other,
 ];
 
@@ -93,7 +93,7 @@ async fn k13_a_forbidden_name_harms_only_itself(program: Program) -> Outcome {
 }
 
 /// The script has granted other names when it comes to one of which it may not see the ttl.
-async fn k13_a_forbidden_look_harms_only_who_is_contended(program: Program) -> Outcome {
+async fn k13_a_forbidden_read_harms_only_the_contended_attempt(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect_as_user(&node, &["-pttl"]).await?;
     let other = connect(node.address(), "").await?;

@@ -1,7 +1,7 @@
 //! The server's clock is set (T13): forward it ends locks early, back it must not repeat tokens.
 //!
 //! Its clock is libfaketime's; without that library these cases are ignored. The newest servers end
-//! under it, as their allocator asks for the time before it is ready, so the stable one stands for all.
+//! under it, as their allocator reads the time before it is ready, so the stable one represents all.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::support::{
 };
 
 cases![
-    t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal,
+    t13_a_clock_that_is_set_forward_is_reported_at_the_next_renewal,
     t13_tokens_grow_while_the_clock_is_set_back,
     t14_the_guard_does_not_go_by_an_uptime_that_follows_the_clock,
-    t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks,
+    t13_a_clock_that_is_set_back_is_reported_to_waiters_and_inspections,
     t13_a_clock_that_is_set_back_keeps_a_dead_holders_lock_no_longer_than_the_step,
 ];
 
@@ -50,7 +50,9 @@ impl Fake {
     }
 }
 
-async fn t13_a_clock_that_is_set_forward_is_told_at_the_next_renewal(program: Program) -> Outcome {
+async fn t13_a_clock_that_is_set_forward_is_reported_at_the_next_renewal(
+    program: Program,
+) -> Outcome {
     let fake = Fake::start(&program).await?;
     let locker = connect(fake.node.address(), "").await?;
     let other = connect(fake.node.address(), "").await?;
@@ -112,7 +114,7 @@ async fn leave_dead(fake: &Fake, ttl: Duration) -> Outcome {
     Ok(())
 }
 
-async fn t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks(
+async fn t13_a_clock_that_is_set_back_is_reported_to_waiters_and_inspections(
     program: Program,
 ) -> Outcome {
     let fake = Fake::start(&program).await?;
@@ -124,16 +126,16 @@ async fn t13_a_clock_that_is_set_back_is_told_to_who_waits_and_who_looks(
     let error = refused(wait().await)?;
     assert!(!error.to_string().contains("clock"), "{error}");
     fake.set(-3_600).await?;
-    let told = "its ttl is longer than any of ours (120 s): was the server's clock set back?";
+    let reported = "its ttl is longer than any of ours (120 s): was the server's clock set back?";
     let holder = locker.inspect("a").await?.ok_or("it is held")?;
-    assert!(holder.warning.is_some_and(|doubt| doubt.contains(told)));
-    // Who waits, who asks once, and who stands behind one of his own.
+    assert!(holder.warning.is_some_and(|doubt| doubt.contains(reported)));
+    // A waiter, a single try, and a waiter behind another one of its locker.
     let (first, second) = tokio::join!(wait().into_future(), wait().into_future());
     let once = locker.acquire("a").wait(Duration::ZERO).await;
     for result in [first, second, once] {
         let error = refused(result)?;
         assert_eq!(error.kind(), ErrorKind::Contended);
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(reported), "{error}");
     }
     Ok(())
 }

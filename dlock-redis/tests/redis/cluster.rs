@@ -19,7 +19,7 @@ cases![
     t14_a_replaced_master_is_guarded,
     k13_other_masters_do_not_wait_for_one_that_is_down,
     k10_names_with_braces_have_one_slot,
-    a_release_is_told_to_one_node_only,
+    a_release_is_published_on_one_node_only,
     a_replica_as_address_is_enough,
     a_cluster_wants_a_login_and_tls,
     what_is_no_cluster_says_so,
@@ -185,7 +185,7 @@ async fn t14_a_replaced_master_is_guarded(program: Program) -> Outcome {
             match locker.try_acquire(NAME).await {
                 Ok(_) => return Err("it was granted".into()),
                 Err(error) if error.to_string().contains("_guard=") => return Outcome::Ok(()),
-                // It is still being looked for.
+                // It is still being resolved.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }
@@ -244,7 +244,7 @@ async fn k10_names_with_braces_have_one_slot(program: Program) -> Outcome {
     Ok(())
 }
 
-async fn a_release_is_told_to_one_node_only(program: Program) -> Outcome {
+async fn a_release_is_published_on_one_node_only(program: Program) -> Outcome {
     let cluster = cluster(&program).await?;
     let (holder, other) = (connect(&cluster, "").await?, connect(&cluster, "").await?);
     let home = cluster.owner_of(KEY).await?;

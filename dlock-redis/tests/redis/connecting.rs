@@ -124,7 +124,7 @@ async fn a_wrong_port_is_unavailable(_: Program) -> Outcome {
 }
 
 async fn a_wrong_host_is_unavailable(_: Program) -> Outcome {
-    // Too long for a label, so that nobody is asked for it.
+    // Too long for a DNS label, so it is not resolved.
     let url = format!("redis://:s3cret@{}", "h".repeat(64));
     fails(&url, ErrorKind::Unavailable, "failed to lookup address").await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Acquires that nobody wants any more (T2, K7).
+//! Acquires that their callers dropped (T2, K7).
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ cases![
     t05_a_renewal_of_a_stolen_lock_spares_the_thief,
     t05_a_renewal_of_another_type_says_taken,
     t05_a_renewal_that_comes_after_the_release_makes_nothing,
-    k02_a_grant_that_is_heard_of_too_late_is_none,
+    k02_a_grant_whose_reply_is_too_late_is_none,
     k02_a_deadline_counts_from_before_the_request,
 ];
 
@@ -142,7 +142,7 @@ async fn t05_a_renewal_that_comes_after_the_release_makes_nothing(program: Progr
     until_clean(&node).await
 }
 
-async fn k02_a_grant_that_is_heard_of_too_late_is_none(program: Program) -> Outcome {
+async fn k02_a_grant_whose_reply_is_too_late_is_none(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "").await?;

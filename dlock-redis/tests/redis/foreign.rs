@@ -21,7 +21,7 @@ cases![
     our_lock_whose_end_was_taken_away_can_be_waited_for,
     a_foreign_holder_is_shown_as_another_client,
     a_foreign_value_of_any_bytes_is_another_client,
-    a_foreign_client_that_overwrites_is_told_to_the_holder,
+    a_foreign_client_that_overwrites_is_reported_to_the_holder,
     a_key_of_another_type_is_unsupported,
 ];
 
@@ -106,7 +106,7 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
     Ok(())
 }
 
-/// It has become one of which nothing is known: nobody publishes when an administrator deletes it.
+/// The key has become a foreign one: no wake-up is published when an administrator deletes it.
 async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect(node.address(), PLAIN).await?;
@@ -161,7 +161,7 @@ async fn a_foreign_value_of_any_bytes_is_another_client(program: Program) -> Out
     Ok(())
 }
 
-async fn a_foreign_client_that_overwrites_is_told_to_the_holder(program: Program) -> Outcome {
+async fn a_foreign_client_that_overwrites_is_reported_to_the_holder(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), PLAIN).await?;
     let guard = locker.acquire("a").ttl(Duration::from_secs(3)).await?;

@@ -11,7 +11,7 @@ use dlock_verify::proxy::{
 };
 
 use crate::{
-    line::Line,
+    proxied_client::ProxiedClient,
     support::{
         Outcome, RACES, cases, connect, ends_first, locks, refused, soon, start, take, until,
         until_clean, until_listeners, value, warm_up,
@@ -31,58 +31,60 @@ cases![
 
 /// Nothing of what is lost before the server is done, and it is asked again.
 async fn t01_lost_request_of_an_acquire(program: Program) -> Outcome {
-    let line = Line::new(&program).await?;
+    let proxied = ProxiedClient::new(&program).await?;
     for _ in 0..RACES {
-        let tried = line.lose_request()?;
-        let guard = take(&line.locker, "a").await?;
+        let tried = proxied.lose_request()?;
+        let guard = take(&proxied.locker, "a").await?;
         assert!(tried.has_ended() && guard.is_held());
         guard.release().await?;
-        let waited = line.lose_request()?;
-        let guard = soon("it is granted", line.locker.acquire("a")).await??;
+        let waited = proxied.lose_request()?;
+        let guard = soon("it is granted", proxied.locker.acquire("a")).await??;
         assert!(waited.has_ended() && guard.is_held());
         guard.release().await?;
     }
-    until_clean(&line.node).await
+    until_clean(&proxied.node).await
 }
 
 async fn t01_lost_reply_of_a_try_acquire(program: Program) -> Outcome {
-    let line = Line::new(&program).await?;
+    let proxied = ProxiedClient::new(&program).await?;
     let mut last = 0;
     for _ in 0..RACES {
         let acquire = async {
-            let guard = line.locker.try_acquire("a").await?;
+            let guard = proxied.locker.try_acquire("a").await?;
             guard.ok_or_else(dlock::Error::contended)
         };
-        let guard = line.lose_reply(&line.last()?, acquire).await?;
+        let guard = proxied.lose_reply(&proxied.last()?, acquire).await?;
         assert!(guard.token().get() > last);
         last = guard.token().get();
         guard.release().await?;
     }
-    until_clean(&line.node).await
+    until_clean(&proxied.node).await
 }
 
 async fn t01_lost_reply_of_a_waiting_acquire(program: Program) -> Outcome {
-    let line = Line::new(&program).await?;
+    let proxied = ProxiedClient::new(&program).await?;
     for _ in 0..RACES {
-        let last = line.last()?;
-        let guard = line.lose_reply(&last, line.locker.acquire("a")).await?;
+        let last = proxied.last()?;
+        let guard = proxied
+            .lose_reply(&last, proxied.locker.acquire("a"))
+            .await?;
         guard.release().await?;
     }
-    until_clean(&line.node).await
+    until_clean(&proxied.node).await
 }
 
 async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome {
-    let line = Line::new(&program).await?;
-    let other = connect(line.node.address(), "").await?;
+    let proxied = ProxiedClient::new(&program).await?;
+    let other = connect(proxied.node.address(), "").await?;
     for _ in 0..RACES {
         let held = take(&other, "a").await?;
         // Its connection for requests; that for wake-ups comes after it.
-        let requests = line.last()?;
-        let waiter = tokio::spawn(line.locker.acquire("a").into_future());
-        until_listeners(&line.node, "a", 1).await?;
+        let requests = proxied.last()?;
+        let waiter = tokio::spawn(proxied.locker.acquire("a").into_future());
+        until_listeners(&proxied.node, "a", 1).await?;
         // The waiter may be asking for the second time just now.
         let asked = async || {
-            Ok(value(&line.node, "a")
+            Ok(value(&proxied.node, "a")
                 .await?
                 .is_some_and(|v| v.ends_with('\n')))
         };
@@ -92,11 +94,11 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         held.release().await?;
         let guard = soon("the waiter is granted", waiter).await???;
         assert!(requests.has_ended(), "nothing was lost");
-        let found = value(&line.node, "a").await?.unwrap_or_default();
+        let found = value(&proxied.node, "a").await?.unwrap_or_default();
         assert!(found.starts_with(&format!("{} {} ", guard.id(), guard.token())));
         guard.release().await?;
         // The next round's newest connection is that for requests again.
-        until_clean(&line.node).await?;
+        until_clean(&proxied.node).await?;
     }
     Ok(())
 }
@@ -123,19 +125,19 @@ async fn t01_a_grant_that_is_found_late_ends_late(program: Program) -> Outcome {
 }
 
 async fn t01_no_reply_ever_to_a_try_acquire_is_undone(program: Program) -> Outcome {
-    let line = Line::new(&program).await?;
+    let proxied = ProxiedClient::new(&program).await?;
     for _ in 0..5 {
-        let last = line.last()?;
-        line.proxy.set(ToClient, Fault::CutInstead);
+        let last = proxied.last()?;
+        proxied.proxy.set(ToClient, Fault::CutInstead);
         let heal = async {
             last.until_ended().await;
-            assert!(value(&line.node, "a").await?.is_some(), "it was granted");
+            assert!(value(&proxied.node, "a").await?.is_some(), "it was granted");
             // Long enough that it has given up trying.
-            line.proxy.connection(line.proxy.accepted() + 5).await;
-            line.proxy.set(ToClient, Fault::None);
+            proxied.proxy.connection(proxied.proxy.accepted() + 5).await;
+            proxied.proxy.set(ToClient, Fault::None);
             Outcome::Ok(())
         };
-        let both = async { tokio::join!(line.locker.try_acquire("a"), heal) };
+        let both = async { tokio::join!(proxied.locker.try_acquire("a"), heal) };
         let (answer, healed) = soon("it ends", both).await?;
         healed?;
         let error = refused(answer)?;
@@ -143,24 +145,24 @@ async fn t01_no_reply_ever_to_a_try_acquire_is_undone(program: Program) -> Outco
             (error.kind(), error.effect()),
             (ErrorKind::Unavailable, Effect::Unknown)
         );
-        assert_eq!(locks(&line.node).await?, [""; 0], "it is undone by now");
-        warm_up(&line.locker).await?;
+        assert_eq!(locks(&proxied.node).await?, [""; 0], "it is undone by now");
+        warm_up(&proxied.locker).await?;
     }
     Ok(())
 }
 
 async fn t01_no_reply_ever_to_a_waiting_acquire_is_undone(program: Program) -> Outcome {
-    let line = Line::new(&program).await?;
+    let proxied = ProxiedClient::new(&program).await?;
     for _ in 0..5 {
-        let last = line.last()?;
-        line.proxy.set(ToClient, Fault::CutInstead);
-        let wait = line.locker.acquire("a").wait(Duration::from_millis(300));
+        let last = proxied.last()?;
+        proxied.proxy.set(ToClient, Fault::CutInstead);
+        let wait = proxied.locker.acquire("a").wait(Duration::from_millis(300));
         let error = refused(soon("the wait ends", wait).await?)?;
         assert_eq!(error.kind(), ErrorKind::Unavailable);
-        assert!(last.has_ended() && value(&line.node, "a").await?.is_some());
-        line.proxy.set(ToClient, Fault::None);
-        until_clean(&line.node).await?;
-        warm_up(&line.locker).await?;
+        assert!(last.has_ended() && value(&proxied.node, "a").await?.is_some());
+        proxied.proxy.set(ToClient, Fault::None);
+        until_clean(&proxied.node).await?;
+        warm_up(&proxied.locker).await?;
     }
     Ok(())
 }

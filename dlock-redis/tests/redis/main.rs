@@ -9,19 +9,19 @@ mod closing;
 mod cluster;
 mod connecting;
 mod counting;
+mod data_loss;
 mod dropped;
 mod endings;
 mod foreign;
-mod forgotten;
-mod ghosts;
 mod hanging;
-mod line;
+mod late_grants;
 mod lost_acquires;
 mod lost_endings;
 mod memory;
 mod outages;
 mod partitions;
-mod pauses;
+mod polling;
+mod proxied_client;
 mod records;
 mod restarts;
 mod roles;
@@ -43,7 +43,7 @@ use dlock_servers::{SetClock, redis::Flavour};
 use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
-/// What the cases with a clock of their own need besides a server.
+/// The library that the cases with a clock of their own need in addition to a server.
 const CLOCK: &str = "libfaketime";
 
 /// Cases mostly wait, but the machine may have two processors, and some measure how long.
@@ -63,15 +63,15 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         dropped::trials,
         endings::trials,
         foreign::trials,
-        forgotten::trials,
-        ghosts::trials,
+        data_loss::trials,
+        late_grants::trials,
         hanging::trials,
         lost_acquires::trials,
         lost_endings::trials,
         memory::trials,
         outages::trials,
         partitions::trials,
-        pauses::trials,
+        polling::trials,
         records::trials,
         restarts::trials,
         roles::trials,

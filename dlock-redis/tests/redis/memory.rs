@@ -15,7 +15,7 @@ cases![
     t12_a_server_without_a_limit_is_not,
     t12_an_evicted_lock_is_lost_at_the_next_renewal,
     t17_out_of_memory_is_definite_and_spares_holders,
-    t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself,
+    t17_a_waiter_that_cannot_mark_the_lock_polls,
 ];
 
 async fn t12_an_evicting_server_is_refused(program: Program) -> Outcome {
@@ -107,7 +107,7 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
 }
 
 /// Its mark on the lock, which asks the holder to publish, needs memory.
-async fn t17_a_waiter_that_cannot_ask_to_be_woken_looks_by_itself(program: Program) -> Outcome {
+async fn t17_a_waiter_that_cannot_mark_the_lock_polls(program: Program) -> Outcome {
     let node = start(&program, &["maxmemory-policy noeviction"]).await?;
     let holder = connect(node.address(), "").await?;
     let other = connect(node.address(), "").await?;

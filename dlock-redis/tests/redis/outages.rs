@@ -1,4 +1,4 @@
-//! A server that goes away while somebody waits (K6).
+//! A server that goes away during a wait (K6).
 
 use std::time::Duration;
 

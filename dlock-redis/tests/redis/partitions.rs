@@ -27,7 +27,7 @@ const TTL: Duration = Duration::from_secs(2);
 /// What a timer may be late on a busy machine. `is_held` needs none, and is never late.
 const LATE: Duration = Duration::from_millis(500);
 
-/// Cuts a holder off; somebody else gets the lock, and afterwards nothing of the holder comes back.
+/// Cuts a holder off; another client gets the lock, and the holder does not regain it.
 async fn cut_off(program: &Program, directions: &[dlock_verify::proxy::Direction]) -> Outcome {
     let node = start(program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
@@ -58,7 +58,7 @@ async fn cut_off(program: &Program, directions: &[dlock_verify::proxy::Direction
     let ((cause, lost), held_after, (guard, held_twice)) = all;
     assert_eq!(cause, LostCause::Expired);
     assert!(!held_after, "it calls itself held after its ttl");
-    assert!(lost <= TTL + LATE, "told {lost:?} after the cut");
+    assert!(lost <= TTL + LATE, "reported {lost:?} after the cut");
     assert!(!held_twice, "both call themselves held");
     let guard = guard?;
     assert!(guard.token() > held.token());

@@ -15,11 +15,11 @@ cases![
     t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over,
     t14_the_guard_is_as_long_as_the_ttl,
     t14_the_guard_outlasts_every_hold_of_before,
-    t14_a_restart_is_guarded_whatever_was_kept,
+    t14_a_restart_is_guarded_for_all_persistence,
     t14_data_that_outlives_everything_needs_no_guard,
-    t14_a_new_server_is_guarded_unless_told_otherwise,
+    t14_a_new_server_is_guarded_unless_configured_otherwise,
     t14_a_wait_outlasts_the_guard_by_default,
-    k11_a_ttl_beyond_the_guard_is_refused_before_it_is_asked_for,
+    k11_a_ttl_beyond_the_guard_is_refused_before_the_request,
 ];
 
 /// Short enough for a test to wait for.
@@ -36,7 +36,7 @@ async fn t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over(
     let error = refused(locker.try_acquire("a").await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains("restart_guard"), "{error}");
-    // The holder is told by its next renewal that the server has forgotten it.
+    // The holder's next renewal reports that the server has lost its lock.
     assert_eq!(soon("it is lost", held.lost()).await?, LostCause::Removed);
     let error = refused(locker.acquire("a").wait(Duration::from_millis(200)).await)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
@@ -66,7 +66,7 @@ async fn t14_the_guard_is_as_long_as_the_ttl(program: Program) -> Outcome {
     Ok(())
 }
 
-/// The holder hears of nothing and goes on to its deadline; nobody else is granted before.
+/// The holder notices nothing until its deadline; no other client is granted before.
 async fn t14_the_guard_outlasts_every_hold_of_before(program: Program) -> Outcome {
     // The server counts its uptime in whole seconds: begin in each part of one.
     let parts = (0..6).map(|part| Duration::from_millis(part * 170));
@@ -91,7 +91,7 @@ async fn outlasts(program: &Program, late: Duration) -> Outcome {
 }
 
 /// What was acknowledged may still be missing: a disk that was wiped, or a replica in its place.
-async fn t14_a_restart_is_guarded_whatever_was_kept(program: Program) -> Outcome {
+async fn t14_a_restart_is_guarded_for_all_persistence(program: Program) -> Outcome {
     let kinds = [
         Persistence::Rdb,
         Persistence::AofEverySecond,
@@ -137,7 +137,7 @@ async fn t14_data_that_outlives_everything_needs_no_guard(program: Program) -> O
     until_clean(&node).await
 }
 
-async fn t14_a_new_server_is_guarded_unless_told_otherwise(program: Program) -> Outcome {
+async fn t14_a_new_server_is_guarded_unless_configured_otherwise(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let guarded = open(node.address(), "").await?;
     let error = refused(guarded.try_acquire("a").await)?;
@@ -160,7 +160,7 @@ async fn t14_a_wait_outlasts_the_guard_by_default(program: Program) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn k11_a_ttl_beyond_the_guard_is_refused_before_it_is_asked_for(program: Program) -> Outcome {
+async fn k11_a_ttl_beyond_the_guard_is_refused_before_the_request(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = open(node.address(), "").await?;
     let before = crate::support::calls(&node, "eval").await?;

@@ -1,4 +1,4 @@
-//! Servers that must not grant: replicas (T10), also those that were primaries (T9).
+//! Servers that must not grant: replicas (T10), also former primaries (T9).
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn t09_a_primary_that_becomes_a_replica_grants_nothing(program: Program) -
     let wait = locker.acquire("a").wait(Duration::from_millis(300));
     let error = refused(soon("the wait ends", wait).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    // It cannot be renewed any more, and nobody says that it is gone: its deadline decides.
+    // It cannot be renewed any more, and no server reports its loss: its deadline decides.
     assert_eq!(soon("it is lost", guard.lost()).await?, LostCause::Expired);
     // A wait goes on when it is a primary again.
     let waiter = tokio::spawn(locker.acquire("a").into_future());

@@ -19,7 +19,7 @@ cases![
     t08_without_enough_replicas_nothing_is_renewed,
     t08_tokens_grow_over_a_failover,
     t08_a_planned_failover_loses_no_acknowledged_lock,
-    t09_a_stopped_primary_is_told_and_replaced,
+    t09_a_stopped_primary_is_reported_and_replaced,
     a_waiter_follows_the_primary,
     sentinels_that_do_not_answer_are_no_hindrance,
     sentinels_want_a_login_and_tls,
@@ -118,7 +118,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
     let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
     assert_ne!(new, 0);
     for guard in &held {
-        // Until the Sentinels have told the others, nothing is known; nothing is lost either.
+        // Until the Sentinels have notified the others, nothing is known; nothing is lost either.
         within(FAILOVER, "it is renewed", async {
             while guard.renew().await.is_err() {
                 assert!(guard.is_held());
@@ -134,7 +134,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
 }
 
 /// T9: the former primary still has the lock and cannot say so to anybody.
-async fn t09_a_stopped_primary_is_told_and_replaced(program: Program) -> Outcome {
+async fn t09_a_stopped_primary_is_reported_and_replaced(program: Program) -> Outcome {
     let servers = replicated(&program, 1).await?;
     let locker = connect(&servers, "min_acks=1&timeout=1s&connect_timeout=3s").await?;
     let other = connect(&servers, "timeout=1s&connect_timeout=3s").await?;

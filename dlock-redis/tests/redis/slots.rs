@@ -1,4 +1,4 @@
-//! Slots of a Cluster: that move, and that nobody has (T11).
+//! Slots of a Cluster: moving ones, and unassigned ones (T11).
 
 use std::sync::{
     Arc,
@@ -19,10 +19,10 @@ use crate::{
 };
 
 cases![
-    t11_a_slot_that_moves_under_load_harms_nobody,
+    t11_a_slot_that_moves_under_load_harms_no_client,
     t11_a_waiter_follows_its_slot,
     t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard,
-    t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal,
+    t11_a_slot_that_moves_during_a_guard_is_reported_by_the_next_renewal,
     t11_nodes_without_names_of_their_own_are_followed,
     t11_a_slot_that_had_no_owner_is_found_when_it_has_one,
     t11_a_record_whose_slot_is_on_its_way_hinders_no_other_name,
@@ -87,11 +87,11 @@ impl<'a> Move<'a> {
 
     async fn end(self) -> Outcome {
         let done = ["CLUSTER", "SETSLOT", &self.slot, "NODE", &self.target_id];
-        // The target first: nobody is sent to one that does not know yet.
+        // The target first: no client is redirected to a node that does not know yet.
         self.target.command(&done).await?;
         self.source.command(&done).await?;
         for node in self.cluster.nodes() {
-            // Replicas and others learn it by and by; told, they know at once.
+            // Replicas and others learn it by gossip; told so by a command, they know at once.
             let _ = node.command(&done).await;
         }
         Ok(())
@@ -114,7 +114,7 @@ async fn move_slot(cluster: &Cluster, to: usize) -> Outcome {
     moving.end().await
 }
 
-async fn t11_a_slot_that_moves_under_load_harms_nobody(program: Program) -> Outcome {
+async fn t11_a_slot_that_moves_under_load_harms_no_client(program: Program) -> Outcome {
     let cluster = cluster(&program).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let inside = Arc::new(AtomicUsize::new(0));
@@ -181,7 +181,7 @@ async fn t11_a_slot_that_moves_to_a_known_master_waits_for_no_guard(program: Pro
 
 /// The window of `redis.slot-moved`: its master was replaced by a replica that lacks a lock, and the slot
 /// leaves while grants wait for the guard. Two hold it, and the older one knows within a third of the ttl.
-async fn t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal(
+async fn t11_a_slot_that_moves_during_a_guard_is_reported_by_the_next_renewal(
     program: Program,
 ) -> Outcome {
     let mut cluster = cluster(&program).await?;
@@ -210,9 +210,9 @@ async fn t11_a_slot_that_moves_during_a_guard_is_told_by_the_next_renewal(
     let other = connect_guarded(&cluster).await?;
     let next = soon("it is granted where it is now", other.acquire(NAME)).await??;
     assert!(next.token() > held.token());
-    soon("it is told", held.lost()).await?;
-    let told = Clock::boottime().now().since(begun);
-    assert!(told < GUARD, "told after {told:?}");
+    soon("the loss is reported", held.lost()).await?;
+    let reported = Clock::boottime().now().since(begun);
+    assert!(reported < GUARD, "reported after {reported:?}");
     Ok(next.release().await?)
 }
 

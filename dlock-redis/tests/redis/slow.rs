@@ -141,7 +141,7 @@ async fn t17_a_wait_and_a_release_outlast_a_busy_server(program: Program) -> Out
 }
 
 async fn t17_a_loading_server_is_definite(program: Program) -> Outcome {
-    // It looks at its connections after each 1,024 keys.
+    // It serves its connections after each 1,024 keys.
     let lines = ["key-load-delay 500", "appendfsync always"];
     let mut node = start_keeping(&program, Persistence::AofAlways, &lines).await?;
     let fill = "for i = 1, 8000 do redis.call('SET', i, i) end";

@@ -41,7 +41,7 @@ where
     support::run(CASE_MAX, case(flavour.find()?))
 }
 
-/// Makes `node` follow a primary, or nobody.
+/// Makes `node` follow a primary, or none.
 pub(crate) async fn follow(node: &Node, primary: Option<&Node>) -> Outcome {
     let address = primary.map(Node::address);
     let place = address.map(|address| (address.ip().to_string(), address.port().to_string()));
@@ -154,7 +154,7 @@ pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
     }
 }
 
-/// Whether the guard ends before the key does, so that nobody else can have the lock meanwhile (K2).
+/// Whether the guard ends before the key, so that no other client can hold the lock with it (K2).
 pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
     // A key has milliseconds.
     const ROUNDED: Duration = Duration::from_millis(1);
@@ -179,7 +179,7 @@ pub(crate) async fn calls(node: &Node, command: &str) -> Outcome<u64> {
     Ok(calls.ok_or("no calls")?.0.parse()?)
 }
 
-/// Waits until nothing is left in the server: no lock, and nobody who listens (K12).
+/// Waits until the server has no lock and no subscriber left (K12).
 pub(crate) async fn until_clean(node: &Node) -> Outcome {
     until("nothing is left", async || {
         // Sentinels have a channel of their own.

@@ -18,7 +18,7 @@ cases![
     wake_ups_from_another_server_are_refused,
     a_failover_at_one_address_is_not_refused,
     a_restart_that_others_saw_first_is_not_refused,
-    t08_a_failover_without_its_guard_is_told_by_the_next_renewal,
+    t08_a_failover_without_its_guard_is_reported_by_the_next_renewal,
 ];
 
 /// What a renewal may take longer on a busy machine.
@@ -127,7 +127,9 @@ async fn a_restart_that_others_saw_first_is_not_refused(program: Program) -> Out
 }
 
 /// The window of `redis.failover-unguarded`: two hold it, and the older one knows within a third of the ttl.
-async fn t08_a_failover_without_its_guard_is_told_by_the_next_renewal(program: Program) -> Outcome {
+async fn t08_a_failover_without_its_guard_is_reported_by_the_next_renewal(
+    program: Program,
+) -> Outcome {
     let (a, b) = start_pair(&program).await?;
     acquaint(&a).await?;
     let address = Address::of(&a)?;
@@ -154,7 +156,7 @@ async fn t08_a_failover_without_its_guard_is_told_by_the_next_renewal(program: P
     let other = open(b.address(), keys).await?;
     let next = take(&other, "x").await?;
     assert!(next.token() > held.token());
-    let cause = within(ttl / 3 + SLACK, "it is told", held.lost()).await?;
+    let cause = within(ttl / 3 + SLACK, "the loss is reported", held.lost()).await?;
     assert_eq!(cause, LostCause::Taken);
     Ok(next.release().await?)
 }

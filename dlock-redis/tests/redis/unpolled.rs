@@ -14,8 +14,8 @@ use crate::support::{
 };
 
 cases![
-    k13_an_acquire_left_unpolled_while_it_connects_delays_nobody,
-    k13_an_acquire_left_unpolled_while_it_subscribes_delays_nobody,
+    k13_an_acquire_left_unpolled_while_it_connects_delays_no_other,
+    k13_an_acquire_left_unpolled_while_it_subscribes_delays_no_other,
 ];
 
 /// More polls than an acquire has that connects and subscribes.
@@ -27,7 +27,9 @@ const SLEEPS: Duration = Duration::from_millis(200);
 /// What passes the proxy is that late, so that each phase has polls of its own.
 const DELAY: Duration = Duration::from_millis(2);
 
-async fn k13_an_acquire_left_unpolled_while_it_connects_delays_nobody(program: Program) -> Outcome {
+async fn k13_an_acquire_left_unpolled_while_it_connects_delays_no_other(
+    program: Program,
+) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = connect(node.address(), "").await?;
@@ -72,7 +74,7 @@ fn delay(proxy: &Proxy) {
     }
 }
 
-async fn k13_an_acquire_left_unpolled_while_it_subscribes_delays_nobody(
+async fn k13_an_acquire_left_unpolled_while_it_subscribes_delays_no_other(
     program: Program,
 ) -> Outcome {
     let node = start(&program, &[]).await?;

@@ -11,13 +11,13 @@ use crate::support::{
 };
 
 cases![
-    k04_a_user_who_may_not_publish_releases,
-    k06_a_user_who_may_not_subscribe_is_told,
+    k04_a_user_without_the_publish_permission_releases,
+    k06_a_user_without_the_subscribe_permission_is_refused,
     k13_a_refused_subscription_harms_no_other,
-    a_user_who_may_not_choose_a_database_is_told,
+    a_user_without_the_select_permission_is_refused,
 ];
 
-async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
+async fn k04_a_user_without_the_publish_permission_releases(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect_as_user(&node, &["resetchannels"]).await?;
     let other = connect(node.address(), "").await?;
@@ -32,14 +32,14 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     })
     .await?;
     held.release().await?;
-    // Nobody is told, and so the waiter looks when the ttl would have ended.
+    // No wake-up is published, so the waiter reads when the ttl would have ended.
     let most = ttl + other.capabilities().takeover_max;
     let guard = within(most, "it looks", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
 }
 
-async fn k06_a_user_who_may_not_subscribe_is_told(program: Program) -> Outcome {
+async fn k06_a_user_without_the_subscribe_permission_is_refused(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect_as_user(&node, &["resetchannels"]).await?;
     let holder = connect(node.address(), "").await?;
@@ -88,7 +88,7 @@ async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome 
     until_clean(&node).await
 }
 
-async fn a_user_who_may_not_choose_a_database_is_told(program: Program) -> Outcome {
+async fn a_user_without_the_select_permission_is_refused(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     // It logs in to the first one.
     drop(connect_as_user(&node, &["-select"]).await?);

@@ -19,13 +19,13 @@ cases![
     t07_a_release_while_the_subscriber_is_reset,
     t07_a_new_connection_for_requests_costs_no_wake_up,
     t07_a_lost_message_is_made_up_for_by_the_ttl,
-    t07_a_deaf_subscriber_is_known_by_its_pulse,
-    t07_who_cannot_subscribe_looks_meanwhile,
-    t07_nobody_feels_a_pulse_for_nobody,
+    t07_a_silent_subscription_is_detected_by_its_ping,
+    t07_a_waiter_that_cannot_subscribe_polls,
+    t07_a_subscription_without_waiters_sends_no_ping,
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
 
-/// A holder, and somebody else who waits behind a proxy.
+/// A holder, and a waiter behind a proxy.
 struct Scene {
     node: Node,
     proxy: Proxy,
@@ -149,7 +149,7 @@ async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) ->
 async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
     let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = scene.wait_and_listen().await?;
-    // Its look after it subscribed is over.
+    // The read after its subscription has ended.
     tokio::time::sleep(ttl / 10).await;
     deafen(&scene.last()?);
     let clock = Clock::boottime();
@@ -170,11 +170,11 @@ async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outco
     Ok(())
 }
 
-/// A pulse, an answer to it that is late, and a look; on a busy machine.
-const PULSE_MISSED: Duration = Duration::from_secs(4);
+/// A ping, its late reply, and a read; on a busy machine.
+const PING_MISSED: Duration = Duration::from_secs(4);
 
 /// The ttl is far longer than that.
-async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcome {
+async fn t07_a_silent_subscription_is_detected_by_its_ping(program: Program) -> Outcome {
     let holds = |line: &Connection| line.set_both(Fault::Hold);
     let swallows = |line: &Connection| line.set(ToClient, Fault::Discard);
     let is_half_open = |line: &Connection| line.end(End::Server);
@@ -187,7 +187,7 @@ async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcom
             let waiter = scene.wait_and_listen().await?;
             deafen(&scene.last()?);
             held.release().await?;
-            let guard = within(PULSE_MISSED, "it looks by itself", waiter).await???;
+            let guard = within(PING_MISSED, "it looks by itself", waiter).await???;
             guard.release().await?;
             // From now on it is known.
             for _ in 0..2 {
@@ -195,7 +195,7 @@ async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcom
                 let waiter = scene.wait();
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 held.release().await?;
-                let guard = within(PULSE_MISSED, "it is woken, or looks", waiter).await???;
+                let guard = within(PING_MISSED, "it is woken, or looks", waiter).await???;
                 guard.release().await?;
             }
         }
@@ -203,7 +203,7 @@ async fn t07_a_deaf_subscriber_is_known_by_its_pulse(program: Program) -> Outcom
     Ok(())
 }
 
-async fn t07_who_cannot_subscribe_looks_meanwhile(program: Program) -> Outcome {
+async fn t07_a_waiter_that_cannot_subscribe_polls(program: Program) -> Outcome {
     let scene = Scene::with(&program, "connect_timeout=30s&timeout=30s").await?;
     let held = take(&scene.holder, "a").await?;
     let next = scene.proxy.accepted();
@@ -211,13 +211,13 @@ async fn t07_who_cannot_subscribe_looks_meanwhile(program: Program) -> Outcome {
     let waiter = scene.wait();
     soon("it connects", scene.proxy.connection(next)).await?;
     held.release().await?;
-    let guard = within(PULSE_MISSED, "it looks by itself", waiter).await???;
+    let guard = within(PING_MISSED, "it looks by itself", waiter).await???;
     guard.release().await?;
     Ok(())
 }
 
-/// A pulse costs the server nothing while nobody waits.
-async fn t07_nobody_feels_a_pulse_for_nobody(program: Program) -> Outcome {
+/// Without waiters the server gets no ping.
+async fn t07_a_subscription_without_waiters_sends_no_ping(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
     for _ in 0..2 {

@@ -48,7 +48,7 @@ impl Connection {
         }))
     }
 
-    /// Changes the fault of one direction. It holds for all that has not been passed on yet.
+    /// Changes the fault of one direction, also for bytes that were not passed on yet.
     pub fn set(&self, direction: Direction, fault: Fault) {
         self.pipe(direction).set(fault);
     }
@@ -59,28 +59,28 @@ impl Connection {
         self.set(Direction::ToClient, fault);
     }
 
-    /// Ends it. What has not been passed on yet is lost.
+    /// Ends the connection. Bytes that were not passed on yet are lost.
     pub fn end(&self, end: End) {
         self.0.end.send_replace(Some(end));
     }
 
-    /// How many bytes of one direction have arrived here.
+    /// The number of bytes of one direction that have arrived at the proxy.
     #[must_use]
     pub fn seen(&self, direction: Direction) -> u64 {
         *self.pipe(direction).seen.borrow()
     }
 
-    /// How many bytes of one direction have been passed on.
+    /// The number of bytes of one direction that have been passed on.
     #[must_use]
     pub fn passed(&self, direction: Direction) -> u64 {
         *self.pipe(direction).passed.borrow()
     }
 
-    /// Waits until at least `count` bytes of one direction have arrived here, since the beginning.
+    /// Waits until at least `count` bytes of one direction have arrived at the proxy, since the beginning.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is changed by it.
+    /// It changes nothing.
     pub async fn until_seen(&self, direction: Direction, count: u64) {
         wait_for(&self.pipe(direction).seen, |seen| *seen >= count).await;
     }
@@ -89,22 +89,22 @@ impl Connection {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is changed by it.
+    /// It changes nothing.
     pub async fn until_passed(&self, direction: Direction, count: u64) {
         wait_for(&self.pipe(direction).passed, |passed| *passed >= count).await;
     }
 
-    /// Whether it has ended on both sides.
+    /// Whether the connection has ended on both sides.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         *self.0.ended.borrow()
     }
 
-    /// Waits until it has ended on both sides, for whatever reason.
+    /// Waits until the connection has ended on both sides, for any reason.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is changed by it.
+    /// It changes nothing.
     pub async fn until_ended(&self) {
         wait_for(&self.0.ended, |ended| *ended).await;
     }

@@ -1,8 +1,8 @@
-//! What can go wrong on the way.
+//! The faults of a network.
 
 use std::{num::NonZeroU32, time::Duration};
 
-/// Which way bytes go.
+/// The direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Direction {
@@ -12,26 +12,29 @@ pub enum Direction {
     ToClient,
 }
 
-/// What happens to the bytes of one direction of one connection.
+/// The fault of one direction of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// They pass.
+    /// Bytes pass.
     #[default]
     None,
-    /// They pass that much later, in order, as on a long line. Its bandwidth is not less, as long as
-    /// no more than about 1 MB is on the way.
+    /// Bytes pass with this delay, in order. The bandwidth stays the same while no more than about 1 MB
+    /// is in flight.
     Delay(Duration),
-    /// They pass at this many bytes a second.
+    /// Bytes pass at this rate per second.
     Throttle(NonZeroU32),
-    /// They wait, and so does the end of the stream: a network partition. They arrive when the fault
-    /// is changed, as what TCP sends again does.
+    /// Bytes and the end of the stream are held back: a network partition.
+    ///
+    /// They arrive when the fault is changed, as TCP's retransmissions do.
     Hold,
-    /// They are taken and never arrive. What comes later has a gap before it, so end the connection
-    /// rather than let it pass.
+    /// Bytes are discarded. Later bytes have a gap before them, so end the connection rather than let
+    /// them pass.
     Discard,
-    /// The next bytes never arrive, and the connection is cut both ways instead: in direction
-    /// [`ToClient`](Direction::ToClient), a request was done and its reply is lost.
+    /// The next bytes cut the connection instead of passing.
+    ///
+    /// In direction [`ToClient`](Direction::ToClient) the server has executed a request, and its reply is
+    /// lost.
     CutInstead,
 }
 
@@ -46,7 +49,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// The same fault both ways; `both(Fault::Hold)` is a black hole.
+    /// The same fault in both directions; `both(Fault::Hold)` is a black hole.
     #[must_use]
     pub fn both(fault: Fault) -> Self {
         Self {

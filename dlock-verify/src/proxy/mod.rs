@@ -1,8 +1,8 @@
 //! A network that can fail: a proxy between a client and a server, in the process of the test.
 //!
-//! Each [`Connection`] has a [`Fault`] for each [`Direction`], which can be changed at any time, and
-//! can be ended in the ways that networks and kernels end one. What passes is counted, and can be
-//! waited for, so that a test needs no sleeps:
+//! Each [`Connection`] has a [`Fault`] for each [`Direction`], which can be changed at any time. It can
+//! be ended in the ways of networks and kernels. The proxy counts bytes, and tests can wait for a
+//! count instead of sleeping:
 //!
 //! ```
 //! # use dlock_verify::proxy::{Direction, Fault, Proxy};
@@ -19,7 +19,7 @@
 //! # }
 //! ```
 //!
-//! It knows no protocol: a reply is whatever the server sends next.
+//! The proxy knows no protocol: a reply is the next bytes of the server.
 
 mod connection;
 mod fault;
@@ -32,6 +32,7 @@ use std::{
     time::Duration,
 };
 
+use dlock_core::toolkit::Lock;
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
@@ -44,15 +45,13 @@ pub use self::{
     fault::{Direction, Fault, Faults},
 };
 
-use dlock_core::toolkit::Lock;
-
-/// How long after an accept that failed the next one is tried.
+/// The pause after a failed accept.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
 
 /// A proxy to one server. When it is dropped, its port is closed and its connections are cut.
 ///
-/// It runs on a thread of its own: no task of it is in the runtime of the test, and a busy test does
-/// not slow it down.
+/// It runs on a thread of its own, so that a busy test does not slow it down and the test's runtime has
+/// none of its tasks.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -62,7 +61,7 @@ pub struct Proxy {
 
 struct Shared {
     route: Route,
-    /// What new connections start with.
+    /// The faults of new connections.
     plan: Lock<Plan>,
     /// All connections so far.
     connections: watch::Sender<Vec<Connection>>,
@@ -74,7 +73,7 @@ type Route = Box<dyn Fn(SocketAddr) -> Option<SocketAddr> + Send + Sync>;
 #[derive(Debug, Default)]
 struct Plan {
     always: Faults,
-    /// For the next one only.
+    /// For the next connection only.
     next: Option<Faults>,
 }
 
@@ -125,19 +124,19 @@ impl Proxy {
         })
     }
 
-    /// Where clients connect to.
+    /// The address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many connections have been accepted so far.
+    /// The number of connections accepted so far.
     #[must_use]
     pub fn accepted(&self) -> usize {
         self.shared.connections.borrow().len()
     }
 
-    /// All connections so far, in the order in which they were accepted; also those that have ended.
+    /// All connections so far in the order of their accept, also ended ones.
     #[must_use]
     pub fn connections(&self) -> Vec<Connection> {
         self.shared.connections.borrow().clone()
@@ -147,7 +146,7 @@ impl Proxy {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is changed by it.
+    /// It changes nothing.
     pub async fn connection(&self, index: usize) -> Connection {
         let mut connections = self.shared.connections.subscribe();
         // The sender lives as long as `self`, so there is no other error than never.
@@ -167,7 +166,7 @@ impl Proxy {
         }
     }
 
-    /// Sets the faults that the next connection starts with, instead of those of all.
+    /// Sets the faults of the next connection, which replace those of all connections.
     pub fn set_next(&self, faults: Faults) {
         self.shared.plan.lock().next = Some(faults);
     }
@@ -196,8 +195,8 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // Its sockets are closed by its own thread; dropping it here would wait for that, which a
-        // thread that runs another runtime must not.
+        // The runtime closes its sockets on its own thread. Dropping it here would wait for that, which
+        // is not allowed on a thread of another runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -205,7 +204,7 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    /// A connection that starts with what is planned.
+    /// A new connection with the planned faults.
     fn begin(&self) -> Connection {
         let mut plan = self.plan.lock();
         let faults = plan.next.take().unwrap_or(plan.always);
@@ -236,7 +235,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                     let _ = client.set_zero_linger();
                 }
             },
-            // Of one that was reset before, or too many files are open.
+            // The connection was reset before, or too many files are open.
             Err(_) => sleep(ACCEPT_AGAIN).await,
         }
     }

@@ -1,4 +1,4 @@
-//! Servers that cannot be heard, or late (T40, T41, T50).
+//! Servers that answer late or not at all (T40, T41, T50).
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ cases![
 ];
 
 /// What is acknowledged late may be of a session that the leader has not heard of for as long. It is late
-/// by more than a twelfth of the session, but not so late that the driver looks for another server.
+/// by more than a twelfth of the session, but not so late that the driver connects to another server.
 async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(1_120);
     let (_node, proxy, locker) = start_line(&java).await?;

@@ -46,7 +46,7 @@ async fn k13_heartbeats_go_before_thousands_of_requests(java: Java) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// `zk.many-waits`: the queues that there is no watch for are looked at once in a second.
+/// `zk.many-waits`: queues without a watch are listed once a second.
 async fn k06_more_names_waited_for_than_watches(java: Java) -> Outcome {
     const NAMES: usize = 700;
     const RELEASED: usize = 30;

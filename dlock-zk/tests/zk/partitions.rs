@@ -39,7 +39,7 @@ const APART: Duration = Duration::from_millis(170);
 /// How long what the leader says does not arrive before the follower is cut off.
 const STALL: Duration = Duration::from_millis(2_500);
 
-/// The same for clients that write nothing meanwhile: longer than a proof lasts, and not so long that their
+/// The same for clients without writes in that time: longer than a proof lasts, and not so long that their
 /// sessions end.
 const STALL_WHILE_IDLE: Duration = Duration::from_millis(5_400);
 

@@ -1,4 +1,4 @@
-//! Places in the queue: given up, waited for, and found in directories that come and go (T45–T49).
+//! Nodes in the queue: abandoned, waited for, and found in directories that come and go (T45–T49).
 
 use std::time::Duration;
 

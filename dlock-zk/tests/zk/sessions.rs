@@ -20,10 +20,10 @@ use crate::support::{
 };
 
 cases![
-    t44_a_session_that_ends_is_told_at_once,
+    t44_a_session_that_ends_is_reported_at_once,
     t44_a_waiter_outlives_its_session,
     t44_a_session_that_is_silently_replaced_is_over,
-    t44_a_removed_node_is_told_at_once,
+    t44_a_removed_node_is_reported_at_once,
     t44_a_removed_waiter_queues_again,
     k13_many_locks_outlive_a_lost_connection,
 ];
@@ -34,7 +34,7 @@ const CONNECT_BYTES: usize = 49;
 /// Where the session's id and password are in it.
 const SESSION_ID: std::ops::Range<usize> = 20..28;
 
-async fn t44_a_session_that_ends_is_told_at_once(java: Java) -> Outcome {
+async fn t44_a_session_that_ends_is_reported_at_once(java: Java) -> Outcome {
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), SHORT).await?;
@@ -131,7 +131,7 @@ async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome 
     Ok(())
 }
 
-async fn t44_a_removed_node_is_told_at_once(java: Java) -> Outcome {
+async fn t44_a_removed_node_is_reported_at_once(java: Java) -> Outcome {
     let node = start(&java).await?;
     let locker = connect(node.address(), LONG).await?;
     let driver = driver(node.address()).await?;
@@ -171,7 +171,7 @@ async fn t44_a_removed_waiter_queues_again(java: Java) -> Outcome {
 }
 
 /// More than a session can have watches for: the driver does not come back when they need two requests. What is not
-/// watched is looked at in rounds.
+/// watched is checked in rounds.
 async fn k13_many_locks_outlive_a_lost_connection(java: Java) -> Outcome {
     const LOCKS: usize = 3_000;
     let node = start(&java).await?;

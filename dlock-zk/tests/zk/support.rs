@@ -57,7 +57,7 @@ pub(crate) async fn start_tidy(java: &Java) -> Outcome<Node> {
     Ok(Node::start(java, &options).await?)
 }
 
-/// A server that stands alone.
+/// A standalone server.
 pub(crate) async fn start(java: &Java) -> Outcome<Node> {
     Ok(Node::start(java, &quick()).await?)
 }

@@ -1,4 +1,4 @@
-//! How long locks last, what they cost, and what is left of them (K2, K6, K12, K13).
+//! The duration of locks, their cost and their residue (K2, K6, K12, K13).
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -21,7 +21,7 @@ cases![
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
     k06_a_holder_and_the_leader_die,
-    k05_a_server_that_is_set_up_anew_is_told_within_half_a_session,
+    k05_a_recreated_server_is_detected_within_half_a_session,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
@@ -51,7 +51,7 @@ async fn k02_a_renewal_counts_from_before_its_write(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(600);
     let (_node, proxy, locker) = start_line(&java).await?;
     let guard = take(&locker, "a").await?;
-    // The first heartbeat makes its node, and the first renewal looks at the lock's.
+    // The first heartbeat creates its node, and the first renewal reads the lock's.
     guard.renew().await?;
     proxy.set(ToClient, Fault::Delay(LATE));
     guard.renew().await?;
@@ -96,7 +96,7 @@ async fn kill_client(its_server: SocketAddr, server: SocketAddr) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// `zk.leader-and-holder`: the next leader counts each session anew.
+/// `zk.leader-and-holder`: the next leader restarts each session's time-out.
 async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     let mut ensemble = Ensemble::start(&java, &quick()).await?;
     let leader = ensemble.leader().await?;
@@ -119,7 +119,7 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     // As late as may be: just before the session ends.
     tokio::time::sleep(SESSION - 2 * TICK).await;
     assert!(!waiting.is_finished(), "the session lives");
-    assert!(!guard.is_held(), "told at its deadline");
+    assert!(!guard.is_held(), "lost at its deadline");
     ensemble.nodes_mut()[leader].kill()?;
     ensemble.leader().await?;
     let elected = clock.now();
@@ -136,8 +136,8 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// The exception `zk.set-up-anew`: locks are forgotten, and tokens given again.
-async fn k05_a_server_that_is_set_up_anew_is_told_within_half_a_session(java: Java) -> Outcome {
+/// The exception `zk.set-up-anew`: locks are lost, and tokens repeat.
+async fn k05_a_recreated_server_is_detected_within_half_a_session(java: Java) -> Outcome {
     let mut node = start(&java).await?;
     let holder = connect(node.address(), SHORT).await?;
     let other = connect(node.address(), SHORT).await?;
@@ -150,7 +150,7 @@ async fn k05_a_server_that_is_set_up_anew_is_told_within_half_a_session(java: Ja
     let killed = clock.now();
     std::fs::remove_dir_all(node.process().directory().join("data/version-2"))?;
     node.resume().await?;
-    within(SESSION, "it is told", held.lost()).await?;
+    within(SESSION, "the loss is reported", held.lost()).await?;
     let took = clock.now().since(killed);
     // A busy machine may be late.
     assert!(took <= SESSION / 2 + Duration::from_millis(500), "{took:?}");
@@ -169,7 +169,7 @@ async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Out
         for index in 0..count {
             guards.push(locker.acquire(format!("lock-{index}")).await?);
         }
-        // The first renewal of each looks at its node.
+        // The first renewal of each reads its node.
         tokio::time::sleep(PERIOD).await;
         let before = packets(&node).await?;
         tokio::time::sleep(PERIOD).await;

@@ -1,7 +1,7 @@
 //! The newest versions of the servers: programs and libraries of Debian's development branch,
 //! unpacked beside the build. Nothing of the machine's own system changes.
 //!
-//! The tests run them with their own loader and libraries (`conformance_tests::servers`).
+//! The tests run them with their own loader and libraries (`dlock_servers::Program`).
 
 use std::{
     fs,

@@ -1,0 +1,75 @@
+//! Leases outside of a locker, for calls of the backend itself.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dlock_core::{
+    Effect, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    toolkit::Lock,
+};
+use dlock_verify::support::Outcome;
+
+use super::{
+    context::CaseContext,
+    interpose::{Interpose, Interposed},
+    interposers::lost_reply,
+};
+
+/// A lease that no guard holds: what the calls of the backend itself are tried with.
+pub(crate) struct UnguardedLease {
+    pub(crate) backend: Arc<dyn DistributedLock>,
+    pub(crate) lease: Lease,
+}
+
+impl UnguardedLease {
+    /// Acquires `name` with a lease that is never renewed.
+    pub(crate) async fn take(
+        context: &CaseContext,
+        name: &LockName,
+        ttl: Duration,
+    ) -> Outcome<Self> {
+        let backend = context.backend().await?;
+        let capture = Arc::new(CaptureLease::default());
+        let interposed = Arc::new(Interposed::new(backend.clone(), capture.clone()));
+        let locker = context.locker_of(interposed)?;
+        Self::ask(&locker, name, ttl).await?;
+        let lease = capture.0.lock().take().ok_or("the lease was not kept")?;
+        Ok(Self { backend, lease })
+    }
+
+    async fn ask(locker: &Locker, name: &LockName, ttl: Duration) -> Outcome {
+        match locker.try_acquire(name).ttl(ttl).no_renewal().await {
+            Err(error) if error.effect() == Effect::Unknown => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(guard) => {
+                Err(format!("{name:?} should have been granted and kept: {guard:?}").into())
+            }
+        }
+    }
+
+    pub(crate) async fn renew(&self) -> Outcome<Renewed> {
+        Ok(self.backend.renew(&self.lease).await?)
+    }
+
+    pub(crate) async fn release(&self) -> Outcome {
+        Ok(self.backend.release(&self.lease).await?)
+    }
+}
+
+/// Keeps the lease and says that the reply was lost.
+#[derive(Default)]
+struct CaptureLease(Lock<Option<Lease>>);
+
+#[async_trait]
+impl Interpose for CaptureLease {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        let lease = inner.acquire(request).await?;
+        *self.0.lock() = Some(lease);
+        Err(lost_reply())
+    }
+}

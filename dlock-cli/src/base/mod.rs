@@ -1,0 +1,7 @@
+//! What all subcommands use: exit codes, output, durations, the async runtime, tracing.
+
+pub(crate) mod duration;
+pub(crate) mod exit;
+pub(crate) mod output;
+pub(crate) mod runtime;
+pub(crate) mod trace;

@@ -1,0 +1,214 @@
+//! The command line.
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use clap::{ArgAction, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::{base::duration, cli::help};
+
+/// The hidden subcommand that is the second process of the hand-over.
+pub(crate) const BENCH_WORKER: &str = "__bench-worker";
+
+/// Run a command while a lock is held, so that it runs once at a time.
+#[derive(Debug, Parser)]
+#[command(name = "dlock", version, after_help = help::EXAMPLES, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) action: Action,
+}
+
+/// What every subcommand takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Global {
+    /// Where the locks are, such as file:/var/lock/app [default: DLOCK_URL, then the file that
+    /// DLOCK_CONFIG names, then dlock.toml, then file: in your home]
+    #[arg(long, global = true, display_order = 100, value_name = "URL")]
+    pub(crate) url: Option<String>,
+
+    /// The configuration file, instead of what DLOCK_URL, DLOCK_CONFIG or dlock.toml say
+    #[arg(
+        long,
+        global = true,
+        display_order = 100,
+        value_name = "FILE",
+        conflicts_with = "url"
+    )]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Say on stderr what dlock does; twice for everything
+    #[arg(short, long, global = true, display_order = 100, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// One variant for each subcommand, each with a module of its own.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Wait for a lock, run a command while it is held, and exit as the command does
+    #[command(after_help = help::RUN)]
+    Run(Run),
+
+    /// Say who holds a lock
+    #[command(after_help = help::INSPECT)]
+    Inspect(Inspect),
+
+    /// Make what a store needs before its first lock: the tables of a database
+    #[command(after_help = help::SETUP)]
+    Setup(Setup),
+
+    /// Measure how fast stores are
+    #[command(after_help = help::BENCH)]
+    Bench(Bench),
+
+    /// The second process of `bench`.
+    #[command(name = BENCH_WORKER, hide = true)]
+    BenchWorker(BenchWorker),
+
+    /// Print what a shell needs to complete dlock's arguments
+    #[command(after_help = help::COMPLETIONS)]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+/// Arguments of `dlock run`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// What to lock: any text of 1 to 255 bytes without control characters
+    #[arg(value_name = "NAME")]
+    pub(crate) name: OsString,
+
+    /// How long the lock outlives a dead machine; it is renewed while dlock lives [default:
+    /// that of the URL, else 30s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse_positive)]
+    pub(crate) ttl: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
+
+    /// How long before the lock ends the command gets TERM when renewals fail; less than a third of
+    /// the ttl [default: a sixth of it, at most 10s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
+    pub(crate) grace: Option<Duration>,
+
+    /// What `dlock inspect` shows to others
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) note: Option<String>,
+
+    /// The command and its arguments, after --
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// At most one of the three.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct WaitArgs {
+    /// How long to wait for the lock once the store is connected [default: that of the URL, else 30s,
+    /// or 10s more than a store waits that may have forgotten its locks]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
+    pub(crate) wait: Option<Duration>,
+
+    /// Do not wait: exit with 75 when it is taken
+    #[arg(long = "try")]
+    pub(crate) never: bool,
+
+    /// Wait without end
+    #[arg(long)]
+    pub(crate) forever: bool,
+}
+
+impl WaitArgs {
+    /// How long to wait, if the user said so with an end.
+    pub(crate) fn time(&self) -> Option<Duration> {
+        if self.never {
+            Some(Duration::ZERO)
+        } else {
+            self.wait
+        }
+    }
+}
+
+/// Arguments of `dlock inspect`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Inspect {
+    /// Which lock
+    #[arg(value_name = "NAME")]
+    pub(crate) name: OsString,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `dlock setup`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Setup {
+    /// The store, such as mysql://app@db-1/locks [default: the configured one]
+    #[arg(value_name = "URL", conflicts_with_all = ["url", "config"])]
+    pub(crate) store: Option<String>,
+
+    /// Print what an administrator runs by hand, without connecting
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+/// Arguments of `dlock bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Bench {
+    /// The stores, such as file:/var/lock/app [default: the configured one]
+    #[arg(value_name = "URL")]
+    pub(crate) urls: Vec<String>,
+
+    /// How long each workload runs
+    #[arg(long = "for", value_name = "TIME", default_value = "2s", allow_hyphen_values = true, value_parser = duration::parse_positive)]
+    pub(crate) run_for: Duration,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of the second process of `dlock bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchWorker {
+    /// How long to run, in milliseconds
+    pub(crate) millis: u64,
+
+    /// Which lock
+    pub(crate) name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn waiting_is_said_in_one_way_only() {
+        let parse = |args: &[&str]| Args::try_parse_from(args);
+        assert!(parse(&["dlock", "run", "a", "--try", "--", "true"]).is_ok());
+        assert!(parse(&["dlock", "run", "a", "--try", "--forever", "--", "true"]).is_err());
+        assert!(parse(&["dlock", "run", "a", "--try", "--wait", "1s", "--", "true"]).is_err());
+    }
+
+    #[test]
+    fn what_follows_the_dashes_is_the_commands() {
+        let line = ["dlock", "run", "a", "--", "sh", "--try", "--", "--help"];
+        let args = Args::try_parse_from(line).expect("args");
+        let Action::Run(run) = args.action else {
+            panic!("not run: {args:?}")
+        };
+        assert_eq!(run.command, ["sh", "--try", "--", "--help"]);
+        assert!(!run.wait.never);
+    }
+}

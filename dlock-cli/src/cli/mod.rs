@@ -1,0 +1,6 @@
+//! The command line: its arguments, their help, and errors about them.
+
+pub(crate) mod args;
+pub(crate) mod help;
+pub(crate) mod name;
+pub(crate) mod usage;

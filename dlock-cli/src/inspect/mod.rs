@@ -1,0 +1,52 @@
+//! `dlock inspect`: who holds a lock.
+
+pub(crate) mod holder;
+
+use std::time::Duration;
+
+use dlock::Clock;
+
+use crate::{
+    base::{
+        exit::{Exit, Failure},
+        output, runtime,
+    },
+    cli::{
+        args::{Global, Inspect},
+        name,
+    },
+    inspect::holder::Report,
+    store::Store,
+};
+
+/// How long closing the store may keep dlock from ending.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
+
+pub(crate) fn main(global: &Global, args: &Inspect) -> Result<Exit, Failure> {
+    let name = name::parse(&args.name)?;
+    let store = Store::find(global)?;
+    let holder = runtime::block_on(async {
+        let locker = store.connect().await?;
+        let holder = locker.inspect(&name).await;
+        // Nothing was held: what is not closed ends by itself.
+        let _ = locker.shutdown(CLOSE_MAX).await;
+        Ok(holder?)
+    })?;
+    let text = match &holder {
+        holder if args.json => json(&Report::new(&name, holder.as_ref()))?,
+        Some(holder) => holder::describe(&name, holder, &Clock::boottime()),
+        None => format!("{name} is free\n"),
+    };
+    output::print(text.as_bytes())?;
+    Ok(if holder.is_some() {
+        Exit::OK
+    } else {
+        Exit::FREE
+    })
+}
+
+fn json(report: &Report<'_>) -> Result<String, Failure> {
+    let text = serde_json::to_string(report);
+    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,105 @@
+//! The command as a running process.
+
+use std::{env, ffi::OsString, io, path::PathBuf, process::ExitStatus};
+
+use dlock::Guard;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::process::{Child, Command};
+
+use crate::{
+    base::{
+        exit::{Exit, Failure},
+        output::describe,
+    },
+    run::{reexec, terminal::Terminal},
+};
+
+/// What the supervisor needs of the command; a trait so that it can be tested on a paused clock.
+pub(crate) trait Process {
+    /// Sends `signal` to it, and to its process group where it has one of its own.
+    fn send(&self, signal: Signal);
+
+    /// Waits for the command itself, not for what it left in the background.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe.
+    async fn wait(&mut self) -> io::Result<ExitStatus>;
+}
+
+/// A started command. It is killed when this is dropped before its end.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    /// Its process id, which is also that of its group where it leads one.
+    pid: Option<Pid>,
+    leads_group: bool,
+}
+
+impl Running {
+    /// Starts `command` under `guard`. To be called from the main thread: the parent-death signal is
+    /// tied to the thread that forked, and this one lives as long as the process.
+    pub(crate) fn start(
+        command: &[OsString],
+        guard: &Guard,
+        terminal: Terminal,
+    ) -> Result<Self, Failure> {
+        let leads_group = terminal == Terminal::Absent;
+        let program = command.first().map(OsString::as_os_str).unwrap_or_default();
+        let failed = |error| {
+            let why = describe(&error);
+            Failure::new(
+                Exit::NOT_EXECUTABLE,
+                format!("cannot start {program:?}: {why}"),
+            )
+        };
+        let mut dlock = Command::new(this_program().map_err(failed)?);
+        dlock
+            .arg0("dlock")
+            .args(reexec::arguments(command))
+            .env("DLOCK_NAME", guard.name().as_str())
+            .env("DLOCK_TOKEN", guard.token().to_string())
+            .kill_on_drop(true);
+        if leads_group {
+            dlock.process_group(0);
+        }
+        let child = dlock.spawn().map_err(failed)?;
+        let pid = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw);
+        Ok(Self {
+            child,
+            pid,
+            leads_group,
+        })
+    }
+}
+
+impl Process for Running {
+    fn send(&self, signal: Signal) {
+        let Some(pid) = self.pid else { return };
+        // Both fail only when nobody is left to receive it.
+        let _ = if self.leads_group {
+            kill_process_group(pid, signal)
+        } else if self.child.id().is_some() {
+            kill_process(pid, signal)
+        } else {
+            Ok(())
+        };
+    }
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+}
+
+/// This very program; on Linux also when its file was replaced or removed while we waited for the
+/// lock.
+fn this_program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") {
+        Ok("/proc/self/exe".into())
+    } else {
+        env::current_exe()
+    }
+}

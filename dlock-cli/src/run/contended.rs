@@ -1,0 +1,40 @@
+//! What to tell somebody who did not get the lock.
+
+use std::time::Duration;
+
+use dlock::{Holder, LockName, Locker};
+use tokio::time::timeout;
+
+use crate::{
+    base::{
+        duration,
+        exit::{Exit, Failure},
+    },
+    cli::args::WaitArgs,
+    inspect::holder,
+};
+
+/// How long the message may wait for the holder's name. A store may have to ask the holder: MySQL gives
+/// it 2 s, and takes the question back then.
+const ASK_MAX: Duration = Duration::from_secs(3);
+
+/// The failure to get `name`, with its holder as far as the store tells in time.
+pub(crate) async fn failure(locker: &Locker, name: &LockName, wait: &WaitArgs) -> Failure {
+    let asked = timeout(ASK_MAX, locker.inspect(name)).await;
+    let holder = asked.ok().and_then(Result::ok).flatten();
+    Failure::new(Exit::CONTENDED, message(name, holder.as_ref(), wait))
+}
+
+fn message(name: &LockName, holder: Option<&Holder>, wait: &WaitArgs) -> String {
+    let by = holder.map_or_else(|| "somebody else".to_owned(), holder::who);
+    match wait.time() {
+        Some(Duration::ZERO) => format!("{name:?} is taken by {by}; to wait for it, use --wait"),
+        Some(time) => format!(
+            "{name:?} is taken by {by} and was not free within {}; to wait longer, use --wait",
+            duration::show(time)
+        ),
+        None => format!(
+            "{name:?} is taken by {by} and was not free in time; to wait longer, use --wait"
+        ),
+    }
+}

@@ -1,0 +1,102 @@
+//! The last step before the command: the new process is dlock once more, ties its life to its
+//! parent's, and becomes the command.
+//!
+//! A parent-death signal can only be set by the child itself, and code between fork and exec would
+//! be unsafe; so `dlock run` starts `dlock __exec PARENT -- CMD ARG…`.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::unix::process::CommandExt as _,
+    process::Command,
+};
+
+use rustix::process::{self, Pid};
+
+use crate::base::{
+    exit::{Exit, Failure},
+    output::describe,
+};
+
+/// The first argument that asks for this step.
+const WORD: &str = "__exec";
+
+/// The arguments that make a new dlock become `command`, and die with this one.
+pub(crate) fn arguments(command: &[OsString]) -> impl Iterator<Item = OsString> {
+    let own = process::getpid().as_raw_nonzero().to_string();
+    let head = [WORD.into(), own.into(), "--".into()];
+    head.into_iter().chain(command.iter().cloned())
+}
+
+/// Becomes the command if `arguments` (without the program's name) ask for it; returns only when
+/// they do not, or when it failed.
+pub(crate) fn become_command(arguments: &[OsString]) -> Option<Failure> {
+    let [word, rest @ ..] = arguments else {
+        return None;
+    };
+    if word != WORD {
+        return None;
+    }
+    let [parent, dashes, program, rest @ ..] = rest else {
+        return Some(misuse());
+    };
+    let parent = parent
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .and_then(Pid::from_raw);
+    let Some(parent) = parent.filter(|_| dashes == "--") else {
+        return Some(misuse());
+    };
+    if let Err(failure) = die_with(parent) {
+        return Some(failure);
+    }
+    let error = Command::new(program).args(rest).exec();
+    Some(cannot_run(program, &error))
+}
+
+/// Asks the kernel to kill this process when its parent dies, and checks that it has not yet.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn die_with(parent: Pid) -> Result<(), Failure> {
+    if let Err(error) = process::set_parent_process_death_signal(Some(process::Signal::KILL)) {
+        let why = describe(&error.into());
+        return Err(Failure::new(
+            Exit::INTERNAL,
+            format!("cannot tie the command to dlock: {why}"),
+        ));
+    }
+    if process::getppid() != Some(parent) {
+        return Err(Failure::new(
+            Exit::LOST,
+            "dlock ended before the command began; it is not run",
+        ));
+    }
+    Ok(())
+}
+
+/// Other systems have no such signal: there the command outlives a killed dlock.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn die_with(_parent: Pid) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// Why `program` cannot be run, with the exit code that shells and env(1) give.
+fn cannot_run(program: &OsStr, error: &io::Error) -> Failure {
+    let (exit, why) = match error.kind() {
+        io::ErrorKind::NotFound => (
+            Exit::NOT_FOUND,
+            "not found; give its path, or check PATH".to_owned(),
+        ),
+        io::ErrorKind::PermissionDenied => (
+            Exit::NOT_EXECUTABLE,
+            "permission denied; is it a program, and executable?".to_owned(),
+        ),
+        _ => (Exit::NOT_EXECUTABLE, describe(error)),
+    };
+    Failure::new(exit, format!("cannot run {program:?}: {why}"))
+}
+
+fn misuse() -> Failure {
+    Failure::usage(format!(
+        "{WORD} is what `dlock run` starts the command with; use that"
+    ))
+}

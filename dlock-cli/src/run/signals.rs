@@ -1,0 +1,177 @@
+//! The signals that dlock receives on behalf of the command.
+
+use std::{
+    fs,
+    future::{poll_fn, ready},
+    io,
+    task::{Context, Poll},
+};
+
+use rustix::process::{Signal, getpid, kill_process};
+use tokio::{
+    select,
+    signal::unix::{self, SignalKind},
+};
+
+use crate::run::terminal::Terminal;
+
+/// What is caught and passed on in any case.
+const ALWAYS: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::USR1, Signal::USR2];
+
+/// What a terminal sends to the command and to dlock alike: caught, so that dlock lives to release
+/// and to report, and passed on only where there is no terminal.
+const KEYS: [Signal; 2] = [Signal::INT, Signal::QUIT];
+
+/// What is passed on only where there is no terminal, and left to itself where there is one: there,
+/// Ctrl-Z stops dlock and the command together.
+const JOB_CONTROL: [Signal; 3] = [Signal::TSTP, Signal::CONT, Signal::WINCH];
+
+/// All signals that are caught, from [`Signals::catch`] on.
+pub(crate) struct Signals {
+    streams: Vec<(Signal, unix::Signal)>,
+    terminal: Terminal,
+}
+
+impl Signals {
+    /// Begins to catch signals. One that was ignored when dlock was started stays so, also for the
+    /// command: `nohup dlock run …` survives its terminal.
+    pub(crate) fn catch(terminal: Terminal) -> io::Result<Self> {
+        let job_control = match terminal {
+            Terminal::Present => &[][..],
+            Terminal::Absent => &JOB_CONTROL[..],
+        };
+        let ignored = Ignored::read();
+        let mut streams = Vec::new();
+        for &signal in ALWAYS.iter().chain(&KEYS).chain(job_control) {
+            if !ignored.contains(signal) {
+                streams.push((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
+            }
+        }
+        // Where our parent ignored it, the system would throw away the command's exit code.
+        drop(unix::signal(SignalKind::child())?);
+        Ok(Self { streams, terminal })
+    }
+
+    /// No signals at all.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        Self {
+            streams: Vec::new(),
+            terminal: Terminal::Absent,
+        }
+    }
+
+    /// Waits for the next signal.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: none is lost. Equal ones that arrive together count once, as signals do.
+    pub(crate) async fn next(&mut self) -> Signal {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    /// Waits for a signal that ends dlock while there is no command to pass it on to.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: none is lost.
+    pub(crate) async fn ending(&mut self) -> Signal {
+        loop {
+            match self.next().await {
+                Signal::TSTP => stop_self(),
+                Signal::CONT | Signal::WINCH => {}
+                signal => return signal,
+            }
+        }
+    }
+
+    /// A signal that has arrived already and would have [ended](Self::ending) dlock.
+    pub(crate) async fn arrived_ending(&mut self) -> Option<Signal> {
+        // The runtime looks for signals while this task yields.
+        tokio::task::yield_now().await;
+        select! {
+            biased;
+            signal = self.ending() => Some(signal),
+            () = ready(()) => None,
+        }
+    }
+
+    /// Whether the command does not get `signal` from the terminal anyway.
+    pub(crate) fn passes_on(&self, signal: Signal) -> bool {
+        self.terminal == Terminal::Absent || !KEYS.contains(&signal)
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Signal> {
+        for (signal, stream) in &mut self.streams {
+            if let Poll::Ready(Some(())) = stream.poll_recv(cx) {
+                return Poll::Ready(*signal);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// Stops this process until somebody continues it: what SIGTSTP does to a program that does not
+/// catch it.
+pub(crate) fn stop_self() {
+    // A process may always signal itself.
+    let _ = kill_process(getpid(), Signal::STOP);
+}
+
+/// The signals that whoever started dlock wants to be ignored.
+struct Ignored(u64);
+
+impl Ignored {
+    /// Asks the kernel; where it does not say, none is ignored.
+    fn read() -> Self {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Self(Self::parse(&status).unwrap_or(0))
+    }
+
+    fn parse(status: &str) -> Option<u64> {
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    }
+
+    fn contains(&self, signal: Signal) -> bool {
+        self.0 & (1 << (signal.as_raw() - 1)) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_of_ignored_signals_is_read() {
+        let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001003\nSigCgt:\t0\n";
+        let ignored = Ignored(Ignored::parse(status).expect("mask"));
+        assert!(ignored.contains(Signal::HUP) && ignored.contains(Signal::INT));
+        assert!(ignored.contains(Signal::PIPE) && !ignored.contains(Signal::TERM));
+        assert_eq!(Ignored::parse("Name:\tdlock\n"), None);
+    }
+
+    #[test]
+    fn what_the_terminal_sends_to_both_is_not_sent_twice() {
+        let signals = |terminal| Signals {
+            streams: Vec::new(),
+            terminal,
+        };
+        for key in KEYS {
+            assert!(!signals(Terminal::Present).passes_on(key));
+            assert!(signals(Terminal::Absent).passes_on(key));
+        }
+        for signal in ALWAYS {
+            assert!(signals(Terminal::Present).passes_on(signal));
+            assert!(signals(Terminal::Absent).passes_on(signal));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_arrived_is_found_without_waiting() {
+        let mut none = Signals::none();
+        assert_eq!(none.arrived_ending().await, None);
+    }
+}

@@ -1,0 +1,136 @@
+//! While the command runs: pass signals on, and end it before its lock ends.
+
+use std::{io, pin::pin, process::ExitStatus};
+
+use dlock::{Guard, LostCause};
+use rustix::process::Signal;
+use tokio::select;
+
+use crate::{
+    base::{duration, output::say},
+    run::{
+        child::Process,
+        deadlines::Deadlines,
+        signals::{Signals, stop_self},
+    },
+};
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    /// Whether it ran, or may have been cut short, because its lock was lost or about to be.
+    pub(crate) lost: bool,
+    /// Whether the user was told so.
+    pub(crate) told: bool,
+}
+
+/// What the command was told so far. It only goes forward: a renewal that succeeds after TERM was
+/// sent does not take that back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Nothing,
+    Term,
+    Kill,
+}
+
+/// Watches over `command`, which runs under `guard`, until it has ended.
+///
+/// When renewals fail it gets TERM and then KILL as `deadlines` say, in time before the deadline. When
+/// the store says that the lock is lost there is no time, and it gets both at once.
+///
+/// # Errors
+///
+/// The system does not tell how the command ended.
+pub(crate) async fn supervise(
+    guard: &Guard,
+    command: &mut impl Process,
+    signals: &mut Signals,
+    deadlines: Deadlines,
+) -> io::Result<Ended> {
+    let mut lost = pin!(guard.lost());
+    let mut last_call = pin!(guard.expires_within(deadlines.kill));
+    let mut jeopardy = pin!(guard.expires_within(deadlines.grace));
+    let mut told = Told::Nothing;
+    let status = loop {
+        select! {
+            biased;
+            status = command.wait() => break status?,
+            cause = &mut lost, if told < Told::Kill => {
+                say_lost(guard, cause);
+                end(command);
+                command.send(Signal::KILL);
+                told = Told::Kill;
+            }
+            () = &mut last_call, if told < Told::Kill => {
+                say_killed(guard);
+                command.send(Signal::KILL);
+                told = Told::Kill;
+            }
+            () = &mut jeopardy, if told < Told::Term => {
+                say_jeopardy(guard);
+                end(command);
+                told = Told::Term;
+            }
+            signal = signals.next() => pass_on(signal, command, signals),
+        }
+    };
+    let lost = told > Told::Nothing || !guard.is_held();
+    if lost {
+        // What it left in the background must not work on without the lock.
+        command.send(Signal::KILL);
+    }
+    Ok(Ended {
+        status,
+        lost,
+        told: told > Told::Nothing,
+    })
+}
+
+/// Asks the command to end; a stopped one is continued, or it could not hear.
+fn end(command: &impl Process) {
+    command.send(Signal::TERM);
+    command.send(Signal::CONT);
+}
+
+/// What asks a command to end.
+const ENDING: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT];
+
+fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
+    if signals.passes_on(signal) {
+        command.send(signal);
+        if ENDING.contains(&signal) {
+            // A stopped command, such as one that reads a terminal from the background, cannot hear.
+            command.send(Signal::CONT);
+        }
+    }
+    if signal == Signal::TSTP {
+        // The shell that we run in waits for us, not for the command.
+        stop_self();
+    }
+}
+
+fn say_jeopardy(guard: &Guard) {
+    say(&format!(
+        "the lock {:?} could not be renewed and ends in {}; the command is told to end (TERM)",
+        guard.name(),
+        duration::show(guard.remaining()),
+    ));
+}
+
+fn say_killed(guard: &Guard) {
+    say(&format!(
+        "the lock {:?} ends now; the command is killed",
+        guard.name()
+    ));
+}
+
+fn say_lost(guard: &Guard, cause: LostCause) {
+    say(&format!(
+        "lost {:?}: {cause}; the command is killed",
+        guard.name()
+    ));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Which store the command line means, and the way to it.
+
+use std::time::Duration;
+
+use dlock::{
+    Locker,
+    config::{Config, Discovery},
+};
+
+use crate::{
+    base::{duration, exit::Failure},
+    cli::args::Global,
+};
+
+/// A store that was found but not asked yet.
+#[derive(Debug)]
+pub(crate) struct Store(Config);
+
+impl Store {
+    /// The ttl where neither the command line nor the configuration says one: several renewals can
+    /// fail within it, and a dead machine blocks no longer.
+    const TTL_DEFAULT: Duration = Duration::from_secs(30);
+
+    /// Finds it as the user said: arguments, environment, file, default.
+    pub(crate) fn find(global: &Global) -> Result<Self, Failure> {
+        Self::find_or(global, None)
+    }
+
+    /// The same, unless the user named one as an argument.
+    pub(crate) fn find_or(global: &Global, named: Option<&str>) -> Result<Self, Failure> {
+        let discovery = Discovery::new()
+            .url(named.or(global.url.as_deref()))
+            .file(global.config.as_deref());
+        let config = discovery.find()?;
+        refuse_memory(&config)?;
+        tracing::debug!(url = %config, source = %config.source(), "found the configuration");
+        Ok(Self(config))
+    }
+
+    /// What it was found to be.
+    pub(crate) fn config(&self) -> &Config {
+        &self.0
+    }
+
+    /// The ttl of its locks. One that is wrong is told by [`connect`](Self::connect).
+    pub(crate) fn ttl(&self) -> Duration {
+        let configured = self
+            .0
+            .url()
+            .param("ttl")
+            .and_then(|ttl| duration::parse(ttl).ok());
+        configured.unwrap_or(Self::TTL_DEFAULT)
+    }
+
+    /// Connects to it.
+    ///
+    /// # Errors
+    ///
+    /// Wrong settings, before any I/O; what the store says.
+    pub(crate) async fn connect(&self) -> Result<Locker, Failure> {
+        Ok(dlock::connect(self.0.clone()).await?)
+    }
+}
+
+/// What one process keeps to itself is no store for a program that is started again and again.
+pub(crate) fn refuse_memory(config: &Config) -> Result<(), Failure> {
+    if config.url().scheme() == "memory" {
+        let why = "memory: holds within one process, and dlock would exclude nobody; use file:";
+        return Err(Failure::usage(why));
+    }
+    Ok(())
+}
