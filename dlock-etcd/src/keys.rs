@@ -1,7 +1,7 @@
 //! Lock names as keys of etcd.
 //!
-//! The queue of a name is the keys under `prefix` + name + `/`, in the order of their creation, as in
-//! `etcdctl lock` and the Go client. Our keys end with a number of the backend's own. Slashes in names are
+//! The queue of a name is the keys under `prefix` + name + `/`, in the order of their creation.
+//! `etcdctl lock` and the Go client do the same. Our keys end with a number of the backend's own. Slashes in names are
 //! escaped, so that no name's keys are under another name. Percent signs are escaped, so that no two names
 //! have the same keys.
 //!

@@ -151,7 +151,7 @@ fn no_connection(config: &EtcdConfig) -> &'static str {
         (true, true) => "the connection failed; if that port does not speak TLS, use etcd://",
         (true, false) => {
             "the connection failed; if that port does not speak TLS, use etcd://; if it wants a \
-             client certificate, set tls_cert= and tls_key="
+             client certificate, give it by tls_cert= and tls_key="
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Detects acquire futures that are no longer polled.
 //!
 //! A user may leave an acquire unpolled for any time, as in a `select!` whose other branch is slow. The
-//! lease of its key is shared and kept alive by others, so the key would stay, and block its name when
-//! it comes first in the queue.
+//! lease of its key is shared and kept alive by others. So the key would stay, and block its name when it
+//! comes first in the queue.
 
 use std::{
     convert::Infallible,

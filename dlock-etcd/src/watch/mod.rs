@@ -4,8 +4,8 @@
 //! nothing is missed except what the store has compacted. So a held lock is watched only when it has been
 //! held for a while, and a short hold costs nothing.
 //!
-//! But a server checks its history only every 100 ms. So a waiter's watch begins with the next event, and
-//! the waiter reads its position again if anything was written between its last read and then.
+//! But a server checks its history only every 100 ms. So a waiter's watch begins with the next event. The
+//! waiter reads its position again if anything was written since its last read.
 
 use std::sync::Arc;
 
