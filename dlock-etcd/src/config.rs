@@ -1,4 +1,4 @@
-//! What an etcd URL can say; strict.
+//! The settings of an etcd backend, and the keys of its URL; strict.
 
 use std::time::Duration;
 
@@ -8,57 +8,55 @@ use dlock_core::{
 };
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
-use crate::leases::whole_seconds;
-
-/// Which members to use, and how.
+/// The settings of an etcd backend: its members, and how to connect to them.
 #[derive(Clone, Debug)]
 pub struct EtcdConfig {
     hosts: Vec<Host>,
     user: Option<(String, Secret)>,
     tls: Option<TlsFiles>,
     pub(crate) prefix: String,
-    pub(crate) connect_max: Duration,
-    pub(crate) answer_max: Duration,
-    pub(crate) election: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) request_timeout: Duration,
+    election_timeout: Duration,
 }
 
 impl EtcdConfig {
-    /// Names are keys with this before them, apart from the data of others.
+    /// The default prefix of all keys: separates locks from other data.
     const PREFIX: &str = "dlock/";
 
-    /// The shortest ttl: the store counts whole seconds.
+    /// The shortest ttl: etcd counts whole seconds.
     pub(crate) const TTL_MIN: Duration = Duration::from_secs(1);
 
-    /// The longest ttl: as long blocks a lock whose holder died.
+    /// The longest ttl: the lock of a dead holder is blocked for as long.
     pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
 
-    /// How long connecting may take: a login on a slow network.
-    const CONNECT_MAX: Duration = Duration::from_secs(5);
+    /// The default time-out of a connection: enough for a login on a slow network.
+    const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// How long one member's answer may take, before the next one is asked.
-    const ANSWER_MAX: Duration = Duration::from_secs(2);
+    /// The default time-out of one member's reply: then the next member gets the request.
+    const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-    /// What a member's `--election-timeout` is if nobody changed it.
-    const ELECTION: Duration = Duration::from_secs(1);
+    /// The default of a member's `--election-timeout`.
+    const ELECTION_TIMEOUT: Duration = Duration::from_secs(1);
 
-    /// A member refuses to start with a longer one.
-    const ELECTION_MAX: Duration = Duration::from_secs(50);
+    /// The longest election time-out with which a member starts.
+    const ELECTION_TIMEOUT_MAX: Duration = Duration::from_secs(50);
 
-    /// A member looks twice a second which leases have ended, and the others must agree.
+    /// Members check for expired leases twice a second, and must agree on each.
     const END_SLACK: Duration = Duration::from_secs(1);
 
-    /// A silent connection is asked for a sign of life after this while something is waited for.
-    /// Members refuse a client that asks more often than every 5 s.
+    /// A silent connection with requests in flight is pinged after this. Members refuse clients that ping
+    /// more often than every 5 s.
     const PING_EVERY: Duration = Duration::from_secs(10);
 
-    /// etcd's port.
+    /// The default port of etcd.
     const PORT: u16 = 2379;
 
     /// Reads the settings of an `etcd://` URL, or with `tls` of an `etcds://` one.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for what is not allowed.
+    /// `InvalidConfig` if a value is malformed or out of range, or one of a pair is missing.
     pub fn from_settings(settings: &mut Settings, tls: bool) -> Result<Self> {
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let hosts = settings.take_hosts();
@@ -71,9 +69,10 @@ impl EtcdConfig {
             _ => return Err(settings.invalid("etcd: takes a user and a password, or neither")),
         };
         let (ten, minute) = (Duration::from_millis(10), Duration::from_secs(60));
-        let connect_max = settings.take_duration("connect_timeout", ten..=minute)?;
-        let answer_max = settings.take_duration("timeout", ten..=minute)?;
-        let election = settings.take_duration("election_timeout", ten..=Self::ELECTION_MAX)?;
+        let connect_timeout = settings.take_duration("connect_timeout", ten..=minute)?;
+        let request_timeout = settings.take_duration("timeout", ten..=minute)?;
+        let election_timeout =
+            settings.take_duration("election_timeout", ten..=Self::ELECTION_TIMEOUT_MAX)?;
         Ok(Self {
             hosts,
             user,
@@ -81,49 +80,49 @@ impl EtcdConfig {
             prefix: settings
                 .take_prefix()?
                 .unwrap_or_else(|| Self::PREFIX.to_owned()),
-            connect_max: connect_max.unwrap_or(Self::CONNECT_MAX),
-            answer_max: answer_max.unwrap_or(Self::ANSWER_MAX),
-            election: election.unwrap_or(Self::ELECTION),
+            connect_timeout: connect_timeout.unwrap_or(Self::CONNECT_TIMEOUT),
+            request_timeout: request_timeout.unwrap_or(Self::REQUEST_TIMEOUT),
+            election_timeout: election_timeout.unwrap_or(Self::ELECTION_TIMEOUT),
         })
     }
 
-    /// The lease that a member gives at most for `ttl`: in whole seconds, and no shorter than one and a
-    /// half of its election time-outs.
+    /// The longest lease that a member grants for `ttl`: whole seconds, at least one and a half of its
+    /// election time-outs.
     pub(crate) fn lease_max(&self, ttl: Duration) -> Duration {
-        let seconds = whole_seconds(ttl).max(whole_seconds(self.election * 3 / 2));
+        let seconds = whole_seconds(ttl).max(whole_seconds(self.election_timeout * 3 / 2));
         Duration::from_secs(seconds)
     }
 
-    /// How long after the ttl a dead holder's lock is free at the latest (K6).
+    /// The longest time from the ttl of a dead holder to the end of its lock (K6).
     pub(crate) fn takeover_max(&self) -> Duration {
         // Of the shortest ttl.
         self.lease_max(Duration::ZERO).max(Self::TTL_MIN) + Self::END_SLACK
     }
 
-    /// That the store keeps a lease for longer than [`takeover_max`](Self::takeover_max) counts with.
-    pub(crate) fn longer_than_told(&self, asked: Duration, granted: Duration) -> Option<String> {
+    /// A warning if the store keeps a lease for longer than [`takeover_max`](Self::takeover_max) allows.
+    pub(crate) fn long_lease_warning(&self, asked: Duration, granted: Duration) -> Option<String> {
         (granted > self.lease_max(asked)).then(|| {
             format!(
-                "etcd keeps a lease of {granted:?} where {asked:?} were asked for, so the lock of a dead \
-                 holder is free later than takeover_max says: its election timeout is longer than {:?}; \
+                "etcd granted a lease of {granted:?} instead of {asked:?}, so the lock of a dead holder is \
+                 free later than takeover_max: its election timeout is longer than {:?}; \
                  set election_timeout={:?}",
-                self.election,
+                self.election_timeout,
                 granted * 2 / 3
             )
         })
     }
 
-    /// Whether connections are encrypted.
+    /// Whether connections use TLS.
     pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Whether it has a certificate to show.
+    /// Whether there is a client certificate.
     pub(crate) fn has_certificate(&self) -> bool {
         self.tls.as_ref().is_some_and(TlsFiles::has_client)
     }
 
-    /// The members, as the driver wants them.
+    /// The members as URLs of the driver.
     pub(crate) fn endpoints(&self) -> Vec<String> {
         let scheme = if self.has_tls() { "https" } else { "http" };
         let with_port = |host: &Host| {
@@ -137,13 +136,13 @@ impl EtcdConfig {
     /// The driver's options. Reads the certificates.
     pub(crate) fn options(&self) -> Result<ConnectOptions> {
         let mut options = ConnectOptions::new()
-            // T30: a member that is cut off must say so.
+            // A member without a leader must refuse requests.
             .with_require_leader(true)
-            // Whoever meets an expired login would renew it for all, who would wait for that future to
-            // be polled (K13). The session does it in a task.
+            // The driver renews an expired login in the future of one request, and all others wait until
+            // that one is polled (K13). Reconnecting does it in a task.
             .with_auto_token_refresh(false)
-            .with_connect_timeout(self.connect_max)
-            .with_keep_alive(Self::PING_EVERY, self.answer_max)
+            .with_connect_timeout(self.connect_timeout)
+            .with_keep_alive(Self::PING_EVERY, self.request_timeout)
             .with_keep_alive_while_idle(false);
         if let Some((user, password)) = &self.user {
             options = options.with_user(user, password.expose());
@@ -155,7 +154,12 @@ impl EtcdConfig {
     }
 }
 
-/// Reads the files.
+/// `ttl` in etcd's whole seconds: rounded up, so that a lease never ends before its holder's deadline.
+pub(crate) fn whole_seconds(ttl: Duration) -> u64 {
+    ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0)
+}
+
+/// The TLS options of the driver. Reads the certificates.
 fn tls_options(files: &TlsFiles) -> Result<TlsOptions> {
     let options = match files.ca()? {
         Some(ca) => TlsOptions::new().ca_certificate(Certificate::from_pem(ca)),
@@ -168,21 +172,24 @@ fn tls_options(files: &TlsFiles) -> Result<TlsOptions> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::EtcdLock;
-
-    fn with_election(election: Duration) -> EtcdConfig {
-        EtcdConfig {
+impl EtcdConfig {
+    /// Default settings, except for this one.
+    pub(crate) fn with_election_timeout(election_timeout: Duration) -> Self {
+        Self {
             hosts: Vec::new(),
             user: None,
             tls: None,
             prefix: String::new(),
-            connect_max: EtcdConfig::CONNECT_MAX,
-            answer_max: EtcdConfig::ANSWER_MAX,
-            election,
+            connect_timeout: Self::CONNECT_TIMEOUT,
+            request_timeout: Self::REQUEST_TIMEOUT,
+            election_timeout,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn a_lease_is_at_least_one_and_a_half_election_time_outs() {
@@ -194,29 +201,22 @@ mod tests {
             (8_000, 30_000, 30),
             (100, 1_000, 1),
         ] {
-            let config = with_election(Duration::from_millis(election_ms));
+            let config = EtcdConfig::with_election_timeout(Duration::from_millis(election_ms));
             let ttl = Duration::from_millis(ttl_ms);
             assert_eq!(config.lease_max(ttl), Duration::from_secs(lease));
-            // Of whichever ttl, it is over by then.
+            // For every ttl, the lease has ended by then.
             assert!(config.lease_max(ttl) < ttl + config.takeover_max());
         }
     }
 
     #[test]
-    fn what_it_can_do_follows_the_election_time_out() {
-        let of = |seconds| EtcdLock::capabilities_of(&with_election(Duration::from_secs(seconds)));
-        assert_eq!(of(1), EtcdLock::CAPABILITIES);
-        assert_eq!(of(8).takeover_max, Duration::from_secs(13));
-    }
-
-    #[test]
-    fn a_longer_lease_is_told_with_the_key() {
-        let config = with_election(EtcdConfig::ELECTION);
+    fn the_warning_about_a_longer_lease_names_the_key() {
+        let config = EtcdConfig::with_election_timeout(EtcdConfig::ELECTION_TIMEOUT);
         let [two, twelve] = [2, 12].map(Duration::from_secs);
-        assert_eq!(config.longer_than_told(two, two), None);
-        let warning = config.longer_than_told(two, twelve).expect("a warning");
+        assert_eq!(config.long_lease_warning(two, two), None);
+        let warning = config.long_lease_warning(two, twelve).expect("a warning");
         assert!(warning.contains("election_timeout=8s"), "{warning}");
-        let config = with_election(Duration::from_secs(8));
-        assert_eq!(config.longer_than_told(two, twelve), None);
+        let config = EtcdConfig::with_election_timeout(Duration::from_secs(8));
+        assert_eq!(config.long_lease_warning(two, twelve), None);
     }
 }

@@ -1,31 +1,18 @@
 #![doc = include_str!("../README.md")]
 
-mod carrier;
-mod carriers;
+mod acquire;
+mod backend;
+mod condition;
 mod config;
-mod entry;
+mod conn;
 mod errors;
-mod held;
-mod ids;
-mod keeping;
-mod layout;
-mod leases;
-mod listen;
-mod lock;
-mod looks;
-mod moving;
-mod numbers;
-mod pulse;
-mod queries;
-mod removal;
-mod seat;
-mod server;
-mod session;
-mod standing;
-mod take;
-mod trips;
-mod txn_guard;
-mod wait;
+mod hold;
+mod inspect;
+mod keys;
+mod lease;
+mod queue;
+mod ranges;
+mod shared;
 mod watch;
 
-pub use crate::{config::EtcdConfig, lock::EtcdLock, txn_guard::TxnGuard};
+pub use crate::{backend::EtcdLock, condition::TxnCondition, config::EtcdConfig};

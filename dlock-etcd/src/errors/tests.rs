@@ -2,7 +2,7 @@ use dlock_core::config::{Config, Registry};
 
 use super::*;
 
-/// What a server says, and what becomes of it: kind, effect, and whether to ask elsewhere.
+/// The server's messages, and the row of each: kind, effect, and whether to abandon the connection.
 const ANSWERS: &[(Code, &str, ErrorKind, Effect, bool)] = &[
     (
         Code::InvalidArgument,
@@ -111,14 +111,14 @@ async fn config(url: &str) -> EtcdConfig {
 #[tokio::test]
 async fn each_answer_of_the_server_has_its_kind_and_effect() {
     let config = config("etcd://h").await;
-    for (code, words, kind, effect, ends_link) in ANSWERS.iter().copied() {
+    for (code, words, kind, effect, ends_connection) in ANSWERS.iter().copied() {
         let failure = of_request(DriverError::GRpcStatus(Status::new(code, words)), &config);
         let found = (
             failure.error.kind(),
             failure.error.effect(),
-            failure.ends_link,
+            failure.ends_connection,
         );
-        assert_eq!(found, (kind, effect, ends_link), "{words}");
+        assert_eq!(found, (kind, effect, ends_connection), "{words}");
         assert!(!failure.error.to_string().contains('\n'), "{words}");
     }
 }

@@ -1,4 +1,4 @@
-//! Many tasks at once: what they ask for leaves together, and each has its own answer.
+//! Many tasks at once: their requests are sent together, and each has its own reply.
 
 use std::{collections::BTreeSet, iter, time::Duration};
 
@@ -116,7 +116,7 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "timeout=1s").await?;
     for round in 0..3 {
-        // A lease is there: what was in doubt has retired the one before.
+        // A new lease: an unknown effect has retired the one before.
         take(&locker, "warm").await?.release().await?;
         let connections = proxy.connections();
         for connection in &connections {
@@ -125,7 +125,7 @@ async fn k09_a_lost_reply_to_many_is_found_by_each(flavour: Flavour) -> Outcome 
         let all = names(&format!("lost-{round}"));
         let queue_keys = async || {
             let mut keys = node.keys(&format!("dlock/lost-{round}-")).await?;
-            // Apart from the marks of what was in doubt.
+            // Apart from the tombstones of unknown effects.
             keys.retain(|key| !key.key.contains("%/"));
             Outcome::Ok(keys)
         };

@@ -1,4 +1,4 @@
-//! Three members: leaders that stop or end, members without a leader (T24, T30).
+//! Three members: leaders that stop or end, members without a leader.
 
 use std::time::Duration;
 

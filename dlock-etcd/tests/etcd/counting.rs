@@ -31,7 +31,7 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
         waiting.push(tokio::spawn(locker.acquire("a").into_future()));
         until_queue_length(&node, "a", at + 2).await?;
     }
-    // Each watches its own place and the one before it.
+    // Each watches its own key and the one before it.
     let watchers = f64::from(u32::try_from(WAITERS * 2)?);
     until("all of them watch", async || {
         Ok(node.metric("etcd_debugging_mvcc_watcher_total").await? >= watchers)
@@ -96,7 +96,7 @@ async fn k12_an_unused_lease_ends(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), "ttl=12s").await?;
     take(&locker, "a").await?.release().await?;
-    assert_eq!(node.leases().await?.len(), 1, "it is kept for the next one");
+    assert_eq!(node.leases().await?.len(), 1, "it stays for the next one");
     until("it has ended", async || Ok(node.leases().await?.is_empty())).await?;
     take(&locker, "a").await?.release().await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Acquires that are dropped, at each point (T33).
+//! Acquires that are dropped, at each point.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `etcdctl lock` and dlock in one queue (T26).
+//! `etcdctl lock` and dlock in one queue.
 
 use std::{process::Stdio, time::Duration};
 
@@ -90,7 +90,7 @@ async fn t26_we_wait_for_etcdctl(flavour: Flavour) -> Outcome {
     let mut foreign = Foreign::lock(flavour, &node, "job")?;
     foreign.granted().await?;
     assert!(locker.try_acquire("job").await?.is_none());
-    let holder = locker.inspect("job").await?.ok_or("nobody holds it")?;
+    let holder = locker.inspect("job").await?.ok_or("it is free")?;
     assert_eq!(holder.attempt, None, "{holder:?}");
     assert!(holder.remaining.is_some());
     let waiting = tokio::spawn(locker.acquire("job").into_future());
@@ -134,8 +134,8 @@ async fn t24_a_leader_that_slept_may_end_a_lock_of_another_client(flavour: Flavo
         let name = format!("job{number}");
         let mut foreign = Foreign::lock_for(flavour, node, &name, TTL)?;
         let key = foreign.granted().await?;
-        let place = node.keys(&key).await?.pop().ok_or("it has no key")?;
-        held.push((foreign, place.create_revision));
+        let key = node.keys(&key).await?.pop().ok_or("it has no key")?;
+        held.push((foreign, key.create_revision));
         let next = locker.acquire(&*name).wait_forever();
         waiting.push(tokio::spawn(next.into_future()));
     }

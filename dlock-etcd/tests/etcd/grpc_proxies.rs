@@ -1,4 +1,4 @@
-//! Behind etcd's own gRPC proxy, which gives watches numbers of its own.
+//! Behind etcd's own gRPC proxy, which gives watches ids of its own.
 //!
 //! The suite runs behind it as well, as the target `etcd-grpc-proxy`.
 
@@ -64,7 +64,7 @@ async fn k08_a_release_reports_no_loss_to_other_holders(flavour: Flavour) -> Out
 async fn k08_a_removal_is_reported_at_once(flavour: Flavour) -> Outcome {
     let (node, proxy) = behind(flavour).await?;
     let locker = connect(proxy.address(), "").await?;
-    // Others that come and go before it: the numbers are apart then.
+    // Others that come and go before it: then the ids differ.
     for at in 0..3 {
         let other = take(&locker, &format!("other-{at}")).await?;
         until_watched(&node, 1).await?;
@@ -89,7 +89,7 @@ async fn k06_a_waiter_is_woken_at_once(flavour: Flavour) -> Outcome {
         warm.release().await?;
         let held = take(&direct, "a").await?;
         let waiting = tokio::spawn(locker.acquire("a").into_future());
-        // It watches its own place and the one before it; that one is watched, too.
+        // Watches of its own key and of the one before it, which its holder watches, too.
         until_watched(&node, 3).await?;
         held.release().await?;
         within(AT_ONCE, "its turn", waiting)

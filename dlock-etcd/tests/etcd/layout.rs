@@ -1,4 +1,4 @@
-//! The version of the layout, in the store; and what is kept there, byte for byte.
+//! The version of the layout in the store, and the stored keys, byte for byte.
 
 use dlock::{ErrorKind, LockName};
 use dlock_servers::etcd::{Flavour, Login, Node};
@@ -135,7 +135,7 @@ async fn a_user_without_permission_to_write_it_is_not_refused(flavour: Flavour) 
     Ok(())
 }
 
-/// Whoever changes this test raises the version, which is in it, too.
+/// A change of this test raises the version, which it contains.
 async fn a_change_of_keys_or_values_raises_the_version(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), "").await?;
@@ -148,7 +148,7 @@ async fn a_change_of_keys_or_values_raises_the_version(flavour: Flavour) -> Outc
     assert_eq!(queue, "dlock/a%2Fb 100%25 %C3%A9/");
     assert!(is_number(own), "{own}");
     assert_eq!(guard.token().get(), held[0].create_revision);
-    let holder = locker.inspect(&name).await?.ok_or("nobody holds it")?;
+    let holder = locker.inspect(&name).await?.ok_or("it is free")?;
     let since = holder.since_unix_micros.ok_or("since when?")?;
     let (pid, host) = (std::process::id(), holder.host.ok_or("where?")?);
     let attempt = holder.attempt.ok_or("who?")?.to_string();

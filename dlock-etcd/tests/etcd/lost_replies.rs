@@ -1,4 +1,4 @@
-//! Requests that the server executed, and whose replies were lost (T27).
+//! Requests that the server executed, and whose replies were lost.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -16,11 +16,11 @@ cases![
     t27_lost_reply_of_a_waiting_acquire,
     t27_lost_reply_of_a_release,
     t27_no_reply_ever_to_a_try_acquire_is_undone,
-    t27_a_request_that_arrives_after_the_release_makes_no_place,
-    t27_a_request_that_arrives_after_the_undoing_makes_no_place,
-    t27_a_try_that_arrives_after_it_was_contended_makes_no_place,
+    t27_a_request_that_arrives_after_the_release_creates_no_key,
+    t27_a_request_that_arrives_after_the_undo_creates_no_key,
+    t27_a_try_that_arrives_after_it_was_contended_creates_no_key,
     t25_a_waiter_of_unknown_effect_whose_key_is_deleted_queues_again,
-    k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used,
+    k12_an_unknown_effect_leaves_at_most_a_key_for_each_used_lease,
 ];
 
 const KEYS: &str = "timeout=700ms";
@@ -57,7 +57,7 @@ impl ProxiedClient {
         &self,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
-        // A lease is there: what was in doubt has retired the one before.
+        // A new lease: an unknown effect has retired the one before.
         take(&self.locker, "warm").await?.release().await?;
         let connections = self.proxy.connections();
         for connection in &connections {
@@ -146,7 +146,7 @@ async fn t27_no_reply_ever_to_a_try_acquire_is_undone(flavour: Flavour) -> Outco
     Ok(guard.release().await?)
 }
 
-async fn t27_a_request_that_arrives_after_the_release_makes_no_place(flavour: Flavour) -> Outcome {
+async fn t27_a_request_that_arrives_after_the_release_creates_no_key(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, KEYS).await?;
     take(&two.locker, "warm").await?.release().await?;
     // The request stays on its way, and the next try of it is granted by the other way.
@@ -156,7 +156,7 @@ async fn t27_a_request_that_arrives_after_the_release_makes_no_place(flavour: Fl
     late_request(&two).await
 }
 
-async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Flavour) -> Outcome {
+async fn t27_a_request_that_arrives_after_the_undo_creates_no_key(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, KEYS).await?;
     let other = connect(two.node.address(), "").await?;
     take(&two.locker, "warm").await?.release().await?;
@@ -169,7 +169,7 @@ async fn t27_a_request_that_arrives_after_the_undoing_makes_no_place(flavour: Fl
     late_request(&two).await
 }
 
-async fn t27_a_try_that_arrives_after_it_was_contended_makes_no_place(flavour: Flavour) -> Outcome {
+async fn t27_a_try_that_arrives_after_it_was_contended_creates_no_key(flavour: Flavour) -> Outcome {
     let two = TwoWays::new(flavour, KEYS).await?;
     let other = connect(two.node.address(), "").await?;
     take(&two.locker, "warm").await?.release().await?;
@@ -185,7 +185,7 @@ async fn t27_a_try_that_arrives_after_it_was_contended_makes_no_place(flavour: F
 /// word, which gives it up.
 const SLOWLY: NonZeroU32 = NonZeroU32::new(250).unwrap();
 
-/// Lets what was on its way arrive; it must make no place.
+/// Lets delayed requests arrive; they must create no key.
 async fn late_request(two: &TwoWays) -> Outcome {
     until_queue_length(&two.node, "a", 0).await?;
     let connection = two.ways[0].connection(0).await;
@@ -226,7 +226,7 @@ async fn t25_a_waiter_of_unknown_effect_whose_key_is_deleted_queues_again(
     for connection in &connections {
         connection.end(End::Reset);
     }
-    // It has found its place again, which it watches from then on.
+    // The waiter has found its key again, and watches it from then on.
     until("its watch", async || {
         Ok(proxied
             .node
@@ -245,22 +245,22 @@ async fn t25_a_waiter_of_unknown_effect_whose_key_is_deleted_queues_again(
     Ok(())
 }
 
-async fn k12_what_was_in_doubt_leaves_no_more_than_a_key_for_each_lease_that_is_used(
+async fn k12_an_unknown_effect_leaves_at_most_a_key_for_each_used_lease(
     flavour: Flavour,
 ) -> Outcome {
     let proxied = ProxiedClient::with(flavour, "ttl=6s&timeout=700ms").await?;
-    let kept = take(&proxied.locker, "kept").await?;
+    let survivor = take(&proxied.locker, "survivor").await?;
     for _ in 0..5 {
         let guard = Box::pin(proxied.lose_reply(proxied.locker.acquire("a"))).await?;
         guard.release().await?;
     }
-    // The others are gone with their unused leases; the lease of `kept` goes on.
+    // The others are gone with their unused leases; the lease of `survivor` stays.
     until("the marks are gone", async || {
         Ok(proxied.node.keys("dlock/a%/").await?.len() <= 1)
     })
     .await?;
-    assert!(kept.is_held());
-    kept.release().await?;
+    assert!(survivor.is_held());
+    survivor.release().await?;
     proxied.locker.shutdown(Duration::from_secs(5)).await?;
     until_clean(&proxied.node).await
 }

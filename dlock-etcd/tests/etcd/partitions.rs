@@ -1,4 +1,4 @@
-//! A member that is cut off from the others, both ways, while its clients still reach it (T30).
+//! A member that is cut off from the others, both ways, while its clients still reach it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -44,7 +44,7 @@ async fn start(flavour: Flavour) -> Outcome<Cluster> {
     Ok(Cluster::start(&flavour.find()?, &Options::default()).await?)
 }
 
-/// Who can only ask that member loses its lock in time; all others go on.
+/// A client of that member alone loses its lock in time; all others go on.
 async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let mut addresses = cluster.addresses();
     addresses.rotate_left(member);
@@ -52,7 +52,7 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let both = connect_all(&addresses, LONG).await?;
     let here = connect_all(&addresses[1..], KEYS).await?;
     let lost = Arc::new(take(&there, "lost").await?);
-    let kept = take(&both, "kept").await?;
+    let survivor = take(&both, "survivor").await?;
     let released = take(&here, "released").await?;
     let (held, acquire) = (lost.clone(), here.acquire("lost").wait(WAIT));
     let next = tokio::spawn(async move { (acquire.await, held.is_held()) });
@@ -70,14 +70,14 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     let next = next?;
     assert!(!was_held, "two have it");
     assert!(next.token() > lost.token());
-    assert!(kept.is_held(), "{:?}", kept.lost().await);
+    assert!(survivor.is_held(), "{:?}", survivor.lost().await);
     soon("a renewal", async {
-        while kept.renew().await.is_err() && kept.is_held() {
+        while survivor.renew().await.is_err() && survivor.is_held() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     })
     .await?;
-    assert!(kept.is_held(), "{:?}", kept.lost().await);
+    assert!(survivor.is_held(), "{:?}", survivor.lost().await);
     release(released).await;
     // A waiter that reaches another member is granted regardless of the waiters before it.
     let moved = within(FREE, "its turn", moved).await???;
@@ -86,8 +86,8 @@ async fn cut_off(cluster: &Cluster, member: usize) -> Outcome {
     cluster.set(member, Fault::None);
     release(soon("who was stuck", stuck).await???).await;
     release(soon("the lost lock", there.acquire("lost")).await??).await;
-    assert!(kept.is_held(), "{:?}", kept.lost().await);
-    release(kept).await;
+    assert!(survivor.is_held(), "{:?}", survivor.lost().await);
+    release(survivor).await;
     Ok(())
 }
 

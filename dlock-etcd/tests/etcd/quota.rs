@@ -1,4 +1,4 @@
-//! A server that is full (T34).
+//! A server that is full.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 
 cases![
     t34_a_full_server_says_so_and_holders_go_on,
-    t34_a_full_server_frees_a_place_that_was_in_doubt,
+    t34_a_full_server_frees_a_key_with_an_unknown_effect,
     t34_a_full_server_frees_what_many_release_while_others_try,
 ];
 
@@ -42,7 +42,7 @@ async fn t34_a_full_server_says_so_and_holders_go_on(flavour: Flavour) -> Outcom
     Ok(guard.release().await?)
 }
 
-async fn t34_a_full_server_frees_a_place_that_was_in_doubt(flavour: Flavour) -> Outcome {
+async fn t34_a_full_server_frees_a_key_with_an_unknown_effect(flavour: Flavour) -> Outcome {
     let node = start_with(flavour, Login::Open, &QUOTA).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "").await?;
@@ -71,7 +71,7 @@ async fn t34_a_full_server_frees_what_many_release_while_others_try(flavour: Fla
     // What is asked for together it does not weigh: it may give some, and refuses the others.
     for tried in tried {
         match tried {
-            Ok(guard) => guard.ok_or("nobody has it")?.release().await?,
+            Ok(guard) => guard.ok_or("it is free")?.release().await?,
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
                 assert_eq!(error.effect(), Effect::None, "{error}");

@@ -1,4 +1,4 @@
-//! Leases: the granted ttl, and keep-alives under faults (T20–T23, T31).
+//! Leases: the granted ttl, and keep-alives under faults.
 
 use std::time::Duration;
 
@@ -123,13 +123,13 @@ async fn t22_a_revoked_lease_is_reported_at_once(flavour: Flavour) -> Outcome {
 async fn t23_a_deleted_key_is_reported_at_once_to_its_holder_alone(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), "").await?;
-    let (guard, kept) = (take(&locker, "a").await?, take(&locker, "b").await?);
+    let (guard, survivor) = (take(&locker, "a").await?, take(&locker, "b").await?);
     let key = queue_keys(&node, "a").await?[0].key.clone();
     node.delete(&key).await?;
     assert_eq!(soon("the loss", guard.lost()).await?, LostCause::Removed);
-    kept.renew().await?;
-    assert!(kept.is_held());
-    Ok(kept.release().await?)
+    survivor.renew().await?;
+    assert!(survivor.is_held());
+    Ok(survivor.release().await?)
 }
 
 async fn t23_a_renewal_finds_that_the_key_is_gone(flavour: Flavour) -> Outcome {

@@ -1,5 +1,5 @@
 //! A leader that is suspended for longer than the ttl. When it resumes, it revokes the leases that it knew
-//! as expired, before it learns of the new leader (T24).
+//! as expired, before it learns of the new leader.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -44,10 +44,10 @@ fn others(leader: usize) -> impl Iterator<Item = usize> {
 
 /// Waits until the queue of `name` has two keys, however slow the cluster is.
 async fn until_queued(node: &Node, name: &str) -> Outcome {
-    until("two places", async || {
+    until("two keys", async || {
         Ok(queue_keys(node, name)
             .await
-            .is_ok_and(|places| places.len() == 2))
+            .is_ok_and(|queue_keys| queue_keys.len() == 2))
     })
     .await
 }

@@ -1,4 +1,4 @@
-//! What the cases work with: a server of their own, clients of it, and bounds.
+//! Support for the cases: a server of their own, its clients, and bounds.
 
 use std::{future::Future, net::SocketAddr, time::Duration};
 
@@ -74,20 +74,20 @@ impl TwoWays {
     }
 }
 
-/// The places in the queue of a lock.
+/// The keys in the queue of a lock.
 pub(crate) async fn queue_keys(node: &Node, name: &str) -> Outcome<Vec<Entry>> {
     Ok(node.keys(&format!("dlock/{name}/")).await?)
 }
 
 /// Waits until the queue of `name` has this many keys.
 pub(crate) async fn until_queue_length(node: &Node, name: &str, count: usize) -> Outcome {
-    until(format!("{count} places"), async || {
+    until(format!("{count} keys"), async || {
         Ok(queue_keys(node, name).await?.len() == count)
     })
     .await
 }
 
-/// What says which layout the locks under the default prefix have; it stays.
+/// The key with the version of the layout under the default prefix; it stays.
 pub(crate) const LAYOUT: &str = "dlock/%dlock-layout";
 
 /// All keys but that one.

@@ -9,18 +9,18 @@ use crate::support::{
     Outcome, cases, connect, queue_keys, soon, start, take, until, until_queue_length,
 };
 
-cases![k04_an_undoing_that_is_late_leaves_the_next_place_alone];
+cases![k04_a_late_undo_leaves_the_next_key_alone];
 
-/// So late what the server says arrives that the test can hold what the client says to it.
+/// The delay of replies: long enough for the test to hold the next request.
 const LATE: Duration = Duration::from_secs(1);
 
 /// A read has more bytes; other frames of a connection have far fewer.
-const LOOK_BYTES: u64 = 100;
+const READ_BYTES: u64 = 100;
 
-/// Making a place has more, and deleting one has less.
-const PLACE_BYTES: u64 = 400;
+/// Creating a key has more bytes, and deleting one has fewer.
+const CREATE_BYTES: u64 = 400;
 
-async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavour) -> Outcome {
+async fn k04_a_late_undo_leaves_the_next_key_alone(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     let other = connect(node.address(), "").await?;
@@ -40,8 +40,8 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     // It reads, and deletes its key; the deletion does not arrive.
     node.delete(&gone.key).await?;
     soon(
-        "its look",
-        connection.until_passed(Direction::ToServer, asked + LOOK_BYTES),
+        "its read",
+        connection.until_passed(Direction::ToServer, asked + READ_BYTES),
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::Hold);
@@ -49,15 +49,15 @@ async fn k04_an_undoing_that_is_late_leaves_the_next_place_alone(flavour: Flavou
     connection.set(Direction::ToClient, Fault::None);
     // The undo goes on in the background, and the waiter queues again.
     soon(
-        "the next place",
-        connection.until_seen(Direction::ToServer, held + PLACE_BYTES),
+        "the next key",
+        connection.until_seen(Direction::ToServer, held + CREATE_BYTES),
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::None);
     until_queue_length(&node, "a", 2).await?;
     let next = queue_keys(&node, "a").await?[1].clone();
     assert_ne!(next.key, gone.key);
-    // Also what comes later is about the first place.
+    // The late request is about the first key only.
     take(&waiter, "b").await?.release().await?;
     guard.release().await?;
     let granted = soon("its turn", waiting).await???;

@@ -1,5 +1,5 @@
-//! Acquires that are begun and then not polled for long, as in a `select!` whose other branch takes its
-//! time (K6, K13).
+//! Acquires that are begun and then not polled for long, as in a `select!` with a slow other branch
+//! (K6, K13).
 
 use std::{pin::pin, time::Duration};
 
@@ -28,7 +28,7 @@ const TTL: Duration = Duration::from_secs(2);
 /// That, twice, and a request or two.
 const PASSED_OVER: Duration = Duration::from_secs(6);
 
-/// At whatever it waits for: a connection, a lease, an answer, its turn.
+/// Left while it waits for a connection, a lease, a reply or its turn.
 async fn k13_an_unpolled_acquire_blocks_no_other(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -58,7 +58,7 @@ async fn k06_an_unpolled_waiter_is_skipped_and_queues_again(flavour: Flavour) ->
     let waiter = connect(node.address(), "ttl=2s").await?;
     let guard = take(&holder, "a").await?;
     // It keeps their lease alive.
-    let kept = take(&waiter, "kept").await?;
+    let survivor = take(&waiter, "survivor").await?;
     let mut left = pin!(waiter.acquire("a").into_future());
     tokio::select! {
         _ = left.as_mut() => return Err("it is taken".into()),
@@ -73,8 +73,8 @@ async fn k06_an_unpolled_waiter_is_skipped_and_queues_again(flavour: Flavour) ->
     }
     next.release().await?;
     soon("its turn", left).await??.release().await?;
-    assert!(kept.is_held());
-    Ok(kept.release().await?)
+    assert!(survivor.is_held());
+    Ok(survivor.release().await?)
 }
 
 async fn k06_an_unpolled_acquire_frees_its_lock(flavour: Flavour) -> Outcome {
@@ -98,7 +98,7 @@ async fn frees_its_lock(
     let node = start(flavour).await?;
     let other = connect(node.address(), "").await?;
     let locker = connect(node.address(), "ttl=2s").await?;
-    let kept = take(&locker, "kept").await?;
+    let survivor = take(&locker, "survivor").await?;
     let mut passed_over = 0;
     for polls in 1..POLLS_TO_A_GRANT {
         let name = format!("left after {polls}");
@@ -119,7 +119,7 @@ async fn frees_its_lock(
         }
         until_queue_length(&node, &name, 0).await?;
     }
-    assert!(passed_over > 0, "it was never left with a place");
-    assert!(kept.is_held());
-    Ok(kept.release().await?)
+    assert!(passed_over > 0, "it was never left with a key");
+    assert!(survivor.is_held());
+    Ok(survivor.release().await?)
 }

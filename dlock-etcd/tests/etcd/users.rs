@@ -1,4 +1,4 @@
-//! Logins: wrong, missing, limited, and tokens that expire (T32).
+//! Logins: wrong, missing, limited, and tokens that expire.
 
 use std::{net::SocketAddr, time::Duration};
 

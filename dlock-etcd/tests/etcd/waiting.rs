@@ -1,4 +1,4 @@
-//! Waiting: places that go, streams that break, history that is compacted (T25, T28–T30).
+//! Waiting: keys that are deleted, streams that break, history that is compacted.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ cases![
     t29_a_waiter_is_woken_by_a_release_before_its_watch,
     t29_a_loss_is_reported_over_a_stream_that_breaks,
     t30_a_waiter_outlives_a_way_that_falls_silent,
-    k06_a_wait_ends_with_its_place,
+    k06_a_wait_ends_with_its_key,
 ];
 
 /// Long enough to be in the queue, on a slow disk too.
 const QUEUED: Duration = Duration::from_secs(1);
 
 /// Less than a waiter's poll interval.
-const TOLD: Duration = Duration::from_secs(8);
+const NOTICE_MAX: Duration = Duration::from_secs(8);
 
 async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(
     flavour: Flavour,
@@ -40,13 +40,16 @@ async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(
     let first = queue_keys(&node, "a").await?[1].clone();
     assert!(!held.contains(&first.lease));
     node.revoke(first.lease).await?;
-    until("a new place", async || {
-        let places = queue_keys(&node, "a").await?;
-        Ok(places.len() == 2 && places[1].create_revision > first.create_revision)
+    until("a new key", async || {
+        let queue_keys = queue_keys(&node, "a").await?;
+        Ok(queue_keys.len() == 2 && queue_keys[1].create_revision > first.create_revision)
     })
     .await?;
     guard.release().await?;
-    within(TOLD, "its turn", waiting).await???.release().await?;
+    within(NOTICE_MAX, "its turn", waiting)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -62,7 +65,10 @@ async fn t25_a_waiter_whose_key_is_deleted_queues_again(flavour: Flavour) -> Out
     node.delete(&queue_keys(&node, "a").await?[1].key).await?;
     until_queue_length(&node, "a", 2).await?;
     guard.release().await?;
-    within(TOLD, "its turn", waiting).await???.release().await?;
+    within(NOTICE_MAX, "its turn", waiting)
+        .await???
+        .release()
+        .await?;
     Ok(())
 }
 
@@ -88,7 +94,10 @@ async fn t29_a_waiter_is_woken_though_history_is_compacted(flavour: Flavour) -> 
         guard.release().await?;
         node.put("other", "").await?;
         node.compact().await?;
-        within(TOLD, "its turn", waiting).await???.release().await?;
+        within(NOTICE_MAX, "its turn", waiting)
+            .await???
+            .release()
+            .await?;
     }
     Ok(())
 }
@@ -103,13 +112,16 @@ async fn t29_a_waiter_is_woken_over_a_stream_that_breaks(flavour: Flavour) -> Ou
         two.ways[0].end(End::Reset);
         two.ways[1].end(End::Reset);
         guard.release().await?;
-        within(TOLD, "its turn", waiting).await???.release().await?;
+        within(NOTICE_MAX, "its turn", waiting)
+            .await???
+            .release()
+            .await?;
     }
     Ok(())
 }
 
-/// Who queues just before the release has no watch yet when it comes. One that is missed costs a look
-/// that waiters make by themselves.
+/// A waiter that enqueues just before the release has no watch yet. A missed event would cost the time
+/// until the waiter reads by itself.
 async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -> Outcome {
     const TURNS: u32 = 100;
     let node = start(flavour).await?;
@@ -121,7 +133,7 @@ async fn t29_a_waiter_is_woken_by_a_release_before_its_watch(flavour: Flavour) -
         tokio::spawn(async move {
             for _ in 0..TURNS {
                 // Each by itself: how long all of them take is the disk's affair.
-                let guard = within(TOLD, "its turn", locker.acquire("a")).await??;
+                let guard = within(NOTICE_MAX, "its turn", locker.acquire("a")).await??;
                 guard.release().await?;
             }
             Outcome::Ok(())
@@ -144,7 +156,7 @@ async fn t29_a_loss_is_reported_over_a_stream_that_breaks(flavour: Flavour) -> O
     two.ways[0].end(End::Reset);
     two.ways[1].end(End::Reset);
     two.node.delete(&key).await?;
-    within(TOLD, "the loss", guard.lost()).await?;
+    within(NOTICE_MAX, "the loss", guard.lost()).await?;
     Ok(())
 }
 
@@ -154,25 +166,21 @@ async fn t30_a_waiter_outlives_a_way_that_falls_silent(flavour: Flavour) -> Outc
     let guard = take(&holder, "a").await?;
     let waiting = tokio::spawn(two.locker.acquire("a").into_future());
     until_queue_length(&two.node, "a", 2).await?;
-    let place = queue_keys(&two.node, "a").await?[1].clone();
+    let key = queue_keys(&two.node, "a").await?[1].clone();
     for connection in two.ways[0].connections() {
         connection.set_both(dlock_verify::proxy::Fault::Hold);
     }
-    tokio::time::sleep(TOLD).await;
-    assert_eq!(
-        queue_keys(&two.node, "a").await?[1],
-        place,
-        "it keeps its place"
-    );
+    tokio::time::sleep(NOTICE_MAX).await;
+    assert_eq!(queue_keys(&two.node, "a").await?[1], key, "its key stays");
     guard.release().await?;
-    within(TOLD / 2, "its turn", waiting)
+    within(NOTICE_MAX / 2, "its turn", waiting)
         .await???
         .release()
         .await?;
     Ok(())
 }
 
-async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
+async fn k06_a_wait_ends_with_its_key(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let (holder, waiter) = (
         connect(node.address(), "").await?,
@@ -192,7 +200,7 @@ async fn k06_a_wait_ends_with_its_place(flavour: Flavour) -> Outcome {
     }
     guard.release().await?;
     for locker in [holder, waiter] {
-        locker.shutdown(TOLD).await?;
+        locker.shutdown(NOTICE_MAX).await?;
     }
     until_clean(&node).await
 }

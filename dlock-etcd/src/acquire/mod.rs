@@ -1,0 +1,37 @@
+//! Acquiring a lock: a try, or a wait for a lock that is taken.
+
+use std::sync::Arc;
+
+use dlock_core::{
+    Result,
+    backend::{AcquireRequest, Lease, Wait},
+};
+
+use crate::{lease::poll_watchdog::PollWatchdog, shared::Shared};
+
+mod attempt;
+mod grant;
+mod turn;
+mod undo;
+mod wait;
+
+/// Acquires the lock, and responds to the watchdog while it is polled.
+pub(crate) async fn acquire(shared: &Shared, request: &AcquireRequest) -> Result<Lease> {
+    let watchdog = Arc::default();
+    tokio::select! {
+        biased;
+        lease = try_or_wait(shared, request, &watchdog) => lease,
+        never = watchdog.respond() => match never {},
+    }
+}
+
+async fn try_or_wait(
+    shared: &Shared,
+    request: &AcquireRequest,
+    watchdog: &Arc<PollWatchdog>,
+) -> Result<Lease> {
+    match request.wait {
+        Wait::Never => attempt::try_acquire(shared, request, watchdog).await,
+        _ => wait::acquire(shared, request, watchdog).await,
+    }
+}

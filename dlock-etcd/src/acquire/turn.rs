@@ -1,0 +1,128 @@
+//! A key's wait for its turn: behind one predecessor, which it watches.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{Error, backend::AcquireRequest, toolkit::Backoff};
+use tokio::sync::Notify;
+
+use crate::{
+    queue::{key::QueueKey, position::Position},
+    shared::Shared,
+    watch::{Watched, registry::Target},
+};
+
+/// A waiter reads its position after this time without an event: old servers lose some.
+const READ_EVERY: Duration = Duration::from_secs(10);
+
+/// How the wait of one key ends.
+pub(super) enum EndOfTurn {
+    /// The key came first; it was created in this revision.
+    First(i64),
+    /// The attempt was cancelled.
+    Cancelled,
+    /// The key or its lease is gone: the attempt needs a new key.
+    KeyLost,
+    /// The acquire was not polled, and its key was removed.
+    Unpolled,
+    /// The store refuses.
+    Refused(Error),
+}
+
+/// The wait of one key.
+pub(super) struct Turn<'a> {
+    shared: &'a Shared,
+    request: &'a AcquireRequest,
+    key: &'a QueueKey,
+    wake: Arc<Notify>,
+    /// Whether the store may have created the key.
+    pub(super) may_exist: bool,
+    /// The revision in which the key was created.
+    created: Option<i64>,
+    /// The watch of the key itself, which may be deleted.
+    own_watch: Option<Watched>,
+    /// The key before it, and its watch.
+    predecessor: Option<(Vec<u8>, Watched)>,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(shared: &'a Shared, request: &'a AcquireRequest, key: &'a QueueKey) -> Self {
+        Self {
+            shared,
+            request,
+            key,
+            wake: Arc::new(Notify::new()),
+            may_exist: false,
+            created: None,
+            own_watch: None,
+            predecessor: None,
+        }
+    }
+
+    /// Enqueues the key, and waits until it comes first. Requests run to their end; only the sleeps between
+    /// them are cut short.
+    pub(super) async fn run(&mut self) -> EndOfTurn {
+        let mut backoff = Backoff::new();
+        let mut woken = false;
+        loop {
+            if self.request.attempt.is_cancelled() {
+                return EndOfTurn::Cancelled;
+            }
+            if self.key.is_claimed() {
+                return EndOfTurn::Unpolled;
+            }
+            // Before the request: its reply may be lost.
+            self.may_exist = true;
+            let position = match self.created {
+                None => self.key.enqueue().await,
+                Some(created) if woken => self.key.read_position_of_member(created).await,
+                Some(created) => self.key.read_position(created).await,
+            };
+            match position {
+                Ok(Position::First(created)) => return EndOfTurn::First(created),
+                Ok(Position::Behind {
+                    created,
+                    predecessor,
+                    seen,
+                }) => {
+                    self.request.attempt.report_contended();
+                    backoff.reset();
+                    self.watch(created, predecessor, seen);
+                    woken = self.sleep(READ_EVERY).await;
+                }
+                Ok(Position::Absent | Position::LeaseGone) => return EndOfTurn::KeyLost,
+                Err(error) if error.is_retryable() && !self.shared.members.is_closed() => {
+                    tracing::debug!(%error, "waiting goes on");
+                    self.request.attempt.report_unavailable(&error);
+                    woken = self.sleep(backoff.next_pause()).await;
+                }
+                Err(error) => return EndOfTurn::Refused(error),
+            }
+        }
+    }
+
+    /// Watches the key and its predecessor for events after revision `seen`. An existing watch is kept: on a
+    /// busy server each new watch causes another read.
+    fn watch(&mut self, created: i64, predecessor: Vec<u8>, seen: i64) {
+        self.created = Some(created);
+        let watches = &self.shared.watches;
+        let target = || Target::Waiter(self.wake.clone());
+        if self.own_watch.is_none() {
+            let own = &*self.key.keys.own;
+            self.own_watch = Some(watches.watch(own, created + 1, target()));
+        }
+        let is_watched = |(key, _): &(Vec<u8>, Watched)| *key == predecessor;
+        if !self.predecessor.as_ref().is_some_and(is_watched) {
+            let watched = watches.watch(&*predecessor, seen + 1, target());
+            self.predecessor = Some((predecessor, watched));
+        }
+    }
+
+    /// Sleeps for `max`, or until a watch wakes it; true if a watch did.
+    async fn sleep(&self, max: Duration) -> bool {
+        tokio::select! {
+            () = self.wake.notified() => true,
+            () = tokio::time::sleep(max) => false,
+            () = self.request.attempt.cancelled() => false,
+        }
+    }
+}

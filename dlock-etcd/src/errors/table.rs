@@ -1,0 +1,166 @@
+//! The table of errors: kind, effect, whether to abandon the connection, and the hint.
+
+use std::io;
+
+use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use etcd_client::Error as DriverError;
+use tonic::{Code, Status};
+
+use crate::{config::EtcdConfig, errors::cause::find_cause};
+
+/// Kind, effect, whether to abandon the connection, and the hint.
+pub(super) type Row = (ErrorKind, Effect, bool, &'static str);
+
+/// The row of a driver's error.
+pub(super) fn row(error: &DriverError, config: &EtcdConfig) -> Row {
+    use ErrorKind::{Internal, InvalidConfig, Unavailable};
+    if let Some(found) = find_cause::<rustls::Error>(error)
+        && let Some((kind, hint)) = of_tls(found)
+    {
+        return (kind, Effect::None, true, hint);
+    }
+    if find_cause::<io::Error>(error)
+        .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
+    {
+        let hint = "nothing listens there; is the server running, and the port right?";
+        return (Unavailable, Effect::None, true, hint);
+    }
+    match error {
+        DriverError::GRpcStatus(status) => of_status(status, config),
+        DriverError::InvalidUri(_) | DriverError::InvalidArgs(_) => {
+            let hint = "the driver refuses the settings";
+            (InvalidConfig, Effect::None, false, hint)
+        }
+        DriverError::TransportError(_) => (Unavailable, Effect::None, true, no_connection(config)),
+        DriverError::IoError(_)
+        | DriverError::WatchError(_)
+        | DriverError::LeaseKeepAliveError(_) => {
+            (Unavailable, Effect::Unknown, true, "the connection failed")
+        }
+        _ => (Internal, Effect::Unknown, true, "the driver failed"),
+    }
+}
+
+/// The server's messages, which are the same in all its versions, and what they mean.
+const TABLE: &[(&str, Row)] = &[
+    (
+        "invalid user ID or password",
+        denied("wrong user or password"),
+    ),
+    (
+        "user name is empty",
+        denied("the server asks for a user and a password; give them in the URL"),
+    ),
+    (
+        "permission denied",
+        denied("the user may not use these keys; grant one of its roles readwrite on the prefix"),
+    ),
+    (
+        "authentication is not enabled",
+        (
+            ErrorKind::InvalidConfig,
+            Effect::None,
+            false,
+            "the server has no logins; leave user and password out",
+        ),
+    ),
+    ("invalid auth token", elsewhere("the login has expired")),
+    (
+        "revision of auth store is old",
+        elsewhere("users were changed; the login is repeated"),
+    ),
+    (
+        "corrupt",
+        elsewhere("the member's data are corrupt; replace it"),
+    ),
+    (
+        "database space exceeded",
+        refused(
+            "the server has no space left; compact and defragment it, then etcdctl alarm disarm",
+        ),
+    ),
+    (
+        "too many requests",
+        refused("the server is overloaded; try again later"),
+    ),
+    (
+        "no leader",
+        (
+            ErrorKind::Unavailable,
+            Effect::Unknown,
+            true,
+            "the member knows no leader; is most of the cluster running, and reachable from it?",
+        ),
+    ),
+];
+
+const fn denied(hint: &'static str) -> Row {
+    (ErrorKind::Denied, Effect::None, false, hint)
+}
+
+const fn elsewhere(hint: &'static str) -> Row {
+    (ErrorKind::Unavailable, Effect::None, true, hint)
+}
+
+const fn refused(hint: &'static str) -> Row {
+    (ErrorKind::Unavailable, Effect::None, false, hint)
+}
+
+fn of_status(status: &Status, config: &EtcdConfig) -> Row {
+    use ErrorKind::{Internal, Unavailable, Unsupported};
+    let mut table = TABLE.iter();
+    if let Some((_, row)) = table.find(|(words, _)| status.message().contains(words)) {
+        return *row;
+    }
+    match status.code() {
+        Code::Unimplemented => {
+            let hint = "the server is not etcd 3.4 or newer";
+            (Unsupported, Effect::None, false, hint)
+        }
+        // From the server itself: a change of leaders, a slow disk.
+        Code::Unavailable | Code::DeadlineExceeded | Code::Unknown
+            if status.message().starts_with("etcdserver") =>
+        {
+            (
+                Unavailable,
+                Effect::Unknown,
+                true,
+                "the cluster did not answer in time",
+            )
+        }
+        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown => {
+            (Unavailable, Effect::Unknown, true, no_connection(config))
+        }
+        // The server speaks another protocol, or another version of TLS.
+        Code::Internal if status.message().starts_with("h2 protocol error") => {
+            (Unavailable, Effect::Unknown, true, no_connection(config))
+        }
+        _ => (
+            Internal,
+            Effect::Unknown,
+            false,
+            "the server refused the request",
+        ),
+    }
+}
+
+/// The hint for a connection that failed: neither the server nor the driver says why.
+fn no_connection(config: &EtcdConfig) -> &'static str {
+    match (config.has_tls(), config.has_certificate()) {
+        (false, _) => "the connection failed; if that port speaks TLS, use etcds://",
+        (true, true) => "the connection failed; if that port does not speak TLS, use etcd://",
+        (true, false) => {
+            "the connection failed; if that port does not speak TLS, use etcd://; if it wants a \
+             client certificate, give it by tls_cert= and tls_key="
+        }
+    }
+}
+
+/// The kind and hint of a TLS error, if it is about a certificate.
+fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
+    match error {
+        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
+        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
+        _ => None,
+    }
+}

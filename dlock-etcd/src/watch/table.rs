@@ -1,0 +1,144 @@
+//! The watches of a backend, and what the stream's task must do for them.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use dlock_core::{BootInstant, backend::Attempt};
+use etcd_client::{WatchFilterType, WatchOptions};
+use tokio::sync::Notify;
+
+use crate::watch::ids::{self, WatchIds};
+
+/// The watches by our ids. Its queues are bounded by the attempts: each has at most two watches.
+pub(super) struct Table {
+    pub(super) watches: HashMap<i64, Watch>,
+    /// Our last id.
+    pub(super) last_id: i64,
+    /// The requested watches by key: an event has the key, and an id that need not be ours.
+    by_key: HashMap<Vec<u8>, Vec<i64>>,
+    /// The ids of the present stream.
+    pub(super) ids: WatchIds,
+    /// What to request from the server, in order.
+    pub(super) commands: VecDeque<Command>,
+    /// The watches that begin later, in order.
+    pub(super) delayed: VecDeque<(BootInstant, i64)>,
+    /// Whether the task runs.
+    pub(super) is_running: bool,
+    /// When the task wakes by itself, if it sleeps.
+    pub(super) next_wake: BootInstant,
+}
+
+pub(super) struct Watch {
+    pub(super) key: Vec<u8>,
+    /// The first revision that was not seen.
+    pub(super) from: i64,
+    pub(super) target: Target,
+    pub(super) is_requested: bool,
+}
+
+/// The attempt that is notified when a key is deleted.
+#[derive(Clone)]
+pub(crate) enum Target {
+    /// The holder of the lock: its lock is lost.
+    Holder(Attempt),
+    /// A waiter, which then reads its position; it is notified also after a gap.
+    Waiter(Arc<Notify>),
+}
+
+/// A request to the server, by our id.
+pub(super) enum Command {
+    Create(i64),
+    Cancel(i64),
+}
+
+/// What the task does next.
+pub(crate) enum NextAction {
+    Create(Vec<u8>, WatchOptions),
+    /// By the server's id.
+    Cancel(i64),
+    /// Sleep until then.
+    Wait(BootInstant),
+    /// Give the stream up: a request has no reply.
+    TimedOut,
+    /// End at that time: there are no watches.
+    Idle(BootInstant),
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            watches: HashMap::new(),
+            last_id: ids::FIRST,
+            by_key: HashMap::new(),
+            ids: WatchIds::default(),
+            commands: VecDeque::new(),
+            delayed: VecDeque::new(),
+            is_running: false,
+            next_wake: BootInstant::FOREVER,
+        }
+    }
+}
+
+impl Table {
+    /// Marks a watch as requested, and returns the request; `None` if the watch has ended since.
+    pub(super) fn request(&mut self, id: i64, now: BootInstant) -> Option<NextAction> {
+        let watch = self.watches.get_mut(&id)?;
+        watch.is_requested = true;
+        self.by_key.entry(watch.key.clone()).or_default().push(id);
+        self.ids.request(id, now);
+        let options = WatchOptions::new()
+            .with_watch_id(id)
+            .with_filters([WatchFilterType::NoPut]);
+        let options = match watch.target {
+            Target::Holder(_) => options.with_start_revision(watch.from),
+            Target::Waiter(_) => options,
+        };
+        Some(NextAction::Create(watch.key.clone(), options))
+    }
+
+    /// Removes a watch, and cancels it in the server; whether the task has something to do for that.
+    pub(super) fn remove(&mut self, id: i64) -> bool {
+        let watch = self.watches.remove(&id);
+        let Some(watch) = watch.filter(|watch| watch.is_requested) else {
+            return false;
+        };
+        if let Some(ids) = self.by_key.get_mut(&watch.key) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.by_key.remove(&watch.key);
+            }
+        }
+        self.commands.push_back(Command::Cancel(id));
+        true
+    }
+
+    /// The targets of a key that was deleted in `revision`. Keys are used again, so the event may be about
+    /// an earlier attempt.
+    pub(super) fn targets(&self, key: &[u8], revision: i64) -> Vec<Target> {
+        let ids = self.by_key.get(key).map_or(&[][..], Vec::as_slice);
+        let watches = ids.iter().filter_map(|id| self.watches.get(id));
+        watches
+            .filter(|watch| watch.from <= revision)
+            .map(|watch| watch.target.clone())
+            .collect()
+    }
+
+    /// The stream has ended: all its watches are requested again on the next one, and waiters are woken.
+    pub(super) fn restart(&mut self) {
+        self.commands
+            .retain(|command| matches!(command, Command::Create(_)));
+        self.by_key.clear();
+        let mut again = Vec::new();
+        for (id, watch) in &mut self.watches {
+            if std::mem::take(&mut watch.is_requested) {
+                again.push(Command::Create(*id));
+            }
+            if let Target::Waiter(wake) = &watch.target {
+                wake.notify_one();
+            }
+        }
+        self.commands.extend(again);
+    }
+}
