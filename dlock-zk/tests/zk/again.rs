@@ -1,4 +1,4 @@
-//! What is taken again without a look at the queue (`known.rs`): it is the same lock.
+//! What is taken again without a look at the queue (`sequence_cache.rs`): it is the same lock.
 
 use dlock::Locker;
 use dlock_servers::zk::Java;

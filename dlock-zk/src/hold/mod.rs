@@ -1,5 +1,7 @@
 //! A lock that is held: its node, and how it is watched.
 
+pub(crate) mod verify_unwatched;
+
 use std::sync::{
     Arc, Weak,
     atomic::{AtomicBool, AtomicU64, Ordering},
@@ -12,14 +14,14 @@ use dlock_core::{
 };
 use zookeeper_client::{Error as ZkError, EventType};
 
-use crate::{
-    errors,
-    layout::Place,
-    queue,
-    session::Session,
-    take::{self, Queued},
-    watch::{Purpose, Watch},
-};
+use crate::acquire::enqueue as take;
+use crate::acquire::enqueue::Queued;
+use crate::errors;
+use crate::keys::Place;
+use crate::queue::order as queue;
+use crate::session::Session;
+use crate::watch::Purpose;
+use crate::watch::Watch;
 
 /// A node that holds a lock.
 pub(crate) struct Entry {

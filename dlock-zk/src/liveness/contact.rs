@@ -1,10 +1,10 @@
-//! What the leader has been told of a session: [`proof`](crate::proof) says why two exchanges show it.
+//! What the leader has been told of a session: [`proof`](crate::liveness::proof) says why two exchanges show it.
 
 use std::collections::VecDeque;
 
 use dlock_core::BootInstant;
 
-use crate::proof::Times;
+use crate::liveness::proof::Times;
 
 /// Exchanges that are kept are this part of the session's time-out apart: so few are.
 const KEPT_PART: u32 = 24;

@@ -10,7 +10,9 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{config::ZkConfig, dial::PORT, errors};
+use crate::config::ZkConfig;
+use crate::conn::connect::PORT;
+use crate::errors;
 
 /// How long the servers are asked, beyond `connect_timeout`.
 const ASK_MAX: Duration = Duration::from_secs(1);

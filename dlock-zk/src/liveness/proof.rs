@@ -107,7 +107,7 @@ mod tests {
     use std::{collections::VecDeque, ops::Range};
 
     use super::*;
-    use crate::told::Told;
+    use crate::liveness::contact::Told;
 
     /// In milliseconds.
     const TIMEOUT: u64 = 120;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use dlock_core::LostCause;
 use zookeeper_client::{Error as ZkError, MultiReadResult};
 
-use crate::{entry::Entry, session::Session};
+use crate::hold::Entry;
+use crate::session::Session;
 
 /// So many nodes in a request.
 const SIZE_MAX: usize = 500;

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use dlock_core::{AttemptId, LockName, backend::LayoutVersion};
+use dlock_core::{AttemptId, Error, ErrorKind, LockName, Result, Token, backend::LayoutVersion};
 
 /// The version of the paths and of what stands in the nodes. Whoever changes either in a way that this version would
 /// not exclude gives it the next number.
@@ -59,6 +59,12 @@ pub(crate) fn alive(prefix: &str) -> String {
 /// The node with the version of the layout. With an empty prefix it stands in the chroot, as the locks do.
 pub(crate) fn record(prefix: &str) -> String {
     format!("{prefix}/{RECORD}")
+}
+
+/// The transaction that made a node, as a token: of two nodes of one queue the later one has the larger.
+pub(crate) fn token(czxid: i64) -> Result<Token> {
+    let token = u64::try_from(czxid).ok().and_then(Token::new);
+    token.ok_or_else(|| Error::new(ErrorKind::Internal, "the server gave no transaction number"))
 }
 
 /// The directories above `path` and itself, from the top.

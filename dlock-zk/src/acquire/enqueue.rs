@@ -8,13 +8,13 @@ use dlock_core::{
 };
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
-use crate::{
-    config::ZkConfig,
-    errors,
-    layout::{self, Place},
-    queue,
-    session::{self, Session},
-};
+use crate::config::ZkConfig;
+use crate::errors;
+use crate::keys as layout;
+use crate::keys::Place;
+use crate::queue::order as queue;
+use crate::session;
+use crate::session::Session;
 
 /// How often the lock's directory is made when it vanishes in between: the servers remove containers
 /// that are empty (T49).

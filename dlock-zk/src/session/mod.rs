@@ -1,5 +1,8 @@
 //! A session with the ensemble.
 
+pub(crate) mod holds;
+pub(crate) mod request_limit;
+
 use std::{
     future::Future,
     pin::pin,
@@ -19,20 +22,22 @@ use tokio::{
 };
 use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
-use crate::{
-    config::ZkConfig,
-    entry::Entry,
-    errors,
-    flow::{Flow, Place},
-    heartbeat,
-    held::Held,
-    known::Known,
-    looks::Looks,
-    proof::{Proof, Times, Verdict, Writing},
-    rounds,
-    told::Told,
-    watch::Watches,
-};
+use crate::config::ZkConfig;
+use crate::conn::heartbeat;
+use crate::errors;
+use crate::hold::Entry;
+use crate::hold::verify_unwatched as rounds;
+use crate::liveness::contact::Told;
+use crate::liveness::proof::Proof;
+use crate::liveness::proof::Times;
+use crate::liveness::proof::Verdict;
+use crate::liveness::proof::Writing;
+use crate::queue::list_batch::Looks;
+use crate::queue::sequence_cache::Known;
+use crate::session::holds::Held;
+use crate::session::request_limit::Flow;
+use crate::session::request_limit::Place;
+use crate::watch::Watches;
 
 /// How long the driver may take to end a session.
 const CLOSE_MAX: Duration = Duration::from_secs(2);

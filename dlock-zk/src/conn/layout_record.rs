@@ -6,13 +6,13 @@
 use dlock_core::Result;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
-use crate::{
-    config::ZkConfig,
-    dial::again,
-    errors,
-    layout::{self, LAYOUT},
-    take::{acls, make_directory},
-};
+use crate::acquire::enqueue::acls;
+use crate::acquire::enqueue::make_directory;
+use crate::config::ZkConfig;
+use crate::conn::connect::again;
+use crate::errors;
+use crate::keys as layout;
+use crate::keys::LAYOUT;
 
 /// How often it is looked for and made, while others make and remove it or the directory.
 const TRIES_MAX: u32 = 5;

@@ -7,14 +7,15 @@ use dlock_core::BootInstant;
 use tokio::time::timeout;
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
-use crate::{
-    config::ZkConfig,
-    entry, errors, layout,
-    proof::Verdict,
-    session::Session,
-    take::{acls, make_directory},
-    watch::Line,
-};
+use crate::acquire::enqueue::acls;
+use crate::acquire::enqueue::make_directory;
+use crate::config::ZkConfig;
+use crate::errors;
+use crate::hold as entry;
+use crate::keys as layout;
+use crate::liveness::proof::Verdict;
+use crate::session::Session;
+use crate::watch::Line;
 
 /// Writes come at least this often in a session's time-out.
 const BEATS: u32 = 6;

@@ -8,19 +8,21 @@ use dlock_core::{
 };
 use zookeeper_client::Error as ZkError;
 
-use crate::{
-    config::ZkConfig,
-    entry::Entry,
-    errors,
-    layout::Place,
-    proof::Proof,
-    queue::{self, Position},
-    session::{self, Session},
-    sessions::Sessions,
-    take::{self, Queued, Seen},
-    token::token,
-    watch::Purpose,
-};
+use crate::acquire::enqueue as take;
+use crate::acquire::enqueue::Queued;
+use crate::acquire::enqueue::Seen;
+use crate::config::ZkConfig;
+use crate::conn::reconnect::Sessions;
+use crate::errors;
+use crate::hold::Entry;
+use crate::keys::Place;
+use crate::keys::token;
+use crate::liveness::proof::Proof;
+use crate::queue::order as queue;
+use crate::queue::order::Position;
+use crate::session;
+use crate::session::Session;
+use crate::watch::Purpose;
 
 /// Servers that cannot be asked are tried again after this.
 const RETRY: Duration = Duration::from_millis(200);

@@ -11,7 +11,8 @@
 
 use std::collections::HashMap;
 
-use crate::watch::{Silent, Watch};
+use crate::watch::Silent;
+use crate::watch::Watch;
 
 use dlock_core::toolkit::Lock;
 

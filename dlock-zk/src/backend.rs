@@ -10,10 +10,15 @@ use dlock_core::{
 };
 use zookeeper_client::Error as ZkError;
 
-use crate::{
-    config::ZkConfig, entry::Entry, errors, layout, queue, session::Session, sessions::Sessions,
-    token::token, wait,
-};
+use crate::acquire::wait;
+use crate::config::ZkConfig;
+use crate::conn::reconnect::Sessions;
+use crate::errors;
+use crate::hold::Entry;
+use crate::keys as layout;
+use crate::keys::token;
+use crate::queue::order as queue;
+use crate::session::Session;
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
 pub struct ZkLock {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use dlock_core::{AttemptId, BootInstant, toolkit::Lock};
 
-use crate::entry::Entry;
+use crate::hold::Entry;
 
 /// The locks of one session, by attempt.
 #[derive(Default)]

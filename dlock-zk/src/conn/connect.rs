@@ -6,7 +6,11 @@ use dlock_core::{Clock, Error, ErrorKind, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use crate::{config::ZkConfig, diagnose, errors, record, tls};
+use crate::config::ZkConfig;
+use crate::conn::diagnose;
+use crate::conn::layout_record as record;
+use crate::conn::tls;
+use crate::errors;
 
 /// Between two looks at the servers while the connection is made again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -11,7 +11,10 @@ use dlock_core::{
     toolkit::{Lock, SingleFlight, Turn},
 };
 
-use crate::{config::ZkConfig, dial, errors, session::Session};
+use crate::config::ZkConfig;
+use crate::conn::connect as dial;
+use crate::errors;
+use crate::session::Session;
 
 /// Makes sessions, one after the other.
 pub(crate) struct Sessions {

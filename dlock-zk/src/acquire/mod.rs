@@ -1,0 +1,4 @@
+//! One attempt to take a lock.
+
+pub(crate) mod enqueue;
+pub(crate) mod wait;
