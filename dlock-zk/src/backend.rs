@@ -8,28 +8,16 @@ use dlock_core::{
     Waiting,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
-use zookeeper_client::Error as ZkError;
 
-use crate::acquire::wait;
-use crate::config::ZkConfig;
-use crate::conn::reconnect::Sessions;
-use crate::errors;
-use crate::hold::Entry;
-use crate::keys as layout;
-use crate::keys::token;
-use crate::queue::order as queue;
-use crate::session::Session;
+use crate::{acquire, config::ZkConfig, conn::reconnect::Reconnect, errors, hold::Hold, inspect};
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
 pub struct ZkLock {
-    sessions: Arc<Sessions>,
+    reconnect: Arc<Reconnect>,
 }
 
-/// How often the first of a queue is looked for when it goes in between.
-const LOOKS_MAX: u32 = 10;
-
 impl ZkLock {
-    /// Connects, and looks whether locks can be kept there.
+    /// Connects, and checks that the servers can keep locks.
     ///
     /// # Errors
     ///
@@ -41,12 +29,12 @@ impl ZkLock {
     ///
     /// Dropping the future ends the session.
     pub async fn connect(config: ZkConfig) -> Result<Self> {
-        let sessions = Arc::new(Sessions::new(config));
-        sessions.get().await?;
-        Ok(Self { sessions })
+        let reconnect = Arc::new(Reconnect::new(config));
+        reconnect.session().await?;
+        Ok(Self { reconnect })
     }
 
-    /// What a backend with these settings can do, known without a connection.
+    /// The capabilities of a backend with these settings, known without a connection.
     #[must_use]
     pub fn capabilities_of(config: &ZkConfig) -> Capabilities {
         Capabilities {
@@ -63,95 +51,48 @@ impl ZkLock {
             restart_guard: Duration::ZERO,
         }
     }
-
-    async fn first(&self, session: &Session, dir: &str) -> Result<Option<Holder>, Failed> {
-        let client = session.client()?;
-        for _ in 0..LOOKS_MAX {
-            session.ask(|| client.sync(dir)).await?;
-            let children = match session.ask(|| client.list_children(dir)).await {
-                Err(ZkError::NoNode) => return Ok(None),
-                children => children?,
-            };
-            let Some(first) = queue::first(&children)? else {
-                return Ok(None);
-            };
-            let path = format!("{dir}/{first}");
-            match session.ask(|| client.get_data(&path)).await {
-                Err(ZkError::NoNode) => {}
-                Err(error) => return Err(error.into()),
-                Ok((data, stat)) => {
-                    return Ok(Some(Holder::decode_with_token(&data, token(stat.czxid)?)));
-                }
-            }
-        }
-        Ok(None)
-    }
 }
 
-/// The last touch of a dead holder's session reaches the leader half a tick late at most, and the session
-/// ends at the end of a tick.
+/// How long a dead holder blocks its lock. The leader hears of its session half a tick late at most, and
+/// ends sessions at the end of a tick.
 fn takeover_max(config: &ZkConfig) -> Duration {
     config.session + config.tick + config.tick / 2
-}
-
-/// An error of the driver or one of ours.
-struct Failed(Error);
-
-impl From<ZkError> for Failed {
-    fn from(error: ZkError) -> Self {
-        Self(errors::of_request(error))
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self(error)
-    }
 }
 
 #[async_trait]
 impl DistributedLock for ZkLock {
     fn capabilities(&self) -> Capabilities {
-        Self::capabilities_of(&self.sessions.config)
+        Self::capabilities_of(&self.reconnect.config)
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        wait::acquire(&self.sessions, request).await
+        acquire::acquire(&self.reconnect, request).await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        self.check_open()?;
-        entry(lease)?.renew(lease).await
+        if self.reconnect.is_closed() {
+            return Err(errors::closed());
+        }
+        hold_of(lease)?.renew(lease).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        entry(lease)?.release().await
+        hold_of(lease)?.release().await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let session = self.sessions.get().await?;
-        let dir = layout::directory(&self.sessions.config.prefix, name);
-        let first = self.first(&session, &dir).await;
-        first.map_err(|Failed(error)| error)
+        let session = self.reconnect.session().await?;
+        inspect::holder(&session, &self.reconnect.config.prefix, name).await
     }
 
     async fn close(&self) -> Result<()> {
-        self.sessions.close().await;
+        self.reconnect.close().await;
         Ok(())
     }
 }
 
-impl ZkLock {
-    fn check_open(&self) -> Result<()> {
-        if self.sessions.is_closed() {
-            return Err(errors::closed());
-        }
-        Ok(())
-    }
-}
-
-/// What [`wait::acquire`] gave as handle.
-fn entry(lease: &Lease) -> Result<&Arc<Entry>> {
+/// The handle that [`acquire::acquire`] put into the lease.
+fn hold_of(lease: &Lease) -> Result<&Hold> {
     lease
         .handle()
         .ok_or_else(|| Error::new(ErrorKind::Internal, "a lease of another backend"))
@@ -160,7 +101,7 @@ fn entry(lease: &Lease) -> Result<&Arc<Entry>> {
 impl fmt::Debug for ZkLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ZkLock")
-            .field("config", &self.sessions.config)
+            .field("config", &self.reconnect.config)
             .finish_non_exhaustive()
     }
 }

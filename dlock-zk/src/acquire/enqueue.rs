@@ -1,96 +1,60 @@
-//! A place in the queue: taken, found again, and given up.
+//! The node of an attempt: created in the queue, and found again when its creation was not answered.
 
-use std::time::Duration;
+use dlock_core::{Holder, Result, backend::Wait};
+use zookeeper_client::{CreateMode, Error as ZkError};
 
-use dlock_core::{
-    Holder, Result,
-    backend::{AcquireRequest, Wait},
+use super::acquisition::{Acquisition, QueueNode, QueueView};
+use crate::{
+    errors,
+    nodes::{acls, delete_until_confirmed, make_directory, pause},
+    queue::order,
 };
-use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
-use crate::config::ZkConfig;
-use crate::errors;
-use crate::keys as layout;
-use crate::keys::Place;
-use crate::queue::order as queue;
-use crate::session;
-use crate::session::Session;
-
-/// How often the lock's directory is made when it vanishes in between: the servers remove containers
-/// that are empty (T49).
+/// How often the lock's directory is created when it vanishes: the servers remove empty containers (T49).
 const DIRECTORY_TRIES_MAX: u32 = 5;
 
-/// Between two tries to find or delete a node.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// A node of ours in a lock's queue.
-pub(crate) struct Queued {
-    pub(crate) name: String,
-    pub(crate) czxid: i64,
-    /// What is known of the queue; taken by the first look.
-    pub(crate) seen: Seen,
-}
-
-/// What is known of a queue in which our node is.
-#[derive(Default)]
-pub(crate) enum Seen {
-    /// It must be looked at.
-    #[default]
-    Nothing,
-    /// Our node is the first.
-    First,
-    /// The queue as it was just after our node was made.
-    Queue(Vec<String>),
-}
-
-/// Enters the queue. Whoever waits goes on until it is in, also while the store cannot be asked (K6).
+/// Enters the queue. An attempt that waits retries while the servers cannot be reached (K6).
 ///
 /// # Errors
 ///
 /// No node is left, or it ends with the session.
-pub(crate) async fn enter(
-    session: &Session,
-    config: &ZkConfig,
-    place: &Place,
-    request: &AcquireRequest,
-) -> Result<Queued> {
-    let queued = enter_anyhow(session, config, place, request).await?;
-    if queue::is_counted(&queued.name) {
-        return Ok(queued);
+pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> {
+    let node = create_until_answered(acquisition).await?;
+    if order::is_counted(&node.name) {
+        return Ok(node);
     }
-    delete_surely(session, &place.path(&queued.name)).await;
-    Err(queue::used_up(&place.dir))
+    let path = &acquisition.path;
+    delete_until_confirmed(acquisition.session, &path.child(&node.name)).await;
+    Err(order::used_up(&path.directory))
 }
 
-async fn enter_anyhow(
-    session: &Session,
-    config: &ZkConfig,
-    place: &Place,
-    request: &AcquireRequest,
-) -> Result<Queued> {
+async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNode> {
+    let Acquisition {
+        session, request, ..
+    } = acquisition;
     let data = Holder::encode_without_token(request);
     let waits = request.wait == Wait::UntilCancelled;
     loop {
-        let error = match make(session, acls(config), place, data.as_bytes()).await {
-            Ok(queued) => return Ok(queued),
+        let error = match create(acquisition, data.as_bytes()).await {
+            Ok(node) => return Ok(node),
             Err(error) => error,
         };
-        if session.is_over() {
-            return Err(session::over());
+        if session.has_ended() {
+            return Err(errors::session_ended());
         }
-        if !errors::is_transient(&error) {
+        if !errors::is_retryable(&error) {
             return Err(errors::of_request(error));
         }
-        let is_ambiguous = errors::is_ambiguous(&error);
+        let is_effect_unknown = errors::is_effect_unknown(&error);
         let error = errors::of_request(error);
         request.attempt.report_unavailable(&error);
-        if is_ambiguous && let Some(found) = find_surely(session, place).await? {
+        if is_effect_unknown && let Some(found) = find_until_answered(acquisition).await? {
             return Ok(found);
         }
-        if request.attempt.is_cancelled() || !(is_ambiguous || waits) {
+        if request.attempt.is_cancelled() || !(is_effect_unknown || waits) {
             return Err(error);
         }
-        tracing::debug!(%error, "the lock's node is not made yet");
+        tracing::debug!(%error, "the lock's node is not created yet");
         tokio::select! {
             () = pause(session) => {}
             () = request.attempt.cancelled() => {}
@@ -98,57 +62,55 @@ async fn enter_anyhow(
     }
 }
 
-/// Makes the node, in one round trip: the list is asked for together with it, unless the node's number will
-/// say that it is alone. The directory is made when it is missing.
-async fn make(
-    session: &Session,
-    acls: Acls<'static>,
-    place: &Place,
-    data: &[u8],
-) -> Result<Queued, ZkError> {
+/// Creates the node, and lists the queue in the same round trip, unless the node's number is likely to prove that it
+/// is alone. Creates the directory if it is missing.
+async fn create(acquisition: &Acquisition<'_>, data: &[u8]) -> Result<QueueNode, ZkError> {
+    let Acquisition {
+        session,
+        config,
+        path,
+        ..
+    } = acquisition;
+    let acls = acls(config);
     let options = CreateMode::EphemeralSequential.with_acls(acls);
-    let stem = place.prefix();
+    let prefix = path.create_prefix();
     let client = session.client()?;
     let mut tries = 0;
     loop {
-        let made = session.ask(|| {
-            let writing = session.writing();
-            let create = client.create(&stem, data, &options);
-            let is_regular = session.known.is_regular(&place.dir);
-            let looks = &session.looks;
+        let created = session.request(|| {
+            let write = session.liveness.begin_write();
+            let create = client.create(&prefix, data, &options);
+            let can_skip_list = session.sequences.can_skip_list(&path.directory);
             let client = &client;
             async move {
-                if is_regular {
+                if can_skip_list {
                     let (stat, sequence) = create.await?;
-                    return Ok((writing, stat, sequence, None));
+                    return Ok((write, stat, sequence, None));
                 }
-                let list = looks.children(client, &place.dir);
+                let list = session.lists.children(client, &path.directory);
                 let (created, listed) = tokio::join!(create, list);
-                created.map(|(stat, sequence)| (writing, stat, sequence, listed.ok()))
+                created.map(|(stat, sequence)| (write, stat, sequence, listed.ok()))
             }
         });
-        match made.await {
+        match created.await {
             Ok((_, stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
                 session.end();
                 return Err(ZkError::SessionExpired);
             }
-            Ok((writing, stat, sequence, children)) => {
-                session.acknowledged(writing);
-                let seen = match children {
-                    Some(children) => Seen::Queue(children),
-                    None if session.known.is_first(&place.dir, sequence.into_i64()) => Seen::First,
-                    None => Seen::Nothing,
-                };
-                return Ok(Queued {
-                    name: format!("{}{sequence}", place.stem),
+            Ok((write, stat, sequence, children)) => {
+                session.liveness.acknowledged(write);
+                let number = QueueView::Number(sequence.into_i64());
+                return Ok(QueueNode {
+                    name: format!("{}{sequence}", path.node_prefix),
                     czxid: stat.czxid,
-                    seen,
+                    view: Some(children.map_or(number, QueueView::Children)),
                 });
             }
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
                 tries += 1;
+                let directory = &path.directory;
                 session
-                    .ask(|| make_directory(&client, &place.dir, &acls))
+                    .request(|| make_directory(&client, directory, &acls))
                     .await?;
             }
             Err(error) => return Err(error),
@@ -156,100 +118,46 @@ async fn make(
     }
 }
 
-/// What became of a node whose creation was not answered (K9): asked until there is an answer, at most
-/// as long as the session lives.
-async fn find_surely(session: &Session, place: &Place) -> Result<Option<Queued>> {
+/// The node whose creation was not answered (K9): searches until there is an answer, or the session has ended.
+async fn find_until_answered(acquisition: &Acquisition<'_>) -> Result<Option<QueueNode>> {
+    let session = acquisition.session;
     loop {
-        match find(session, place).await {
+        match find(acquisition).await {
             Ok(found) => return Ok(found),
-            Err(_) if session.is_over() => return Err(session::over()),
-            Err(error) if errors::is_transient(&error) => pause(session).await,
+            Err(_) if session.has_ended() => return Err(errors::session_ended()),
+            Err(error) if errors::is_retryable(&error) => pause(session).await,
             Err(error) => return Err(errors::of_request(error)),
         }
     }
 }
 
-/// Looks for our node by its GUID. `sync` makes a server that is behind catch up: it could hide the node
-/// (T42). One of an older session is about to go (T43).
-async fn find(session: &Session, place: &Place) -> Result<Option<Queued>, ZkError> {
+/// Searches the node by its GUID. `sync` makes a server that is behind catch up, which could hide the node (T42). A
+/// node of an older session is about to be deleted (T43).
+async fn find(acquisition: &Acquisition<'_>) -> Result<Option<QueueNode>, ZkError> {
+    let Acquisition { session, path, .. } = acquisition;
     let client = session.client()?;
     let both = || {
-        let synced = client.sync(&place.dir);
-        let listed = client.list_children(&place.dir);
+        let synced = client.sync(&path.directory);
+        let listed = client.list_children(&path.directory);
         async { Ok(tokio::join!(synced, listed)) }
     };
-    let (synced, listed) = session.ask(both).await?;
+    let (synced, listed) = session.request(both).await?;
     synced?;
     let children = match listed {
         Err(ZkError::NoNode) => return Ok(None),
         children => children?,
     };
-    for child in children
-        .iter()
-        .filter(|child| child.starts_with(&place.stem))
-    {
-        let path = place.path(child);
-        let stat = session.ask(|| client.check_stat(&path)).await?;
+    let is_own = |child: &&String| child.starts_with(&path.node_prefix);
+    for child in children.iter().filter(is_own) {
+        let node = path.child(child);
+        let stat = session.request(|| client.check_stat(&node)).await?;
         if let Some(stat) = stat.filter(|stat| session.owns(stat.ephemeral_owner)) {
-            return Ok(Some(Queued {
+            return Ok(Some(QueueNode {
                 name: child.clone(),
                 czxid: stat.czxid,
-                seen: Seen::Queue(children),
+                view: Some(QueueView::Children(children)),
             }));
         }
     }
     Ok(None)
-}
-
-/// Deletes a node of ours: tried until it is confirmed, or until the session is over and the node with
-/// it.
-pub(crate) async fn delete_surely(session: &Session, path: &str) {
-    while let Ok(client) = session.client() {
-        match session.ask(|| client.delete(path, None)).await {
-            Ok(()) | Err(ZkError::NoNode) => return,
-            Err(error) => tracing::debug!(%error, "a node is not deleted yet"),
-        }
-        drop(client);
-        pause(session).await;
-    }
-}
-
-/// A moment, and until there is a connection.
-async fn pause(session: &Session) {
-    tokio::time::sleep(PAUSE).await;
-    session.reachable().await;
-}
-
-/// Makes a directory and those above it, which the servers remove when they have been empty for a while.
-pub(crate) async fn make_directory(
-    client: &Client,
-    path: &str,
-    acls: &Acls<'_>,
-) -> Result<(), ZkError> {
-    let containers = CreateMode::Container.with_acls(*acls);
-    let plain = CreateMode::Persistent.with_acls(*acls);
-    let mut parent_is_refused = false;
-    for directory in layout::ancestors(path) {
-        let made = match client.create(directory, &[], &containers).await {
-            Err(ZkError::Unimplemented) => client.create(directory, &[], &plain).await,
-            made => made,
-        };
-        parent_is_refused = match made {
-            Ok(_) | Err(ZkError::NodeExists) => false,
-            // Whoever made it for us gave us a part of the tree only.
-            Err(ZkError::NoAuth) if directory != path => true,
-            // Or nobody made it.
-            Err(ZkError::NoNode) if parent_is_refused => return Err(ZkError::NoAuth),
-            Err(error) => return Err(error),
-        };
-    }
-    Ok(())
-}
-
-/// To whom our nodes belong.
-pub(crate) fn acls(config: &ZkConfig) -> Acls<'static> {
-    match config.login {
-        Some(_) => Acls::creator_all(),
-        None => Acls::anyone_all(),
-    }
 }

@@ -1,70 +1,61 @@
-//! How a session is begun: addresses, login and TLS become the driver's client.
+//! Connecting: addresses, login and TLS become the driver's client.
 
 use std::time::Duration;
 
-use dlock_core::{Clock, Error, ErrorKind, Result};
+use dlock_core::{Clock, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use crate::config::ZkConfig;
-use crate::conn::diagnose;
-use crate::conn::layout_record as record;
-use crate::conn::tls;
-use crate::errors;
+use super::{diagnose, probe, tls};
+use crate::{config::ZkConfig, errors};
 
-/// Between two looks at the servers while the connection is made again.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The longest time without an answer before the driver changes its server, as a part of the session's time-out.
+/// Another server can then confirm the session before half of it is over.
+const ANSWER_PART: u32 = 6;
 
-/// A connection is given up after this part of the session's time-out without an answer: early enough
-/// that another server confirms us before half of the session is over.
-const SILENCE_PART: u32 = 6;
-
-/// Where a server listens if nothing else is said.
-pub(crate) const PORT: u16 = 2181;
-
-/// Connects, logs in, and looks whether locks can be kept there.
-pub(crate) async fn connect(config: &ZkConfig) -> Result<Client> {
+/// Connects, logs in, and probes the servers.
+pub(super) async fn connect(config: &ZkConfig) -> Result<Client> {
     let connecting = async {
         let connected = match begin(config, config.session).await? {
-            // The driver took its times from what was asked for.
+            // The driver derives its time-outs from the requested session, so that must be the given one.
             Ok(client) if client.session_timeout() < config.session => {
                 begin(config, client.session_timeout()).await?
             }
             connected => connected,
         };
         match connected {
-            Ok(client) => check(client, config).await,
+            Ok(client) => probe::probe(client, config).await,
             Err(ZkError::NoHosts | ZkError::Timeout) => Err(diagnose::unreachable(config).await),
             Err(error) => Err(errors::of_request(error)),
         }
     };
-    match timeout(config.connect_max, connecting).await {
+    match timeout(config.connect_timeout, connecting).await {
         Ok(connected) => connected,
         Err(_) => Err(diagnose::unreachable(config).await),
     }
 }
 
-/// A session of that length, if the servers give one. The driver asks each of them once and does not wait
-/// longer than it would later: slow ones are asked again, as long as connecting may take.
+/// Begins a session with the time-out `session`, if the servers give one. The driver tries each server once, with its
+/// later time-out. Slow servers are tried again within the connect time-out.
 async fn begin(config: &ZkConfig, session: Duration) -> Result<Result<Client, ZkError>> {
-    let (clock, patience) = (Clock::boottime(), session / SILENCE_PART);
+    let (clock, answer_max) = (Clock::boottime(), session / ANSWER_PART);
     loop {
-        let asked = clock.now();
-        match ask(config, session, patience).await? {
-            Err(ZkError::NoHosts | ZkError::Timeout) if clock.now().since(asked) >= patience => {}
+        let tried = clock.now();
+        match try_servers(config, session, answer_max).await? {
+            Err(ZkError::NoHosts | ZkError::Timeout) if clock.now().since(tried) >= answer_max => {}
             answer => return Ok(answer),
         }
     }
 }
 
-async fn ask(
+async fn try_servers(
     config: &ZkConfig,
     session: Duration,
-    patience: Duration,
+    answer_max: Duration,
 ) -> Result<Result<Client, ZkError>> {
     let mut connector = Client::connector()
         .with_session_timeout(session)
-        .with_connection_timeout(patience)
+        .with_connection_timeout(answer_max)
         .with_fail_eagerly();
     if let Some((user, password)) = &config.login {
         let login = format!("{user}:{}", password.expose());
@@ -80,61 +71,11 @@ async fn ask(
     })
 }
 
-/// The addresses and the chroot as the driver wants them.
+/// The addresses and the chroot in the driver's syntax.
 fn cluster(config: &ZkConfig) -> String {
     let hosts = config.hosts.iter().map(|host| match host.port {
         Some(_) => host.to_string(),
-        None => format!("{host}:{PORT}"),
+        None => format!("{host}:{}", ZkConfig::PORT),
     });
     format!("{}{}", hosts.collect::<Vec<_>>().join(","), config.chroot)
-}
-
-/// Asks until there is an answer, over the next connection if this one is lost: as long as connecting may take.
-pub(crate) async fn again<T, F>(ask: impl Fn() -> F) -> Result<T, ZkError>
-where
-    F: Future<Output = Result<T, ZkError>>,
-{
-    loop {
-        match ask().await {
-            Err(error) if errors::is_transient(&error) => {
-                tracing::debug!(%error, "the servers are looked at again");
-                tokio::time::sleep(LOOK_AGAIN).await;
-            }
-            answer => return answer,
-        }
-    }
-}
-
-async fn check(client: Client, config: &ZkConfig) -> Result<Client> {
-    check_session(client.session_timeout(), config)?;
-    match again(|| client.check_stat("/")).await {
-        Ok(Some(_)) => record::check(&client, config).await.map(|()| client),
-        Ok(None) => {
-            let chroot = &config.chroot;
-            let why =
-                format!("the chroot {chroot} does not exist; create it: zkCli.sh create {chroot}");
-            Err(Error::new(ErrorKind::InvalidConfig, why))
-        }
-        Err(error) => Err(errors::of_request(error)),
-    }
-}
-
-/// Servers have bounds for sessions and give the nearest one. Their least is two ticks if nobody changed
-/// it: so a session that had to be made longer tells a tick that is too long for it.
-fn check_session(given: Duration, config: &ZkConfig) -> Result<()> {
-    let least = if given > config.session {
-        given / 2 * ZkConfig::SESSION_TICKS_MIN
-    } else {
-        config.tick * ZkConfig::SESSION_TICKS_MIN
-    };
-    if given >= least {
-        return Ok(());
-    }
-    let why = format!(
-        "a session of {asked:?} is too short for these servers: they gave {given:?}, and three of their \
-         ticks are needed; give session={}ms or more",
-        least.as_millis(),
-        asked = config.session,
-    );
-    Err(Error::new(ErrorKind::InvalidConfig, why))
 }

@@ -1,8 +1,9 @@
-//! Connections to the servers: making them, checking the servers, keeping the session alive.
+//! Connecting: from the URL's servers to a session that lives.
 
-pub(crate) mod connect;
+mod connect;
 mod diagnose;
-pub(crate) mod heartbeat;
+mod heartbeat;
 mod layout_record;
+mod probe;
 pub(crate) mod reconnect;
 mod tls;

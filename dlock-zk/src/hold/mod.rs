@@ -1,228 +1,172 @@
-//! A lock that is held: its node, and how it is watched.
+//! A lock that is held: renewal, release, loss.
 
 pub(crate) mod verify_unwatched;
 
-use std::sync::{
-    Arc, Weak,
-    atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::sync::{Arc, Weak};
 
 use dlock_core::{
-    BootInstant, LostCause, Result,
-    backend::{Attempt, Lease, Renewed},
-    toolkit::Lock,
+    LostCause, Result,
+    backend::{Lease, Renewed},
 };
 use zookeeper_client::{Error as ZkError, EventType};
 
-use crate::acquire::enqueue as take;
-use crate::acquire::enqueue::Queued;
-use crate::errors;
-use crate::keys::Place;
-use crate::queue::order as queue;
-use crate::session::Session;
-use crate::watch::Purpose;
-use crate::watch::Watch;
+use crate::{
+    errors, nodes,
+    queue::order,
+    session::{Session, holds::HeldNode},
+    watch::{Purpose, Watch},
+};
 
-/// A node that holds a lock.
-pub(crate) struct Entry {
-    pub(crate) session: Arc<Session>,
-    pub(crate) attempt: Attempt,
-    pub(crate) path: String,
-    directory: String,
-    /// The transaction that made the node: no other node has it.
-    pub(crate) czxid: i64,
-    /// When the write was sent that core was told of, and until when that holds.
-    told: Lock<(BootInstant, BootInstant)>,
-    /// The connection over which the node was looked at last.
-    looked_over: AtomicU64,
-    is_watched: AtomicBool,
-    /// The node is being deleted.
-    is_swept: AtomicBool,
+/// A lock that is held, as its lease refers to it.
+pub(crate) struct Hold {
+    session: Arc<Session>,
+    node: Arc<HeldNode>,
 }
 
-impl Entry {
-    pub(crate) fn new(
-        session: Arc<Session>,
-        attempt: Attempt,
-        place: &Place,
-        queued: &Queued,
-    ) -> Self {
-        Self {
-            session,
-            attempt,
-            path: place.path(&queued.name),
-            directory: place.dir.clone(),
-            czxid: queued.czxid,
-            told: Lock::new((BootInstant::from_nanos(0), BootInstant::FOREVER)),
-            looked_over: AtomicU64::new(0),
-            is_watched: AtomicBool::new(false),
-            is_swept: AtomicBool::new(false),
-        }
+impl Hold {
+    pub(crate) fn new(session: Arc<Session>, node: Arc<HeldNode>) -> Self {
+        Self { session, node }
     }
 
-    /// Core is told that the write sent at `proof` proves the lock until `until`.
-    pub(crate) fn tell(&self, proof: BootInstant, until: BootInstant) {
-        *self.told.lock() = (proof, until);
-    }
-
-    fn told(&self) -> (BootInstant, BootInstant) {
-        *self.told.lock()
-    }
-
-    /// Whether its time is over.
-    pub(crate) fn is_expired(&self, now: BootInstant) -> bool {
-        self.told().1 <= now && !self.is_swept()
-    }
-
-    /// Whether we hear at once what others do to the node.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.is_watched.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn is_swept(&self) -> bool {
-        self.is_swept.load(Ordering::Acquire)
-    }
-
-    /// Proves it once more: by a write of its session that is newer than the last one, and over each
-    /// new connection by a look at the node itself.
-    pub(crate) async fn renew(self: &Arc<Self>, lease: &Lease) -> Result<Renewed> {
-        let session = &self.session;
-        if self.is_swept() {
+    /// Proves the hold once more: with a write of its session that is newer than the last one. Over each new
+    /// connection it also verifies the node.
+    pub(crate) async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        let Self { session, node } = self;
+        if node.is_expiring() {
             return Ok(Renewed::Lost(LostCause::Expired));
         }
-        if session.is_over() {
+        if session.has_ended() {
             return Ok(Renewed::Lost(LostCause::SessionEnded));
         }
-        // Released: its heartbeats may have ended (K4).
-        if session.held.find(self.attempt.id()).is_none() {
+        // After a release the heartbeats may have ended (K4).
+        if session.holds.find(node.attempt.id()).is_none() {
             return Ok(Renewed::Lost(LostCause::Removed));
         }
-        let proof = session.proof_after(self.told().0).await?;
-        let connection = session.state().connection;
-        if self.looked_over.load(Ordering::Acquire) != connection
-            && !self.look(connection).await.map_err(errors::of_request)?
+        let proof = session.proof_after(node.proved()).await?;
+        let generation = session.connection.generation();
+        if !node.is_verified_over(generation)
+            && !self.verify(generation).await.map_err(errors::of_request)?
         {
             return Ok(Renewed::Lost(LostCause::Removed));
         }
         let renewed = lease.renewed(proof.sent, proof.ttl);
         if let Renewed::Until(deadline) = renewed {
-            self.tell(proof.sent.instant(), deadline.instant());
+            node.set_deadline(proof.sent.instant(), deadline.instant());
         }
         Ok(renewed)
     }
 
-    /// Whether the node is still there and ours; it is watched from then on, if there is room for that. No server
-    /// gives us what is older than the write that proves the session, which we have heard of.
-    async fn look(self: &Arc<Self>, connection: u64) -> Result<bool, ZkError> {
-        let session = &self.session;
+    /// Whether the node still exists and is of this session; watches it if the budget allows that. No server answers
+    /// with a state older than the write that proves the session, which this client has seen.
+    async fn verify(&self, generation: u64) -> Result<bool, ZkError> {
+        let Self { session, node } = self;
         let client = session.client()?;
-        let allowed = match self.is_watched() {
+        let permit = match node.is_watched() {
             true => None,
-            false => session.watches.allow(&client, &self.path, Purpose::Hold),
+            false => session.watches.permit(&client, &node.path, Purpose::Hold),
         };
-        let (stat, own) = match allowed {
-            None => (session.ask(|| client.check_stat(&self.path)).await?, None),
-            Some(allowed) => {
-                let watched = || client.check_and_watch_stat(&self.path);
-                let (stat, watcher) = session.ask(watched).await?;
-                (stat, Some(allowed.watch(watcher)))
+        let (stat, watch) = match permit {
+            None => {
+                let checked = session.request(|| client.check_stat(&node.path));
+                (checked.await?, None)
+            }
+            Some(permit) => {
+                let watched = || client.check_and_watch_stat(&node.path);
+                let (stat, watcher) = session.request(watched).await?;
+                (stat, Some(permit.watch(watcher)))
             }
         };
-        let is_ours =
-            stat.is_some_and(|stat| stat.czxid == self.czxid && session.owns(stat.ephemeral_owner));
-        if is_ours {
-            self.looked_over.store(connection, Ordering::Release);
-            if let Some(own) = own {
-                self.keep(own);
+        let is_held =
+            stat.is_some_and(|stat| stat.czxid == node.czxid && session.owns(stat.ephemeral_owner));
+        if is_held {
+            node.set_verified_over(generation);
+            if let Some(watch) = watch
+                && node.set_watched()
+            {
+                let (session, node) = (Arc::downgrade(session), Arc::downgrade(node));
+                tokio::spawn(report_removal(session, node, watch));
             }
         }
-        Ok(is_ours)
-    }
-
-    /// Hears from now on what becomes of the node.
-    fn keep(self: &Arc<Self>, own: Watch) {
-        if !self.is_watched.swap(true, Ordering::AcqRel) {
-            tokio::spawn(hear(Arc::downgrade(self), own));
-        }
+        Ok(is_held)
     }
 
     /// Deletes the node.
     pub(crate) async fn release(&self) -> Result<()> {
         match self.delete().await {
             Ok(()) | Err(ZkError::NoNode) => {}
-            // Its nodes went with it.
-            Err(_) if self.session.is_over() => {}
+            // The session's nodes ended with it.
+            Err(_) if self.session.has_ended() => {}
             Err(error) => return Err(errors::of_request(error)),
         }
-        self.session.held.remove(self);
+        self.session.holds.remove(&self.node);
         Ok(())
     }
 
-    /// Deletes the node, and notes that the queue was ours until then.
+    /// Deletes the node, and records that it was the first of its queue until then.
     async fn delete(&self) -> Result<(), ZkError> {
-        let session = &self.session;
+        let Self { session, node } = self;
         let client = session.client()?;
-        let sequence = queue::sequence(&self.path);
-        let allowed = sequence
-            .filter(|sequence| session.known.is_worth_a_watch(&self.directory, *sequence))
+        let sequence = order::sequence(&node.path);
+        let permit = sequence
+            .filter(|sequence| session.sequences.should_watch(&node.directory, *sequence))
             .and_then(|_| {
                 let watches = &session.watches;
-                watches.allow(&client, &self.directory, Purpose::Save)
+                watches.permit(&client, &node.directory, Purpose::Cache)
             });
         let both = || {
             let watching =
-                allowed.map(|allowed| (allowed, client.check_and_watch_stat(&self.directory)));
-            let delete = client.delete(&self.path, None);
+                permit.map(|permit| (permit, client.check_and_watch_stat(&node.directory)));
+            let delete = client.delete(&node.path, None);
             async {
                 let watched = async {
-                    let (allowed, watching) = watching?;
+                    let (permit, watching) = watching?;
                     let (stat, watcher) = watching.await.ok()?;
-                    stat.map(|_| allowed.watch(watcher))
+                    stat.map(|_| permit.watch(watcher))
                 };
                 let (watch, deleted) = tokio::join!(watched, delete);
                 deleted.map(|()| watch)
             }
         };
-        let watch = session.ask(both).await?;
+        let watch = session.request(both).await?;
         if let Some(sequence) = sequence {
-            session.known.left(&self.directory, sequence, watch);
+            session.sequences.released(&node.directory, sequence, watch);
         }
         Ok(())
     }
 }
 
-/// Tells of the node's deletion. Ends with the node: it is deleted by the release, or by the session's
-/// end.
-async fn hear(entry: Weak<Entry>, mut own: Watch) {
+/// Reports that the node was deleted. The task ends with the node: a release deletes it, or the session's end.
+async fn report_removal(session: Weak<Session>, node: Weak<HeldNode>, mut watch: Watch) {
     loop {
-        let (event, allowed) = own.event().await;
-        let Some(entry) = entry.upgrade() else { return };
-        if event == EventType::NodeDeleted {
-            // After a release nobody hears this.
-            return entry.attempt.report_lost(LostCause::Removed);
-        }
-        let Ok(client) = entry.session.client() else {
+        let (event, permit) = watch.event().await;
+        let (Some(session), Some(node)) = (session.upgrade(), node.upgrade()) else {
             return;
         };
-        match client.check_and_watch_stat(&entry.path).await {
-            // Somebody wrote into it.
-            Ok((Some(stat), watcher)) if stat.czxid == entry.czxid => own = allowed.watch(watcher),
-            Ok(_) => return entry.attempt.report_lost(LostCause::Removed),
-            Err(_) => {
-                entry.is_watched.store(false, Ordering::Release);
-                return entry.looked_over.store(0, Ordering::Release);
-            }
+        if event == EventType::NodeDeleted {
+            // After a release this has no effect.
+            return node.attempt.report_lost(LostCause::Removed);
+        }
+        let Ok(client) = session.client() else {
+            return;
+        };
+        match client.check_and_watch_stat(&node.path).await {
+            // Another client wrote into the node.
+            Ok((Some(stat), watcher)) if stat.czxid == node.czxid => watch = permit.watch(watcher),
+            Ok(_) => return node.attempt.report_lost(LostCause::Removed),
+            Err(_) => return node.set_unwatched(),
         }
     }
 }
 
-/// Deletes what nobody renewed: core releases what it has, but a lease may be forgotten (K6).
-pub(crate) fn sweep(session: &Arc<Session>) {
-    for entry in session.held.expired(session.clock.now()) {
-        entry.is_swept.store(true, Ordering::Release);
+/// Deletes the nodes of locks whose deadline has passed. Core releases the others, but a lease may be dropped without
+/// a release (K6).
+pub(crate) fn delete_expired(session: &Arc<Session>) {
+    for node in session.holds.expired(session.clock.now()) {
+        node.set_expiring();
+        let session = session.clone();
         tokio::spawn(async move {
-            take::delete_surely(&entry.session, &entry.path).await;
-            entry.session.held.remove(&entry);
+            nodes::delete_until_confirmed(&session, &node.path).await;
+            session.holds.remove(&node);
         });
     }
 }

@@ -1,20 +1,20 @@
-//! What the leader has been told of a session: [`proof`](crate::liveness::proof) says why two exchanges show it.
+//! The leader's last contact with a session, as far as exchanges show it: see [`proof`](super::proof).
 
 use std::collections::VecDeque;
 
 use dlock_core::BootInstant;
 
-use crate::liveness::proof::Times;
+use super::proof::SessionTimes;
 
-/// Exchanges that are kept are this part of the session's time-out apart: so few are.
-const KEPT_PART: u32 = 24;
+/// Recorded exchanges are at least this part of the session's time-out apart, so there are few.
+const APART_PART: u32 = 24;
 
-/// What the leader has been told of a session.
+/// The last packet of a session that the leader has certainly heard of.
 #[derive(Debug)]
-pub(crate) struct Told {
-    /// Of a packet that was sent then, or later.
+pub(crate) struct LeaderContact {
+    /// The packet was sent then or later.
     at: BootInstant,
-    /// Exchanges that it is not known to have been told of.
+    /// Exchanges that the leader may not have heard of.
     exchanges: VecDeque<Exchange>,
 }
 
@@ -24,8 +24,8 @@ struct Exchange {
     answered: BootInstant,
 }
 
-impl Told {
-    /// Of a session that did not exist before `began`.
+impl LeaderContact {
+    /// The contact with a session that was created after `began`.
     pub(crate) fn since(began: BootInstant) -> Self {
         Self {
             at: began,
@@ -37,13 +37,13 @@ impl Told {
         self.at
     }
 
-    /// The leader has answered now what was sent then.
-    pub(crate) fn answered(&mut self, times: Times, sent: BootInstant, now: BootInstant) {
-        let asked = |first: &mut Exchange| first.answered.after(times.asked_every()) <= sent;
-        while let Some(first) = self.exchanges.pop_front_if(asked) {
+    /// Records an exchange that was sent at `sent` and answered at `now`.
+    pub(crate) fn answered(&mut self, times: SessionTimes, sent: BootInstant, now: BootInstant) {
+        let is_polled = |first: &mut Exchange| first.answered.after(times.polled_every()) <= sent;
+        while let Some(first) = self.exchanges.pop_front_if(is_polled) {
             self.at = self.at.max(first.sent);
         }
-        let apart = times.timeout / KEPT_PART;
+        let apart = times.timeout / APART_PART;
         let last = self.exchanges.back();
         if last.is_none_or(|last| last.sent.after(apart) <= sent) {
             self.exchanges.push_back(Exchange {
@@ -66,29 +66,29 @@ mod tests {
 
     #[test]
     fn the_second_exchange_is_half_a_tick_after_the_answer_to_the_first() {
-        let times = Times {
+        let times = SessionTimes {
             timeout: Duration::from_secs(6),
             tick: Duration::from_secs(2),
         };
-        let mut told = Told::since(ms(0));
-        told.answered(times, ms(1_000), ms(1_500));
-        told.answered(times, ms(2_499), ms(2_600));
-        assert_eq!(told.at(), ms(0));
-        told.answered(times, ms(2_500), ms(2_600));
-        assert_eq!(told.at(), ms(1_000));
+        let mut contact = LeaderContact::since(ms(0));
+        contact.answered(times, ms(1_000), ms(1_500));
+        contact.answered(times, ms(2_499), ms(2_600));
+        assert_eq!(contact.at(), ms(0));
+        contact.answered(times, ms(2_500), ms(2_600));
+        assert_eq!(contact.at(), ms(1_000));
     }
 
     #[test]
-    fn few_exchanges_are_kept() {
-        let times = Times {
+    fn few_exchanges_are_recorded() {
+        let times = SessionTimes {
             timeout: Duration::from_secs(6),
             tick: Duration::from_secs(2),
         };
-        let mut told = Told::since(ms(0));
+        let mut contact = LeaderContact::since(ms(0));
         for sent in 1_000..20_000 {
-            told.answered(times, ms(sent), ms(sent + 1));
-            assert!(told.exchanges.len() <= 6, "{}", told.exchanges.len());
+            contact.answered(times, ms(sent), ms(sent + 1));
+            assert!(contact.exchanges.len() <= 6, "{}", contact.exchanges.len());
         }
-        assert!(ms(20_000).since(told.at()) < Duration::from_millis(1_500));
+        assert!(ms(20_000).since(contact.at()) < Duration::from_millis(1_500));
     }
 }

@@ -1,84 +1,87 @@
-//! Looks at many queues, one request.
+//! Lists of many queues, in one request.
 //!
-//! A free lock is taken by a node and a look at its queue. With many tasks in one session the looks would
-//! be a third of all requests: those that are asked for while the runtime goes round once leave together.
+//! A free lock is acquired by a node and a list of its queue. With many tasks in one session the lists would be a
+//! third of all requests. So the lists that are requested in one round of the runtime are sent together.
 
 use std::sync::Arc;
 
+use dlock_core::toolkit::Lock;
 use tokio::sync::oneshot;
 use zookeeper_client::{Client, Error as ZkError, MultiReadResult};
 
-use dlock_core::toolkit::Lock;
-
-/// A server answers so many before it turns to others.
+/// The most lists in a request: a server answers them all before it turns to others.
 const SIZE_MAX: usize = 128;
 
-type Answer = Result<Vec<String>, ZkError>;
+type Children = Result<Vec<String>, ZkError>;
 
-/// The looks that have not left yet.
+/// Sends lists of queues in batches.
 #[derive(Clone, Default)]
-pub(crate) struct Looks(Arc<Lock<Vec<Look>>>);
+pub(crate) struct ListBatcher(Arc<Lock<Vec<List>>>);
 
-struct Look {
+struct List {
     directory: String,
-    answer: oneshot::Sender<Answer>,
+    reply: oneshot::Sender<Children>,
 }
 
-impl Looks {
-    /// The children of `directory`, as they are after everything that was sent before this call.
-    pub(crate) async fn children(&self, client: &Client, directory: &str) -> Answer {
-        let (answer, answered) = oneshot::channel();
-        let look = Look {
+impl ListBatcher {
+    /// The children of `directory`, as they are after all requests that were sent before this call.
+    pub(crate) async fn children(&self, client: &Client, directory: &str) -> Children {
+        let (reply, replied) = oneshot::channel();
+        let list = List {
             directory: directory.to_owned(),
-            answer,
+            reply,
         };
         let is_first = {
-            let mut boarding = self.0.lock();
-            boarding.push(look);
-            boarding.len() == 1
+            let mut pending = self.0.lock();
+            pending.push(list);
+            pending.len() == 1
         };
         if is_first {
-            tokio::spawn(self.clone().leave(client.clone()));
+            tokio::spawn(self.clone().flush(client.clone()));
         }
-        answered.await.unwrap_or(Err(ZkError::ConnectionLoss))
+        replied.await.unwrap_or(Err(ZkError::ConnectionLoss))
     }
 
-    async fn leave(self, client: Client) {
+    async fn flush(self, client: Client) {
         tokio::task::yield_now().await;
-        let mut looks = std::mem::take(&mut *self.0.lock());
-        while !looks.is_empty() {
-            let rest = looks.split_off(looks.len().min(SIZE_MAX));
-            fly(&client, looks).await;
-            looks = rest;
+        let mut lists = std::mem::take(&mut *self.0.lock());
+        while !lists.is_empty() {
+            let rest = lists.split_off(lists.len().min(SIZE_MAX));
+            send(&client, lists).await;
+            lists = rest;
         }
     }
 }
 
-async fn fly(client: &Client, looks: Vec<Look>) {
+async fn send(client: &Client, lists: Vec<List>) {
     let mut reader = client.new_multi_reader();
-    let asked = looks
+    let added = lists
         .iter()
-        .try_for_each(|look| reader.add_get_children(&look.directory));
-    let answers = match asked {
+        .try_for_each(|list| reader.add_get_children(&list.directory));
+    let answers = match added {
         Ok(()) => reader.commit().await,
         Err(error) => Err(error),
     };
     match answers {
         Ok(answers) => {
-            for (look, answer) in looks.into_iter().zip(answers) {
-                let _ = look.answer.send(match answer {
-                    MultiReadResult::Children { children } => Ok(children),
-                    MultiReadResult::Error { err } => Err(err),
-                    _ => Err(ZkError::UnexpectedError(
-                        "an answer of another shape".to_owned(),
-                    )),
-                });
+            for (list, answer) in lists.into_iter().zip(answers) {
+                let _ = list.reply.send(children_of(answer));
             }
         }
         Err(error) => {
-            for look in looks {
-                let _ = look.answer.send(Err(error.clone()));
+            for list in lists {
+                let _ = list.reply.send(Err(error.clone()));
             }
         }
+    }
+}
+
+fn children_of(answer: MultiReadResult) -> Children {
+    match answer {
+        MultiReadResult::Children { children } => Ok(children),
+        MultiReadResult::Error { err } => Err(err),
+        _ => Err(ZkError::UnexpectedError(
+            "an unexpected reply to a list".to_owned(),
+        )),
     }
 }

@@ -1,4 +1,4 @@
-//! The queue of a lock, as far as it needs no session.
+//! The queue of a lock, without its session: order, lists and what the numbers prove.
 
 pub(crate) mod list_batch;
 pub(crate) mod order;

@@ -1,105 +1,105 @@
-//! How many requests are under way, so that a heartbeat never waits behind thousands.
+//! The limit of requests in flight, so that a heartbeat never waits behind thousands.
 //!
-//! A session has one connection, over which a server answers in the order of the questions. Behind the thousands
-//! that a locker with many locks asks after a lost connection, or a burst of its user, a heartbeat would be so late
-//! that it proves nothing, and all locks would be lost (K13). So at most [`UNDER_WAY_MAX`] others are sent before
-//! one is answered; heartbeats ask for no place.
+//! A session has one connection, and a server answers its requests in order. A locker with many locks sends thousands
+//! of requests after a lost connection, and so may its user. A heartbeat behind them would be answered too late to
+//! prove anything, and all locks would be lost (K13). So at most [`IN_FLIGHT_MAX`] requests are sent before one is
+//! answered; heartbeats need no slot.
 //!
-//! Whoever asks may leave its future unpolled for minutes, with a place that is free by now, or with the word that
-//! one is. As answers come in order, all that was sent before a heartbeat has been answered when that has been: then
-//! its places are free in any case, and all who wait are told.
+//! A caller may leave its future unpolled for minutes, with a slot of an answered request, or with the notification
+//! of a free slot. Answers come in order, so an answered heartbeat proves that all requests before it are answered,
+//! too. It frees their slots in any case, and notifies all waiters.
 
 use std::pin::pin;
 
+use dlock_core::toolkit::Lock;
 use tokio::sync::Notify;
 
-use dlock_core::toolkit::Lock;
+/// The most requests in flight. That is far more than keeps a server busy, and far less than it answers in a twelfth
+/// of the shortest session.
+const IN_FLIGHT_MAX: usize = 256;
 
-/// So many requests are sent before one is answered. It is far more than keeps a server busy, and far less than it
-/// answers in a twelfth of the shortest session.
-const UNDER_WAY_MAX: usize = 256;
-
-/// The places of one session.
+/// The limit of requests in flight in one session.
 #[derive(Default)]
-pub(crate) struct Flow {
-    taken: Lock<Taken>,
+pub(crate) struct RequestLimit {
+    slots: Lock<Slots>,
     freed: Notify,
 }
 
 #[derive(Default)]
-struct Taken {
+struct Slots {
     /// Heartbeats that were sent.
-    beats: u64,
-    /// The last of them that was answered.
+    heartbeats: u64,
+    /// The last heartbeat that was answered.
     answered: u64,
-    /// How many places were taken before the last heartbeat was sent, and since.
+    /// Slots in use since before the last heartbeat was sent.
     before: usize,
+    /// Slots in use since then.
     since: usize,
 }
 
-/// The place of a request that is under way, until it is dropped or a heartbeat frees it.
-pub(crate) struct Place<'a> {
-    flow: &'a Flow,
+/// The slot of a request in flight, until it is dropped or a heartbeat frees it.
+pub(crate) struct RequestSlot<'a> {
+    limit: &'a RequestLimit,
     /// The last heartbeat before it.
-    beat: u64,
+    heartbeat: u64,
 }
 
-impl Flow {
-    /// Waits for a place.
-    pub(crate) async fn place(&self) -> Place<'_> {
+impl RequestLimit {
+    /// Waits for a slot.
+    pub(crate) async fn slot(&self) -> RequestSlot<'_> {
         loop {
             let mut freed = pin!(self.freed.notified());
-            // What is freed from now on is heard.
+            // Registers for all notifications from now on.
             freed.as_mut().enable();
-            if let Some(place) = self.free() {
-                return place;
+            if let Some(slot) = self.try_slot() {
+                return slot;
             }
             freed.await;
         }
     }
 
-    fn free(&self) -> Option<Place<'_>> {
-        let mut taken = self.taken.lock();
-        if taken.before + taken.since >= UNDER_WAY_MAX {
+    fn try_slot(&self) -> Option<RequestSlot<'_>> {
+        let mut slots = self.slots.lock();
+        if slots.before + slots.since >= IN_FLIGHT_MAX {
             return None;
         }
-        taken.since += 1;
-        Some(Place {
-            flow: self,
-            beat: taken.beats,
+        slots.since += 1;
+        Some(RequestSlot {
+            limit: self,
+            heartbeat: slots.heartbeats,
         })
     }
 
-    /// A heartbeat is about to be sent. They go one after the other: one that is not answered is given up first.
-    pub(crate) fn beat(&self) {
-        let mut taken = self.taken.lock();
-        taken.beats += 1;
-        taken.before += std::mem::take(&mut taken.since);
+    /// Notes that a heartbeat is about to be sent. The one before it is answered or abandoned by then.
+    pub(crate) fn heartbeat_sent(&self) {
+        let mut slots = self.slots.lock();
+        slots.heartbeats += 1;
+        slots.before += std::mem::take(&mut slots.since);
     }
 
-    /// The last heartbeat was answered, and before it whatever was asked before it.
-    pub(crate) fn beaten(&self) {
-        let mut taken = self.taken.lock();
-        taken.answered = taken.beats;
-        taken.before = 0;
-        drop(taken);
+    /// Notes that the last heartbeat was answered, and so all requests before it.
+    pub(crate) fn heartbeat_answered(&self) {
+        let mut slots = self.slots.lock();
+        slots.answered = slots.heartbeats;
+        slots.before = 0;
+        drop(slots);
         self.freed.notify_waiters();
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for RequestSlot<'_> {
     fn drop(&mut self) {
-        let mut taken = self.flow.taken.lock();
-        if self.beat < taken.answered {
+        let mut slots = self.limit.slots.lock();
+        if self.heartbeat < slots.answered {
             return;
         }
-        if self.beat == taken.beats {
-            taken.since -= 1;
+        if self.heartbeat == slots.heartbeats {
+            slots.since -= 1;
         } else {
-            taken.before -= 1;
+            slots.before -= 1;
         }
-        drop(taken);
-        self.flow.freed.notify_one();
+        drop(slots);
+        self.limit.freed.notify_one();
     }
 }
 
@@ -108,83 +108,86 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::watch::at_once;
+    use crate::watch::poll_now;
 
-    fn take(flow: &Flow) -> Option<Place<'_>> {
-        at_once(flow.place())
+    fn take(limit: &RequestLimit) -> Option<RequestSlot<'_>> {
+        poll_now(limit.slot())
     }
 
-    fn fill(flow: &Flow) -> Vec<Place<'_>> {
-        std::iter::from_fn(|| take(flow)).collect()
+    fn fill(limit: &RequestLimit) -> Vec<RequestSlot<'_>> {
+        std::iter::from_fn(|| take(limit)).collect()
     }
 
-    fn under_way(flow: &Flow) -> usize {
-        let taken = flow.taken.lock();
-        taken.before + taken.since
+    fn in_flight(limit: &RequestLimit) -> usize {
+        let slots = limit.slots.lock();
+        slots.before + slots.since
     }
 
     #[tokio::test]
     async fn one_more_waits_until_one_is_answered() {
-        let flow = Flow::default();
-        let mut places = fill(&flow);
-        assert_eq!(places.len(), UNDER_WAY_MAX);
-        let answered = async { drop(places.pop()) };
-        let (next, ()) = tokio::join!(flow.place(), answered);
-        assert!(take(&flow).is_none());
+        let limit = RequestLimit::default();
+        let mut slots = fill(&limit);
+        assert_eq!(slots.len(), IN_FLIGHT_MAX);
+        let answered = async { drop(slots.pop()) };
+        let (next, ()) = tokio::join!(limit.slot(), answered);
+        assert!(take(&limit).is_none());
         drop(next);
-        assert!(take(&flow).is_some());
+        assert!(take(&limit).is_some());
     }
 
     #[test]
     fn a_heartbeat_frees_what_was_sent_before_it_and_nothing_else() {
-        let flow = Flow::default();
-        let mut before = fill(&flow);
+        let limit = RequestLimit::default();
+        let mut before = fill(&limit);
         before.pop();
-        flow.beat();
-        let since = take(&flow).expect("the one that was given up");
-        assert_eq!(under_way(&flow), UNDER_WAY_MAX);
-        flow.beaten();
-        assert_eq!(under_way(&flow), 1);
+        limit.heartbeat_sent();
+        let since = take(&limit).expect("the one that was dropped");
+        assert_eq!(in_flight(&limit), IN_FLIGHT_MAX);
+        limit.heartbeat_answered();
+        assert_eq!(in_flight(&limit), 1);
         drop(before);
-        assert_eq!(under_way(&flow), 1);
+        assert_eq!(in_flight(&limit), 1);
         drop(since);
-        assert_eq!(under_way(&flow), 0);
+        assert_eq!(in_flight(&limit), 0);
     }
 
-    /// It is told that a place is free, and takes none.
+    /// It is notified of a free slot, and does not take it.
     #[tokio::test]
     async fn one_that_is_not_polled_holds_up_others_until_the_next_heartbeat() {
-        let flow = Flow::default();
-        let mut places = fill(&flow);
-        let mut lazy = Box::pin(flow.place());
-        assert!(at_once(lazy.as_mut()).is_none());
-        let mut next = Box::pin(flow.place());
-        assert!(at_once(next.as_mut()).is_none());
-        drop(places.pop());
-        assert!(at_once(next.as_mut()).is_none(), "the other one was told");
-        flow.beat();
-        flow.beaten();
+        let limit = RequestLimit::default();
+        let mut slots = fill(&limit);
+        let mut lazy = Box::pin(limit.slot());
+        assert!(poll_now(lazy.as_mut()).is_none());
+        let mut next = Box::pin(limit.slot());
+        assert!(poll_now(next.as_mut()).is_none());
+        drop(slots.pop());
+        assert!(
+            poll_now(next.as_mut()).is_none(),
+            "the other one was notified"
+        );
+        limit.heartbeat_sent();
+        limit.heartbeat_answered();
         drop(next.await);
         drop(lazy);
     }
 
     proptest! {
         #[test]
-        fn no_place_is_lost_or_won(steps in prop::collection::vec(0_u8..6, 0..200)) {
-            let flow = Flow::default();
-            let mut places = Vec::new();
+        fn no_slot_is_lost_or_won(steps in prop::collection::vec(0_u8..6, 0..200)) {
+            let limit = RequestLimit::default();
+            let mut slots = Vec::new();
             for step in steps {
                 match step {
-                    0..=2 => places.extend(take(&flow)),
-                    3 if !places.is_empty() => drop(places.swap_remove(places.len() / 2)),
-                    4 => flow.beat(),
-                    5 => flow.beaten(),
+                    0..=2 => slots.extend(take(&limit)),
+                    3 if !slots.is_empty() => drop(slots.swap_remove(slots.len() / 2)),
+                    4 => limit.heartbeat_sent(),
+                    5 => limit.heartbeat_answered(),
                     _ => {}
                 }
-                prop_assert!(under_way(&flow) <= places.len());
+                prop_assert!(in_flight(&limit) <= slots.len());
             }
-            drop(places);
-            prop_assert_eq!(under_way(&flow), 0);
+            drop(slots);
+            prop_assert_eq!(in_flight(&limit), 0);
         }
     }
 }

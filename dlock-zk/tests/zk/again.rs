@@ -1,4 +1,4 @@
-//! What is taken again without a look at the queue (`sequence_cache.rs`): it is the same lock.
+//! Locks that are acquired again without a list (`sequence_cache.rs`): exclusion stays.
 
 use dlock::Locker;
 use dlock_servers::zk::Java;
@@ -11,11 +11,11 @@ use crate::support::{
 
 cases![
     k01_a_name_taken_again_costs_two_requests,
-    k01_somebody_came_in_between,
-    k01_somebody_waits_in_between,
-    t49_a_directory_made_anew_counts_as_far,
-    t49_a_directory_made_anew_behind_a_lost_connection,
-    k13_many_names_that_are_known_outlive_a_lost_connection,
+    k01_another_client_came_in_between,
+    k01_another_client_waits_in_between,
+    t49_a_recreated_directory_counts_as_far,
+    t49_a_recreated_directory_behind_a_lost_connection,
+    k13_many_cached_names_outlive_a_lost_connection,
 ];
 
 /// After so many takes in a row the numbers speak for themselves.
@@ -42,7 +42,7 @@ async fn k01_a_name_taken_again_costs_two_requests(java: Java) -> Outcome {
     Ok(())
 }
 
-async fn k01_somebody_came_in_between(java: Java) -> Outcome {
+async fn k01_another_client_came_in_between(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (locker, other) = (
         connect(node.address(), LONG).await?,
@@ -65,8 +65,8 @@ async fn k01_somebody_came_in_between(java: Java) -> Outcome {
     Ok(())
 }
 
-/// One who tries while we hold makes the next number, and it is gone again.
-async fn k01_somebody_waits_in_between(java: Java) -> Outcome {
+/// A waiter gets the next number while the lock is held.
+async fn k01_another_client_waits_in_between(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (locker, other) = (
         connect(node.address(), LONG).await?,
@@ -83,8 +83,8 @@ async fn k01_somebody_waits_in_between(java: Java) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// Somebody removes the directory, and holds the lock in the next one, whose counter has come as far as ours.
-async fn made_anew(driver: &Client, other: &Locker) -> Outcome<dlock::Guard> {
+/// Removes the directory, and holds the lock in the next one, whose counter has come as far.
+async fn recreated(driver: &Client, other: &Locker) -> Outcome<dlock::Guard> {
     driver.delete("/dlock/a", None).await?;
     in_a_row(other, ROWS - 1).await?;
     let held = take(other, "a").await?;
@@ -93,21 +93,21 @@ async fn made_anew(driver: &Client, other: &Locker) -> Outcome<dlock::Guard> {
     Ok(held)
 }
 
-async fn t49_a_directory_made_anew_counts_as_far(java: Java) -> Outcome {
+async fn t49_a_recreated_directory_counts_as_far(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (locker, other) = (
         connect(node.address(), LONG).await?,
         connect(node.address(), LONG).await?,
     );
     in_a_row(&locker, ROWS).await?;
-    let held = made_anew(&driver(node.address()).await?, &other).await?;
+    let held = recreated(&driver(node.address()).await?, &other).await?;
     assert!(locker.try_acquire("a").await?.is_none(), "two hold it");
     held.release().await?;
     take(&locker, "a").await?.release().await?;
     Ok(())
 }
 
-async fn t49_a_directory_made_anew_behind_a_lost_connection(java: Java) -> Outcome {
+async fn t49_a_recreated_directory_behind_a_lost_connection(java: Java) -> Outcome {
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;
     let (locker, other) = (
@@ -118,7 +118,7 @@ async fn t49_a_directory_made_anew_behind_a_lost_connection(java: Java) -> Outco
     for direction in [Direction::ToClient, Direction::ToServer] {
         proxy.set(direction, Fault::Hold);
     }
-    let held = made_anew(&driver(node.address()).await?, &other).await?;
+    let held = recreated(&driver(node.address()).await?, &other).await?;
     for direction in [Direction::ToClient, Direction::ToServer] {
         proxy.set(direction, Fault::None);
     }
@@ -131,7 +131,7 @@ async fn t49_a_directory_made_anew_behind_a_lost_connection(java: Java) -> Outco
 }
 
 /// The driver does not come back when its watches need two requests.
-async fn k13_many_names_that_are_known_outlive_a_lost_connection(java: Java) -> Outcome {
+async fn k13_many_cached_names_outlive_a_lost_connection(java: Java) -> Outcome {
     const NAMES: usize = 800;
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;

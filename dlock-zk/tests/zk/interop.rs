@@ -88,7 +88,7 @@ async fn curator_waits_for_us_and_we_for_curator(java: Java) -> Outcome {
         curator.say("acquire").await?;
         curator.expect("acquired").await?;
         assert!(locker.try_acquire("a").await?.is_none());
-        let holder = locker.inspect("a").await?.ok_or("nobody holds it")?;
+        let holder = locker.inspect("a").await?.ok_or("it has no holder")?;
         let theirs = holder.token.ok_or("no token")?;
         assert_eq!(
             (holder.attempt, holder.pid),

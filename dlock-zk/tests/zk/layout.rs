@@ -137,7 +137,7 @@ async fn k01_clients_with_and_without_a_record_exclude_each_other(java: Java) ->
     let (stat, number) = driver.create(theirs, line.as_bytes(), &options).await?;
     let locker = connect(node.address(), LONG).await?;
     assert!(locker.try_acquire("a").await?.is_none(), "two hold it");
-    let holder = locker.inspect("a").await?.ok_or("nobody holds it")?;
+    let holder = locker.inspect("a").await?.ok_or("it has no holder")?;
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
     assert_eq!(
         holder.token.map(dlock::Token::get),
@@ -176,7 +176,10 @@ async fn k01_layout_1_byte_for_byte(java: Java) -> Outcome {
     let locker = connect(node.address(), LONG).await?;
     let guard = locker.acquire("seat/14C").note("checkout 77").await?;
     guard.renew().await?;
-    let holder = locker.inspect("seat/14C").await?.ok_or("nobody holds it")?;
+    let holder = locker
+        .inspect("seat/14C")
+        .await?
+        .ok_or("it has no holder")?;
     let Holder {
         since_unix_micros: Some(since),
         host: Some(host),
@@ -213,7 +216,7 @@ async fn k01_layout_1_byte_for_byte(java: Java) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// Somebody else's record, and a directory in which we may do everything but that.
+/// The record of another login, and a directory with all rights but those to the record.
 async fn k11_who_may_not_see_the_record_is_let_through(java: Java) -> Outcome {
     let node = start(&java).await?;
     let owner = Client::connector()

@@ -1,4 +1,4 @@
-//! The server did it, and nobody heard so (T42, T43, T52, K9).
+//! Requests that the server executed, with replies that got lost (T42, T43, T52, K9).
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ cases![
 const ROUNDS: u32 = 20;
 
 /// A client behind a proxy.
-struct Line {
+struct Proxied {
     node: Node,
     proxy: Proxy,
     locker: Locker,
     driver: Client,
 }
 
-impl Line {
+impl Proxied {
     async fn new(java: &Java) -> Outcome<Self> {
         let node = start(java).await?;
         let proxy = Proxy::start(node.address())?;
@@ -56,12 +56,12 @@ impl Line {
         &self,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
-        let line = self.proxy.connections().pop().ok_or("no connection")?;
+        let connection = self.proxy.connections().pop().ok_or("no connection")?;
         let next = self.proxy.accepted();
         self.proxy.set_next(Faults::both(Fault::Hold));
-        line.set(ToClient, Fault::CutInstead);
+        connection.set(ToClient, Fault::CutInstead);
         let first = async {
-            line.until_ended().await;
+            connection.until_ended().await;
             until_queue(&self.driver, "a", 1).await?;
             let made = queue(&self.driver, "a").await?;
             self.proxy.connection(next).await.set_both(Fault::None);
@@ -83,27 +83,27 @@ async fn czxid(driver: &Client, child: &str) -> Outcome<u64> {
 }
 
 async fn t42_lost_reply_of_a_try_acquire(java: Java) -> Outcome {
-    let line = Line::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..ROUNDS {
         let acquire = async {
-            let guard = line.locker.try_acquire("a").await?;
+            let guard = proxied.locker.try_acquire("a").await?;
             guard.ok_or_else(dlock::Error::contended)
         };
-        line.lose_reply(acquire).await?.release().await?;
+        proxied.lose_reply(acquire).await?.release().await?;
     }
-    until_queue(&line.driver, "a", 0).await
+    until_queue(&proxied.driver, "a", 0).await
 }
 
 async fn t42_lost_reply_of_a_waiting_acquire(java: Java) -> Outcome {
-    let line = Line::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..ROUNDS {
-        let guard = line.lose_reply(line.locker.acquire("a")).await?;
+        let guard = proxied.lose_reply(proxied.locker.acquire("a")).await?;
         guard.release().await?;
     }
-    until_queue(&line.driver, "a", 0).await
+    until_queue(&proxied.driver, "a", 0).await
 }
 
-/// The client goes to a follower that has not heard of the node yet: only `sync` makes it tell.
+/// The client goes to a follower that has not heard of the node yet: only `sync` makes it catch up.
 async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
     let ensemble = Ensemble::start(&java, &quick()).await?;
     let (leader, behind) = (ensemble.leader().await?, ensemble.follower().await?);
@@ -124,10 +124,10 @@ async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
         let link = ensemble.link(behind, leader);
         // The leader's news reach the follower late.
         link.set(ToClient, Fault::Delay(Duration::from_millis(300)));
-        let line = proxies[first].connections().pop().ok_or("no connection")?;
-        line.set(ToClient, Fault::CutInstead);
+        let connection = proxies[first].connections().pop().ok_or("no connection")?;
+        connection.set(ToClient, Fault::CutInstead);
         let acquire = tokio::spawn(locker.acquire("a").into_future());
-        soon("the reply is lost", line.until_ended()).await?;
+        soon("the reply is lost", connection.until_ended()).await?;
         let guard = soon("the node is found", acquire).await???;
         link.set(ToClient, Fault::None);
         assert!(proxies[second].accepted() > 0 || proxies[first].accepted() > 1);
@@ -161,10 +161,10 @@ async fn t42_lost_creation_found_before_it_is_done(java: Java) -> Outcome {
         .release()
         .await?;
     let first = proxies.swap_remove(usize::from(!is_open(&proxies[0])));
-    let line = first.connections().pop().ok_or("no connection")?;
-    let passed = line.passed(ToServer);
+    let connection = first.connections().pop().ok_or("no connection")?;
+    let passed = connection.passed(ToServer);
     let acquire = tokio::spawn(locker.acquire("a").into_future());
-    line.until_passed(ToServer, passed + 1).await;
+    connection.until_passed(ToServer, passed + 1).await;
     tokio::time::sleep(ON_ITS_WAY).await;
     drop(first);
     soon("another connection", proxies[0].connection(0)).await?;
@@ -180,21 +180,21 @@ fn is_open(proxy: &Proxy) -> bool {
     proxy
         .connections()
         .last()
-        .is_some_and(|line| !line.has_ended())
+        .is_some_and(|connection| !connection.has_ended())
 }
 
 async fn t42_no_reply_ever_leaves_nothing(java: Java) -> Outcome {
-    let line = Line::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..5 {
-        let last = line.proxy.connections().pop().ok_or("no connection")?;
-        line.proxy.set(ToClient, Fault::CutInstead);
-        let wait = line.locker.acquire("a").wait(Duration::from_millis(300));
+        let last = proxied.proxy.connections().pop().ok_or("no connection")?;
+        proxied.proxy.set(ToClient, Fault::CutInstead);
+        let wait = proxied.locker.acquire("a").wait(Duration::from_millis(300));
         let error = crate::support::refused(soon("the wait ends", wait).await?)?;
         assert_eq!(error.kind(), dlock::ErrorKind::Unavailable, "{error}");
         assert!(last.has_ended());
-        line.proxy.set(ToClient, Fault::None);
-        until_queue(&line.driver, "a", 0).await?;
-        soon("it works again", line.locker.acquire("b"))
+        proxied.proxy.set(ToClient, Fault::None);
+        until_queue(&proxied.driver, "a", 0).await?;
+        soon("it works again", proxied.locker.acquire("b"))
             .await??
             .release()
             .await?;
@@ -204,80 +204,84 @@ async fn t42_no_reply_ever_leaves_nothing(java: Java) -> Outcome {
 
 /// A node with our GUID that belongs to another session holds nothing for us (Curator-498).
 async fn t43_a_node_of_an_older_session_is_not_ours(java: Java) -> Outcome {
-    let line = Line::new(&java).await?;
-    let last = line.proxy.connections().pop().ok_or("no connection")?;
-    let next = line.proxy.accepted();
-    line.proxy.set_next(Faults::both(Fault::Hold));
+    let proxied = Proxied::new(&java).await?;
+    let last = proxied.proxy.connections().pop().ok_or("no connection")?;
+    let next = proxied.proxy.accepted();
+    proxied.proxy.set_next(Faults::both(Fault::Hold));
     last.set(ToClient, Fault::CutInstead);
-    let acquire = tokio::spawn(line.locker.acquire("a").into_future());
+    let acquire = tokio::spawn(proxied.locker.acquire("a").into_future());
     soon("the reply is lost", last.until_ended()).await?;
-    until_queue(&line.driver, "a", 1).await?;
+    until_queue(&proxied.driver, "a", 1).await?;
     // What it made is replaced by what an older session of it could have left.
-    let made = queue(&line.driver, "a").await?.remove(0);
+    let made = queue(&proxied.driver, "a").await?.remove(0);
     let (stem, _) = made.rsplit_once('-').ok_or("no sequence")?;
-    let old = driver(line.node.address()).await?;
+    let old = driver(proxied.node.address()).await?;
     let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
     old.create(&format!("/dlock/a/{stem}-"), b"", &options)
         .await?;
-    line.driver
+    proxied
+        .driver
         .delete(&format!("/dlock/a/{made}"), None)
         .await?;
-    line.proxy.connection(next).await.set_both(Fault::None);
-    until_queue(&line.driver, "a", 2).await?;
+    proxied.proxy.connection(next).await.set_both(Fault::None);
+    until_queue(&proxied.driver, "a", 2).await?;
     assert!(
         !acquire.is_finished(),
         "granted by a node of another session"
     );
     drop(old);
     let guard = soon("the old session's end", acquire).await???;
-    let queue = queue(&line.driver, "a").await?;
+    let queue = queue(&proxied.driver, "a").await?;
     assert_eq!(queue.len(), 1);
-    assert_eq!(czxid(&line.driver, &queue[0]).await?, guard.token().get());
+    assert_eq!(
+        czxid(&proxied.driver, &queue[0]).await?,
+        guard.token().get()
+    );
     Ok(guard.release().await?)
 }
 
 async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
-    let line = Line::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..5 {
-        let guard = soon("it is free", line.locker.acquire("a")).await??;
-        let node = queue(&line.driver, "a").await?;
-        line.proxy.set(ToClient, Fault::Hold);
-        line.proxy.set(ToServer, Fault::Hold);
-        line.proxy.end(End::Reset);
+        let guard = soon("it is free", proxied.locker.acquire("a")).await??;
+        let node = queue(&proxied.driver, "a").await?;
+        proxied.proxy.set(ToClient, Fault::Hold);
+        proxied.proxy.set(ToServer, Fault::Hold);
+        proxied.proxy.end(End::Reset);
         drop(guard);
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(
-            queue(&line.driver, "a").await?,
+            queue(&proxied.driver, "a").await?,
             node,
-            "nobody could delete it"
+            "no client could delete it"
         );
-        line.proxy.set(ToClient, Fault::None);
-        line.proxy.set(ToServer, Fault::None);
+        proxied.proxy.set(ToClient, Fault::None);
+        proxied.proxy.set(ToServer, Fault::None);
         // Far earlier than the session ends.
-        until_queue(&line.driver, "a", 0).await?;
+        until_queue(&proxied.driver, "a", 0).await?;
     }
     Ok(())
 }
 
 async fn t52_lost_reply_of_a_release_spares_the_successor(java: Java) -> Outcome {
-    let line = Line::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     // With this release the directory is watched: later ones are one request.
-    take(&line.locker, "a").await?.release().await?;
-    let other = connect(line.node.address(), LONG).await?;
+    take(&proxied.locker, "a").await?.release().await?;
+    let other = connect(proxied.node.address(), LONG).await?;
     for _ in 0..ROUNDS {
-        let guard = soon("it is free", line.locker.acquire("a")).await??;
-        let last = line.proxy.connections().pop().ok_or("no connection")?;
+        let guard = soon("it is free", proxied.locker.acquire("a")).await??;
+        let last = proxied.proxy.connections().pop().ok_or("no connection")?;
         last.set(ToClient, Fault::CutInstead);
         let release = tokio::spawn(guard.release());
         soon("the first release is done", last.until_ended()).await?;
         let successor = take(&other, "a").await?;
         let _ = soon("the release ends", release).await??;
-        soon("it is repeated", line.locker.acquire("b"))
+        soon("it is repeated", proxied.locker.acquire("b"))
             .await??
             .release()
             .await?;
         successor.renew().await?;
         successor.release().await?;
     }
-    until_queue(&line.driver, "a", 0).await
+    until_queue(&proxied.driver, "a", 0).await
 }

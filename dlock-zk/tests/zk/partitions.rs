@@ -191,7 +191,7 @@ async fn run(holder: Locker, guard: Guard, other: Locker) -> Outcome<Duration> {
     let ((cause, lost), (next, granted)) = within(bound, "the next grant", both).await?;
     let next = next?;
     assert!(!guard.is_held() && next.is_held());
-    assert_eq!(cause, LostCause::Expired, "the follower tells nothing");
+    assert_eq!(cause, LostCause::Expired, "the follower reports nothing");
     assert!(next.token() > guard.token());
     let margin = margin(lost, granted)?;
     drop((holder, next));
