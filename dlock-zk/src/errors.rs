@@ -100,7 +100,7 @@ fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
         ZkError::AuthFailed => (
             Denied,
             None,
-            "the server refuses the login; look at user and password in the URL",
+            "the server refuses the login; check user and password in the URL",
         ),
         ZkError::NoAuth => (
             Denied,
@@ -116,7 +116,7 @@ fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
         ZkError::NoChildrenForEphemerals => (
             Unsupported,
             None,
-            "the place of the lock's directory has an ephemeral node; choose another prefix=",
+            "an ephemeral node is at the path of the lock's directory; choose another prefix=",
         ),
         ZkError::Unimplemented => (Unsupported, None, "dlock needs ZooKeeper 3.6 or newer"),
         ZkError::BadArguments(_) => (InvalidConfig, None, "the driver refuses the settings"),

@@ -1,4 +1,4 @@
-//! The holder of a lock, for people who look at it.
+//! The holder of a lock, for people who inspect it.
 
 use dlock_core::{Holder, LockName, Result};
 use zookeeper_client::Error as ZkError;

@@ -89,7 +89,7 @@ async fn create(acquisition: &Acquisition<'_>, data: &[u8]) -> Result<QueueNode,
                 }
                 let list = session.lists.children(client, &path.directory);
                 let (created, listed) = tokio::join!(create, list);
-                created.map(|(stat, sequence)| (write, stat, sequence, listed.ok()))
+                created.map(|(stat, sequence)| (write, stat, sequence, listed))
             }
         });
         match created.await {

@@ -88,7 +88,7 @@ async fn diagnose(host: &Host, has_tls: bool) -> io::Result<&'static str> {
         "it ends each connection at once, as one does that has as many as it may (maxClientCnxns from one \
          address, 60 by default, or maxCnxns); end some, or raise that"
     } else if has_tls {
-        "no session over TLS; if that port does not speak TLS, use zk://; else look at tls_ca=, tls_cert= and \
+        "no session over TLS; if that port does not speak TLS, use zk://; else check tls_ca=, tls_cert= and \
          tls_key="
     } else {
         "it closes the connection; if that port speaks TLS, use zks://"

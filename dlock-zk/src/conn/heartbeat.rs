@@ -112,7 +112,7 @@ struct Node {
 impl Node {
     /// Writes the node, and returns the session that owns it.
     ///
-    /// Over each new connection the node is recreated. Only that tells the client's session, which the server may
+    /// Over each new connection the node is recreated. Only that shows the client's session, which the server may
     /// have replaced (T44).
     async fn write(&mut self, client: &Client) -> Result<i64, ZkError> {
         if self.connection.has_changed() {

@@ -78,7 +78,7 @@ pub(crate) fn is_counted(child: &str) -> bool {
 /// The error for a `directory` whose counter has come to its end.
 pub(crate) fn used_up(directory: &str) -> Error {
     let why = format!(
-        "the counter of the directory {directory} has come to its end; remove the directory when nobody uses the \
+        "the counter of the directory {directory} has come to its end; remove the directory when no process uses the \
          lock: zkCli.sh delete {directory}"
     );
     Error::new(ErrorKind::Unsupported, why)

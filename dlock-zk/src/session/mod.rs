@@ -79,12 +79,12 @@ impl Session {
             request_timeout: config.request_timeout,
             connection: Connection::first(),
             liveness: LivenessTracker::since(began.instant(), times, clock.clone()),
+            lists: ListBatcher::new(clock.clone(), config.request_timeout),
             clock,
             limit: RequestLimit::default(),
             holds: Holds::default(),
             active: AtomicUsize::new(0),
             watches: WatchBudget::new(&config.chroot),
-            lists: ListBatcher::default(),
             sequences: SequenceCache::default(),
             client: Lock::new(Some(client)),
         });
