@@ -1,4 +1,4 @@
-//! What a ZooKeeper URL can say; strict.
+//! The settings of a ZooKeeper URL; strict.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use dlock_core::{
     config::{Host, Secret, Settings, TlsFiles},
 };
 
-/// Which servers to use, and how.
+/// The servers to use, and how.
 #[derive(Clone, Debug)]
 pub struct ZkConfig {
     pub(crate) hosts: Vec<Host>,
@@ -19,41 +19,44 @@ pub struct ZkConfig {
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) session: Duration,
     pub(crate) tick: Duration,
-    pub(crate) connect_max: Duration,
-    pub(crate) answer_max: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) request_timeout: Duration,
 }
 
 impl ZkConfig {
-    /// More addresses than anybody types.
+    /// More addresses than people type.
     const HOSTS_MAX: usize = 32;
 
-    /// Locks are in this directory, apart from the data of others.
+    /// The port of a server without another one in the URL.
+    pub(crate) const PORT: u16 = 2181;
+
+    /// The default directory of the locks, apart from other data.
     const PREFIX: &str = "dlock";
 
-    /// How long the servers keep a session that they do not hear of. Half of it is what a lock has
-    /// after each proof; all of it blocks the locks of a holder that died.
+    /// The default time-out of a session. A lock has half of it after each proof. The locks of a dead holder are
+    /// blocked for all of it.
     const SESSION: Duration = Duration::from_secs(30);
 
-    /// What a server's configuration has if nobody changed it.
+    /// The default `tickTime` of a server.
     const TICK: Duration = Duration::from_secs(2);
 
-    /// A session has at least so many ticks: only then is half of it safe (T40).
+    /// The fewest ticks of a session: only then is half of it safe (T40).
     pub(crate) const SESSION_TICKS_MIN: u32 = 3;
 
     /// The longest ttl. It never blocks a lock: the session's end does.
     pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
 
-    /// How long connecting may take: a login and a look at the chroot, on a slow network.
-    const CONNECT_MAX: Duration = Duration::from_secs(10);
+    /// The default connect time-out: for a login and the probe, on a slow network.
+    const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// How long an answer may take.
-    const ANSWER_MAX: Duration = Duration::from_secs(5);
+    /// The default time-out of a request.
+    const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
     /// Reads the settings of a URL; with `tls` of one whose scheme is `zks`.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for what is not allowed.
+    /// `InvalidConfig` for what is not permit.
     pub fn from_settings(settings: &mut Settings, tls: bool) -> Result<Self> {
         let hosts = settings.take_hosts();
         if hosts.is_empty() {
@@ -81,8 +84,8 @@ impl ZkConfig {
             tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
             session,
             tick,
-            connect_max: connect.unwrap_or(Self::CONNECT_MAX),
-            answer_max: answer.unwrap_or(Self::ANSWER_MAX),
+            connect_timeout: connect.unwrap_or(Self::CONNECT_TIMEOUT),
+            request_timeout: answer.unwrap_or(Self::REQUEST_TIMEOUT),
         })
     }
 }
@@ -110,7 +113,7 @@ fn login(settings: &mut Settings) -> Result<Option<(String, Secret)>> {
     }
 }
 
-/// A path as the server wants it: parts with a slash before each, or nothing.
+/// A path in the server's syntax: a slash before each part, or nothing.
 fn directory(settings: &Settings, what: &str, path: &str) -> Result<String> {
     let path = path.trim_matches('/');
     if path.is_empty() {

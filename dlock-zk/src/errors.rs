@@ -3,18 +3,23 @@
 use dlock_core::{Effect, Error, ErrorKind};
 use zookeeper_client::Error as ZkError;
 
-/// Nobody may write: the servers that are left have no majority.
+/// The server has lost the majority of its ensemble, and refuses writes.
 pub(crate) const READ_ONLY: &str =
     "the server is read-only: it cannot reach a majority of its ensemble";
 
-/// What became of a request that failed with `error`.
+/// The session of a request has ended, and its nodes with it.
+pub(crate) fn session_ended() -> Error {
+    of_request(ZkError::SessionExpired)
+}
+
+/// The failure of a request, with its kind, its effect and a hint.
 pub(crate) fn of_request(error: ZkError) -> Error {
     let (kind, effect, hint) = table(&error);
-    let told = Error::new(kind, hint).with_effect(effect);
+    let failure = Error::new(kind, hint).with_effect(effect);
     match error {
-        // These say no more than the hint does.
-        ZkError::Timeout | ZkError::ConnectionLoss | ZkError::SessionExpired => told,
-        error => told.with_source(error),
+        // The driver's text of these says no more than the hint.
+        ZkError::Timeout | ZkError::ConnectionLoss | ZkError::SessionExpired => failure,
+        error => failure.with_source(error),
     }
 }
 
@@ -26,14 +31,43 @@ pub(crate) fn ends_session(error: &ZkError) -> bool {
     )
 }
 
-/// Whether asking again, perhaps over another connection, may help.
-pub(crate) fn is_transient(error: &ZkError) -> bool {
+/// Whether a retry may succeed, perhaps over another connection.
+pub(crate) fn is_retryable(error: &ZkError) -> bool {
     table(error).0 == ErrorKind::Unavailable && !ends_session(error)
 }
 
-/// Whether the request may have been done though it failed.
-pub(crate) fn is_ambiguous(error: &ZkError) -> bool {
+/// Whether the server may have executed the request although it failed (K9).
+pub(crate) fn is_effect_unknown(error: &ZkError) -> bool {
     table(error).1 == Effect::Unknown
+}
+
+/// A failure inside the backend: of a request to the servers, or one that is already described.
+pub(crate) enum Failure {
+    /// The driver's error: a retry may help.
+    Request(ZkError),
+    /// An error for the caller.
+    Final(Error),
+}
+
+impl Failure {
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::Request(error) => of_request(error),
+            Self::Final(error) => error,
+        }
+    }
+}
+
+impl From<ZkError> for Failure {
+    fn from(error: ZkError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
 }
 
 fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
@@ -61,7 +95,7 @@ fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
         ZkError::AuthFailed => (
             Denied,
             None,
-            "the server refuses the login; look at user and password in the URL",
+            "the server refuses the login; check user and password in the URL",
         ),
         ZkError::NoAuth => (
             Denied,
@@ -77,7 +111,7 @@ fn table(error: &ZkError) -> (ErrorKind, Effect, &'static str) {
         ZkError::NoChildrenForEphemerals => (
             Unsupported,
             None,
-            "the place of the lock's directory has an ephemeral node; choose another prefix=",
+            "an ephemeral node is at the path of the lock's directory; choose another prefix=",
         ),
         ZkError::Unimplemented => (Unsupported, None, "dlock needs ZooKeeper 3.6 or newer"),
         ZkError::BadArguments(_) => (InvalidConfig, None, "the driver refuses the settings"),
@@ -95,23 +129,23 @@ mod tests {
     #[test]
     fn what_may_have_happened_is_unknown() {
         for error in [ZkError::Timeout, ZkError::ConnectionLoss] {
-            assert!(is_ambiguous(&error) && is_transient(&error), "{error}");
+            assert!(is_effect_unknown(&error) && is_retryable(&error), "{error}");
         }
         for error in [ZkError::NoAuth, ZkError::NoNode, ZkError::Throttled] {
-            assert!(!is_ambiguous(&error), "{error}");
+            assert!(!is_effect_unknown(&error), "{error}");
         }
-        assert!(!is_transient(&ZkError::SessionExpired));
+        assert!(!is_retryable(&ZkError::SessionExpired));
         assert!(ends_session(&ZkError::SessionExpired));
     }
 
     #[test]
     fn messages_are_one_line_and_say_what_to_do() {
-        let told = of_request(ZkError::NoAuth);
+        let denied = of_request(ZkError::NoAuth);
         assert_eq!(
-            (told.kind(), told.effect()),
+            (denied.kind(), denied.effect()),
             (ErrorKind::Denied, Effect::None)
         );
-        assert!(told.to_string().contains("user and password"), "{told}");
-        assert_eq!(told.to_string().lines().count(), 1);
+        assert!(denied.to_string().contains("user and password"), "{denied}");
+        assert_eq!(denied.to_string().lines().count(), 1);
     }
 }

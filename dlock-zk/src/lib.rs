@@ -1,28 +1,17 @@
 #![doc = include_str!("../README.md")]
 
+mod acquire;
+mod backend;
 mod config;
-mod diagnose;
-mod dial;
-mod entry;
+mod conn;
 mod errors;
-mod flow;
-mod heartbeat;
-mod held;
-mod known;
-mod layout;
-mod lock;
-mod looks;
-mod proof;
+mod hold;
+mod inspect;
+mod keys;
+mod liveness;
+mod nodes;
 mod queue;
-mod record;
-mod rounds;
 mod session;
-mod sessions;
-mod take;
-mod tls;
-mod token;
-mod told;
-mod wait;
 mod watch;
 
-pub use crate::{config::ZkConfig, lock::ZkLock};
+pub use crate::{backend::ZkLock, config::ZkConfig};

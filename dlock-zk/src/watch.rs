@@ -1,9 +1,9 @@
-//! Nodes that are watched, and whether anything was heard of them.
+//! Watches of nodes: how many a session may have, and whether one has fired.
 //!
-//! The driver gives out what a server says in the order in which it came, and a server says in the order of the
-//! transactions what became of the nodes that we watch, before it answers what was done after that. So while the
-//! connection is the same, a silent watch says that up to the last answer its node was neither deleted nor written
-//! to. (Servers say nothing to those who may not read the node any more.)
+//! The driver delivers the server's messages in their order. A server reports the changes of watched nodes in the
+//! order of the transactions, before it answers later requests. So while the connection is the same, a quiet watch
+//! proves that its node was neither deleted nor written to before the last answer. (A server reports nothing to a
+//! client that may no longer read the node.)
 
 use std::{
     future::Future,
@@ -17,43 +17,43 @@ use std::{
 
 use zookeeper_client::{Client, EventType, OneshotWatcher, StateWatcher};
 
-/// So many bytes of watched paths a session has at the most.
+/// The most bytes of watched paths in one session.
 ///
-/// Over each new connection the driver asks for all its watches again, 128 KiB in a request; but it gives all those
-/// requests one number, takes the second answer for an error, and never comes back.
+/// Over each new connection the driver sets all its watches again, 128 KiB in a request. But it gives all those
+/// requests one number, takes the second answer for an error, and never reconnects.
 const PATHS_MAX: usize = 120 << 10;
 
-/// What a watch is for; what is needed less leaves room for the others.
+/// The use of a watch. The less important ones leave bytes for the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
-    /// Somebody waits for it.
+    /// A waiter needs it.
     Wait,
-    /// A lock is held; else its node is looked at in rounds.
+    /// A lock is held; without a watch its node is verified periodically.
     Hold,
-    /// Saves requests.
-    Save,
+    /// It saves requests.
+    Cache,
 }
 
 impl Purpose {
-    /// How much of all may be in use by then.
+    /// The most bytes that may be in use with such a watch.
     fn paths_max(self) -> usize {
         match self {
             Self::Wait => PATHS_MAX,
             Self::Hold => PATHS_MAX / 4 * 3,
-            Self::Save => PATHS_MAX / 4,
+            Self::Cache => PATHS_MAX / 4,
         }
     }
 }
 
-/// How much a session watches.
+/// The bytes of paths that a session may watch.
 #[derive(Debug)]
-pub(crate) struct Watches {
-    /// The server has the paths with it.
+pub(crate) struct WatchBudget {
+    /// The bytes of the chroot, which precedes each path at the server.
     chroot: usize,
     used: AtomicUsize,
 }
 
-impl Watches {
+impl WatchBudget {
     pub(crate) fn new(chroot: &str) -> Arc<Self> {
         Arc::new(Self {
             chroot: chroot.len(),
@@ -61,105 +61,107 @@ impl Watches {
         })
     }
 
-    /// To be called before a watch of `path` is asked for; `None` if there is no room for it.
-    pub(crate) fn allow(
+    /// The permit to watch `path`, taken before the request; `None` if too few bytes are left.
+    pub(crate) fn permit(
         self: &Arc<Self>,
         client: &Client,
         path: &str,
         purpose: Purpose,
-    ) -> Option<Allowed> {
-        let room = self.room(self.chroot + path.len(), purpose)?;
-        let line = Line::new(client.state_watcher());
-        Some(Allowed { line, _room: room })
+    ) -> Option<WatchPermit> {
+        let bytes = self.reserve(self.chroot + path.len(), purpose)?;
+        Some(WatchPermit {
+            connection: ConnectionMonitor::new(client.state_watcher()),
+            _bytes: bytes,
+        })
     }
 
-    fn room(self: &Arc<Self>, bytes: usize, purpose: Purpose) -> Option<Room> {
+    fn reserve(self: &Arc<Self>, bytes: usize, purpose: Purpose) -> Option<PathBytes> {
         let more = |used: usize| Some(used + bytes).filter(|sum| *sum <= purpose.paths_max());
-        let taken = self
+        let reserved = self
             .used
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        taken.is_ok().then(|| Room {
+        reserved.is_ok().then(|| PathBytes {
             bytes,
-            watches: self.clone(),
+            budget: self.clone(),
         })
     }
 }
 
-/// The room of one watch.
+/// The reserved bytes of one watch.
 #[derive(Debug)]
-struct Room {
+struct PathBytes {
     bytes: usize,
-    watches: Arc<Watches>,
+    budget: Arc<WatchBudget>,
 }
 
-impl Drop for Room {
+impl Drop for PathBytes {
     fn drop(&mut self) {
-        self.watches.used.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.budget.used.fetch_sub(self.bytes, Ordering::AcqRel);
     }
 }
 
-/// A watch that may be asked for.
-pub(crate) struct Allowed {
-    line: Line,
-    _room: Room,
+/// The permit to request one watch.
+pub(crate) struct WatchPermit {
+    connection: ConnectionMonitor,
+    _bytes: PathBytes,
 }
 
-impl Allowed {
-    /// The watch that was asked for since.
+impl WatchPermit {
+    /// The watch that was requested with this permit.
     pub(crate) fn watch(self, watcher: OneshotWatcher) -> Watch {
         Watch {
             event: Box::pin(async move { watcher.changed().await.event_type }),
-            allowed: self,
+            permit: self,
         }
     }
 }
 
 /// The watch of one node; dropping it ends it.
 pub(crate) struct Watch {
-    // Before its room, which is given to those that the driver is told of later.
+    // Dropped first: the driver removes the watch before another one can take its bytes.
     event: Pin<Box<dyn Future<Output = EventType> + Send>>,
-    allowed: Allowed,
+    permit: WatchPermit,
 }
 
 impl Watch {
-    /// Waits for the first event; of the session, when that is over. With it comes what another watch of the node
-    /// needs.
-    pub(crate) async fn event(self) -> (EventType, Allowed) {
-        (self.event.await, self.allowed)
+    /// Waits for the first event, also that of the session's end. Its permit serves for another watch of the node.
+    pub(crate) async fn event(self) -> (EventType, WatchPermit) {
+        (self.event.await, self.permit)
     }
 }
 
-/// What can tell whether nothing has happened.
-pub(crate) trait Silent: Sized {
-    /// Itself, if nothing was heard up to now.
-    fn silent(self) -> Option<Self>;
+/// A watch that can say whether it has fired.
+pub(crate) trait Quiet: Sized {
+    /// Itself, if no event and no new connection came up to now.
+    fn quiet(self) -> Option<Self>;
 }
 
-impl Silent for Watch {
-    fn silent(mut self) -> Option<Self> {
-        let is_silent = at_once(self.event.as_mut()).is_none() && !self.allowed.line.has_changed();
-        is_silent.then_some(self)
+impl Quiet for Watch {
+    fn quiet(mut self) -> Option<Self> {
+        let is_quiet =
+            poll_now(self.event.as_mut()).is_none() && !self.permit.connection.has_changed();
+        is_quiet.then_some(self)
     }
 }
 
-/// The connection that there is: whether another one has followed it.
-pub(crate) struct Line(StateWatcher);
+/// Detects that the driver's connection was lost or replaced.
+pub(crate) struct ConnectionMonitor(StateWatcher);
 
-impl Line {
+impl ConnectionMonitor {
     pub(crate) fn new(mut states: StateWatcher) -> Self {
         states.state();
         Self(states)
     }
 
-    /// Whether anything became of the connection since this was asked last. The driver says so before it gives
-    /// out what the next one brings.
+    /// Whether the connection has changed since the last call. The driver reports a change before it delivers
+    /// anything from the next connection.
     pub(crate) fn has_changed(&mut self) -> bool {
-        at_once(self.0.changed()).is_some()
+        poll_now(self.0.changed()).is_some()
     }
 }
 
-/// What a future has now.
-pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+/// The output of a future that is ready now.
+pub(crate) fn poll_now<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
@@ -171,21 +173,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_room_for_what_is_needed_most() {
-        let watches = Watches::new("/team");
-        let all =
-            |purpose| -> Vec<_> { std::iter::from_fn(|| watches.room(1 << 10, purpose)).collect() };
-        let saves = all(Purpose::Save);
-        assert_eq!(saves.len(), 30);
+    fn more_important_watches_find_bytes_left() {
+        let budget = WatchBudget::new("/team");
+        let all = |purpose| -> Vec<_> {
+            std::iter::from_fn(|| budget.reserve(1 << 10, purpose)).collect()
+        };
+        let caches = all(Purpose::Cache);
+        assert_eq!(caches.len(), 30);
         let holds = all(Purpose::Hold);
         assert_eq!(holds.len(), 60);
-        assert!(all(Purpose::Save).is_empty());
+        assert!(all(Purpose::Cache).is_empty());
         let waits = all(Purpose::Wait);
         assert_eq!(waits.len(), 30);
         assert!(all(Purpose::Wait).is_empty());
         drop(holds);
         assert_eq!(all(Purpose::Hold).len(), 30);
-        drop((saves, waits));
-        assert_eq!(watches.used.load(Ordering::Acquire), 0);
+        drop((caches, waits));
+        assert_eq!(budget.used.load(Ordering::Acquire), 0);
     }
 }

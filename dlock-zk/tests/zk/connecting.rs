@@ -26,13 +26,13 @@ cases![
     t51_a_server_that_is_not_there,
     t51_a_server_that_does_not_answer,
     t51_a_server_that_takes_no_more_connections,
-    t51_a_connection_that_is_lost_while_it_is_probed,
-    t51_of_several_servers_the_clearest_error_is_reported,
+    t51_a_connection_that_is_lost_during_the_probe,
+    t51_of_several_servers_the_one_that_says_most_is_told,
     t51_locks_in_a_chroot,
     t51_locks_of_a_login,
     t51_encrypted_connections,
     k11_settings_that_are_not_allowed,
-    k10_inspect_returns_the_holder,
+    k10_inspect_tells_the_holder,
     k10_inspect_at_a_server_that_is_behind,
 ];
 
@@ -186,13 +186,13 @@ async fn fill(url: &str) -> Outcome {
     assert!(message.contains("maxClientCnxns"), "{url}: {error}");
     assert!(!message.contains("TLS"), "{url}: {error}");
     drop(lockers.pop());
-    until("there is room again", async || {
+    until("a connection is free again", async || {
         Ok(dlock::connect(url).await.is_ok())
     })
     .await
 }
 
-async fn t51_of_several_servers_the_clearest_error_is_reported(java: Java) -> Outcome {
+async fn t51_of_several_servers_the_one_that_says_most_is_told(java: Java) -> Outcome {
     let (node, port) = (start(&java).await?, Port::reserve()?);
     let silent = Proxy::start(node.address())?;
     silent.set(ToClient, Fault::Hold);
@@ -200,7 +200,7 @@ async fn t51_of_several_servers_the_clearest_error_is_reported(java: Java) -> Ou
     let (silent, ended) = (silent.address(), port.address());
     for servers in [format!("{silent},{ended}"), format!("{ended},{silent}")] {
         let error = refused(soon("an error", connect(servers, &keys)).await?)?;
-        let says = format!("none of 2 servers takes us; {ended}: nothing listens there");
+        let says = format!("no session from any of 2 servers; {ended}: nothing listens there");
         assert!(error.to_string().contains(&says), "{error}");
     }
     Ok(())
@@ -261,7 +261,7 @@ async fn k11_settings_that_are_not_allowed(_: Java) -> Outcome {
     Ok(())
 }
 
-async fn k10_inspect_returns_the_holder(java: Java) -> Outcome {
+async fn k10_inspect_tells_the_holder(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (one, two) = (
         connect(node.address(), LONG).await?,
@@ -269,7 +269,7 @@ async fn k10_inspect_returns_the_holder(java: Java) -> Outcome {
     );
     assert_eq!(two.inspect("😀/..").await?, None);
     let guard = one.acquire("😀/..").note("checkout 77").await?;
-    let holder = two.inspect("😀/..").await?.ok_or("nobody holds it")?;
+    let holder = two.inspect("😀/..").await?.ok_or("it has no holder")?;
     assert_eq!(holder.attempt, Some(guard.id()));
     assert_eq!(holder.token, Some(guard.token()));
     assert_eq!(holder.pid, Some(std::process::id()));
@@ -289,7 +289,7 @@ async fn k10_inspect_at_a_server_that_is_behind(java: Java) -> Outcome {
     ensemble.link(behind, leader).set(ToClient, late);
     let guard = take(&holder, "a").await?;
     let found = soon("an answer", other.inspect("a")).await??;
-    let found = found.ok_or("the holder is not known there")?;
+    let found = found.ok_or("the holder is not found there")?;
     assert_eq!(found.token, Some(guard.token()));
     guard.release().await?;
     let found = soon("an answer", other.inspect("a")).await??;
@@ -297,8 +297,8 @@ async fn k10_inspect_at_a_server_that_is_behind(java: Java) -> Outcome {
     Ok(())
 }
 
-/// There is a session, and the first probe of the server has no reply.
-async fn t51_a_connection_that_is_lost_while_it_is_probed(java: Java) -> Outcome {
+/// The probe of a new session has no answer.
+async fn t51_a_connection_that_is_lost_during_the_probe(java: Java) -> Outcome {
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;
     let slow = Faults {
@@ -314,7 +314,7 @@ async fn t51_a_connection_that_is_lost_while_it_is_probed(java: Java) -> Outcome
         until(answer, async || Ok(proxy.seen(ToClient) > answered)).await?;
     }
     let asked = proxy.seen(ToServer);
-    until("it looks", async || Ok(proxy.seen(ToServer) > asked)).await?;
+    until("the probe", async || Ok(proxy.seen(ToServer) > asked)).await?;
     proxy.set_next(Faults::default());
     proxy.end(End::Reset);
     let locker = soon("it is connected", connecting).await???;

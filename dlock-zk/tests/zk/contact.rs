@@ -1,4 +1,4 @@
-//! Servers that answer late or not at all (T40, T41, T50).
+//! Servers that cannot be heard, or late (T40, T41, T50).
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use dlock_verify::proxy::{
 use tokio::task::JoinSet;
 
 use crate::support::{
-    LINE_SESSION, Outcome, SESSION, SHORT, SOON, cases, connect, driver, quick, soon, start,
-    start_line, take, until_queue, within,
+    Outcome, PROXIED_SESSION, SESSION, SHORT, SOON, cases, connect, driver, quick, soon, start,
+    start_proxied, take, until_queue, within,
 };
 
 cases![
@@ -26,10 +26,10 @@ cases![
 ];
 
 /// What is acknowledged late may be of a session that the leader has not heard of for as long. It is late
-/// by more than a twelfth of the session, but not so late that the driver connects to another server.
+/// by more than a twelfth of the session, but not so late that the driver changes its server.
 async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(1_120);
-    let (_node, proxy, locker) = start_line(&java).await?;
+    let (_node, proxy, locker) = start_proxied(&java).await?;
     let guard = take(&locker, "a").await?;
     guard.renew().await?;
     proxy.set(ToClient, Fault::Delay(LATE));
@@ -45,7 +45,7 @@ async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
         }
     };
     let cause = tokio::select! {
-        cause = within(LINE_SESSION, "the loss", guard.lost()) => cause?,
+        cause = within(PROXIED_SESSION, "the loss", guard.lost()) => cause?,
         () = talk => return Err("it ended".into()),
     };
     assert_eq!(cause, LostCause::Expired);
@@ -117,7 +117,7 @@ async fn t41_another_server_takes_over_before_the_deadline(java: Java) -> Outcom
         proxy
             .connections()
             .last()
-            .is_some_and(|line| !line.has_ended())
+            .is_some_and(|connection| !connection.has_ended())
     };
     let used = proxies.iter().find(is_used).ok_or("no connection")?;
     // It says nothing more, and neither do connections end.
@@ -142,9 +142,9 @@ async fn t41_a_session_that_the_servers_make_shorter(java: Java) -> Outcome {
     guard.renew().await?;
     assert!(guard.remaining() <= GIVEN / 2);
     // It has pinged or written every sixth of that, and would notice soon.
-    let line = proxy.connection(1).await;
+    let connection = proxy.connection(1).await;
     for direction in [ToClient, ToServer] {
-        line.set(direction, Fault::Hold);
+        connection.set(direction, Fault::Hold);
     }
     let again = within(GIVEN / 2, "another connection", proxy.connection(2));
     again.await?;

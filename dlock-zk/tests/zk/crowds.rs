@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use zookeeper_client::{Acls, CreateMode};
 
 use crate::support::{
-    LINE_SESSION, LONG, Outcome, cases, connect, driver, soon, start, start_line, take, until,
-    within,
+    LONG, Outcome, PROXIED_SESSION, cases, connect, driver, soon, start, start_proxied, take,
+    until, within,
 };
 
 cases![
@@ -18,11 +18,11 @@ cases![
     k06_more_names_waited_for_than_watches,
 ];
 
-/// On a line that needs longer for them than a lock lasts without a heartbeat.
+/// On a connection that needs longer for them than a lock lasts without a heartbeat.
 async fn k13_heartbeats_go_before_thousands_of_requests(java: Java) -> Outcome {
     const QUESTIONS: usize = 10_000;
     const BYTES_A_SECOND: u32 = 250_000;
-    let (_node, proxy, locker) = start_line(&java).await?;
+    let (_node, proxy, locker) = start_proxied(&java).await?;
     let guard = take(&locker, "a").await?;
     guard.renew().await?;
     let rate = NonZeroU32::new(BYTES_A_SECOND).ok_or("zero")?;
@@ -33,15 +33,15 @@ async fn k13_heartbeats_go_before_thousands_of_requests(java: Java) -> Outcome {
         let locker = locker.clone();
         asking.spawn(async move { locker.inspect(format!("{number:0>200}")).await });
     }
-    while let Some(asked) = within(4 * LINE_SESSION, "an answer", asking.join_next()).await? {
+    while let Some(asked) = within(4 * PROXIED_SESSION, "an answer", asking.join_next()).await? {
         // Some give up; that is not what this is about.
         let _ = asked?;
         assert!(guard.is_held(), "lost after {:?}", clock.now().since(began));
     }
     let took = clock.now().since(began);
     assert!(
-        took > LINE_SESSION / 2,
-        "the line was busy for {took:?} only"
+        took > PROXIED_SESSION / 2,
+        "the connection was busy for {took:?} only"
     );
     Ok(guard.release().await?)
 }

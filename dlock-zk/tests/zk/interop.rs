@@ -16,7 +16,7 @@ use crate::support::{
 
 cases![
     curator_waits_for_us_and_we_for_curator,
-    curator_and_dlock_wait_in_one_queue,
+    curator_and_we_stand_in_one_queue,
     a_queue_of_kazoo_is_refused,
 ];
 
@@ -88,7 +88,7 @@ async fn curator_waits_for_us_and_we_for_curator(java: Java) -> Outcome {
         curator.say("acquire").await?;
         curator.expect("acquired").await?;
         assert!(locker.try_acquire("a").await?.is_none());
-        let holder = locker.inspect("a").await?.ok_or("nobody holds it")?;
+        let holder = locker.inspect("a").await?.ok_or("it has no holder")?;
         let theirs = holder.token.ok_or("no token")?;
         assert_eq!(
             (holder.attempt, holder.pid),
@@ -108,7 +108,7 @@ async fn curator_waits_for_us_and_we_for_curator(java: Java) -> Outcome {
     Ok(())
 }
 
-async fn curator_and_dlock_wait_in_one_queue(java: Java) -> Outcome {
+async fn curator_and_we_stand_in_one_queue(java: Java) -> Outcome {
     let node = start(&java).await?;
     let mut curator = Curator::start(node.address(), "/dlock/a").await?;
     let (first, third) = (

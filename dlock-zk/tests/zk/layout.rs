@@ -1,4 +1,4 @@
-//! The version of the layout: compared at connect, and checked byte for byte.
+//! The version of what we keep there: compared at connect, and what it stands for byte for byte.
 
 use dlock::{ErrorKind, Holder};
 use dlock_servers::zk::Java;
@@ -16,11 +16,11 @@ use crate::support::{
 
 cases![
     k01_another_layout_is_refused_at_connect_with_both_numbers,
-    k01_another_layout_is_refused_by_a_new_session,
+    k01_another_layout_is_refused_when_a_session_begins_anew,
     k01_many_first_contacts_make_one_record,
     k01_clients_with_and_without_a_record_exclude_each_other,
     k01_layout_1_byte_for_byte,
-    k11_a_client_that_may_not_read_the_record_is_accepted,
+    k11_who_may_not_see_the_record_is_let_through,
 ];
 
 const RECORD: &str = "/dlock/%layout";
@@ -83,7 +83,7 @@ async fn k01_another_layout_is_refused_at_connect_with_both_numbers(java: Java) 
     Ok(())
 }
 
-async fn k01_another_layout_is_refused_by_a_new_session(java: Java) -> Outcome {
+async fn k01_another_layout_is_refused_when_a_session_begins_anew(java: Java) -> Outcome {
     let node = start(&java).await?;
     let driver = driver(node.address()).await?;
     let proxy = Proxy::start(node.address())?;
@@ -137,7 +137,7 @@ async fn k01_clients_with_and_without_a_record_exclude_each_other(java: Java) ->
     let (stat, number) = driver.create(theirs, line.as_bytes(), &options).await?;
     let locker = connect(node.address(), LONG).await?;
     assert!(locker.try_acquire("a").await?.is_none(), "two hold it");
-    let holder = locker.inspect("a").await?.ok_or("nobody holds it")?;
+    let holder = locker.inspect("a").await?.ok_or("it has no holder")?;
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
     assert_eq!(
         holder.token.map(dlock::Token::get),
@@ -152,7 +152,7 @@ async fn k01_clients_with_and_without_a_record_exclude_each_other(java: Java) ->
     Ok(guard.release().await?)
 }
 
-/// All paths of the tree but the server's own, with their data.
+/// All paths of the tree but the server's own, and what stands there.
 async fn tree(driver: &Client) -> Outcome<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut above = vec![String::new()];
@@ -176,7 +176,10 @@ async fn k01_layout_1_byte_for_byte(java: Java) -> Outcome {
     let locker = connect(node.address(), LONG).await?;
     let guard = locker.acquire("seat/14C").note("checkout 77").await?;
     guard.renew().await?;
-    let holder = locker.inspect("seat/14C").await?.ok_or("nobody holds it")?;
+    let holder = locker
+        .inspect("seat/14C")
+        .await?
+        .ok_or("it has no holder")?;
     let Holder {
         since_unix_micros: Some(since),
         host: Some(host),
@@ -213,8 +216,8 @@ async fn k01_layout_1_byte_for_byte(java: Java) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// Somebody else's record, and a directory in which we may do everything but that.
-async fn k11_a_client_that_may_not_read_the_record_is_accepted(java: Java) -> Outcome {
+/// The record of another login, and a directory with all rights but those to the record.
+async fn k11_who_may_not_see_the_record_is_let_through(java: Java) -> Outcome {
     let node = start(&java).await?;
     let owner = Client::connector()
         .with_auth("digest", b"me:right")

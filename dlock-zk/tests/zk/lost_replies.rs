@@ -1,4 +1,4 @@
-//! Requests that the server executed, and whose replies were lost (T42, T43, T52, K9).
+//! Requests that the server executed, with replies that got lost (T42, T43, T52, K9).
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ cases![
 const ROUNDS: u32 = 20;
 
 /// A client behind a proxy.
-struct ProxiedClient {
+struct Proxied {
     node: Node,
     proxy: Proxy,
     locker: Locker,
     driver: Client,
 }
 
-impl ProxiedClient {
+impl Proxied {
     async fn new(java: &Java) -> Outcome<Self> {
         let node = start(java).await?;
         let proxy = Proxy::start(node.address())?;
@@ -56,12 +56,12 @@ impl ProxiedClient {
         &self,
         acquire: impl IntoFuture<Output = dlock::Result<Guard>>,
     ) -> Outcome<Guard> {
-        let proxied = self.proxy.connections().pop().ok_or("no connection")?;
+        let connection = self.proxy.connections().pop().ok_or("no connection")?;
         let next = self.proxy.accepted();
         self.proxy.set_next(Faults::both(Fault::Hold));
-        proxied.set(ToClient, Fault::CutInstead);
+        connection.set(ToClient, Fault::CutInstead);
         let first = async {
-            proxied.until_ended().await;
+            connection.until_ended().await;
             until_queue(&self.driver, "a", 1).await?;
             let made = queue(&self.driver, "a").await?;
             self.proxy.connection(next).await.set_both(Fault::None);
@@ -83,7 +83,7 @@ async fn czxid(driver: &Client, child: &str) -> Outcome<u64> {
 }
 
 async fn t42_lost_reply_of_a_try_acquire(java: Java) -> Outcome {
-    let proxied = ProxiedClient::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..ROUNDS {
         let acquire = async {
             let guard = proxied.locker.try_acquire("a").await?;
@@ -95,7 +95,7 @@ async fn t42_lost_reply_of_a_try_acquire(java: Java) -> Outcome {
 }
 
 async fn t42_lost_reply_of_a_waiting_acquire(java: Java) -> Outcome {
-    let proxied = ProxiedClient::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..ROUNDS {
         let guard = proxied.lose_reply(proxied.locker.acquire("a")).await?;
         guard.release().await?;
@@ -103,7 +103,7 @@ async fn t42_lost_reply_of_a_waiting_acquire(java: Java) -> Outcome {
     until_queue(&proxied.driver, "a", 0).await
 }
 
-/// The client goes to a follower that has not heard of the node yet: only `sync` makes it tell.
+/// The client goes to a follower that has not heard of the node yet: only `sync` makes it catch up.
 async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
     let ensemble = Ensemble::start(&java, &quick()).await?;
     let (leader, behind) = (ensemble.leader().await?, ensemble.follower().await?);
@@ -124,10 +124,10 @@ async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
         let link = ensemble.link(behind, leader);
         // The leader's news reach the follower late.
         link.set(ToClient, Fault::Delay(Duration::from_millis(300)));
-        let proxied = proxies[first].connections().pop().ok_or("no connection")?;
-        proxied.set(ToClient, Fault::CutInstead);
+        let connection = proxies[first].connections().pop().ok_or("no connection")?;
+        connection.set(ToClient, Fault::CutInstead);
         let acquire = tokio::spawn(locker.acquire("a").into_future());
-        soon("the reply is lost", proxied.until_ended()).await?;
+        soon("the reply is lost", connection.until_ended()).await?;
         let guard = soon("the node is found", acquire).await???;
         link.set(ToClient, Fault::None);
         assert!(proxies[second].accepted() > 0 || proxies[first].accepted() > 1);
@@ -161,10 +161,10 @@ async fn t42_lost_creation_found_before_it_is_done(java: Java) -> Outcome {
         .release()
         .await?;
     let first = proxies.swap_remove(usize::from(!is_open(&proxies[0])));
-    let proxied = first.connections().pop().ok_or("no connection")?;
-    let passed = proxied.passed(ToServer);
+    let connection = first.connections().pop().ok_or("no connection")?;
+    let passed = connection.passed(ToServer);
     let acquire = tokio::spawn(locker.acquire("a").into_future());
-    proxied.until_passed(ToServer, passed + 1).await;
+    connection.until_passed(ToServer, passed + 1).await;
     tokio::time::sleep(ON_ITS_WAY).await;
     drop(first);
     soon("another connection", proxies[0].connection(0)).await?;
@@ -184,7 +184,7 @@ fn is_open(proxy: &Proxy) -> bool {
 }
 
 async fn t42_no_reply_ever_leaves_nothing(java: Java) -> Outcome {
-    let proxied = ProxiedClient::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..5 {
         let last = proxied.proxy.connections().pop().ok_or("no connection")?;
         proxied.proxy.set(ToClient, Fault::CutInstead);
@@ -204,7 +204,7 @@ async fn t42_no_reply_ever_leaves_nothing(java: Java) -> Outcome {
 
 /// A node with our GUID that belongs to another session holds nothing for us (Curator-498).
 async fn t43_a_node_of_an_older_session_is_not_ours(java: Java) -> Outcome {
-    let proxied = ProxiedClient::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     let last = proxied.proxy.connections().pop().ok_or("no connection")?;
     let next = proxied.proxy.accepted();
     proxied.proxy.set_next(Faults::both(Fault::Hold));
@@ -241,7 +241,7 @@ async fn t43_a_node_of_an_older_session_is_not_ours(java: Java) -> Outcome {
 }
 
 async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
-    let proxied = ProxiedClient::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     for _ in 0..5 {
         let guard = soon("it is free", proxied.locker.acquire("a")).await??;
         let node = queue(&proxied.driver, "a").await?;
@@ -253,7 +253,7 @@ async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
         assert_eq!(
             queue(&proxied.driver, "a").await?,
             node,
-            "nobody could delete it"
+            "no client could delete it"
         );
         proxied.proxy.set(ToClient, Fault::None);
         proxied.proxy.set(ToServer, Fault::None);
@@ -264,7 +264,7 @@ async fn t52_a_release_while_disconnected_is_made_good(java: Java) -> Outcome {
 }
 
 async fn t52_lost_reply_of_a_release_spares_the_successor(java: Java) -> Outcome {
-    let proxied = ProxiedClient::new(&java).await?;
+    let proxied = Proxied::new(&java).await?;
     // With this release the directory is watched: later ones are one request.
     take(&proxied.locker, "a").await?.release().await?;
     let other = connect(proxied.node.address(), LONG).await?;

@@ -3,17 +3,17 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod again;
 mod connecting;
 mod contact;
 mod crowds;
-mod foreign_changes;
 mod interop;
 mod layout;
 mod lost_replies;
 mod partitions;
 mod queues;
-mod reacquire;
 mod sessions;
+mod strangers;
 mod support;
 mod times;
 
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
-        reacquire::trials,
+        again::trials,
         connecting::trials,
         contact::trials,
         crowds::trials,
@@ -42,7 +42,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         partitions::trials,
         queues::trials,
         sessions::trials,
-        foreign_changes::trials,
+        strangers::trials,
         times::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();

@@ -39,7 +39,7 @@ const APART: Duration = Duration::from_millis(170);
 /// How long what the leader says does not arrive before the follower is cut off.
 const STALL: Duration = Duration::from_millis(2_500);
 
-/// The same for clients without writes in that time: longer than a proof lasts, and not so long that their
+/// The same for clients that write nothing meanwhile: longer than a proof lasts, and not so long that their
 /// sessions end.
 const STALL_WHILE_IDLE: Duration = Duration::from_millis(5_400);
 
@@ -191,7 +191,7 @@ async fn run(holder: Locker, guard: Guard, other: Locker) -> Outcome<Duration> {
     let ((cause, lost), (next, granted)) = within(bound, "the next grant", both).await?;
     let next = next?;
     assert!(!guard.is_held() && next.is_held());
-    assert_eq!(cause, LostCause::Expired, "the follower tells nothing");
+    assert_eq!(cause, LostCause::Expired, "the follower reports nothing");
     assert!(next.token() > guard.token());
     let margin = margin(lost, granted)?;
     drop((holder, next));

@@ -1,4 +1,4 @@
-//! Nodes in the queue: abandoned, waited for, and found in directories that come and go (T45–T49).
+//! Nodes in the queue: deleted, waited for, and found in directories that come and go (T45–T49).
 
 use std::time::Duration;
 
@@ -146,8 +146,8 @@ async fn t47_a_release_wakes_one_waiter(java: Java) -> Outcome {
     for left in (0..WAITERS).rev() {
         let (waiter, guard) = soon("the next one", waiting.join_next())
             .await?
-            .ok_or("nobody waits")??;
-        // Whoever was woken in vain would be watching again, or not yet.
+            .ok_or("it has no waiter")??;
+        // A waiter that was woken in vain would be watching again, or not yet.
         assert_eq!(watches(&node).await?, left, "one was woken, and no other");
         guard?.release().await?;
         drop(waiter);
@@ -167,7 +167,7 @@ async fn t48_sequence_numbers_beyond_the_largest(java: Java) -> Outcome {
         |number: i32| format!("/dlock/a/_c_00000000-0000-0000-0000-000000000000-lock-{number:010}");
     let (first, _) = driver.create(&path(-5), b"", &options).await?;
     driver.create(&path(-3), b"", &options).await?;
-    let holder = locker.inspect("a").await?.ok_or("nobody holds it")?;
+    let holder = locker.inspect("a").await?.ok_or("it has no holder")?;
     let token = holder.token.map(dlock::Token::get);
     assert_eq!(
         token,

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::support::{
-    LINE_SESSION, LONG, Outcome, SESSION, SHORT, SOON, cases, connect, driver, queue, refused,
+    LONG, Outcome, PROXIED_SESSION, SESSION, SHORT, SOON, cases, connect, driver, queue, refused,
     soon, start, take, until_queue, within,
 };
 
@@ -171,19 +171,19 @@ async fn t44_a_removed_waiter_queues_again(java: Java) -> Outcome {
 }
 
 /// More than a session can have watches for: the driver does not come back when they need two requests. What is not
-/// watched is checked in rounds.
+/// watched is verified periodically.
 async fn k13_many_locks_outlive_a_lost_connection(java: Java) -> Outcome {
     const LOCKS: usize = 3_000;
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;
     // Proofs may be late by a second, as on a machine that is busy with other tests.
-    let keys = format!("tick=200ms&session={}s&ttl=30s", LINE_SESSION.as_secs());
+    let keys = format!("tick=200ms&session={}s&ttl=30s", PROXIED_SESSION.as_secs());
     let locker = connect(proxy.address(), &keys).await?;
     let mut guards = Vec::new();
     for number in 0..LOCKS {
         guards.push(locker.acquire(format!("lock-{number}")).await?);
     }
-    // Each was renewed: it is watched if there is room.
+    // Each was renewed: it is watched if the budget allows that.
     for guard in &guards {
         guard.renew().await?;
     }
@@ -197,7 +197,7 @@ async fn k13_many_locks_outlive_a_lost_connection(java: Java) -> Outcome {
         let nodes = queue(&driver, &format!("lock-{number}")).await?;
         let node = format!("/dlock/lock-{number}/{}", nodes[0]);
         driver.delete(&node, None).await?;
-        let lost = within(LINE_SESSION + SOON, "the loss", guards[number].lost());
+        let lost = within(PROXIED_SESSION + SOON, "the loss", guards[number].lost());
         assert_eq!(lost.await?, LostCause::Removed);
     }
     locker.shutdown(2 * SOON).await?;

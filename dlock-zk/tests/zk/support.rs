@@ -32,7 +32,7 @@ pub(crate) const SHORT: &str = "tick=200ms&session=3s&ttl=10s";
 pub(crate) const SESSION: Duration = Duration::from_secs(3);
 
 /// So long that an answer may be late by a second and still prove something.
-pub(crate) const LINE_SESSION: Duration = Duration::from_secs(12);
+pub(crate) const PROXIED_SESSION: Duration = Duration::from_secs(12);
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Java) -> F) -> Outcome
 where
@@ -57,16 +57,16 @@ pub(crate) async fn start_tidy(java: &Java) -> Outcome<Node> {
     Ok(Node::start(java, &options).await?)
 }
 
-/// A standalone server.
+/// A server that stands alone.
 pub(crate) async fn start(java: &Java) -> Outcome<Node> {
     Ok(Node::start(java, &quick()).await?)
 }
 
-/// A server, a line to it that can be disturbed, and a client with a [`LINE_SESSION`] over it.
-pub(crate) async fn start_line(java: &Java) -> Outcome<(Node, Proxy, Locker)> {
+/// A server, a proxy before it, and a client with a [`PROXIED_SESSION`] over it.
+pub(crate) async fn start_proxied(java: &Java) -> Outcome<(Node, Proxy, Locker)> {
     let node = start(java).await?;
     let proxy = Proxy::start(node.address())?;
-    let keys = format!("tick=200ms&session={}s&ttl=30s", LINE_SESSION.as_secs());
+    let keys = format!("tick=200ms&session={}s&ttl=30s", PROXIED_SESSION.as_secs());
     let locker = connect(proxy.address(), &keys).await?;
     Ok((node, proxy, locker))
 }

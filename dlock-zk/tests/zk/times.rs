@@ -1,4 +1,4 @@
-//! The duration of locks, their cost and their residue (K2, K6, K12, K13).
+//! How long locks last, what they cost, and what is left of them (K2, K6, K12, K13).
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,8 +11,8 @@ use dlock_verify::proxy::{
 };
 
 use crate::support::{
-    LINE_SESSION, Outcome, SESSION, SHORT, SOON, TICK, cases, connect, driver, packets, quick,
-    start, start_line, start_tidy, take, until, until_queue, within,
+    Outcome, PROXIED_SESSION, SESSION, SHORT, SOON, TICK, cases, connect, driver, packets, quick,
+    start, start_proxied, start_tidy, take, until, until_queue, within,
 };
 
 cases![
@@ -21,7 +21,7 @@ cases![
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
     k06_a_holder_and_the_leader_die,
-    k05_a_recreated_server_is_detected_within_half_a_session,
+    k05_a_server_that_is_set_up_anew_is_noticed_within_half_a_session,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
@@ -32,7 +32,7 @@ async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
     let node = start(&java).await?;
     let locker = connect(node.address(), "tick=200ms&session=10s&ttl=30s").await?;
     let clock = Clock::boottime();
-    let kept = take(&locker, "kept").await?;
+    let other = take(&locker, "other").await?;
     let asked = clock.now();
     let ttl = Duration::from_millis(5_000);
     let guard = locker.acquire("a").ttl(ttl).no_renewal().await?;
@@ -42,21 +42,21 @@ async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
     assert!(lasted <= ttl + ttl / 10 && lasted >= ttl / 2, "{lasted:?}");
     let driver = driver(node.address()).await?;
     until_queue(&driver, "a", 0).await?;
-    assert!(kept.is_held(), "the session lives on");
-    Ok(kept.release().await?)
+    assert!(other.is_held(), "the session lives on");
+    Ok(other.release().await?)
 }
 
 /// An acknowledgement that is late, but not too late to prove anything.
 async fn k02_a_renewal_counts_from_before_its_write(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(600);
-    let (_node, proxy, locker) = start_line(&java).await?;
+    let (_node, proxy, locker) = start_proxied(&java).await?;
     let guard = take(&locker, "a").await?;
-    // The first heartbeat creates its node, and the first renewal reads the lock's.
+    // The first heartbeat makes its node, and the first renewal verifies the lock's.
     guard.renew().await?;
     proxy.set(ToClient, Fault::Delay(LATE));
     guard.renew().await?;
     let left = guard.remaining();
-    assert!(left <= LINE_SESSION / 2 - LATE, "{left:?} are left");
+    assert!(left <= PROXIED_SESSION / 2 - LATE, "{left:?} are left");
     assert!(guard.is_held());
     Ok(())
 }
@@ -96,7 +96,7 @@ async fn kill_client(its_server: SocketAddr, server: SocketAddr) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// `zk.leader-and-holder`: the next leader restarts each session's time-out.
+/// `zk.leader-and-holder`: the next leader counts each session from the beginning.
 async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     let mut ensemble = Ensemble::start(&java, &quick()).await?;
     let leader = ensemble.leader().await?;
@@ -136,8 +136,8 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// The exception `zk.set-up-anew`: locks are lost, and tokens repeat.
-async fn k05_a_recreated_server_is_detected_within_half_a_session(java: Java) -> Outcome {
+/// The exception `zk.set-up-anew`: locks are forgotten, and tokens are repeated.
+async fn k05_a_server_that_is_set_up_anew_is_noticed_within_half_a_session(java: Java) -> Outcome {
     let mut node = start(&java).await?;
     let holder = connect(node.address(), SHORT).await?;
     let other = connect(node.address(), SHORT).await?;
@@ -150,7 +150,7 @@ async fn k05_a_recreated_server_is_detected_within_half_a_session(java: Java) ->
     let killed = clock.now();
     std::fs::remove_dir_all(node.process().directory().join("data/version-2"))?;
     node.resume().await?;
-    within(SESSION, "the loss is reported", held.lost()).await?;
+    within(SESSION, "the loss", held.lost()).await?;
     let took = clock.now().since(killed);
     // A busy machine may be late.
     assert!(took <= SESSION / 2 + Duration::from_millis(500), "{took:?}");
@@ -169,7 +169,7 @@ async fn k13_heartbeats_cost_the_same_for_any_number_of_locks(java: Java) -> Out
         for index in 0..count {
             guards.push(locker.acquire(format!("lock-{index}")).await?);
         }
-        // The first renewal of each reads its node.
+        // The first renewal of each verifies its node.
         tokio::time::sleep(PERIOD).await;
         let before = packets(&node).await?;
         tokio::time::sleep(PERIOD).await;

@@ -1,4 +1,4 @@
-//! Why no server takes us, for the message: the driver does not say.
+//! The reason why no server gives a session, for the error message: the driver does not report it.
 
 use std::{io, time::Duration};
 
@@ -10,66 +10,69 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{config::ZkConfig, dial::PORT, errors};
+use crate::{config::ZkConfig, errors};
 
-/// How long the servers are asked, beyond `connect_timeout`.
-const ASK_MAX: Duration = Duration::from_secs(1);
+/// The time for the diagnosis, beyond `connect_timeout`.
+const DIAGNOSE_MAX: Duration = Duration::from_secs(1);
 
-/// A server with no room for a connection ends it sooner than this.
-const SILENCE_MAX: Duration = Duration::from_millis(900);
+/// A server that has as many connections as it may ends a new one sooner than this.
+const REJECT_MAX: Duration = Duration::from_millis(900);
 
-/// More than the answer that is looked for.
+/// More bytes than an answer has.
 const ANSWER_MAX: u64 = 256;
 
-/// Asks all servers at once why, and tells of the one that says most.
+/// Probes all servers at once, and reports the most specific reason.
 pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
     let has_tls = config.tls.is_some();
-    let mut asking = JoinSet::new();
+    let mut probes = JoinSet::new();
     for host in config.hosts.clone() {
-        asking.spawn(async move { reason(&host, has_tls).await });
+        probes.spawn(async move { reason(&host, has_tls).await });
     }
     let mut reasons = Vec::new();
-    while let Some(asked) = asking.join_next().await {
-        // One fails only when the runtime ends.
-        reasons.extend(asked.ok());
+    while let Some(probed) = probes.join_next().await {
+        // A task fails only when the runtime ends.
+        reasons.extend(probed.ok());
     }
     let most = reasons.into_iter().max().unwrap_or_default().1;
     let why = if config.hosts.len() > 1 {
-        format!("none of {} servers takes us; {most}", config.hosts.len())
+        format!(
+            "no session from any of {} servers; {most}",
+            config.hosts.len()
+        )
     } else {
         most
     };
     Error::new(ErrorKind::Unavailable, why)
 }
 
-/// How much a server says.
+/// How specific a reason is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Says {
+enum Specificity {
     #[default]
-    Nothing,
+    NoAnswer,
     NoConnection,
-    Something,
+    Answer,
 }
 
-/// How much a server says, and what.
-async fn reason(host: &Host, has_tls: bool) -> (Says, String) {
-    let (says, why) = match timeout(ASK_MAX, ask(host, has_tls)).await {
-        Ok(Ok(why)) => (Says::Something, why),
+/// The reason why a server gives no session, and how specific it is.
+async fn reason(host: &Host, has_tls: bool) -> (Specificity, String) {
+    let (specificity, why) = match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await {
+        Ok(Ok(why)) => (Specificity::Answer, why),
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => (
-            Says::NoConnection,
+            Specificity::NoConnection,
             "nothing listens there; is the server running, and the port right?",
         ),
-        Ok(Err(error)) => return (Says::NoConnection, format!("{host}: {error}")),
-        Err(_) if has_tls => (Says::Nothing, "it does not answer"),
+        Ok(Err(error)) => return (Specificity::NoConnection, format!("{host}: {error}")),
+        Err(_) if has_tls => (Specificity::NoAnswer, "it does not answer"),
         Err(_) => (
-            Says::Nothing,
+            Specificity::NoAnswer,
             "it does not answer; if that port speaks TLS, use zks://",
         ),
     };
-    (says, format!("{host}: {why}"))
+    (specificity, format!("{host}: {why}"))
 }
 
-async fn ask(host: &Host, has_tls: bool) -> io::Result<&'static str> {
+async fn diagnose(host: &Host, has_tls: bool) -> io::Result<&'static str> {
     let answer = if has_tls {
         String::new()
     } else {
@@ -85,7 +88,7 @@ async fn ask(host: &Host, has_tls: bool) -> io::Result<&'static str> {
         "it ends each connection at once, as one does that has as many as it may (maxClientCnxns from one \
          address, 60 by default, or maxCnxns); end some, or raise that"
     } else if has_tls {
-        "no session over TLS; if that port does not speak TLS, use zk://; else look at tls_ca=, tls_cert= and \
+        "no session over TLS; if that port does not speak TLS, use zk://; else check tls_ca=, tls_cert= and \
          tls_key="
     } else {
         "it closes the connection; if that port speaks TLS, use zks://"
@@ -93,34 +96,34 @@ async fn ask(host: &Host, has_tls: bool) -> io::Result<&'static str> {
 }
 
 async fn connected(host: &Host) -> io::Result<TcpStream> {
-    TcpStream::connect((&*host.name, host.port.unwrap_or(PORT))).await
+    TcpStream::connect((&*host.name, host.port.unwrap_or(ZkConfig::PORT))).await
 }
 
-/// The answer to one of the server's four-letter words, that all let through who have a read-only mode; nothing if
-/// it ends the connection instead.
+/// The answer to the four-letter word `isro`, which all servers with a read-only mode allow; empty if the server ends
+/// the connection instead.
 async fn mode(host: &Host) -> io::Result<String> {
     let mut answer = Vec::new();
-    let asked = async {
+    let exchange = async {
         let mut stream = connected(host).await?;
         stream.write_all(b"isro").await?;
         stream.take(ANSWER_MAX).read_to_end(&mut answer).await
     };
-    match asked.await {
+    match exchange.await {
         Err(error) if !is_end(&error) => Err(error),
         _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
     }
 }
 
-/// Whether the server ends a connection before a word is said. One that waits for TLS waits for longer.
+/// Whether the server ends a connection at once. One that expects TLS waits for longer.
 async fn ends_at_once(host: &Host) -> io::Result<bool> {
     let ended = async { connected(host).await?.read(&mut [0]).await };
-    match timeout(SILENCE_MAX, ended).await {
+    match timeout(REJECT_MAX, ended).await {
         Ok(Err(error)) if !is_end(&error) => Err(error),
         ended => Ok(ended.is_ok()),
     }
 }
 
-/// Whether the other side has ended the connection: also while it was being made.
+/// Whether the server has ended the connection, also while it was being made.
 fn is_end(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
     matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected)

@@ -1,4 +1,4 @@
-//! Reacquiring a name without listing its queue: it is the same lock.
+//! Locks that are acquired again without a list (`sequence_cache.rs`): exclusion stays.
 
 use dlock::Locker;
 use dlock_servers::zk::Java;
@@ -11,11 +11,11 @@ use crate::support::{
 
 cases![
     k01_a_name_taken_again_costs_two_requests,
-    k01_another_client_acquired_in_between,
+    k01_another_client_came_in_between,
     k01_another_client_waits_in_between,
     t49_a_recreated_directory_counts_as_far,
-    t49_a_directory_recreated_behind_a_lost_connection,
-    k13_many_names_that_are_known_outlive_a_lost_connection,
+    t49_a_recreated_directory_behind_a_lost_connection,
+    k13_many_cached_names_outlive_a_lost_connection,
 ];
 
 /// After so many takes in a row the numbers speak for themselves.
@@ -42,7 +42,7 @@ async fn k01_a_name_taken_again_costs_two_requests(java: Java) -> Outcome {
     Ok(())
 }
 
-async fn k01_another_client_acquired_in_between(java: Java) -> Outcome {
+async fn k01_another_client_came_in_between(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (locker, other) = (
         connect(node.address(), LONG).await?,
@@ -65,7 +65,7 @@ async fn k01_another_client_acquired_in_between(java: Java) -> Outcome {
     Ok(())
 }
 
-/// One who tries while we hold makes the next number, and it is gone again.
+/// A waiter gets the next number while the lock is held.
 async fn k01_another_client_waits_in_between(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (locker, other) = (
@@ -83,7 +83,7 @@ async fn k01_another_client_waits_in_between(java: Java) -> Outcome {
     Ok(next.release().await?)
 }
 
-/// Somebody removes the directory, and holds the lock in the next one, whose counter has come as far as ours.
+/// Removes the directory, and holds the lock in the next one, whose counter has come as far.
 async fn recreated(driver: &Client, other: &Locker) -> Outcome<dlock::Guard> {
     driver.delete("/dlock/a", None).await?;
     in_a_row(other, ROWS - 1).await?;
@@ -107,7 +107,7 @@ async fn t49_a_recreated_directory_counts_as_far(java: Java) -> Outcome {
     Ok(())
 }
 
-async fn t49_a_directory_recreated_behind_a_lost_connection(java: Java) -> Outcome {
+async fn t49_a_recreated_directory_behind_a_lost_connection(java: Java) -> Outcome {
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;
     let (locker, other) = (
@@ -131,7 +131,7 @@ async fn t49_a_directory_recreated_behind_a_lost_connection(java: Java) -> Outco
 }
 
 /// The driver does not come back when its watches need two requests.
-async fn k13_many_names_that_are_known_outlive_a_lost_connection(java: Java) -> Outcome {
+async fn k13_many_cached_names_outlive_a_lost_connection(java: Java) -> Outcome {
     const NAMES: usize = 800;
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;

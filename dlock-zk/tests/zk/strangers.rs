@@ -1,4 +1,4 @@
-//! Changes of dlock's directories by other clients, and futures that their callers drop (T45, T47, T49, T51).
+//! What others do to our directories, and what callers do to our futures (T45, T47, T49, T51).
 
 use std::{pin::pin, time::Duration};
 
@@ -77,7 +77,7 @@ async fn t47_a_queue_of_ten_thousand(java: Java) -> Outcome {
     Ok(())
 }
 
-/// Somebody cleans up: nodes and directory go at once.
+/// An administrator removes nodes and directory in one transaction.
 async fn t49_a_lock_that_is_removed_as_a_whole(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (holder, waiter) = (
@@ -107,15 +107,15 @@ async fn t49_a_lost_reply_while_the_directory_is_made(java: Java) -> Outcome {
     let node = start(&java).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), LONG).await?;
-    let line = proxy.connection(0).await;
-    line.set(ToServer, Fault::Delay(SLOW));
-    let passed = line.passed(ToClient);
+    let connection = proxy.connection(0).await;
+    connection.set(ToServer, Fault::Delay(SLOW));
+    let passed = connection.passed(ToClient);
     let acquire = tokio::spawn(locker.acquire("a").wait_forever().into_future());
-    line.until_passed(ToClient, passed + 1).await;
+    connection.until_passed(ToClient, passed + 1).await;
     // Now it asks for the directory; the rest of the answer comes earlier than that of this.
     tokio::time::sleep(SLOW / 4).await;
-    line.set(ToClient, Fault::CutInstead);
-    soon("the reply is lost", line.until_ended()).await?;
+    connection.set(ToClient, Fault::CutInstead);
+    soon("the reply is lost", connection.until_ended()).await?;
     let guard = soon("the lock", acquire).await???;
     let driver = driver(node.address()).await?;
     assert_eq!(queue(&driver, "a").await?.len(), 1);

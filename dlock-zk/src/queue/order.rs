@@ -1,42 +1,42 @@
-//! Who is before whom.
+//! The order of queue nodes by sequence number.
 
 use dlock_core::{Error, ErrorKind, Result};
 
-/// What precedes the sequence number in the names of Curator's mutexes.
+/// The mark before the sequence number in the names of Curator's mutexes.
 const MARK: &str = "lock-";
 
-/// The server pads sequence numbers to this, with the sign.
+/// The server pads sequence numbers to this many characters, with the sign.
 const DIGITS_MIN: usize = 10;
 
-/// Where a node stands in the queue.
+/// The position of a node in its queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// It holds the lock.
+    /// The node holds the lock.
     First,
-    /// Next after this one.
+    /// The node comes next after this one.
     After(String),
-    /// It is not there.
+    /// The node is not in the queue.
     Gone,
 }
 
-/// Where the node `ours` stands among `children`.
+/// The position of the node `own` among `children`.
 ///
 /// # Errors
 ///
-/// `Unsupported` when somebody queues there by other rules: then neither waits for the other.
-pub(crate) fn position(children: &[String], ours: &str) -> Result<Position> {
+/// `Unsupported` for a node of another recipe: its client and ours would not wait for each other.
+pub(crate) fn position(children: &[String], own: &str) -> Result<Position> {
     let queue = read(children)?;
-    let Some((_, own)) = queue.iter().find(|(name, _)| *name == ours) else {
+    let Some((_, number)) = queue.iter().find(|(name, _)| *name == own) else {
         return Ok(Position::Gone);
     };
-    let before = queue.iter().filter(|(_, other)| is_before(*other, *own));
-    let last = before.min_by_key(|(_, other)| own.wrapping_sub(*other));
+    let before = queue.iter().filter(|(_, other)| is_before(*other, *number));
+    let last = before.min_by_key(|(_, other)| number.wrapping_sub(*other));
     Ok(last.map_or(Position::First, |(name, _)| {
         Position::After((*name).to_owned())
     }))
 }
 
-/// Who holds the lock, if anybody does.
+/// The node that holds the lock; `None` in an empty queue.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ fn read(children: &[String]) -> Result<Vec<(&str, i32)>> {
     read.collect()
 }
 
-/// The number of a node, by its name or its path.
+/// The sequence number of a node, by its name or its path.
 pub(crate) fn sequence(child: &str) -> Option<i32> {
     let (_, digits) = child.rsplit_once(MARK)?;
     (digits.len() >= DIGITS_MIN)
@@ -69,24 +69,23 @@ pub(crate) fn sequence(child: &str) -> Option<i32> {
         .flatten()
 }
 
-/// Whether the number of a node of ours says where it stands (T48). The counter of a directory stays at its
-/// largest value, and gives it to all who come later one by one, or the next ones, below zero, to those who come
-/// at once.
+/// Whether the number of a new node tells its position (T48). The counter of a directory ends at its largest
+/// value. Later nodes get that value one by one, or numbers below zero when they are created at once.
 pub(crate) fn is_counted(child: &str) -> bool {
     sequence(child).is_some_and(|number| (0..i32::MAX).contains(&number))
 }
 
-/// The counter of `directory` has come to its end.
+/// The error for a `directory` whose counter has come to its end.
 pub(crate) fn used_up(directory: &str) -> Error {
     let why = format!(
-        "the counter of the directory {directory} has come to its end; remove the directory when nobody uses the \
+        "the counter of the directory {directory} has come to its end; remove the directory when no process uses the \
          lock: zkCli.sh delete {directory}"
     );
     Error::new(ErrorKind::Unsupported, why)
 }
 
-/// Sequence numbers are of 32 bits; those of others may go on below zero after the largest (T48). No queue is as
-/// long as half of them.
+/// Sequence numbers have 32 bits. Those of other clients may continue below zero after the largest (T48). No queue
+/// is as long as half of them.
 fn is_before(a: i32, b: i32) -> bool {
     b.wrapping_sub(a) > 0
 }
@@ -115,39 +114,45 @@ mod tests {
     }
 
     #[test]
-    fn the_next_lower_one_is_waited_for() {
+    fn a_node_waits_for_the_next_lower_one() {
         let children = [3, 1, 7, 5].map(child);
         assert_eq!(
-            position(&children, &child(1)).expect("ours"),
+            position(&children, &child(1)).expect("of our recipe"),
             Position::First
         );
         assert_eq!(
-            position(&children, &child(7)).expect("ours"),
+            position(&children, &child(7)).expect("of our recipe"),
             Position::After(child(5))
         );
         assert_eq!(
-            position(&children, &child(3)).expect("ours"),
+            position(&children, &child(3)).expect("of our recipe"),
             Position::After(child(1))
         );
         assert_eq!(
-            position(&children, &child(2)).expect("ours"),
+            position(&children, &child(2)).expect("of our recipe"),
             Position::Gone
         );
-        assert_eq!(first(&children).expect("ours"), Some(&*child(1)));
-        assert_eq!(first(&[]).expect("ours"), None);
+        assert_eq!(first(&children).expect("of our recipe"), Some(&*child(1)));
+        assert_eq!(first(&[]).expect("of our recipe"), None);
     }
 
     #[test]
     fn t48_sequence_numbers_go_on_below_zero() {
         let children = [i32::MIN, i32::MAX, i32::MIN + 1, i32::MAX - 1].map(child);
-        assert_eq!(first(&children).expect("ours"), Some(&*child(i32::MAX - 1)));
-        let after = |own| position(&children, &child(own)).expect("ours");
+        assert_eq!(
+            first(&children).expect("of our recipe"),
+            Some(&*child(i32::MAX - 1))
+        );
+        let after = |own| position(&children, &child(own)).expect("of our recipe");
         assert_eq!(after(i32::MAX), Position::After(child(i32::MAX - 1)));
         assert_eq!(after(i32::MIN), Position::After(child(i32::MAX)));
         assert_eq!(after(i32::MIN + 1), Position::After(child(i32::MIN)));
         let around_zero = [-1, 0].map(child);
         assert!(around_zero[0].ends_with("-lock--000000001"));
-        assert_eq!(first(&around_zero).expect("ours"), Some(&*child(-1)));
+        assert_eq!(
+            first(&around_zero).expect("of our recipe"),
+            Some(&*child(-1))
+        );
     }
 
     #[test]
@@ -167,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_queue_otherwise_are_refused() {
+    fn nodes_of_other_recipes_are_refused() {
         for (name, whose) in [
             (
                 "4f00000000000000000000000000a1ff__lock__0000000003",
@@ -195,7 +200,7 @@ mod tests {
                     0 => Position::First,
                     _ => Position::After(queue[at - 1].clone()),
                 };
-                prop_assert_eq!(position(&mixed, name).expect("ours"), expected);
+                prop_assert_eq!(position(&mixed, name).expect("of our recipe"), expected);
             }
         }
     }

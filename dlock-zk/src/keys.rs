@@ -1,48 +1,48 @@
-//! Name ↔ path.
+//! Lock name ↔ path.
 //!
 //! Each lock is a directory `prefix/name`, and each attempt a child of it as Curator's
-//! `InterProcessMutex` names them: `_c_<uuid>-lock-<sequence>`. What a path cannot have is escaped by
-//! percent signs, and so are slashes: a lock has no locks inside.
+//! `InterProcessMutex` names them: `_c_<uuid>-lock-<sequence>`. Characters that a path cannot have are
+//! percent-encoded, and so are slashes: a lock has no locks inside.
 
 use std::fmt::Write as _;
 
-use dlock_core::{AttemptId, LockName, backend::LayoutVersion};
+use dlock_core::{AttemptId, Error, ErrorKind, LockName, Result, Token, backend::LayoutVersion};
 
-/// The version of the paths and of what stands in the nodes. Whoever changes either in a way that this version would
-/// not exclude gives it the next number.
+/// The version of the paths and of the nodes' data. A change of either that breaks the exclusion with this version
+/// needs the next number.
 pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
 
-/// Nodes of sessions stand here: no escaped name has a percent sign before these letters.
+/// The directory of the sessions' nodes: no escaped name has a percent sign before these letters.
 const ALIVE: &str = "%alive";
 
-/// The version of the layout stands here, for the same reason.
+/// The node with the version of the layout, named for the same reason.
 const RECORD: &str = "%layout";
 
-/// The place of one attempt in one lock.
+/// The paths of one attempt in one lock.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AttemptPath {
     /// The lock's directory.
-    pub(crate) dir: String,
+    pub(crate) directory: String,
     /// The attempt's node, without its sequence number.
-    pub(crate) stem: String,
+    pub(crate) node_prefix: String,
 }
 
-impl Place {
+impl AttemptPath {
     pub(crate) fn new(prefix: &str, name: &LockName, id: AttemptId) -> Self {
         Self {
-            dir: directory(prefix, name),
-            stem: format!("_c_{}-lock-", guid(id)),
+            directory: directory(prefix, name),
+            node_prefix: format!("_c_{}-lock-", guid(id)),
         }
     }
 
-    /// The whole path of a child.
-    pub(crate) fn path(&self, child: &str) -> String {
-        format!("{}/{child}", self.dir)
+    /// The path of a node in the lock's directory.
+    pub(crate) fn child(&self, child: &str) -> String {
+        format!("{}/{child}", self.directory)
     }
 
-    /// What a sequential node is created as.
-    pub(crate) fn prefix(&self) -> String {
-        self.path(&self.stem)
+    /// The path that the attempt's sequential node is created with.
+    pub(crate) fn create_prefix(&self) -> String {
+        self.child(&self.node_prefix)
     }
 }
 
@@ -56,9 +56,15 @@ pub(crate) fn alive(prefix: &str) -> String {
     format!("{prefix}/{ALIVE}")
 }
 
-/// The node with the version of the layout. With an empty prefix it stands in the chroot, as the locks do.
+/// The node with the version of the layout. With an empty prefix it is in the chroot, as the locks are.
 pub(crate) fn record(prefix: &str) -> String {
     format!("{prefix}/{RECORD}")
+}
+
+/// The transaction that created a node, as a token: of two nodes of one queue the later one has the larger token.
+pub(crate) fn token(czxid: i64) -> Result<Token> {
+    let token = u64::try_from(czxid).ok().and_then(Token::new);
+    token.ok_or_else(|| Error::new(ErrorKind::Internal, "the server gave no transaction number"))
 }
 
 /// The directories above `path` and itself, from the top.
@@ -67,7 +73,7 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     ends.chain([path.len()]).map(|end| &path[..end])
 }
 
-/// The attempt's id in the shape of a UUID, by which others find the end of Curator's prefix.
+/// The attempt's id as a UUID, by which Curator's clients find the end of its prefix.
 fn guid(id: AttemptId) -> String {
     let digits = id.to_string();
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
@@ -75,14 +81,14 @@ fn guid(id: AttemptId) -> String {
 }
 
 fn escape(name: &str, is_top: bool) -> String {
-    // Relative paths, and the server's own directory.
+    // Relative paths, and the directory of the server itself.
     let whole = matches!(name, "." | "..") || (is_top && name == "zookeeper");
     let mut escaped = String::with_capacity(name.len());
     let mut bytes = [0; 4];
     for (at, c) in name.chars().enumerate() {
         if is_forbidden(c) || (whole && (at == 0 || c == '.')) {
             for byte in c.encode_utf8(&mut bytes).bytes() {
-                // Writing to a string does not fail.
+                // PendingWrite to a string does not fail.
                 let _ = write!(escaped, "%{byte:02X}");
             }
         } else {
@@ -92,7 +98,7 @@ fn escape(name: &str, is_top: bool) -> String {
     escaped
 }
 
-/// The server looks at UTF-16: of what is beyond it sees surrogates, which it forbids.
+/// The server checks UTF-16: characters beyond 16 bits are surrogates there, which it forbids.
 fn is_forbidden(c: char) -> bool {
     matches!(c, '/' | '%' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..)
 }
@@ -131,14 +137,14 @@ mod tests {
     #[test]
     fn nodes_look_like_those_of_curator() {
         let id = AttemptId::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
-        let place = Place::new("/app", &LockName::new("a").expect("name"), id);
+        let path = AttemptPath::new("/app", &LockName::new("a").expect("name"), id);
         assert_eq!(
-            place.prefix(),
+            path.create_prefix(),
             "/app/a/_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
         );
     }
 
-    /// What other processes rely on. If it has to change, [`LAYOUT`] has to, too.
+    /// Other processes rely on these paths. A change of them changes [`LAYOUT`], too.
     #[test]
     fn layout_1_byte_for_byte() {
         assert_eq!(LAYOUT.to_string(), "1");
@@ -150,9 +156,9 @@ mod tests {
             ("", ".", "/%2E"),
             ("", "zookeeper", "/%7Aookeeper"),
         ] {
-            let place = Place::new(prefix, &LockName::new(name).expect("name"), id);
+            let path = AttemptPath::new(prefix, &LockName::new(name).expect("name"), id);
             let node = "_c_4f000000-0000-0000-0000-0000000000a1-lock-";
-            assert_eq!(place.prefix(), format!("{own}/{node}"));
+            assert_eq!(path.create_prefix(), format!("{own}/{node}"));
         }
         assert_eq!(record("/dlock"), "/dlock/%layout");
         assert_eq!(record(""), "/%layout");

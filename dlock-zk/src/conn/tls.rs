@@ -1,17 +1,16 @@
-//! Certificates, as the driver wants them.
+//! TLS settings for the driver.
 
 use dlock_core::{Error, ErrorKind, Result, config::TlsFiles};
 use zookeeper_client::TlsOptions;
 
-/// Reads the files.
+/// Reads the certificates and the key.
 pub(crate) fn options(files: &TlsFiles) -> Result<TlsOptions> {
-    // A program in which another crate turned on a second provider would panic without a choice. If it
-    // has made one itself, that counts.
+    // A program with two providers would panic without a choice. A choice that it has made itself counts.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let ca = files.ca_or_system()?;
     let options = TlsOptions::new()
         .with_pem_ca(&String::from_utf8_lossy(&ca))
-        .map_err(unfit)?;
+        .map_err(refused)?;
     let Some((cert, key)) = files.client()? else {
         return Ok(options);
     };
@@ -20,10 +19,10 @@ pub(crate) fn options(files: &TlsFiles) -> Result<TlsOptions> {
             &String::from_utf8_lossy(&cert),
             &String::from_utf8_lossy(&key),
         )
-        .map_err(unfit)
+        .map_err(refused)
 }
 
-fn unfit(error: zookeeper_client::Error) -> Error {
+fn refused(error: zookeeper_client::Error) -> Error {
     let why = "the driver refuses the certificates or the key";
     Error::new(ErrorKind::InvalidConfig, why).with_source(error)
 }

@@ -1,4 +1,4 @@
-//! The session that there is, or the next one.
+//! The current session, or the next one.
 
 use std::sync::{
     Arc,
@@ -11,18 +11,19 @@ use dlock_core::{
     toolkit::{Lock, SingleFlight, Turn},
 };
 
-use crate::{config::ZkConfig, dial, session::Session};
+use super::{connect, heartbeat};
+use crate::{config::ZkConfig, hold::verify_unwatched, session::Session};
 
-/// Makes sessions, one after the other.
-pub(crate) struct Sessions {
+/// Keeps the current session, and begins the next one when it has ended.
+pub(crate) struct Reconnect {
     pub(crate) config: ZkConfig,
     current: Lock<Option<Arc<Session>>>,
-    /// Only one connects at a time.
+    /// One caller connects at a time.
     connecting: SingleFlight<()>,
     is_closed: AtomicBool,
 }
 
-impl Sessions {
+impl Reconnect {
     pub(crate) fn new(config: ZkConfig) -> Self {
         Self {
             config,
@@ -32,37 +33,39 @@ impl Sessions {
         }
     }
 
-    /// The session, begun if there is none. Those who came while one was being begun share its failure:
-    /// each try may take as long as connecting may (K13).
+    /// The current session, or a new one. Callers that come while one is connecting share its failure, as each try
+    /// may take the whole time-out (K13).
     ///
     /// # Errors
     ///
-    /// As [`dial::connect`]; nothing was asked for.
-    pub(crate) async fn get(self: &Arc<Self>) -> Result<Arc<Session>> {
-        if let Some(session) = self.living()? {
+    /// As [`connect::connect`]; nothing was requested.
+    pub(crate) async fn session(self: &Arc<Self>) -> Result<Arc<Session>> {
+        if let Some(session) = self.current()? {
             return Ok(session);
         }
-        let sessions = self.clone();
+        let reconnect = self.clone();
         let work = |turn: Turn<()>| async move {
-            let session = sessions.begun().await;
+            let session = reconnect.connect().await;
             turn.finish(session)
         };
         self.connecting.run(work).await
     }
 
-    async fn begun(&self) -> Result<Arc<Session>> {
-        if let Some(session) = self.living()? {
+    async fn connect(&self) -> Result<Arc<Session>> {
+        if let Some(session) = self.current()? {
             return Ok(session);
         }
         let began = SentAt::now(&Clock::boottime());
-        let client = dial::connect(&self.config).await?;
+        let client = connect::connect(&self.config).await?;
         let session = Session::begin(client, began, &self.config);
+        tokio::spawn(heartbeat::run(session.clone(), self.config.clone()));
+        tokio::spawn(verify_unwatched::run(session.clone()));
         *self.current.lock() = Some(session.clone());
         // A backend that was closed meanwhile keeps no session.
-        self.living().map(|living| living.unwrap_or(session))
+        self.current().map(|current| current.unwrap_or(session))
     }
 
-    fn living(&self) -> Result<Option<Arc<Session>>> {
+    fn current(&self) -> Result<Option<Arc<Session>>> {
         let mut slot = self.current.lock();
         if self.is_closed() {
             if let Some(session) = slot.take() {
@@ -70,14 +73,14 @@ impl Sessions {
             }
             return Err(Error::closed());
         }
-        Ok(slot.clone().filter(|session| !session.is_over()))
+        Ok(slot.clone().filter(|session| !session.has_ended()))
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Ends the session, and with it what is held.
+    /// Ends the session, and with it its locks.
     pub(crate) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         let session = self.current.lock().take();
@@ -87,9 +90,9 @@ impl Sessions {
     }
 }
 
-impl Drop for Sessions {
+impl Drop for Reconnect {
     fn drop(&mut self) {
-        // Its tasks keep the session, and would never end.
+        // The session's tasks keep it alive, and would never end.
         if let Some(session) = self.current.lock().take() {
             session.end();
         }

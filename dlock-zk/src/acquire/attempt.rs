@@ -1,0 +1,54 @@
+//! One try without waiting, and the decision whether its node is the first of the queue.
+
+use dlock_core::{Error, Result};
+use zookeeper_client::Error as ZkError;
+
+use super::acquisition::{Acquisition, QueueNode, QueueView, Turn};
+use crate::{
+    errors::{self, Failure},
+    queue::order::{self, Position},
+};
+
+/// Tries without waiting: `Contended` if the node is not the first.
+pub(super) async fn try_once(acquisition: &Acquisition<'_>, node: &mut QueueNode) -> Result<Turn> {
+    if acquisition.request.attempt.is_cancelled() {
+        return Err(Error::cancelled());
+    }
+    match position(acquisition, node).await {
+        Ok(Position::First) => Ok(Turn::First),
+        Ok(Position::Gone) => Ok(Turn::NodeGone),
+        Ok(Position::After(_)) => Err(Error::contended()),
+        Err(Failure::Request(_)) if acquisition.session.has_ended() => Err(errors::session_ended()),
+        Err(failure) => Err(failure.into_error()),
+    }
+}
+
+/// The position of the node in its queue. A grant is decided here alone: a node that is the first once stays the
+/// first until it is deleted.
+pub(super) async fn position(
+    acquisition: &Acquisition<'_>,
+    node: &mut QueueNode,
+) -> Result<Position, Failure> {
+    let Acquisition { session, path, .. } = acquisition;
+    let children = match node.view.take() {
+        Some(QueueView::Number(number)) if session.sequences.is_next(&path.directory, number) => {
+            return Ok(Position::First);
+        }
+        Some(QueueView::Children(children)) => children,
+        Some(QueueView::Number(_)) | None => list(acquisition).await?,
+    };
+    Ok(order::position(&children, &node.name)?)
+}
+
+/// The nodes of the queue. No server answers with a state older than the creation of the node, which it has
+/// confirmed: a node that is not before it then never will be.
+async fn list(acquisition: &Acquisition<'_>) -> Result<Vec<String>, ZkError> {
+    let Acquisition { session, path, .. } = acquisition;
+    let client = session.client()?;
+    let listed = session.request(|| client.list_children(&path.directory));
+    match listed.await {
+        // Another client has removed the whole directory.
+        Err(ZkError::NoNode) => Ok(Vec::new()),
+        children => children,
+    }
+}

@@ -1,0 +1,163 @@
+//! The node of an attempt: created in the queue, and found again when its creation was not answered.
+
+use dlock_core::{Holder, Result, backend::Wait};
+use zookeeper_client::{CreateMode, Error as ZkError};
+
+use super::acquisition::{Acquisition, QueueNode, QueueView};
+use crate::{
+    errors,
+    nodes::{acls, delete_until_confirmed, make_directory, pause},
+    queue::order,
+};
+
+/// How often the lock's directory is created when it vanishes: the servers remove empty containers (T49).
+const DIRECTORY_TRIES_MAX: u32 = 5;
+
+/// Enters the queue. An attempt that waits retries while the servers cannot be reached (K6).
+///
+/// # Errors
+///
+/// No node is left, or it ends with the session.
+pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> {
+    let node = create_until_answered(acquisition).await?;
+    if order::is_counted(&node.name) {
+        return Ok(node);
+    }
+    let path = &acquisition.path;
+    delete_until_confirmed(acquisition.session, &path.child(&node.name)).await;
+    Err(order::used_up(&path.directory))
+}
+
+async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNode> {
+    let Acquisition {
+        session, request, ..
+    } = acquisition;
+    let data = Holder::encode_without_token(request);
+    let waits = request.wait == Wait::UntilCancelled;
+    loop {
+        let error = match create(acquisition, data.as_bytes()).await {
+            Ok(node) => return Ok(node),
+            Err(error) => error,
+        };
+        if session.has_ended() {
+            return Err(errors::session_ended());
+        }
+        if !errors::is_retryable(&error) {
+            return Err(errors::of_request(error));
+        }
+        let is_effect_unknown = errors::is_effect_unknown(&error);
+        let error = errors::of_request(error);
+        request.attempt.report_unavailable(&error);
+        if is_effect_unknown && let Some(found) = find_until_answered(acquisition).await? {
+            return Ok(found);
+        }
+        if request.attempt.is_cancelled() || !(is_effect_unknown || waits) {
+            return Err(error);
+        }
+        tracing::debug!(%error, "the lock's node is not created yet");
+        tokio::select! {
+            () = pause(session) => {}
+            () = request.attempt.cancelled() => {}
+        }
+    }
+}
+
+/// Creates the node, and lists the queue in the same round trip, unless the node's number is likely to prove that it
+/// is alone. Creates the directory if it is missing.
+async fn create(acquisition: &Acquisition<'_>, data: &[u8]) -> Result<QueueNode, ZkError> {
+    let Acquisition {
+        session,
+        config,
+        path,
+        ..
+    } = acquisition;
+    let acls = acls(config);
+    let options = CreateMode::EphemeralSequential.with_acls(acls);
+    let prefix = path.create_prefix();
+    let client = session.client()?;
+    let mut tries = 0;
+    loop {
+        let created = session.request(|| {
+            let write = session.liveness.begin_write();
+            let create = client.create(&prefix, data, &options);
+            let can_skip_list = session.sequences.can_skip_list(&path.directory);
+            let client = &client;
+            async move {
+                if can_skip_list {
+                    let (stat, sequence) = create.await?;
+                    return Ok((write, stat, sequence, None));
+                }
+                let list = session.lists.children(client, &path.directory);
+                let (created, listed) = tokio::join!(create, list);
+                created.map(|(stat, sequence)| (write, stat, sequence, listed))
+            }
+        });
+        match created.await {
+            Ok((_, stat, _, _)) if !session.owns(stat.ephemeral_owner) => {
+                session.end();
+                return Err(ZkError::SessionExpired);
+            }
+            Ok((write, stat, sequence, children)) => {
+                session.liveness.acknowledged(write);
+                let number = QueueView::Number(sequence.into_i64());
+                return Ok(QueueNode {
+                    name: format!("{}{sequence}", path.node_prefix),
+                    czxid: stat.czxid,
+                    view: Some(children.map_or(number, QueueView::Children)),
+                });
+            }
+            Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
+                tries += 1;
+                let directory = &path.directory;
+                session
+                    .request(|| make_directory(&client, directory, &acls))
+                    .await?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The node whose creation was not answered (K9): searches until there is an answer, or the session has ended.
+async fn find_until_answered(acquisition: &Acquisition<'_>) -> Result<Option<QueueNode>> {
+    let session = acquisition.session;
+    loop {
+        match find(acquisition).await {
+            Ok(found) => return Ok(found),
+            Err(_) if session.has_ended() => return Err(errors::session_ended()),
+            Err(error) if errors::is_retryable(&error) => pause(session).await,
+            Err(error) => return Err(errors::of_request(error)),
+        }
+    }
+}
+
+/// Searches the node by its GUID. `sync` makes a server that is behind catch up, which could hide the node (T42). A
+/// node of an older session is about to be deleted (T43).
+async fn find(acquisition: &Acquisition<'_>) -> Result<Option<QueueNode>, ZkError> {
+    let Acquisition { session, path, .. } = acquisition;
+    let client = session.client()?;
+    let both = || {
+        let synced = client.sync(&path.directory);
+        let listed = client.list_children(&path.directory);
+        async { Ok(tokio::join!(synced, listed)) }
+    };
+    let (synced, listed) = session.request(both).await?;
+    synced?;
+    let children = match listed {
+        Err(ZkError::NoNode) => return Ok(None),
+        children => children?,
+    };
+    let is_own = |child: &&String| child.starts_with(&path.node_prefix);
+    for child in children.iter().filter(is_own) {
+        let node = path.child(child);
+        let stat = session.request(|| client.check_stat(&node)).await?;
+        if let Some(stat) = stat.filter(|stat| session.owns(stat.ephemeral_owner)) {
+            return Ok(Some(QueueNode {
+                name: child.clone(),
+                czxid: stat.czxid,
+                view: Some(QueueView::Children(children)),
+            }));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,90 @@
+//! One attempt to take a lock: try or wait, over as many sessions as it needs.
+
+mod acquisition;
+mod attempt;
+mod enqueue;
+mod grant;
+mod wait;
+
+use std::sync::Arc;
+
+use dlock_core::{
+    ErrorKind, Result,
+    backend::{AcquireRequest, Lease, Wait},
+};
+
+use self::acquisition::{Acquisition, RETRY_AFTER, Turn};
+use crate::{conn::reconnect::Reconnect, nodes, session::holds::HeldNode};
+
+/// How many sessions a try without waiting uses when they end.
+const SESSIONS_MAX: u32 = 3;
+
+/// Takes the lock, or waits for it. After a cancellation the node is deleted within the session's time-out, which
+/// deletes it otherwise.
+pub(crate) async fn acquire(reconnect: &Arc<Reconnect>, request: &AcquireRequest) -> Result<Lease> {
+    let waits = request.wait == Wait::UntilCancelled;
+    let mut sessions = 0;
+    loop {
+        sessions += 1;
+        let error = match reconnect.session().await {
+            Ok(session) => {
+                let acquisition = Acquisition::new(&session, &reconnect.config, request);
+                match acquire_in(&acquisition).await {
+                    Err(error) if session.has_ended() && (waits || sessions < SESSIONS_MAX) => {
+                        error
+                    }
+                    answer => return answer,
+                }
+            }
+            Err(error) if waits && error.kind() == ErrorKind::Unavailable => error,
+            Err(error) => return Err(error),
+        };
+        if request.attempt.is_cancelled() || reconnect.is_closed() {
+            return Err(error);
+        }
+        tracing::debug!(%error, "the attempt starts again in another session");
+        request.attempt.report_unavailable(&error);
+        if waits {
+            tokio::select! {
+                () = tokio::time::sleep(RETRY_AFTER) => {}
+                () = request.attempt.cancelled() => {}
+            }
+        }
+    }
+}
+
+/// The attempt in one session; its node is deleted when it fails.
+async fn acquire_in(acquisition: &Acquisition<'_>) -> Result<Lease> {
+    let Acquisition {
+        session,
+        request,
+        path,
+        ..
+    } = acquisition;
+    let _active = session.keep_active();
+    if let Some(node) = session.holds.find(request.attempt.id()) {
+        return grant::grant(session, request, node).await;
+    }
+    loop {
+        let mut node = enqueue::enqueue(acquisition).await?;
+        let turn = match request.wait {
+            Wait::UntilCancelled => wait::until_first(acquisition, &mut node).await,
+            Wait::Never => attempt::try_once(acquisition, &mut node).await,
+        };
+        let granted = match turn {
+            Ok(Turn::First) => {
+                let attempt = request.attempt.clone();
+                let (path, directory) = (path.child(&node.name), path.directory.clone());
+                let held = HeldNode::new(attempt, path, directory, node.czxid);
+                grant::grant(session, request, Arc::new(held)).await
+            }
+            // Another client has deleted the node: the attempt goes to the end of the queue.
+            Ok(Turn::NodeGone) => continue,
+            Err(error) => Err(error),
+        };
+        if granted.is_err() {
+            nodes::delete_until_confirmed(session, &path.child(&node.name)).await;
+        }
+        return granted;
+    }
+}

@@ -1,0 +1,107 @@
+//! The trait, on ZooKeeper.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dlock_core::{
+    Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, Modes, Order, Result,
+    Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+};
+
+use crate::{acquire, config::ZkConfig, conn::reconnect::Reconnect, hold::Hold, inspect};
+
+/// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
+pub struct ZkLock {
+    reconnect: Arc<Reconnect>,
+}
+
+impl ZkLock {
+    /// Connects, and checks that the servers can keep locks.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for certificates that cannot be used, a chroot that does not exist, locks of another
+    /// layout and a session that is too short for the servers; `Denied` for a login that they refuse;
+    /// `Unavailable` when none of them gives a session within `connect_timeout`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the session.
+    pub async fn connect(config: ZkConfig) -> Result<Self> {
+        let reconnect = Arc::new(Reconnect::new(config));
+        reconnect.session().await?;
+        Ok(Self { reconnect })
+    }
+
+    /// The capabilities of a backend with these settings, known without a connection.
+    #[must_use]
+    pub fn capabilities_of(config: &ZkConfig) -> Capabilities {
+        Capabilities {
+            backend: "zk",
+            modes: Modes::Exclusive,
+            fencing: Fencing::Growing,
+            order: Order::Fifo,
+            waiting: Waiting::Notified,
+            expiry: Expiry::Session,
+            ttl_min: config.session / 2,
+            ttl_max: ZkConfig::TTL_MAX,
+            held_max: None,
+            takeover_max: takeover_max(config),
+            restart_guard: Duration::ZERO,
+        }
+    }
+}
+
+/// How long a dead holder blocks its lock. The leader hears of its session half a tick late at most, and
+/// ends sessions at the end of a tick.
+fn takeover_max(config: &ZkConfig) -> Duration {
+    config.session + config.tick + config.tick / 2
+}
+
+#[async_trait]
+impl DistributedLock for ZkLock {
+    fn capabilities(&self) -> Capabilities {
+        Self::capabilities_of(&self.reconnect.config)
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        acquire::acquire(&self.reconnect, request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        if self.reconnect.is_closed() {
+            return Err(Error::closed());
+        }
+        hold_of(lease)?.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        hold_of(lease)?.release().await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        let session = self.reconnect.session().await?;
+        inspect::holder(&session, &self.reconnect.config.prefix, name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.reconnect.close().await;
+        Ok(())
+    }
+}
+
+/// The handle that [`acquire::acquire`] put into the lease.
+fn hold_of(lease: &Lease) -> Result<&Hold> {
+    lease
+        .handle()
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "a lease of another backend"))
+}
+
+impl fmt::Debug for ZkLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZkLock")
+            .field("config", &self.reconnect.config)
+            .finish_non_exhaustive()
+    }
+}
