@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::Change;
-use crate::layout::FileName;
+use crate::keys::FileName;
 
 use dlock_core::toolkit::Lock;
 

@@ -3,17 +3,19 @@
 //! One descriptor serves all names. The directory is watched for removed and replaced files, each file
 //! that is waited for is watched for being closed by somebody who could have held it.
 
+pub(crate) mod task;
+
 #[cfg(target_os = "linux")]
 mod inotify;
 #[cfg(not(target_os = "linux"))]
-mod none;
+mod poll;
 
 #[cfg(target_os = "linux")]
 pub(crate) use self::inotify::{Events, Subscription, Watcher};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::none::{Events, Subscription, Watcher};
+pub(crate) use self::poll::{Events, Subscription, Watcher};
 
-use crate::layout::FileName;
+use crate::keys::FileName;
 
 /// What may have happened to what is held.
 #[derive(Clone, Debug, PartialEq, Eq)]

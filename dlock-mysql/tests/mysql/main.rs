@@ -11,6 +11,7 @@ mod holder;
 mod idle;
 mod kills;
 mod layout;
+mod loss_detection;
 mod prepared;
 mod relay;
 mod sessions;
@@ -18,7 +19,6 @@ mod sharing;
 mod support;
 mod tables;
 mod tokens;
-mod told;
 mod vanished;
 
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         sessions::trials(flavour),
         sharing::trials(flavour),
         tables::trials(flavour),
-        told::trials(flavour),
+        loss_detection::trials(flavour),
         tokens::trials(flavour),
         vanished::trials(flavour),
         if_available(CLOCK, SetClock::library(), clocks::trials(flavour)),

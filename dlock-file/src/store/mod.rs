@@ -1,0 +1,7 @@
+//! What stands in the directory.
+
+pub(crate) mod directory;
+pub(crate) mod filesystem;
+pub(crate) mod layout_version;
+pub(crate) mod lock_file;
+pub(crate) mod record;

@@ -1,0 +1,101 @@
+//! How connections are made.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use dlock_core::{Clock, Result};
+use sqlx::{
+    ConnectOptions as _,
+    mysql::{MySqlConnectOptions, MySqlSslMode},
+};
+use tokio::time::timeout;
+
+use crate::{
+    config::{MySqlConfig, Place},
+    conn::connection::Link,
+    errors,
+};
+
+/// Makes connections to the server of a URL.
+pub(crate) struct Dialer {
+    options: MySqlConnectOptions,
+    pub(crate) config: MySqlConfig,
+    pub(crate) clock: Clock,
+    closed: AtomicBool,
+}
+
+impl Dialer {
+    pub(crate) fn new(config: MySqlConfig) -> Self {
+        let options = MySqlConnectOptions::new()
+            .username(&config.user)
+            .database(&config.database)
+            // Our statements are text without values of the server's character set or time zone, and
+            // the driver would spend a round trip on setting these.
+            .set_names(false)
+            .timezone(None)
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .statement_cache_capacity(Link::PREPARED_MAX)
+            .disable_statement_logging();
+        let options = match &config.password {
+            Some(password) => options.password(password.expose()),
+            None => options,
+        };
+        let options = match &config.place {
+            Place::Tcp { host, port } => options.host(host).port(*port),
+            Place::Socket(path) => options.socket(path),
+        };
+        Self {
+            options,
+            config,
+            clock: Clock::boottime(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// No call succeeds from now on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(errors::closed());
+        }
+        Ok(())
+    }
+
+    /// Connects and logs in.
+    pub(crate) async fn dial(&self) -> Result<Link> {
+        self.check_open()?;
+        let options = self.options.clone();
+        let options = match self.config.place {
+            // Anew for each: certificates may have been replaced.
+            Place::Tcp { .. } => self.config.tls.apply(options)?,
+            // A socket is of this machine: the driver would ask for TLS even there.
+            Place::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
+        };
+        // Boxed: it is large, rare, and a part of every acquire.
+        let connecting = timeout(self.config.connect_max, Box::pin(options.connect()));
+        match connecting.await {
+            Ok(Ok(connection)) => Ok(Link::new(connection, self.clock.now())),
+            Ok(Err(error)) => Err(errors::of_connect(error)),
+            Err(_) => Err(errors::silent(self.config.connect_max)),
+        }
+    }
+}
+
+impl fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the options: they have the password.
+        f.debug_struct("Dialer")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

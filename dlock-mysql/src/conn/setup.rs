@@ -1,0 +1,194 @@
+//! What a server must be like, and its tables.
+
+use dlock_core::{Clock, Error, ErrorKind, Result};
+
+use crate::{
+    config::MySqlConfig,
+    conn::connection::{Link, Row},
+    errors,
+    keys::{ASKED, CREATE, EPOCH, LAYOUT, LAYOUT_UNTOLD, LOCKS},
+    sql::server::Product,
+};
+
+/// The oldest versions that have `NOWAIT` and `SKIP LOCKED`.
+const MYSQL_MIN: (u32, u32) = (8, 0);
+const MARIADB_MIN: (u32, u32) = (10, 6);
+
+/// The statements that make the tables, for those who run them by hand. Each can be repeated.
+pub fn statements() -> impl Iterator<Item = &'static str> {
+    CREATE.into_iter()
+}
+
+/// What was found out about the server.
+#[derive(Clone, Debug, Default)]
+struct Variables {
+    version: String,
+    is_galera: bool,
+    is_multi_primary: bool,
+}
+
+/// Looks whether the server may grant locks, and makes the tables if they are missing.
+pub(crate) async fn check(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<Product> {
+    let product = check_server(link, clock, config).await?;
+    check_tables(link, clock, config).await?;
+    Ok(product)
+}
+
+/// Looks whether the server may grant locks, whatever becomes of its tables.
+pub(crate) async fn check_server(
+    link: &mut Link,
+    clock: &Clock,
+    config: &MySqlConfig,
+) -> Result<Product> {
+    let sql = "SHOW VARIABLES WHERE Variable_name IN ('version', 'wsrep_on', \
+               'group_replication_single_primary_mode')";
+    let rows = link.ask(clock, sql, config.answer_max).await?;
+    let found = Variables::read(&rows);
+    let product = found.product()?;
+    let refuse = |why| Err(Error::new(ErrorKind::Unsupported, why));
+    if found.is_galera {
+        return refuse("Galera locks rows on one node only, so two nodes could grant one lock");
+    }
+    if found.is_multi_primary {
+        return refuse(
+            "group replication with several primaries locks rows on one of them only, so two could \
+             grant one lock; use its single-primary mode",
+        );
+    }
+    Ok(product)
+}
+
+impl Variables {
+    fn read(rows: &[Row]) -> Self {
+        let mut found = Self::default();
+        for row in rows {
+            let text = |column: usize| row.get(column).and_then(Option::as_deref);
+            match (text(0), text(1)) {
+                (Some("version"), Some(value)) => value.clone_into(&mut found.version),
+                (Some("wsrep_on"), value) => found.is_galera = value == Some("ON"),
+                (Some("group_replication_single_primary_mode"), value) => {
+                    found.is_multi_primary = value == Some("OFF");
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// `10.11.19-MariaDB-0+deb12u1`, `9.7.4-2`.
+    fn product(&self) -> Result<Product> {
+        let mut numbers = self.version.split(['.', '-']);
+        let mut next = || numbers.next().and_then(|part| part.parse().ok());
+        let version: (Option<u32>, Option<u32>) = (next(), next());
+        let version = (version.0.unwrap_or(0), version.1.unwrap_or(0));
+        let (product, min) = if self.version.contains("MariaDB") {
+            (Product::MariaDb, MARIADB_MIN)
+        } else {
+            (Product::MySql, MYSQL_MIN)
+        };
+        if version < min {
+            let (given, (major, minor)) = (&self.version, min);
+            let why = format!("the server is {given}; needed is {product:?} {major}.{minor}");
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        Ok(product)
+    }
+}
+
+async fn check_tables(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<()> {
+    if !check_layout(link, clock, config).await? {
+        create(link, clock, config).await?;
+        check_layout(link, clock, config).await?;
+    }
+    let sql = format!(
+        "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = DATABASE() \
+         AND table_name IN ('{LOCKS}', '{EPOCH}')"
+    );
+    for row in link.ask(clock, &sql, config.answer_max).await? {
+        let text = |column: usize| row.get(column).and_then(Option::as_deref);
+        if text(1) != Some("InnoDB") {
+            let (table, engine) = (text(0).unwrap_or("?"), text(1).unwrap_or("?"));
+            let why = format!(
+                "{table} is a table of {engine}, which has no row locks; an administrator runs ALTER \
+                 TABLE {table} ENGINE=InnoDB"
+            );
+            return Err(Error::new(ErrorKind::InvalidConfig, why));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the tables are there. Those that are kept in another way are refused.
+async fn check_layout(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<bool> {
+    let look = format!(
+        "SELECT 1 FROM {LOCKS} LIMIT 0; SELECT 1 FROM {ASKED} LIMIT 0; SELECT layout FROM {EPOCH} WHERE \
+         id = 1"
+    );
+    let found = match link.ask(clock, &look, config.answer_max).await {
+        Ok(rows) => match rows.first().and_then(|row| row.first()) {
+            Some(found) => found.clone().unwrap_or_default(),
+            None => return Ok(false),
+        },
+        Err(error) if errors::is_no_table(&error) => return Ok(false),
+        Err(error) if errors::is_no_column(&error) => LAYOUT_UNTOLD.to_owned(),
+        Err(error) => return Err(error),
+    };
+    LAYOUT.check("mysql", &found).map(|()| true)
+}
+
+async fn create(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<()> {
+    for statement in CREATE {
+        let made = link.ask(clock, statement, config.connect_max).await;
+        made.map_err(|error| match error.kind() {
+            ErrorKind::Denied => {
+                let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+                let why = format!(
+                    "a table of dlock or its row is missing, and the account may not make it; an administrator runs \
+                     what dlock setup --print shows, first: {statement}"
+                );
+                Error::new(ErrorKind::Denied, why)
+            }
+            _ => error,
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product(version: &str) -> Result<Product> {
+        let version = version.to_owned();
+        Variables {
+            version,
+            ..Variables::default()
+        }
+        .product()
+    }
+
+    #[test]
+    fn versions_are_told_apart() {
+        let found = |version| product(version).expect("one that will do");
+        assert_eq!(found("10.11.19-MariaDB-0+deb12u1"), Product::MariaDb);
+        assert_eq!(found("9.7.4-2"), Product::MySql);
+        assert_eq!(found("8.0.36"), Product::MySql);
+        for old in ["5.7.44-log", "10.5.9-MariaDB", ""] {
+            assert!(product(old).is_err(), "{old}");
+        }
+    }
+
+    #[test]
+    fn servers_whose_row_locks_are_local_are_known() {
+        let row = |name: &str, value: &str| vec![Some(name.to_owned()), Some(value.to_owned())];
+        let galera = Variables::read(&[row("wsrep_on", "ON")]);
+        assert!(galera.is_galera && !galera.is_multi_primary);
+        let multi = Variables::read(&[row("group_replication_single_primary_mode", "OFF")]);
+        assert!(multi.is_multi_primary && !multi.is_galera);
+        let single = Variables::read(&[
+            row("group_replication_single_primary_mode", "ON"),
+            row("wsrep_on", "OFF"),
+        ]);
+        assert!(!single.is_galera && !single.is_multi_primary);
+    }
+}

@@ -1,0 +1,3 @@
+//! What the row of `dlock_epoch` says.
+
+pub(crate) mod cache;

@@ -1,0 +1,3 @@
+//! What the server is sent and what it replies.
+
+pub(crate) mod server;

@@ -1,0 +1,4 @@
+//! Fencing tokens.
+
+pub(crate) mod committed;
+pub(crate) mod epoch;
