@@ -9,7 +9,7 @@ use dlock_core::{
 };
 
 use crate::{
-    acquire, config::FileConfig, errors, hold::Held, keys::FileName, lifecycle::Session,
+    acquire, config::FileConfig, errors, hold::Hold, keys::FileName, lifecycle::Lifecycle,
     store::lock_file::LockFile,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 /// runtime it is taken in, which ends with [`close`](DistributedLock::close) or with this value;
 /// when that runtime ends first, the next lock starts another.
 pub struct FileLock {
-    session: Arc<Session>,
+    lifecycle: Arc<Lifecycle>,
     held_max: Option<u32>,
 }
 
@@ -53,10 +53,10 @@ impl FileLock {
     /// `Denied` when the directory is read-only, not this user's, or writable by others, `Unsupported` on a
     /// network file system, `Unavailable` when the system fails.
     pub fn open(config: FileConfig) -> Result<Self> {
-        let session = Session::open(config)
+        let lifecycle = Lifecycle::open(config)
             .map_err(|error| error.in_context("connect", errors::BACKEND, None))?;
         Ok(Self {
-            session,
+            lifecycle,
             held_max: Self::held_max(),
         })
     }
@@ -67,8 +67,8 @@ impl FileLock {
         Some(u32::try_from(limit - limit / Self::DESCRIPTORS_LEFT).unwrap_or(u32::MAX))
     }
 
-    fn held(lease: &Lease) -> Result<&Held> {
-        let held = lease.handle::<Arc<Held>>().map(AsRef::as_ref);
+    fn held(lease: &Lease) -> Result<&Hold> {
+        let held = lease.handle::<Arc<Hold>>().map(AsRef::as_ref);
         held.ok_or_else(|| Error::new(ErrorKind::Internal, "this lease is of another backend"))
     }
 }
@@ -92,12 +92,12 @@ impl DistributedLock for FileLock {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        acquire::acquire(&self.session, request).await
+        acquire::acquire(&self.lifecycle, request).await
     }
 
     /// There is nothing to renew, so it checks that the file is still there.
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        self.session.check_open()?;
+        self.lifecycle.check_open()?;
         let sent = lease.sent_now();
         Ok(match (Self::held(lease)?.is_in_place()?, lease.renewal) {
             (false, _) => Renewed::Lost(LostCause::Removed),
@@ -107,16 +107,16 @@ impl DistributedLock for FileLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        self.session.check_open()?;
+        self.lifecycle.check_open()?;
         Self::held(lease)?.release();
         Ok(())
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let file_name = FileName::of(self.session.config().prefix(), name);
+        let file_name = FileName::of(self.lifecycle.config().prefix(), name);
         // In a directory that was replaced, everything looks free.
-        self.session.refresh_directory()?;
-        let directory = self.session.directory()?;
+        self.lifecycle.refresh_directory()?;
+        let directory = self.lifecycle.directory()?;
         let Some(file) = LockFile::open_existing(&directory, &file_name)? else {
             return Ok(None);
         };
@@ -133,20 +133,20 @@ impl DistributedLock for FileLock {
     }
 
     async fn close(&self) -> Result<()> {
-        self.session.close().await;
+        self.lifecycle.close().await;
         Ok(())
     }
 }
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        self.session.end();
+        self.lifecycle.end();
     }
 }
 
 impl fmt::Debug for FileLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let directory = self.session.config().directory();
+        let directory = self.lifecycle.config().directory();
         f.debug_struct("FileLock")
             .field("directory", &directory)
             .finish_non_exhaustive()

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A lock that is held: the handle of its lease. Dropping it frees the lock.
-pub(crate) struct Held {
+pub(crate) struct Hold {
     attempt: Attempt,
     token: Token,
     /// The lock's name, prefix included, as it stands in the file.
@@ -23,14 +23,14 @@ pub(crate) struct Held {
     file_name: FileName,
     /// `None` after the release.
     file: Lock<Option<LockFile>>,
-    table: Arc<HeldTable>,
+    table: Arc<Holds>,
 }
 
-impl Held {
+impl Hold {
     /// Enters the hold into `table`, which must happen before its file is last checked to be in
     /// place: so a removal is seen by that check or by whoever looks at the table.
     pub(crate) fn enter(
-        table: &Arc<HeldTable>,
+        table: &Arc<Holds>,
         attempt: &Attempt,
         token: Token,
         name: String,
@@ -72,7 +72,7 @@ impl Held {
     }
 
     /// Tells the guard if the lock is lost. What cannot be looked at is not lost: the next look tells.
-    fn look(&self) {
+    fn check(&self) {
         let found = self.file.lock().as_ref().map(LockFile::is_in_place);
         if matches!(found, Some(Ok(false))) {
             self.attempt.report_lost(LostCause::Removed);
@@ -80,15 +80,15 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Hold {
     fn drop(&mut self) {
         self.release();
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held")
+        f.debug_struct("Hold")
             .field("file_name", &self.file_name)
             .finish_non_exhaustive()
     }
@@ -97,33 +97,33 @@ impl fmt::Debug for Held {
 /// All holds, found by file name when the watch tells that a file is gone. Of one file name there is
 /// more than one only while a lost hold has not been released.
 #[derive(Debug, Default)]
-pub(crate) struct HeldTable(Lock<Entries>);
+pub(crate) struct Holds(Lock<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
     closed: bool,
-    by_file: HashMap<FileName, Vec<Weak<Held>>>,
+    by_file: HashMap<FileName, Vec<Weak<Hold>>>,
 }
 
-impl HeldTable {
+impl Holds {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.lock().by_file.is_empty()
     }
 
     /// Looks at the holds of one file, which may be gone.
-    pub(crate) fn look_at(&self, file_name: &FileName) {
+    pub(crate) fn check_file(&self, file_name: &FileName) {
         let found = self
             .0
             .lock()
             .by_file
             .get(file_name)
-            .map(|holds| living(holds));
-        found.iter().flatten().for_each(|held| held.look());
+            .map(|holds| alive(holds));
+        found.iter().flatten().for_each(|held| held.check());
     }
 
     /// Looks at all holds.
-    pub(crate) fn look_at_all(&self) {
-        self.all().iter().for_each(|held| held.look());
+    pub(crate) fn check_all(&self) {
+        self.all().iter().for_each(|held| held.check());
     }
 
     /// Frees everything, tells the guards first, and refuses what comes later.
@@ -135,16 +135,16 @@ impl HeldTable {
         }
     }
 
-    fn all(&self) -> Vec<Arc<Held>> {
+    fn all(&self) -> Vec<Arc<Hold>> {
         self.0
             .lock()
             .by_file
             .values()
-            .flat_map(|holds| living(holds))
+            .flat_map(|holds| alive(holds))
             .collect()
     }
 
-    fn insert(&self, held: &Arc<Held>) -> Result<()> {
+    fn insert(&self, held: &Arc<Hold>) -> Result<()> {
         let mut entries = self.0.lock();
         if entries.closed {
             return Err(errors::closed());
@@ -158,7 +158,7 @@ impl HeldTable {
         Ok(())
     }
 
-    fn remove(&self, held: &Held) {
+    fn remove(&self, held: &Hold) {
         let mut entries = self.0.lock();
         if let Some(holds) = entries.by_file.get_mut(&held.file_name) {
             holds.retain(|other| !std::ptr::eq(other.as_ptr(), held));
@@ -171,6 +171,6 @@ impl HeldTable {
 
 /// The holds that have not been dropped. The caller lets go of them after the table's lock: the last
 /// one to let go of a hold takes it again.
-fn living(holds: &[Weak<Held>]) -> Vec<Arc<Held>> {
+fn alive(holds: &[Weak<Hold>]) -> Vec<Arc<Hold>> {
     holds.iter().filter_map(Weak::upgrade).collect()
 }

@@ -7,10 +7,10 @@ use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    acquire::wait::LOOK_EVERY,
+    acquire::wait::RECHECK_EVERY,
     config::FileConfig,
     errors,
-    hold::HeldTable,
+    hold::Holds,
     keys::FileName,
     store::directory::Directory,
     watch::{Subscription, Watcher, task},
@@ -18,9 +18,9 @@ use crate::{
 
 /// What a backend has between `open` and `close`.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct Lifecycle {
     config: FileConfig,
-    held: Arc<HeldTable>,
+    held: Arc<Holds>,
     /// `None` after the close.
     open: Lock<Option<Open>>,
     ended: CancellationToken,
@@ -32,16 +32,16 @@ struct Open {
     /// `None` before the first lock, and where the system has no room for a watch.
     watcher: Option<Arc<Watcher>>,
     /// The task that reads the watch; `None` before the first lock.
-    reader: Option<JoinHandle<()>>,
+    task: Option<JoinHandle<()>>,
 }
 
-impl Session {
+impl Lifecycle {
     pub(crate) fn open(config: FileConfig) -> Result<Arc<Self>> {
         let directory = Arc::new(Directory::open(&config)?);
         let open = Open {
             directory,
             watcher: None,
-            reader: None,
+            task: None,
         };
         Ok(Arc::new(Self {
             config,
@@ -55,7 +55,7 @@ impl Session {
         &self.config
     }
 
-    pub(crate) fn held(&self) -> &Arc<HeldTable> {
+    pub(crate) fn held(&self) -> &Arc<Holds> {
         &self.held
     }
 
@@ -88,7 +88,7 @@ impl Session {
     pub(crate) fn watched_directory(self: &Arc<Self>) -> Result<Arc<Directory>> {
         let mut open = self.open.lock();
         let open = open.as_mut().ok_or_else(errors::closed)?;
-        if open.reader.as_ref().is_none_or(JoinHandle::is_finished) {
+        if open.task.as_ref().is_none_or(JoinHandle::is_finished) {
             let runtime = Handle::try_current().map_err(|error| {
                 Error::new(ErrorKind::Unavailable, "locks need a tokio runtime").with_source(error)
             })?;
@@ -97,7 +97,7 @@ impl Session {
                 .watcher
                 .as_ref()
                 .and_then(|watcher| watcher.events().ok());
-            open.reader = Some(runtime.spawn(task::run(self.clone(), events, self.ended.clone())));
+            open.task = Some(runtime.spawn(task::run(self.clone(), events, self.ended.clone())));
         }
         Ok(open.directory.clone())
     }
@@ -123,9 +123,9 @@ impl Session {
             .ok()
     }
 
-    /// Looks after what is held, unasked: at the directory if removed files are told of, else at each
-    /// file. `told` says whether the watch is being read.
-    pub(crate) fn look(&self, told: bool) {
+    /// Looks after what is held, unasked: at the directory if removed files are is_watched of, else at each
+    /// file. `is_watched` says whether the watch is being read.
+    pub(crate) fn check(&self, is_watched: bool) {
         if self.held.is_empty() {
             return;
         }
@@ -137,10 +137,10 @@ impl Session {
         else {
             return;
         };
-        let told = told && watcher.is_some_and(|watcher| watcher.watches_directory());
+        let is_watched = is_watched && watcher.is_some_and(|watcher| watcher.watches_directory());
         // What cannot be looked at is not lost; the next look tells.
-        if !told || matches!(directory.is_in_place(), Ok(false)) {
-            self.held.look_at_all();
+        if !is_watched || matches!(directory.is_in_place(), Ok(false)) {
+            self.held.check_all();
         }
     }
 
@@ -149,9 +149,9 @@ impl Session {
         let open = self.open.lock().take();
         self.end();
         self.held.close();
-        if let Some(reader) = open.and_then(|open| open.reader) {
+        if let Some(task) = open.and_then(|open| open.task) {
             // It ends at once, unless its runtime stands still.
-            let _ = timeout(LOOK_EVERY, reader).await;
+            let _ = timeout(RECHECK_EVERY, task).await;
         }
     }
 

@@ -13,22 +13,22 @@ use tokio::task::JoinSet;
 
 use crate::{
     acquire::{
-        attempt::{Errand, Taken},
+        attempt::{Acquisition, Contended},
         wait,
     },
     config::MySqlConfig,
-    conn::pool::Session,
+    conn::pool::Pool,
     errors,
     guard::longest_ttl,
-    hold::Held,
+    hold::Hold,
     inspect,
-    monitor::Watcher,
+    monitor::Monitor,
 };
 
 /// Locks in MySQL or MariaDB: see the crate's documentation for what it guarantees.
 pub struct MySqlLock {
-    pub(crate) session: Arc<Session>,
-    pub(crate) watcher: Arc<Watcher>,
+    pub(crate) session: Arc<Pool>,
+    pub(crate) monitor: Arc<Monitor>,
 }
 
 impl MySqlLock {
@@ -64,11 +64,11 @@ impl MySqlLock {
     ///
     /// Dropping the future closes the connection.
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
-        let session = Session::new(config);
+        let session = Pool::new(config);
         session.control()?.run(async |_| Ok(())).await?;
         Ok(Self {
             session: Arc::new(session),
-            watcher: Arc::default(),
+            monitor: Arc::default(),
         })
     }
 }
@@ -84,22 +84,22 @@ impl DistributedLock for MySqlLock {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        let seat = self.session.seat()?;
-        let errand = Errand::new(self, request);
+        let permit = self.session.permit()?;
+        let acquisition = Acquisition::new(self, request);
         match request.wait {
-            Wait::Never => match errand.try_now(seat).await? {
+            Wait::Never => match acquisition.try_acquire(permit).await? {
                 Ok(lease) => Ok(lease),
-                Err(Taken(carrier)) => {
-                    self.session.keep(carrier.link);
+                Err(Contended(held_connection)) => {
+                    self.session.keep(held_connection.connection);
                     Err(Error::contended())
                 }
             },
-            Wait::UntilCancelled => wait::wait(&errand, seat).await,
+            Wait::UntilCancelled => wait::wait(&acquisition, permit).await,
         }
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        match lease.handle::<Arc<Held>>() {
+        match lease.handle::<Arc<Hold>>() {
             Some(held) => {
                 let renewed = held.renew(&self.session, lease).await?;
                 if matches!(renewed, Renewed::Until(_)) {
@@ -112,7 +112,7 @@ impl DistributedLock for MySqlLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        match lease.handle::<Arc<Held>>() {
+        match lease.handle::<Arc<Hold>>() {
             Some(held) => held.release(&self.session).await,
             None => Ok(()),
         }
@@ -122,23 +122,23 @@ impl DistributedLock for MySqlLock {
         let (session, name) = (self.session.clone(), name.clone());
         // To its end, whatever becomes of the caller: what it asks is a row (K12).
         let asked = tokio::spawn(async move { inspect::inspect(&session, &name).await });
-        asked.await.unwrap_or_else(errors::given_up)
+        asked.await.unwrap_or_else(errors::task_failed)
     }
 
     async fn close(&self) -> Result<()> {
         if self.session.is_closed() {
             return Ok(());
         }
-        self.session.dialer.close();
+        self.session.connector.close();
         // At once: a server that is silent takes as long for each.
         let mut releases = JoinSet::new();
-        for held in self.watcher.held() {
+        for held in self.monitor.held() {
             let session = self.session.clone();
             releases.spawn(async move { held.release(&session).await });
         }
         let mut result = Ok(());
         while let Some(released) = releases.join_next().await {
-            let released = released.unwrap_or_else(errors::given_up);
+            let released = released.unwrap_or_else(errors::task_failed);
             result = result.and(released);
         }
         self.session.close().await;

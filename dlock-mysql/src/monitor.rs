@@ -11,11 +11,11 @@ use dlock_core::{LostCause, Result, toolkit::Lock};
 use tokio::task::JoinHandle;
 
 use crate::{
-    conn::{control::Asking, pool::Session},
+    conn::{control::ControlTurn, pool::Pool},
     errors,
-    hold::Held,
+    hold::Hold,
     inspect::reply,
-    sql::server::{Server, number},
+    sql::server::{SessionId, number},
 };
 
 /// How often it looks while something is held: a hold that is shorter costs nothing.
@@ -23,32 +23,32 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What is held by a locker.
 #[derive(Default)]
-pub(crate) struct Watcher {
-    watched: Lock<Watched>,
+pub(crate) struct Monitor {
+    watched: Lock<Holds>,
 }
 
 #[derive(Default)]
-struct Watched {
+struct Holds {
     /// By their sessions: what a session holds next replaces what it held before, so there are never
     /// more than connections.
-    held: BTreeMap<Server, Weak<Held>>,
+    held: BTreeMap<SessionId, Weak<Hold>>,
     /// Whether there is a task that looks.
     is_looking: bool,
 }
 
-impl Watcher {
+impl Monitor {
     /// Looks after `held` until it is dropped.
-    pub(crate) fn watch(self: &Arc<Self>, session: &Arc<Session>, held: &Arc<Held>) {
+    pub(crate) fn watch(self: &Arc<Self>, session: &Arc<Pool>, held: &Arc<Hold>) {
         let mut watched = self.watched.lock();
         watched.held.insert(held.server, Arc::downgrade(held));
         if !std::mem::replace(&mut watched.is_looking, true) {
             drop(watched);
-            tokio::spawn(Looking(Some(self.clone())).run(session.clone()));
+            tokio::spawn(MonitorTask(Some(self.clone())).run(session.clone()));
         }
     }
 
     /// All that is held.
-    pub(crate) fn held(&self) -> Vec<Arc<Held>> {
+    pub(crate) fn held(&self) -> Vec<Arc<Hold>> {
         let mut watched = self.watched.lock();
         watched.held.retain(|_, held| held.strong_count() > 0);
         watched.held.values().filter_map(Weak::upgrade).collect()
@@ -63,16 +63,16 @@ impl Watcher {
 }
 
 /// The task that looks. If its runtime ends, the next hold starts another.
-struct Looking(Option<Arc<Watcher>>);
+struct MonitorTask(Option<Arc<Monitor>>);
 
-impl Looking {
-    async fn run(mut self, session: Arc<Session>) {
+impl MonitorTask {
+    async fn run(mut self, session: Arc<Pool>) {
         let mut answering: Option<JoinHandle<()>> = None;
-        while let Some(watcher) = &self.0 {
+        while let Some(monitor) = &self.0 {
             tokio::time::sleep(LOOK_EVERY).await;
-            let held = watcher.held();
+            let held = monitor.held();
             if held.is_empty() {
-                if watcher.rests() {
+                if monitor.rests() {
                     self.0 = None;
                     return;
                 }
@@ -91,15 +91,15 @@ impl Looking {
     }
 }
 
-impl Drop for Looking {
+impl Drop for MonitorTask {
     fn drop(&mut self) {
-        if let Some(watcher) = self.0.take() {
-            watcher.watched.lock().is_looking = false;
+        if let Some(monitor) = self.0.take() {
+            monitor.watched.lock().is_looking = false;
         }
     }
 }
 
-async fn look(session: &Arc<Session>, held: Vec<Arc<Held>>) {
+async fn look(session: &Arc<Pool>, held: Vec<Arc<Hold>>) {
     let knows_each = match alive(session, &held).await {
         Ok(Some((server, alive))) => {
             for held in &held {
@@ -114,7 +114,7 @@ async fn look(session: &Arc<Session>, held: Vec<Arc<Held>>) {
         Err(error) => {
             tracing::debug!(%error, "cannot look after what is held");
             // The server may be gone, and with it all sessions, or has no room for one that looks.
-            errors::ends_session(&error) || errors::is_full(&error)
+            errors::is_session_over(&error) || errors::is_connection_limit(&error)
         }
     };
     if knows_each {
@@ -128,15 +128,15 @@ async fn look(session: &Arc<Session>, held: Vec<Arc<Held>>) {
 
 /// Which of the sessions are there, seen by a session of which server; `None` if it cannot see even itself:
 /// an account may log in under another name than the one that it has.
-async fn alive(session: &Session, held: &[Arc<Held>]) -> Result<Option<(Server, Vec<u64>)>> {
+async fn alive(session: &Pool, held: &[Arc<Hold>]) -> Result<Option<(SessionId, Vec<u64>)>> {
     let ids = held.iter().map(|held| held.server.connection.to_string());
     let ids = ids.collect::<Vec<_>>().join(", ");
     let sql = format!(
         "SELECT id FROM information_schema.processlist WHERE id IN (CONNECTION_ID(), {ids})"
     );
-    let look = |mut asking: Asking| async move {
-        let server = asking.server().ok_or_else(errors::gone)?;
-        Ok((server, asking.ask(&sql).await?))
+    let look = |mut turn: ControlTurn| async move {
+        let server = turn.server().ok_or_else(errors::connection_lost)?;
+        Ok((server, turn.query(&sql).await?))
     };
     let (server, rows) = session.sessions()?.run(look).await?;
     let alive: Result<Vec<u64>> = rows.iter().map(|row| number(row, 0)).collect();

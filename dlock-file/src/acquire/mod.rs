@@ -12,11 +12,11 @@ use dlock_core::{
 use crate::{
     acquire::wait::Waiting,
     errors,
-    hold::Held,
+    hold::Hold,
     keys::{self, FileName},
-    lifecycle::Session,
+    lifecycle::Lifecycle,
     store::{
-        lock_file::{LockFile, Tried},
+        lock_file::{LockFile, TryLock},
         record,
     },
 };
@@ -27,17 +27,17 @@ const START_OVER_MAX: u32 = 100;
 
 /// Takes the lock, or waits for it. After a cancellation it returns at once, and what it has opened is
 /// closed (K7).
-pub(crate) async fn acquire(session: &Arc<Session>, request: &AcquireRequest) -> Result<Lease> {
-    let file_name = FileName::of(session.config().prefix(), &request.name);
+pub(crate) async fn acquire(lifecycle: &Arc<Lifecycle>, request: &AcquireRequest) -> Result<Lease> {
+    let file_name = FileName::of(lifecycle.config().prefix(), &request.name);
     for _ in 0..START_OVER_MAX {
-        if let Some(file) = LockFile::open(&*session.watched_directory()?, &file_name)?
-            && let Some(lease) = acquire_file(session, request, &file_name, file).await?
+        if let Some(file) = LockFile::open(&*lifecycle.watched_directory()?, &file_name)?
+            && let Some(lease) = acquire_file(lifecycle, request, &file_name, file).await?
         {
             return Ok(lease);
         }
-        session.refresh_directory()?;
+        lifecycle.refresh_directory()?;
     }
-    let path = session.config().directory().join(file_name.as_str());
+    let path = lifecycle.config().directory().join(file_name.as_str());
     let message = format!(
         "{}: something keeps replacing it; find out what",
         path.display()
@@ -49,7 +49,7 @@ pub(crate) async fn acquire(session: &Arc<Session>, request: &AcquireRequest) ->
 ///
 /// One descriptor is kept for the whole wait: each close of it would wake all other waiters.
 async fn acquire_file(
-    session: &Arc<Session>,
+    lifecycle: &Arc<Lifecycle>,
     request: &AcquireRequest,
     file_name: &FileName,
     file: LockFile,
@@ -58,19 +58,21 @@ async fn acquire_file(
     let mut waiting = Waiting::default();
     let mut told = false;
     loop {
-        session.check_open()?;
+        lifecycle.check_open()?;
         let sent = request.sent_now();
         match file.try_lock()? {
-            Tried::Locked => return grant(session, request, file_name, file, sent),
-            Tried::Taken if may_wait => request.attempt.report_contended(),
-            Tried::Taken => return Err(Error::contended()),
-            Tried::Probed if waiting.is_backed_off() && !may_wait => return Err(Error::contended()),
-            Tried::Probed => {}
+            TryLock::Locked => return grant(lifecycle, request, file_name, file, sent),
+            TryLock::Contended if may_wait => request.attempt.report_contended(),
+            TryLock::Contended => return Err(Error::contended()),
+            TryLock::Inspected if waiting.is_backed_off() && !may_wait => {
+                return Err(Error::contended());
+            }
+            TryLock::Inspected => {}
         }
         if may_wait && !told {
             told = true;
-            if let Some(subscription) = session.subscribe(file_name) {
-                waiting.told_by(subscription);
+            if let Some(subscription) = lifecycle.subscribe(file_name) {
+                waiting.subscribe(subscription);
                 // A release between the try and the subscription was told to nobody.
                 continue;
             }
@@ -81,7 +83,7 @@ async fn acquire_file(
         tokio::select! {
             biased;
             () = request.attempt.cancelled() => return Err(Error::cancelled()),
-            () = session.ended().cancelled() => return Err(errors::closed()),
+            () = lifecycle.ended().cancelled() => return Err(errors::closed()),
             () = waiting.pause() => {}
         }
     }
@@ -89,7 +91,7 @@ async fn acquire_file(
 
 /// Makes a lease of the locked `file`; `None`, and unlocked, when it is not at its path any more.
 fn grant(
-    session: &Arc<Session>,
+    lifecycle: &Arc<Lifecycle>,
     request: &AcquireRequest,
     file_name: &FileName,
     file: LockFile,
@@ -102,12 +104,12 @@ fn grant(
             let message = format!("{}: its tokens are used up", file.path().display());
             Error::new(ErrorKind::Internal, message)
         })?;
-    let name = keys::full_name(session.config().prefix(), &request.name);
+    let name = keys::full_name(lifecycle.config().prefix(), &request.name);
     let holder = Holder::from_request(request, token);
     file.write(&record::render(token, &name, Some(&holder)))?;
     // A removal after this line is told to the attempt, one before it is found by the check.
-    let held = Held::enter(
-        session.held(),
+    let held = Hold::enter(
+        lifecycle.held(),
         &request.attempt,
         token,
         name,

@@ -8,7 +8,7 @@ use crate::watch::Subscription;
 
 /// How often a waiter that is told of changes, and the keeper of what is held, look all the same: for
 /// what nobody tells, such as a renamed parent directory or an event that was dropped.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(900);
+pub(crate) const RECHECK_EVERY: Duration = Duration::from_millis(900);
 
 /// How often a waiter looks that nobody tells anything.
 const POLL_EVERY: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// From now on it is told of changes; without, it polls.
-    pub(crate) fn told_by(&mut self, subscription: Subscription) {
+    pub(crate) fn subscribe(&mut self, subscription: Subscription) {
         self.subscription = Some(subscription);
     }
 
@@ -60,7 +60,7 @@ impl Waiting {
         };
         tokio::select! {
             () = subscription.woken() => self.paused = 0,
-            () = sleep(pause.unwrap_or(LOOK_EVERY)) => self.paused = self.paused.saturating_add(1),
+            () = sleep(pause.unwrap_or(RECHECK_EVERY)) => self.paused = self.paused.saturating_add(1),
         }
     }
 }
@@ -73,6 +73,6 @@ mod tests {
     fn the_back_off_is_short_and_bounded() {
         let whole: Duration = BACK_OFF.iter().sum();
         assert_eq!(whole, Duration::from_millis(50));
-        assert!(BACK_OFF.iter().is_sorted() && whole < LOOK_EVERY);
+        assert!(BACK_OFF.iter().is_sorted() && whole < RECHECK_EVERY);
     }
 }

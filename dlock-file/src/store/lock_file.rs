@@ -27,13 +27,13 @@ const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// What a try to lock a file found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tried {
+pub(crate) enum TryLock {
     /// It is ours.
     Locked,
     /// Somebody holds it.
-    Taken,
+    Contended,
     /// Nobody holds it, but somebody looks at it at this very moment.
-    Probed,
+    Inspected,
 }
 
 /// An open lock file, locked or not. Dropping it frees the lock.
@@ -95,19 +95,19 @@ impl LockFile {
     ///
     /// Holders lock exclusively and [`is_held`](Self::is_held) shared, so a second, shared try tells
     /// the two apart: an inspector never makes a free lock look taken.
-    pub(crate) fn try_lock(&self) -> Result<Tried> {
-        let tried = || -> io::Result<Tried> {
+    pub(crate) fn try_lock(&self) -> Result<TryLock> {
+        let tried = || -> io::Result<TryLock> {
             if succeeded(self.open.try_lock())? {
-                return Ok(Tried::Locked);
+                return Ok(TryLock::Locked);
             }
             if !succeeded(self.open.try_lock_shared())? {
-                return Ok(Tried::Taken);
+                return Ok(TryLock::Contended);
             }
             if succeeded(self.open.try_lock())? {
-                return Ok(Tried::Locked);
+                return Ok(TryLock::Locked);
             }
             self.open.unlock()?;
-            Ok(Tried::Probed)
+            Ok(TryLock::Inspected)
         };
         tried().map_err(|error| errors::of_io(&self.path, error))
     }

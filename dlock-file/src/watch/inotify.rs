@@ -122,7 +122,7 @@ impl Watcher {
         let mut changes = Vec::new();
         let mut watches = self.watches.lock();
         loop {
-            changes.extend(watches.meet(&reader.next()?));
+            changes.extend(watches.apply(&reader.next()?));
             if reader.is_buffer_empty() {
                 return Ok(changes);
             }
@@ -145,7 +145,7 @@ impl fmt::Debug for Watcher {
 }
 
 impl Watches {
-    fn meet(&mut self, event: &Event<'_>) -> Option<Change> {
+    fn apply(&mut self, event: &Event<'_>) -> Option<Change> {
         if let Some(waiters) = self.files.get(&event.wd()) {
             waiters.iter().for_each(|waiter| waiter.wake.notify_one());
             return None;

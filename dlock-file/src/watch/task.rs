@@ -6,31 +6,31 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    acquire::wait::LOOK_EVERY,
-    lifecycle::Session,
+    acquire::wait::RECHECK_EVERY,
+    lifecycle::Lifecycle,
     watch::{Change, Events},
 };
 
 /// Runs until `ended`, or until its runtime is gone.
 pub(crate) async fn run(
-    session: Arc<Session>,
+    lifecycle: Arc<Lifecycle>,
     mut events: Option<Events>,
     ended: CancellationToken,
 ) {
-    let mut ticks = interval(LOOK_EVERY);
+    let mut ticks = interval(RECHECK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
             () = ended.cancelled() => return,
             changes = next(events.as_mut()) => match changes {
-                Ok(changes) => meet(&session, &changes),
+                Ok(changes) => apply(&lifecycle, &changes),
                 Err(error) => {
                     tracing::warn!(%error, "lock files are not watched any more, but looked at");
                     events = None;
                 }
             },
-            _ = ticks.tick() => session.look(events.is_some()),
+            _ = ticks.tick() => lifecycle.check(events.is_some()),
         }
     }
 }
@@ -42,14 +42,14 @@ async fn next(events: Option<&mut Events>) -> io::Result<Vec<Change>> {
     }
 }
 
-fn meet(session: &Session, changes: &[Change]) {
+fn apply(lifecycle: &Lifecycle, changes: &[Change]) {
     if changes.contains(&Change::Anything) {
-        session.held().look_at_all();
+        lifecycle.held().check_all();
         return;
     }
     for change in changes {
         if let Change::File(file_name) = change {
-            session.held().look_at(file_name);
+            lifecycle.held().check_file(file_name);
         }
     }
 }

@@ -9,15 +9,15 @@ use dlock_core::{
 
 use crate::{
     acquire::{
-        attempt::{Answer, Errand, Taken},
+        attempt::{Acquisition, Contended, LockedRow},
         blocked,
     },
     conn::{
-        connection::{Link, Row},
-        pool::{QUEUE_MAX, Seat},
+        connection::{Connection, Row},
+        pool::{Permit, QUEUE_MAX},
     },
     errors,
-    hold::Carrier,
+    hold::HeldConnection,
 };
 
 /// A server that cannot be asked is tried again after this,
@@ -28,18 +28,18 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// Waits until the lock is granted or the attempt is cancelled; then its statement is killed and its
 /// connection closed, within `connect_timeout` and `timeout`.
-pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
-    let (request, session) = (errand.request, errand.session());
+pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Result<Lease> {
+    let (request, session) = (acquisition.request, acquisition.session());
     let mut pause = RETRY_MIN;
     loop {
-        let error = match errand.try_now(seat.clone()).await {
+        let error = match acquisition.try_acquire(permit.clone()).await {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(taken)) => {
-                if !errand.was_behind() {
+                if !acquisition.was_blocked() {
                     request.attempt.report_contended();
                 }
                 pause = RETRY_MIN;
-                match queue(errand, taken).await {
+                match queue(acquisition, taken).await {
                     Ok(Some(lease)) => return Ok(lease),
                     // Another client deleted old rows: the next try inserts the row again.
                     Ok(None) if request.attempt.is_cancelled() => return Err(Error::cancelled()),
@@ -70,12 +70,15 @@ pub(crate) async fn wait(errand: &Errand<'_>, seat: Seat) -> Result<Lease> {
 }
 
 /// Waits for the row on the connection; `None` when there is no such row any more.
-async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Option<Lease>> {
-    let sent = errand.request.sent_now();
-    let granted = match ask(errand, &mut carrier.link).await {
-        Ok(rows) => match Answer::read(&rows, sent) {
-            Ok(Some(answer)) => errand
-                .grant(&mut carrier.link, answer, sent)
+async fn queue(
+    acquisition: &Acquisition<'_>,
+    Contended(mut held_connection): Contended,
+) -> Result<Option<Lease>> {
+    let sent = acquisition.request.sent_now();
+    let granted = match ask(acquisition, &mut held_connection.connection).await {
+        Ok(rows) => match LockedRow::read(&rows, sent) {
+            Ok(Some(answer)) => acquisition
+                .grant(&mut held_connection.connection, answer, sent)
                 .await
                 .map(Some),
             Ok(None) => Ok(None),
@@ -84,60 +87,71 @@ async fn queue(errand: &Errand<'_>, Taken(mut carrier): Taken) -> Result<Option<
         Err(error) => Err(error),
     };
     match granted {
-        Ok(Some(grant)) => Ok(Some(errand.lease(carrier, grant))),
+        Ok(Some(grant)) => Ok(Some(acquisition.lease(held_connection, grant))),
         Ok(None) => {
-            leave(errand, carrier, None).await;
+            leave(acquisition, held_connection, None).await;
             Ok(None)
         }
         Err(error) => {
-            leave(errand, carrier, Some(&error)).await;
+            leave(acquisition, held_connection, Some(&error)).await;
             Err(error)
         }
     }
 }
 
 /// Sends what waits for the row, and awaits its end.
-async fn ask(errand: &Errand<'_>, link: &mut Link) -> Result<Vec<Row>> {
-    let request = errand.request;
-    let (server, confirm_max) = (link.server, errand.confirm_max());
-    let mut sql = errand.statement(link, confirm_max, "");
-    errand.add_epoch(&mut sql);
+async fn ask(acquisition: &Acquisition<'_>, connection: &mut Connection) -> Result<Vec<Row>> {
+    let request = acquisition.request;
+    let (server, confirm_timeout) = (connection.server, acquisition.confirm_timeout());
+    let mut sql = acquisition.statement(connection, confirm_timeout, "");
+    acquisition.append_epoch_query(&mut sql);
     // Before the row it may wait for the table, and its server looks at the time once a second.
-    let ask_max = QUEUE_MAX * 2 + errand.session().config().answer_max;
-    let asking = async { link.ask_long(request.clock(), &sql).await };
+    let reply_timeout = QUEUE_MAX * 2 + acquisition.session().config().request_timeout;
+    let turn = async { connection.query_unbounded(request.clock(), &sql).await };
     let rows = tokio::select! {
-        rows = blocked::heard(errand, server, async { asking.await.map_err(errors::of_request) }) => rows,
+        rows = blocked::reply_or_reason(acquisition, server, async { turn.await.map_err(errors::of_request) }) => rows,
         () = request.attempt.cancelled() => Err(Error::cancelled()),
         // A server that is cut off says nothing for ever.
-        () = tokio::time::sleep(ask_max) => Err(errors::no_answer(ask_max)),
+        () = tokio::time::sleep(reply_timeout) => Err(errors::request_timed_out(reply_timeout)),
     };
     // What is said first is done, whatever becomes of the row.
-    if link.is_clean() {
-        link.silence_max = confirm_max;
+    if connection.is_reusable() {
+        connection.wait_timeout = confirm_timeout;
     }
     rows
 }
 
 /// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
-async fn leave(errand: &Errand<'_>, carrier: Carrier, error: Option<&Error>) {
-    let Carrier { mut link, seat } = carrier;
-    let session = errand.session();
-    if !link.is_clean() {
+async fn leave(
+    acquisition: &Acquisition<'_>,
+    held_connection: HeldConnection,
+    error: Option<&Error>,
+) {
+    let HeldConnection {
+        mut connection,
+        permit,
+    } = held_connection;
+    let session = acquisition.session();
+    if !connection.is_reusable() {
         let ended = match session.sessions() {
-            Ok(sessions) => sessions.end_statement(link.server).await,
+            Ok(sessions) => sessions.end_statement(connection.server).await,
             Err(error) => Err(error),
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
         }
-    } else if error.is_some_and(errors::is_taken) {
-        // The statement is undone, and the transaction with it: it would keep the table from others.
-        let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
-        if link.ask(clock, "ROLLBACK", answer_max).await.is_ok() {
-            session.keep(link);
+    } else if error.is_some_and(errors::is_contended) {
+        // The statement is undo, and the transaction with it: it would keep the table from others.
+        let (clock, request_timeout) = (&session.connector.clock, session.config().request_timeout);
+        if connection
+            .query(clock, "ROLLBACK", request_timeout)
+            .await
+            .is_ok()
+        {
+            session.keep(connection);
         }
     }
-    drop(seat);
+    drop(permit);
 }
 
 async fn sleep(request: &AcquireRequest, after: Duration) {

@@ -14,7 +14,7 @@ use crate::config::tls::Tls;
 /// Which server to use, and how.
 #[derive(Clone, Debug)]
 pub struct MySqlConfig {
-    pub(crate) place: Place,
+    pub(crate) address: Address,
     pub(crate) user: String,
     pub(crate) password: Option<Secret>,
     pub(crate) database: String,
@@ -26,13 +26,13 @@ pub struct MySqlConfig {
     pub(crate) tokens: Tokens,
     /// The longest ttl; zero for any, and for grants at once after a start of the server.
     pub(crate) restart_guard: Duration,
-    pub(crate) connect_max: Duration,
-    pub(crate) answer_max: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) request_timeout: Duration,
 }
 
 /// Where the server is.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Address {
     Tcp { host: String, port: u16 },
     Socket(PathBuf),
 }
@@ -62,10 +62,10 @@ impl MySqlConfig {
     const PORT: u16 = 3306;
 
     /// How long connecting may take: TLS, a login and a look at the server, on a slow network.
-    const CONNECT_MAX: Duration = Duration::from_secs(5);
+    const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
     /// How long an answer may take.
-    const ANSWER_MAX: Duration = Duration::from_secs(2);
+    const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
     /// Reads the settings of a URL.
     ///
@@ -76,7 +76,7 @@ impl MySqlConfig {
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let ten = Duration::from_millis(10);
         let minute = Duration::from_secs(60);
-        let place = place(settings)?;
+        let address = address(settings)?;
         let Some(user) = settings.take_user() else {
             return Err(settings.invalid("a user is missing, as in mysql://app@db-1/locks"));
         };
@@ -84,11 +84,11 @@ impl MySqlConfig {
         let connect = settings.take_duration("connect_timeout", ten..=minute)?;
         let answer = settings.take_duration("timeout", ten..=minute)?;
         let tls = Tls::take(settings)?;
-        if tls.is_given && matches!(place, Place::Socket(_)) {
+        if tls.is_given && matches!(address, Address::Socket(_)) {
             return Err(settings.invalid("a socket is of this machine and has no TLS"));
         }
         Ok(Self {
-            place,
+            address,
             user,
             password: settings.take_password(),
             database: database(settings)?,
@@ -99,13 +99,13 @@ impl MySqlConfig {
             }),
             tokens: tokens(settings)?,
             restart_guard: settings.take_restart_guard(Self::TTL_MAX)?,
-            connect_max: connect.unwrap_or(Self::CONNECT_MAX),
-            answer_max: answer.unwrap_or(Self::ANSWER_MAX),
+            connect_timeout: connect.unwrap_or(Self::CONNECT_TIMEOUT),
+            request_timeout: answer.unwrap_or(Self::REQUEST_TIMEOUT),
         })
     }
 }
 
-fn place(settings: &mut Settings) -> Result<Place> {
+fn address(settings: &mut Settings) -> Result<Address> {
     let socket = settings.take_str("socket")?;
     let mut hosts = settings.take_hosts();
     match (hosts.pop(), socket) {
@@ -114,11 +114,11 @@ fn place(settings: &mut Settings) -> Result<Place> {
         )),
         // As to the mysql client; a user has no place in a URL without a host.
         (Some(host), Some(path)) if host.name == "localhost" && host.port.is_none() => {
-            Ok(Place::Socket(path.into()))
+            Ok(Address::Socket(path.into()))
         }
         (Some(_), Some(_)) => Err(settings.invalid("the host of socket= is localhost")),
-        (None, Some(path)) => Ok(Place::Socket(path.into())),
-        (Some(host), None) => Ok(Place::Tcp {
+        (None, Some(path)) => Ok(Address::Socket(path.into())),
+        (Some(host), None) => Ok(Address::Tcp {
             host: host.name,
             port: host.port.unwrap_or(MySqlConfig::PORT),
         }),

@@ -13,20 +13,20 @@ use sqlx::{
 use tokio::time::timeout;
 
 use crate::{
-    config::{MySqlConfig, Place},
-    conn::connection::Link,
+    config::{Address, MySqlConfig},
+    conn::connection::Connection,
     errors,
 };
 
 /// Makes connections to the server of a URL.
-pub(crate) struct Dialer {
+pub(crate) struct Connector {
     options: MySqlConnectOptions,
     pub(crate) config: MySqlConfig,
     pub(crate) clock: Clock,
     closed: AtomicBool,
 }
 
-impl Dialer {
+impl Connector {
     pub(crate) fn new(config: MySqlConfig) -> Self {
         let options = MySqlConnectOptions::new()
             .username(&config.user)
@@ -37,15 +37,15 @@ impl Dialer {
             .timezone(None)
             .pipes_as_concat(false)
             .no_engine_substitution(false)
-            .statement_cache_capacity(Link::PREPARED_MAX)
+            .statement_cache_capacity(Connection::PREPARED_MAX)
             .disable_statement_logging();
         let options = match &config.password {
             Some(password) => options.password(password.expose()),
             None => options,
         };
-        let options = match &config.place {
-            Place::Tcp { host, port } => options.host(host).port(*port),
-            Place::Socket(path) => options.socket(path),
+        let options = match &config.address {
+            Address::Tcp { host, port } => options.host(host).port(*port),
+            Address::Socket(path) => options.socket(path),
         };
         Self {
             options,
@@ -72,29 +72,29 @@ impl Dialer {
     }
 
     /// Connects and logs in.
-    pub(crate) async fn dial(&self) -> Result<Link> {
+    pub(crate) async fn connect(&self) -> Result<Connection> {
         self.check_open()?;
         let options = self.options.clone();
-        let options = match self.config.place {
+        let options = match self.config.address {
             // Anew for each: certificates may have been replaced.
-            Place::Tcp { .. } => self.config.tls.apply(options)?,
+            Address::Tcp { .. } => self.config.tls.apply(options)?,
             // A socket is of this machine: the driver would ask for TLS even there.
-            Place::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
+            Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
         };
         // Boxed: it is large, rare, and a part of every acquire.
-        let connecting = timeout(self.config.connect_max, Box::pin(options.connect()));
+        let connecting = timeout(self.config.connect_timeout, Box::pin(options.connect()));
         match connecting.await {
-            Ok(Ok(connection)) => Ok(Link::new(connection, self.clock.now())),
+            Ok(Ok(connection)) => Ok(Connection::new(connection, self.clock.now())),
             Ok(Err(error)) => Err(errors::of_connect(error)),
-            Err(_) => Err(errors::silent(self.config.connect_max)),
+            Err(_) => Err(errors::connect_timed_out(self.config.connect_timeout)),
         }
     }
 }
 
-impl fmt::Debug for Dialer {
+impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Not the options: they have the password.
-        f.debug_struct("Dialer")
+        f.debug_struct("Connector")
             .field("config", &self.config)
             .finish_non_exhaustive()
     }

@@ -10,7 +10,7 @@ use sqlx::{
 };
 use tokio::time::timeout;
 
-use crate::{errors, keys::LOCK, sql::server::Server, token::epoch::Epoch};
+use crate::{errors, keys::LOCK, sql::server::SessionId, token::epoch::Epoch};
 
 /// A row of an answer: all values as text.
 pub(crate) type Row = Vec<Option<String>>;
@@ -36,36 +36,36 @@ pub(crate) enum Statement {
 }
 
 /// A connection to the server, and what is known of its session.
-pub(crate) struct Link {
+pub(crate) struct Connection {
     connection: MySqlConnection,
     /// Which session of which start of which server it is.
-    pub(crate) server: Server,
-    /// What tokens are counted by.
+    pub(crate) server: SessionId,
+    /// What tokens are token_of by.
     pub(crate) epoch: Epoch,
     /// Seconds of silence after which the server ends the session.
-    pub(crate) silence_max: u64,
+    pub(crate) wait_timeout: u64,
     /// When the last exchange began.
     pub(crate) used: BootInstant,
     /// An exchange has begun, and nobody has seen its end.
-    in_doubt: bool,
+    effect_unknown: bool,
     /// How often it has locked and freed as text; `None` if its server prepares nothing.
     cycles: Option<u32>,
     /// Which statements its server has prepared.
     prepared: [bool; Self::PREPARED_MAX],
 }
 
-impl Link {
+impl Connection {
     /// How many statements are prepared.
     pub(crate) const PREPARED_MAX: usize = 2;
 
     pub(crate) fn new(connection: MySqlConnection, now: BootInstant) -> Self {
         Self {
             connection,
-            server: Server::default(),
+            server: SessionId::default(),
             epoch: Epoch::default(),
-            silence_max: 0,
+            wait_timeout: 0,
             used: now,
-            in_doubt: false,
+            effect_unknown: false,
             cycles: Some(0),
             prepared: [false; Self::PREPARED_MAX],
         }
@@ -73,22 +73,22 @@ impl Link {
 
     /// Sends statements and reads the rows of all their results.
     ///
-    /// Without an answer within `answer_max`, or when the future is dropped, the connection is in
+    /// Without an answer within `request_timeout`, or when the future is dropped, the connection is in
     /// doubt: it may still be used for what has no effect, but not for somebody else (T70).
-    pub(crate) async fn ask(
+    pub(crate) async fn query(
         &mut self,
         clock: &Clock,
         sql: &str,
-        answer_max: Duration,
+        request_timeout: Duration,
     ) -> Result<Vec<Row>> {
-        match timeout(answer_max, self.ask_long(clock, sql)).await {
+        match timeout(request_timeout, self.query_unbounded(clock, sql)).await {
             Ok(answer) => answer.map_err(errors::of_request),
-            Err(_) => Err(errors::no_answer(answer_max)),
+            Err(_) => Err(errors::request_timed_out(request_timeout)),
         }
     }
 
     /// As [`ask`](Self::ask), for a statement that waits for a lock: its caller has the bound.
-    pub(crate) async fn ask_long(
+    pub(crate) async fn query_unbounded(
         &mut self,
         clock: &Clock,
         sql: &str,
@@ -109,10 +109,15 @@ impl Link {
         &mut self,
         clock: &Clock,
         row: &[u8],
-        answer_max: Duration,
+        request_timeout: Duration,
     ) -> Result<Option<u64>> {
         let rows = self
-            .ask_prepared(clock, Statement::Lock, query(LOCK).bind(row), answer_max)
+            .query_prepared(
+                clock,
+                Statement::Lock,
+                query(LOCK).bind(row),
+                request_timeout,
+            )
             .await?;
         let serial = |row: &MySqlRow| row.try_get_unchecked(0);
         let serial = rows.first().map(serial).transpose();
@@ -120,23 +125,25 @@ impl Link {
     }
 
     /// Frees what is locked.
-    pub(crate) async fn commit(&mut self, clock: &Clock, answer_max: Duration) -> Result<()> {
+    pub(crate) async fn commit(&mut self, clock: &Clock, request_timeout: Duration) -> Result<()> {
         if self.is_prepared() {
-            let freed = self.ask_prepared(clock, Statement::Commit, query(COMMIT), answer_max);
+            let freed =
+                self.query_prepared(clock, Statement::Commit, query(COMMIT), request_timeout);
             match freed.await {
-                Err(error) if self.goes_on_as_text(Statement::Commit, &error) => {}
+                Err(error) if self.fall_back_to_text(Statement::Commit, &error) => {}
                 freed => return freed.map(drop),
             }
         }
         self.cycles = self.cycles.map(|cycles| cycles.saturating_add(1));
-        self.ask(clock, COMMIT, answer_max).await.map(drop)
+        self.query(clock, COMMIT, request_timeout).await.map(drop)
     }
 
     /// Whether the server does not prepare `statement`, or may not, as far as `error` tells; from now on this
     /// connection does without.
-    pub(crate) fn goes_on_as_text(&mut self, statement: Statement, error: &Error) -> bool {
+    pub(crate) fn fall_back_to_text(&mut self, statement: Statement, error: &Error) -> bool {
         let is_new = !self.prepared[statement as usize];
-        let is_refused = errors::is_unprepared(error) || (is_new && errors::is_refusal(error));
+        let is_refused =
+            errors::is_not_preparable(error) || (is_new && errors::is_statement_error(error));
         let goes_on = self.is_prepared() && is_refused;
         if goes_on {
             self.cycles = None;
@@ -145,20 +152,20 @@ impl Link {
     }
 
     /// As [`ask`](Self::ask), by a statement that is prepared, or will be now.
-    async fn ask_prepared<'q>(
+    async fn query_prepared<'q>(
         &mut self,
         clock: &Clock,
         statement: Statement,
         bound: impl Execute<'q, MySql> + 'q,
-        answer_max: Duration,
+        request_timeout: Duration,
     ) -> Result<Vec<MySqlRow>> {
         let is_new = !self.prepared[statement as usize];
         let max = match is_new {
-            true => answer_max * PREPARING_TRIPS,
-            false => answer_max,
+            true => request_timeout * PREPARING_TRIPS,
+            false => request_timeout,
         };
         let rows = timeout(max, self.exchange(clock, bound));
-        let rows = rows.await.map_err(|_| errors::no_answer(max))?;
+        let rows = rows.await.map_err(|_| errors::request_timed_out(max))?;
         let rows = rows.map_err(errors::of_request)?;
         if is_new {
             self.prepared[statement as usize] = true;
@@ -172,21 +179,21 @@ impl Link {
         statements: impl Execute<'q, MySql> + 'q,
     ) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.used = clock.now();
-        self.in_doubt = true;
+        self.effect_unknown = true;
         let rows = self.connection.fetch_all(statements).await;
         // An error that the server said is an end, too.
-        self.in_doubt = rows.as_ref().is_err_and(errors::is_cut);
+        self.effect_unknown = rows.as_ref().is_err_and(errors::is_connection_error);
         rows
     }
 
     /// Whether it may be given to the next one.
-    pub(crate) fn is_clean(&self) -> bool {
-        !self.in_doubt
+    pub(crate) fn is_reusable(&self) -> bool {
+        !self.effect_unknown
     }
 
     /// Ends the session, and with it all that it holds. Bounded by `max`; the socket is closed anyway.
     pub(crate) async fn close(self, max: Duration) {
-        if self.is_clean() {
+        if self.is_reusable() {
             let _ = timeout(max, self.connection.close()).await;
         }
     }

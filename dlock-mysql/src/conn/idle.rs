@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use dlock_core::{BootInstant, toolkit::Lock};
 use tokio::{sync::Notify, task::JoinSet};
 
-use crate::conn::{connect::Dialer, connection::Link};
+use crate::conn::{connect::Connector, connection::Connection};
 
 /// How long one is kept at the most: a server that was restarted or failed over has ended it, and nobody
 /// is told.
@@ -17,93 +17,95 @@ const SWEEP_MIN: Duration = Duration::from_millis(10);
 
 /// The connections of a locker that are idle.
 pub(crate) struct Idle {
-    dialer: Arc<Dialer>,
-    links: Lock<Links>,
+    connector: Arc<Connector>,
+    connections: Lock<Connections>,
     /// The next one ends sooner than was known, or none is left.
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Links {
+struct Connections {
     /// In the order in which they were used.
-    links: VecDeque<Link>,
+    connections: VecDeque<Connection>,
     /// When the task that ends them looks again; none if there is no task.
     next: Option<BootInstant>,
 }
 
 impl Idle {
-    pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
+    pub(crate) fn new(connector: Arc<Connector>) -> Self {
         Self {
-            dialer,
-            links: Lock::default(),
+            connector,
+            connections: Lock::default(),
             changed: Notify::new(),
         }
     }
 
     /// The one that was used last, if the server has not ended it meanwhile.
-    pub(crate) fn take(&self) -> Option<Link> {
-        let now = self.dialer.clock.now();
-        let mut links = self.links.lock();
-        while let Some(link) = links.links.pop_back() {
-            if is_alive(&link, now) {
-                return Some(link);
+    pub(crate) fn take(&self) -> Option<Connection> {
+        let now = self.connector.clock.now();
+        let mut connections = self.connections.lock();
+        while let Some(connection) = connections.connections.pop_back() {
+            if is_alive(&connection, now) {
+                return Some(connection);
             }
         }
         None
     }
 
-    /// Keeps `link` for the next one, if it may be used again.
-    pub(crate) fn keep(self: &Arc<Self>, link: Link) {
-        let mut links = self.links.lock();
+    /// Keeps `connection` for the next one, if it may be used again.
+    pub(crate) fn keep(self: &Arc<Self>, connection: Connection) {
+        let mut connections = self.connections.lock();
         // Looked at with the lock, which closing takes after it.
-        if !link.is_clean() || self.dialer.is_closed() {
+        if !connection.is_reusable() || self.connector.is_closed() {
             return;
         }
-        let end = end(&link);
-        links.links.push_back(link);
-        match links.next {
+        let end = end(&connection);
+        connections.connections.push_back(connection);
+        match connections.next {
             None => drop(tokio::spawn(Sweeper(Some(self.clone())).run())),
             Some(next) if next <= end => return,
             Some(_) => self.changed.notify_one(),
         }
-        links.next = Some(end);
+        connections.next = Some(end);
     }
 
     /// Ends all of them.
     pub(crate) async fn close(&self) {
-        let links = std::mem::take(&mut self.links.lock().links);
+        let connections = std::mem::take(&mut self.connections.lock().connections);
         self.changed.notify_one();
-        self.end_all(links).await;
+        self.end_all(connections).await;
     }
 
     /// Takes out those that are too old, and says when the next one will be; `None` if none is left.
-    fn sweep(&self) -> (VecDeque<Link>, Option<BootInstant>) {
-        let now = self.dialer.clock.now();
-        let mut links = self.links.lock();
+    fn sweep(&self) -> (VecDeque<Connection>, Option<BootInstant>) {
+        let now = self.connector.clock.now();
+        let mut connections = self.connections.lock();
         // Each has the silence of its last hold, so they end in another order than they were used in.
-        let (old, young) = std::mem::take(&mut links.links)
+        let (old, young) = std::mem::take(&mut connections.connections)
             .into_iter()
-            .partition(|link| !is_alive(link, now));
-        links.links = young;
-        links.next = links.links.iter().map(end).min();
-        (old, links.next)
+            .partition(|connection| !is_alive(connection, now));
+        connections.connections = young;
+        connections.next = connections.connections.iter().map(end).min();
+        (old, connections.next)
     }
 
-    async fn end_all(&self, links: impl IntoIterator<Item = Link>) {
-        let answer_max = self.dialer.config.answer_max;
-        let ends = links.into_iter().map(|link| link.close(answer_max));
+    async fn end_all(&self, connections: impl IntoIterator<Item = Connection>) {
+        let request_timeout = self.connector.config.request_timeout;
+        let ends = connections
+            .into_iter()
+            .map(|connection| connection.close(request_timeout));
         ends.collect::<JoinSet<_>>().join_all().await;
     }
 }
 
 /// Whether the server has surely not ended it, by its own clock, nor is about to.
-fn is_alive(link: &Link, now: BootInstant) -> bool {
-    now < end(link)
+fn is_alive(connection: &Connection, now: BootInstant) -> bool {
+    now < end(connection)
 }
 
-fn end(link: &Link) -> BootInstant {
-    let silence = Duration::from_secs(link.silence_max);
-    link.used.after(IDLE_MAX.min(silence / 2))
+fn end(connection: &Connection) -> BootInstant {
+    let silence = Duration::from_secs(connection.wait_timeout);
+    connection.used.after(IDLE_MAX.min(silence / 2))
 }
 
 /// The task that ends them, while there are any. If its runtime ends, the next one that is kept starts another.
@@ -122,7 +124,7 @@ impl Sweeper {
                 return;
             };
             idle.end_all(old).await;
-            let clock = &idle.dialer.clock;
+            let clock = &idle.connector.clock;
             let next = next.max(clock.now().after(SWEEP_MIN));
             tokio::select! {
                 () = clock.sleep_until(next) => {}
@@ -135,7 +137,7 @@ impl Sweeper {
 impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(idle) = self.0.take() {
-            idle.links.lock().next = None;
+            idle.connections.lock().next = None;
         }
     }
 }

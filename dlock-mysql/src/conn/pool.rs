@@ -9,14 +9,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::{
     config::MySqlConfig,
     conn::{
-        connect::Dialer,
-        connection::Link,
-        control::{self, Asking, Control, Duty},
+        connect::Connector,
+        connection::Connection,
+        control::{Control, ControlTurn, Role},
         idle::Idle,
     },
-    epoch::cache::Latest,
+    epoch::cache::EpochCache,
     errors,
-    sql::server::{Product, Start},
+    sql::server::{Product, ServerInfo},
     token::epoch,
 };
 
@@ -29,35 +29,35 @@ pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(3);
 pub(crate) const TABLE_MAX: Duration = Duration::from_secs(1);
 
 /// All connections of a locker.
-pub(crate) struct Session {
-    pub(crate) dialer: Arc<Dialer>,
+pub(crate) struct Pool {
+    pub(crate) connector: Arc<Connector>,
     control: Control,
     sessions: Control,
     /// What they count tokens by.
-    pub(crate) latest: Latest,
+    pub(crate) epochs: EpochCache,
     idle: Arc<Idle>,
-    seats: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// The right to one connection, also while another one is made in its place.
-pub(crate) type Seat = Arc<OwnedSemaphorePermit>;
+pub(crate) type Permit = Arc<OwnedSemaphorePermit>;
 
-impl Session {
+impl Pool {
     pub(crate) fn new(config: MySqlConfig) -> Self {
-        let seats = Arc::new(Semaphore::new(config.held_max as usize));
-        let dialer = Arc::new(Dialer::new(config));
+        let permits = Arc::new(Semaphore::new(config.held_max as usize));
+        let connector = Arc::new(Connector::new(config));
         Self {
-            control: Control::new(dialer.clone(), Duty::Tables),
-            sessions: Control::new(dialer.clone(), Duty::Sessions),
-            idle: Arc::new(Idle::new(dialer.clone())),
-            dialer,
-            latest: Latest::default(),
-            seats,
+            control: Control::new(connector.clone(), Role::Tables),
+            sessions: Control::new(connector.clone(), Role::Sessions),
+            idle: Arc::new(Idle::new(connector.clone())),
+            connector,
+            epochs: EpochCache::default(),
+            permits,
         }
     }
 
     pub(crate) fn config(&self) -> &MySqlConfig {
-        &self.dialer.config
+        &self.connector.config
     }
 
     /// The connection that works with the tables and holds nothing.
@@ -73,10 +73,10 @@ impl Session {
     }
 
     /// A place among those who hold or wait.
-    pub(crate) fn seat(&self) -> Result<Seat> {
+    pub(crate) fn permit(&self) -> Result<Permit> {
         self.check_open()?;
-        let seat = self.seats.clone().try_acquire_owned();
-        seat.map(Arc::new).map_err(|_| {
+        let permit = self.permits.clone().try_acquire_owned();
+        permit.map(Arc::new).map_err(|_| {
             let max = self.config().held_max;
             let why = format!(
                 "this locker holds or awaits {max} locks, and each needs a connection; raise held_max="
@@ -86,53 +86,53 @@ impl Session {
     }
 
     /// A connection that was used before, if the server has not ended it meanwhile.
-    pub(crate) fn reuse(&self) -> Option<Link> {
+    pub(crate) fn reuse(&self) -> Option<Connection> {
         self.idle.take()
     }
 
-    /// A new connection, whose server is looked at, and which the server ends after `silence_max`
+    /// A new connection, whose server is looked at, and which the server ends after `wait_timeout`
     /// seconds of silence.
-    pub(crate) async fn open(&self, silence_max: u64) -> Result<Link> {
+    pub(crate) async fn open(&self, wait_timeout: u64) -> Result<Connection> {
         // First, so that the tables are there.
-        let product = |asking: Asking| async move { Ok(asking.product()) };
+        let product = |turn: ControlTurn| async move { Ok(turn.product()) };
         let product = self.control()?.run(product).await?;
         let product = product.unwrap_or(Product::MySql);
-        let mut link = self.dialer.dial().await?;
-        let (clock, answer_max) = (&self.dialer.clock, self.config().answer_max);
+        let mut connection = self.connector.connect().await?;
+        let (clock, request_timeout) = (&self.connector.clock, self.config().request_timeout);
         let sql = format!(
             "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, {}{}; SET \
              SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; {}",
             QUEUE_MAX.as_secs(),
             TABLE_MAX.as_secs(),
-            silence(silence_max),
+            silence(wait_timeout),
             product.unlimited_holds(),
-            product.ask_start(self.config().tokens)
+            product.info_query(self.config().tokens)
         );
-        let rows = link.ask(clock, &sql, answer_max).await?;
-        let start = Start::read(rows.first().ok_or_else(control::nothing)?)?;
+        let rows = connection.query(clock, &sql, request_timeout).await?;
+        let start = ServerInfo::read(rows.first().ok_or_else(errors::no_server_info)?)?;
         if start.is_read_only {
             return Err(errors::read_only());
         }
         // Also where tokens are committed: what sessions are killed by is the start that they are of.
         epoch::check_age(&start)?;
-        link.server = start.server;
-        link.silence_max = silence_max;
-        link.epoch = epoch::of_server(self, &mut link, &start).await?;
-        self.latest.learn(link.epoch);
-        Ok(link)
+        connection.server = start.server;
+        connection.wait_timeout = wait_timeout;
+        connection.epoch = epoch::of_server(self, &mut connection, &start).await?;
+        self.epochs.learn(connection.epoch);
+        Ok(connection)
     }
 
     /// Keeps a connection that holds nothing for the next one.
-    pub(crate) fn keep(&self, link: Link) {
-        self.idle.keep(link);
+    pub(crate) fn keep(&self, connection: Connection) {
+        self.idle.keep(connection);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.dialer.is_closed()
+        self.connector.is_closed()
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
-        self.dialer.check_open()
+        self.connector.check_open()
     }
 
     pub(crate) async fn close(&self) {
@@ -147,10 +147,10 @@ pub(crate) fn silence(seconds: u64) -> String {
     format!("wait_timeout = {seconds}")
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
-            .field("dialer", &self.dialer)
+        f.debug_struct("Pool")
+            .field("connector", &self.connector)
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@ use dlock_core::{Clock, Error, ErrorKind, Result};
 
 use crate::{
     config::MySqlConfig,
-    conn::connection::{Link, Row},
+    conn::connection::{Connection, Row},
     errors,
     keys::{ASKED, CREATE, EPOCH, LAYOUT, LAYOUT_UNTOLD, LOCKS},
     sql::server::Product,
@@ -28,21 +28,25 @@ struct Variables {
 }
 
 /// Looks whether the server may grant locks, and makes the tables if they are missing.
-pub(crate) async fn check(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<Product> {
-    let product = check_server(link, clock, config).await?;
-    check_tables(link, clock, config).await?;
+pub(crate) async fn check(
+    connection: &mut Connection,
+    clock: &Clock,
+    config: &MySqlConfig,
+) -> Result<Product> {
+    let product = check_server(connection, clock, config).await?;
+    check_tables(connection, clock, config).await?;
     Ok(product)
 }
 
 /// Looks whether the server may grant locks, whatever becomes of its tables.
 pub(crate) async fn check_server(
-    link: &mut Link,
+    connection: &mut Connection,
     clock: &Clock,
     config: &MySqlConfig,
 ) -> Result<Product> {
     let sql = "SHOW VARIABLES WHERE Variable_name IN ('version', 'wsrep_on', \
                'group_replication_single_primary_mode')";
-    let rows = link.ask(clock, sql, config.answer_max).await?;
+    let rows = connection.query(clock, sql, config.request_timeout).await?;
     let found = Variables::read(&rows);
     let product = found.product()?;
     let refuse = |why| Err(Error::new(ErrorKind::Unsupported, why));
@@ -95,16 +99,23 @@ impl Variables {
     }
 }
 
-async fn check_tables(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<()> {
-    if !check_layout(link, clock, config).await? {
-        create(link, clock, config).await?;
-        check_layout(link, clock, config).await?;
+async fn check_tables(
+    connection: &mut Connection,
+    clock: &Clock,
+    config: &MySqlConfig,
+) -> Result<()> {
+    if !check_layout(connection, clock, config).await? {
+        create(connection, clock, config).await?;
+        check_layout(connection, clock, config).await?;
     }
     let sql = format!(
         "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = DATABASE() \
          AND table_name IN ('{LOCKS}', '{EPOCH}')"
     );
-    for row in link.ask(clock, &sql, config.answer_max).await? {
+    for row in connection
+        .query(clock, &sql, config.request_timeout)
+        .await?
+    {
         let text = |column: usize| row.get(column).and_then(Option::as_deref);
         if text(1) != Some("InnoDB") {
             let (table, engine) = (text(0).unwrap_or("?"), text(1).unwrap_or("?"));
@@ -119,12 +130,16 @@ async fn check_tables(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> R
 }
 
 /// Whether the tables are there. Those that are kept in another way are refused.
-async fn check_layout(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<bool> {
+async fn check_layout(
+    connection: &mut Connection,
+    clock: &Clock,
+    config: &MySqlConfig,
+) -> Result<bool> {
     let look = format!(
         "SELECT 1 FROM {LOCKS} LIMIT 0; SELECT 1 FROM {ASKED} LIMIT 0; SELECT layout FROM {EPOCH} WHERE \
          id = 1"
     );
-    let found = match link.ask(clock, &look, config.answer_max).await {
+    let found = match connection.query(clock, &look, config.request_timeout).await {
         Ok(rows) => match rows.first().and_then(|row| row.first()) {
             Some(found) => found.clone().unwrap_or_default(),
             None => return Ok(false),
@@ -136,9 +151,11 @@ async fn check_layout(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> R
     LAYOUT.check("mysql", &found).map(|()| true)
 }
 
-async fn create(link: &mut Link, clock: &Clock, config: &MySqlConfig) -> Result<()> {
+async fn create(connection: &mut Connection, clock: &Clock, config: &MySqlConfig) -> Result<()> {
     for statement in CREATE {
-        let made = link.ask(clock, statement, config.connect_max).await;
+        let made = connection
+            .query(clock, statement, config.connect_timeout)
+            .await;
         made.map_err(|error| match error.kind() {
             ErrorKind::Denied => {
                 let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");

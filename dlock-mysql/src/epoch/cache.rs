@@ -8,16 +8,16 @@ use dlock_core::{BootInstant, toolkit::Lock};
 use crate::{
     conn::pool::TABLE_MAX,
     guard::{
-        longest_ttl::{Covered, Period},
+        longest_ttl::{Coverage, Period},
         restart::Seen,
     },
-    sql::server::Boot,
+    sql::server::ServerStart,
     token::epoch::{Epoch, FRESH},
 };
 
 /// What was read last.
 #[derive(Default)]
-pub(crate) struct Latest(Lock<Shared>);
+pub(crate) struct EpochCache(Lock<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -37,14 +37,14 @@ struct Shared {
 }
 
 impl Shared {
-    fn tell(&self, epoch: &mut Epoch, boot: Boot) {
+    fn tell(&self, epoch: &mut Epoch, boot: ServerStart) {
         if self.epoch.boot == boot && self.epoch.read > epoch.read {
             *epoch = self.epoch;
         }
     }
 }
 
-impl Latest {
+impl EpochCache {
     /// Tells the others what was read.
     pub(crate) fn learn(&self, epoch: Epoch) {
         self.with(|shared| {
@@ -60,7 +60,7 @@ impl Latest {
     /// Tells a connection to `boot` what others have read, if that is newer than its own `epoch`.
     /// Whether a grant that is asked for at `now` has to read it: one does so for all in the third quarter
     /// of the time for which it counts, and each in the last.
-    pub(crate) fn is_old(&self, epoch: &mut Epoch, boot: Boot, now: BootInstant) -> bool {
+    pub(crate) fn is_old(&self, epoch: &mut Epoch, boot: ServerStart, now: BootInstant) -> bool {
         self.with(|shared| {
             shared.tell(epoch, boot);
             if epoch.is_fresh(now.after(FRESH / 2)) {
@@ -76,7 +76,7 @@ impl Latest {
     }
 
     /// Tells a connection to `boot` what others have read, if that is newer than its own `epoch`.
-    pub(crate) fn tell(&self, epoch: &mut Epoch, boot: Boot) {
+    pub(crate) fn tell(&self, epoch: &mut Epoch, boot: ServerStart) {
         self.with(|shared| shared.tell(epoch, boot));
     }
 
@@ -90,15 +90,15 @@ impl Latest {
     }
 
     /// Whether a hold of `ttl` on `boot` may be renewed `now`. One is told for all to read the row again.
-    pub(crate) fn covers(&self, boot: Boot, ttl: Duration, now: BootInstant) -> Covered {
+    pub(crate) fn covers(&self, boot: ServerStart, ttl: Duration, now: BootInstant) -> Coverage {
         self.with(|shared| {
-            let by = |epoch| Covered::by(epoch, boot, ttl, now);
+            let by = |epoch| Coverage::by(epoch, boot, ttl, now);
             let covered = match by(&shared.epoch) {
                 // Somebody has lowered it, which counts not before the period after this one.
-                Covered::No if by(&shared.lowered) != Covered::No => Covered::Soon,
+                Coverage::No if by(&shared.lowered) != Coverage::No => Coverage::Soon,
                 // Nobody has lowered it meanwhile.
-                Covered::No if shared.out_of_reach.is_some_and(|at| now.since(at) < ttl) => {
-                    Covered::Soon
+                Coverage::No if shared.out_of_reach.is_some_and(|at| now.since(at) < ttl) => {
+                    Coverage::Soon
                 }
                 covered => covered,
             };
@@ -106,8 +106,8 @@ impl Latest {
                 .kept
                 .is_some_and(|at| now.since(at) < TABLE_MAX.max(ttl / 10));
             match covered {
-                Covered::Soon if is_told => return Covered::Yes,
-                Covered::Soon => shared.kept = Some(now),
+                Coverage::Soon if is_told => return Coverage::Yes,
+                Coverage::Soon => shared.kept = Some(now),
                 _ => {}
             }
             covered
@@ -140,56 +140,56 @@ impl Latest {
 mod tests {
     use super::*;
 
-    const HERE: Boot = Boot(7);
+    const HERE: ServerStart = ServerStart(7);
 
     fn at(part: u32) -> BootInstant {
         BootInstant::from_nanos(1).after(FRESH / 8 * part)
     }
 
-    fn read_at(boot: Boot, read: BootInstant) -> Epoch {
+    fn read_at(boot: ServerStart, read: BootInstant) -> Epoch {
         let row = [1, boot.0, 0, 0, 0, 0, 0, 0, 0].map(|number| Some(number.to_string()));
         Epoch::of(&row.to_vec(), read).expect("an epoch")
     }
 
     #[test]
     fn one_reads_it_for_all() {
-        let latest = Latest::default();
+        let epochs = EpochCache::default();
         let [mut one, mut other] = [read_at(HERE, at(0)); 2];
-        assert!(!latest.is_old(&mut one, HERE, at(3)), "it is new");
-        assert!(latest.is_old(&mut one, HERE, at(5)), "the first is told");
+        assert!(!epochs.is_old(&mut one, HERE, at(3)), "it is new");
+        assert!(epochs.is_old(&mut one, HERE, at(5)), "the first is told");
         assert!(
-            !latest.is_old(&mut other, HERE, at(5)),
+            !epochs.is_old(&mut other, HERE, at(5)),
             "the other is not told besides"
         );
-        latest.learn(read_at(HERE, at(5)));
-        assert!(!latest.is_old(&mut other, HERE, at(8)), "it knows");
+        epochs.learn(read_at(HERE, at(5)));
+        assert!(!epochs.is_old(&mut other, HERE, at(8)), "it knows");
         assert_eq!(other, read_at(HERE, at(5)));
     }
 
     #[test]
     fn each_reads_it_when_nobody_has_answered() {
-        let latest = Latest::default();
+        let epochs = EpochCache::default();
         let mut other = read_at(HERE, at(0));
-        assert!(latest.is_old(&mut other.clone(), HERE, at(5)));
-        assert!(latest.is_old(&mut other, HERE, at(6)), "nearly too old");
+        assert!(epochs.is_old(&mut other.clone(), HERE, at(5)));
+        assert!(epochs.is_old(&mut other, HERE, at(6)), "nearly too old");
     }
 
     #[test]
     fn what_was_read_of_another_start_is_for_nobody_here() {
-        let latest = Latest::default();
-        latest.learn(read_at(Boot(8), at(4)));
+        let epochs = EpochCache::default();
+        epochs.learn(read_at(ServerStart(8), at(4)));
         let mut here = read_at(HERE, at(0));
-        assert!(latest.is_old(&mut here, HERE, at(4)));
+        assert!(epochs.is_old(&mut here, HERE, at(4)));
         assert_eq!(here, read_at(HERE, at(0)));
     }
 
     #[test]
     fn what_is_older_changes_nothing() {
-        let latest = Latest::default();
-        latest.learn(read_at(HERE, at(4)));
-        latest.learn(read_at(HERE, at(0)));
+        let epochs = EpochCache::default();
+        epochs.learn(read_at(HERE, at(4)));
+        epochs.learn(read_at(HERE, at(0)));
         let mut here = read_at(HERE, at(1));
-        assert!(!latest.is_old(&mut here, HERE, at(5)));
+        assert!(!epochs.is_old(&mut here, HERE, at(5)));
         assert_eq!(here, read_at(HERE, at(4)));
     }
 }

@@ -26,10 +26,10 @@ const NO_STATEMENT: u16 = 1243;
 
 /// The server prepares no statement, or none any more: it has too many, is no server but a proxy, or
 /// has too little memory for tables.
-const UNPREPARED: [u16; 3] = [1295, 1461, 1615];
+const NOT_PREPARABLE: [u16; 3] = [1295, 1461, 1615];
 
 /// There is no connection left: of the server, or of the account.
-const FULL: [u16; 3] = [1040, 1203, 1226];
+const CONNECTION_LIMITS: [u16; 3] = [1040, 1203, 1226];
 
 /// The session is over: a shutdown, `KILL` as MariaDB says it, gone, lost, silent for too long.
 const SESSION_OVER: [u16; 5] = [1053, 1927, 2006, 2013, 4031];
@@ -48,24 +48,24 @@ pub(crate) fn of_connect(error: sqlx::Error) -> Error {
 }
 
 /// The server took longer than `max` to take us in.
-pub(crate) fn silent(max: Duration) -> Error {
+pub(crate) fn connect_timed_out(max: Duration) -> Error {
     let why = format!("no answer in {max:?} while connecting");
     Error::new(ErrorKind::Unavailable, why)
 }
 
 /// The server took longer than `max` to answer.
-pub(crate) fn no_answer(max: Duration) -> Error {
+pub(crate) fn request_timed_out(max: Duration) -> Error {
     let why = format!("no answer in {max:?}");
     Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
 }
 
 /// The connection was lost a moment ago.
-pub(crate) fn gone() -> Error {
+pub(crate) fn connection_lost() -> Error {
     Error::new(ErrorKind::Unavailable, "the connection was lost")
 }
 
 /// A task ended before its time: its runtime has ended, or it panicked.
-pub(crate) fn given_up<T>(error: JoinError) -> Result<T> {
+pub(crate) fn task_failed<T>(error: JoinError) -> Result<T> {
     let why = "the work was given up";
     let error = Error::new(ErrorKind::Unavailable, why).with_source(error);
     Err(error.with_effect(Effect::Unknown))
@@ -78,36 +78,41 @@ pub(crate) fn closed() -> Error {
 
 /// Another server gives the tokens now: this connection is to a former primary, or from before.
 #[derive(Debug)]
-struct Moved;
+struct SessionMoved;
 
-impl fmt::Display for Moved {
+impl fmt::Display for SessionMoved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the server was restarted, or is not the primary any more")
     }
 }
 
-impl std::error::Error for Moved {}
+impl std::error::Error for SessionMoved {}
 
 /// The primary has changed.
-pub(crate) fn moved() -> Error {
-    Error::new(ErrorKind::Unavailable, "a new connection is needed").with_source(Moved)
+pub(crate) fn session_moved() -> Error {
+    Error::new(ErrorKind::Unavailable, "a new connection is needed").with_source(SessionMoved)
 }
 
 /// Whether it says [`moved`], or a proxy has moved the session.
-pub(crate) fn is_moved(error: &Error) -> bool {
-    let is_moved = error.source().is_some_and(|source| source.is::<Moved>());
-    is_moved || number(error) == Some(NO_STATEMENT)
+pub(crate) fn is_session_moved(error: &Error) -> bool {
+    let is_session_moved = error
+        .source()
+        .is_some_and(|source| source.is::<SessionMoved>());
+    is_session_moved || number(error) == Some(NO_STATEMENT)
 }
 
 /// Whether the same statement may succeed as text.
-pub(crate) fn is_unprepared(error: &Error) -> bool {
-    number(error).is_some_and(|number| UNPREPARED.contains(&number))
+pub(crate) fn is_not_preparable(error: &Error) -> bool {
+    number(error).is_some_and(|number| NOT_PREPARABLE.contains(&number))
 }
 
 /// Whether the server has said something about the statement, and the session goes on. Proxies that prepare
 /// nothing have many ways to say so.
-pub(crate) fn is_refusal(error: &Error) -> bool {
-    number(error).is_some() && !is_taken(error) && !is_moved(error) && !ends_session(error)
+pub(crate) fn is_statement_error(error: &Error) -> bool {
+    number(error).is_some()
+        && !is_contended(error)
+        && !is_session_moved(error)
+        && !is_session_over(error)
 }
 
 /// The server follows another one.
@@ -117,7 +122,7 @@ pub(crate) fn read_only() -> Error {
 }
 
 /// The server was started or promoted so lately that locks of before may be held.
-pub(crate) fn guarded(left: Duration, longest: Duration) -> Error {
+pub(crate) fn restart_guard_active(left: Duration, longest: Duration) -> Error {
     let (left, longest) = (left.as_secs() + 1, longest.as_secs());
     let why = format!(
         "the server was started or promoted a moment ago, and holders of before may not have heard of it; \
@@ -126,21 +131,27 @@ pub(crate) fn guarded(left: Duration, longest: Duration) -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
+/// The server did not say when it was started.
+pub(crate) fn no_server_info() -> Error {
+    let why = "the server does not say when it was started; its UUID_SHORT() cannot be used";
+    Error::new(ErrorKind::Unsupported, why)
+}
+
 /// Whether somebody else has the row locked.
-pub(crate) fn is_taken(error: &Error) -> bool {
+pub(crate) fn is_contended(error: &Error) -> bool {
     matches!(number(error), Some(LOCK_WAIT_TIMEOUT | LOCK_NOWAIT))
 }
 
-/// Whether a table, or a row that no lock stands for, is kept by somebody: what [`of_tables`] has made of it.
-pub(crate) fn is_kept(error: &Error) -> bool {
+/// Whether a table, or a row that no lock stands for, is kept by somebody: what [`of_table_statement`] has made of it.
+pub(crate) fn is_table_locked(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
-    is_taken(error) || source.is_some_and(is_taken)
+    is_contended(error) || source.is_some_and(is_contended)
 }
 
 /// `error` of a statement that works with the tables on no lock's behalf: what it did not get in time is
 /// no lock, but a table that somebody keeps to himself, or a row of it.
-pub(crate) fn of_tables(error: Error) -> Error {
-    if !is_taken(&error) {
+pub(crate) fn of_table_statement(error: Error) -> Error {
+    if !is_contended(&error) {
         return error;
     }
     let why = format!("dlock waits in the server behind {OF_A_TABLE}, or {OF_ALL}");
@@ -153,7 +164,7 @@ const OF_A_TABLE: &str =
 const OF_ALL: &str = "FLUSH TABLES WITH READ LOCK, as a backup runs it";
 
 /// What a session waits for, as the server calls it, when that is no row, and whose statement has it.
-const KEEPERS: [(&str, &str); 6] = [
+const TABLE_LOCK_STATES: [(&str, &str); 6] = [
     ("Waiting for table metadata lock", OF_A_TABLE),
     ("Waiting for schema metadata lock", "ALTER DATABASE"),
     ("Waiting for table flush", "FLUSH TABLES"),
@@ -167,24 +178,24 @@ const KEEPERS: [(&str, &str); 6] = [
 
 /// Grants wait in the server behind a statement that keeps tables to itself, if that is what a session
 /// waits for whose state is `state`.
-pub(crate) fn behind(state: &str) -> Option<Error> {
-    let (_, keeper) = KEEPERS.iter().find(|(of, _)| *of == state)?;
-    Some(kept(keeper))
+pub(crate) fn table_lock(state: &str) -> Option<Error> {
+    let (_, statement) = TABLE_LOCK_STATES.iter().find(|(of, _)| *of == state)?;
+    Some(blocked_by(statement))
 }
 
 /// The same, when the state was not to be seen.
-pub(crate) fn behind_something() -> Error {
-    kept("a statement that keeps a table of dlock to itself")
+pub(crate) fn unknown_table_lock() -> Error {
+    blocked_by("a statement that keeps a table of dlock to itself")
 }
 
-fn kept(keeper: &str) -> Error {
-    let why = format!("new grants wait in the server behind {keeper}");
+fn blocked_by(statement: &str) -> Error {
+    let why = format!("new grants wait in the server behind {statement}");
     Error::new(ErrorKind::Unavailable, why)
 }
 
 /// Whether the server, or the account, has no connection left.
-pub(crate) fn is_full(error: &Error) -> bool {
-    number(error).is_some_and(|number| FULL.contains(&number))
+pub(crate) fn is_connection_limit(error: &Error) -> bool {
+    number(error).is_some_and(|number| CONNECTION_LIMITS.contains(&number))
 }
 
 /// Whether the tables are missing.
@@ -203,15 +214,15 @@ pub(crate) fn is_no_session(error: &Error) -> bool {
 }
 
 /// Whether the connection has ended, with all that it held.
-pub(crate) fn ends_session(error: &Error) -> bool {
+pub(crate) fn is_session_over(error: &Error) -> bool {
     error
         .source()
         .and_then(|source| source.downcast_ref())
-        .is_some_and(is_cut)
+        .is_some_and(is_connection_error)
 }
 
 /// Whether the connection has ended.
-pub(crate) fn is_cut(error: &sqlx::Error) -> bool {
+pub(crate) fn is_connection_error(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
         _ => code(error).is_some_and(|number| SESSION_OVER.contains(&number)),
@@ -396,14 +407,14 @@ mod tests {
     #[test]
     fn a_cut_connection_ends_the_session_and_a_refusal_does_not() {
         let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
-        assert!(ends_session(&of_request(cut.into())));
-        assert!(!ends_session(&of_request(sqlx::Error::RowNotFound)));
-        assert!(!ends_session(&no_answer(Duration::from_secs(2))));
+        assert!(is_session_over(&of_request(cut.into())));
+        assert!(!is_session_over(&of_request(sqlx::Error::RowNotFound)));
+        assert!(!is_session_over(&request_timed_out(Duration::from_secs(2))));
     }
 
     #[test]
     fn a_change_of_the_primary_is_known_by_its_error() {
-        assert!(is_moved(&moved()));
-        assert!(!is_moved(&read_only()));
+        assert!(is_session_moved(&session_moved()));
+        assert!(!is_session_moved(&read_only()));
     }
 }

@@ -14,11 +14,11 @@ use std::{sync::Arc, time::Duration};
 use dlock_core::{BootInstant, Error, ErrorKind, Result};
 
 use crate::{
-    conn::pool::Session,
+    conn::pool::Pool,
     errors,
-    hold::Held,
+    hold::Hold,
     keys::EPOCH,
-    sql::server::Boot,
+    sql::server::ServerStart,
     token::epoch::{self, Epoch},
 };
 
@@ -56,19 +56,19 @@ impl Period {
 /// Lets `epoch`, which the connection to `boot` has read, say that a ttl of so many seconds is in use, or
 /// that a longer one is not any more. Asks the server only if it does not say so.
 pub(crate) async fn cover(
-    session: &Session,
-    boot: Boot,
+    session: &Pool,
+    boot: ServerStart,
     epoch: &mut Epoch,
     seconds: u64,
 ) -> Result<()> {
     if u64::from(epoch.ttl_max) < seconds {
-        session.latest.tell(epoch, boot);
+        session.epochs.tell(epoch, boot);
     }
     if u64::from(epoch.ttl_max) < seconds {
         *epoch = epoch::ask_of(session, boot, grow(seconds)).await?;
     } else if epoch.longest() > Duration::from_secs(seconds) {
-        let now = session.dialer.clock.now();
-        let period = session.latest.period(epoch, now);
+        let now = session.connector.clock.now();
+        let period = session.epochs.period(epoch, now);
         if period.is_over(epoch.longest(), now) {
             *epoch = epoch::ask_of(session, boot, lower(epoch, seconds)).await?;
         }
@@ -91,16 +91,16 @@ fn lower(epoch: &Epoch, seconds: u64) -> String {
 
 /// Whether a hold may be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Covered {
+pub(crate) enum Coverage {
     Yes,
     /// It may, and the row has to be read again.
     Soon,
     No,
 }
 
-impl Covered {
+impl Coverage {
     /// What the row that was read last says of a hold of `ttl` on `boot`.
-    pub(crate) fn by(epoch: &Epoch, boot: Boot, ttl: Duration, now: BootInstant) -> Self {
+    pub(crate) fn by(epoch: &Epoch, boot: ServerStart, ttl: Duration, now: BootInstant) -> Self {
         let is_said = epoch.boot == boot && Duration::from_secs(epoch.ttl_max.into()) >= ttl;
         let age = epoch.read.filter(|_| is_said).map(|read| now.since(read));
         match age {
@@ -113,11 +113,11 @@ impl Covered {
 
 /// Lets the row say that `ttl` is still in use where `held` is, for a renewal. It waits for the server only if
 /// the row was not read for nearly three ttls.
-pub(crate) async fn keep(session: &Arc<Session>, held: &Arc<Held>, ttl: Duration) -> Result<()> {
-    let covers = || session.latest.covers(held.server.boot, ttl, now(session));
+pub(crate) async fn keep(session: &Arc<Pool>, held: &Arc<Hold>, ttl: Duration) -> Result<()> {
+    let covers = || session.epochs.covers(held.server.boot, ttl, now(session));
     match covers() {
-        Covered::Yes => Ok(()),
-        Covered::Soon => {
+        Coverage::Yes => Ok(()),
+        Coverage::Soon => {
             let (session, held) = (session.clone(), held.clone());
             tokio::spawn(async move {
                 if let Err(error) = look(&session, &held, ttl).await {
@@ -126,22 +126,22 @@ pub(crate) async fn keep(session: &Arc<Session>, held: &Arc<Held>, ttl: Duration
             });
             Ok(())
         }
-        Covered::No => {
+        Coverage::No => {
             look(session, held, ttl).await?;
             match covers() {
-                Covered::No => Err(not_written()),
-                Covered::Yes | Covered::Soon => Ok(()),
+                Coverage::No => Err(not_written()),
+                Coverage::Yes | Coverage::Soon => Ok(()),
             }
         }
     }
 }
 
 /// Reads the row, and writes `ttl` there if it does not say it.
-async fn look(session: &Arc<Session>, held: &Arc<Held>, ttl: Duration) -> Result<()> {
+async fn look(session: &Arc<Pool>, held: &Arc<Hold>, ttl: Duration) -> Result<()> {
     match read(session, held.server.boot, ttl).await {
         // Who keeps the table to himself keeps it also from those who would lower what it says.
-        Err(error) if errors::is_kept(&error) => {
-            session.latest.is_kept(now(session));
+        Err(error) if errors::is_table_locked(&error) => {
+            session.epochs.is_kept(now(session));
             Ok(())
         }
         // The connection that works with the tables is gone, and perhaps there is room for no other.
@@ -156,14 +156,14 @@ fn not_written() -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
-fn now(session: &Session) -> BootInstant {
-    session.dialer.clock.now()
+fn now(session: &Pool) -> BootInstant {
+    session.connector.clock.now()
 }
 
-async fn read(session: &Session, boot: Boot, ttl: Duration) -> Result<()> {
+async fn read(session: &Pool, boot: ServerStart, ttl: Duration) -> Result<()> {
     let mut epoch = epoch::ask_of(session, boot, epoch::ask()).await?;
     if epoch.boot != boot {
-        return Err(errors::moved());
+        return Err(errors::session_moved());
     }
     cover(session, boot, &mut epoch, whole_seconds(ttl)).await
 }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     const TTL: Duration = Duration::from_secs(10);
-    const HERE: Boot = Boot(7);
+    const HERE: ServerStart = ServerStart(7);
 
     fn at(second: u64) -> BootInstant {
         BootInstant::from_nanos(1).after(Duration::from_secs(second))
@@ -192,15 +192,15 @@ mod tests {
 
     #[test]
     fn a_hold_is_renewed_by_what_was_read_lately() {
-        let by = |second| Covered::by(&epoch(10, 0), HERE, TTL, at(second));
-        assert_eq!(by(3), Covered::Yes);
-        assert_eq!(by(4), Covered::Soon);
-        assert_eq!(by(29), Covered::Soon);
-        assert_eq!(by(30), Covered::No);
-        let of_shorter = Covered::by(&epoch(9, 0), HERE, TTL, at(0));
-        assert_eq!(of_shorter, Covered::No);
-        let elsewhere = Covered::by(&epoch(10, 0), Boot(8), TTL, at(0));
-        assert_eq!(elsewhere, Covered::No);
+        let by = |second| Coverage::by(&epoch(10, 0), HERE, TTL, at(second));
+        assert_eq!(by(3), Coverage::Yes);
+        assert_eq!(by(4), Coverage::Soon);
+        assert_eq!(by(29), Coverage::Soon);
+        assert_eq!(by(30), Coverage::No);
+        let of_shorter = Coverage::by(&epoch(9, 0), HERE, TTL, at(0));
+        assert_eq!(of_shorter, Coverage::No);
+        let elsewhere = Coverage::by(&epoch(10, 0), ServerStart(8), TTL, at(0));
+        assert_eq!(elsewhere, Coverage::No);
     }
 
     #[test]

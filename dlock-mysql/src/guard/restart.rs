@@ -16,12 +16,12 @@ use dlock_core::{BootInstant, Result};
 
 use crate::{
     conn::{
-        connection::{Link, Row},
-        pool::Session,
+        connection::{Connection, Row},
+        pool::Pool,
     },
     errors,
     keys::EPOCH,
-    sql::server::{Boot, Start, number},
+    sql::server::{ServerInfo, ServerStart, number},
     token::epoch::Epoch,
 };
 
@@ -31,7 +31,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// What the row of the epoch says of the start that will count next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
-    boot: Boot,
+    boot: ServerStart,
     /// The second, by the server's clock, since which its guard lasts.
     since: u64,
 }
@@ -40,7 +40,7 @@ impl Next {
     /// What is in the answer to [`ask`](crate::token::epoch::ask).
     pub(crate) fn of(row: &Row) -> Result<Self> {
         Ok(Self {
-            boot: Boot(number(row, 3)?),
+            boot: ServerStart(number(row, 3)?),
             since: number(row, 4)?,
         })
     }
@@ -55,7 +55,7 @@ impl Next {
 /// What a locker has seen of a guard first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    boot: Boot,
+    boot: ServerStart,
     since: u64,
     /// How long it had lasted by the server's clock.
     lasted: Duration,
@@ -86,20 +86,20 @@ impl Seen {
     }
 }
 
-/// Looks whether the server that `link` leads to grants already though `epoch` does not name this start of
+/// Looks whether the server that `connection` leads to grants already though `epoch` does not name this start of
 /// it. Whether its guard was begun just now, so that the row has to be read again.
 ///
 /// # Errors
 ///
 /// `Unavailable` while the guard lasts.
 pub(crate) async fn begins(
-    session: &Session,
-    link: &mut Link,
-    start: &Start,
+    session: &Pool,
+    connection: &mut Connection,
+    start: &ServerInfo,
     epoch: &Epoch,
     next: Next,
 ) -> Result<bool> {
-    let (clock, config) = (&session.dialer.clock, session.config());
+    let (clock, config) = (&session.connector.clock, session.config());
     let longest = epoch.longest();
     if config.restart_guard.is_zero() || longest.is_zero() {
         return Ok(false);
@@ -111,16 +111,18 @@ pub(crate) async fn begins(
             "UPDATE {EPOCH} SET next_boot = {boot}, guarded_since = UNIX_TIMESTAMP() WHERE {unchanged}; \
              COMMIT"
         );
-        link.ask(clock, &begin, config.answer_max).await?;
+        connection
+            .query(clock, &begin, config.request_timeout)
+            .await?;
         return Ok(true);
     }
     let now = Seen::of(epoch, next, epoch.read.unwrap_or_else(|| clock.now()));
-    let lasted = session.latest.seen(now).lasted(&now);
+    let lasted = session.epochs.seen(now).lasted(&now);
     let left = (longest + SECOND).saturating_sub(lasted);
     if left.is_zero() {
         return Ok(false);
     }
-    Err(errors::guarded(left, longest))
+    Err(errors::restart_guard_active(left, longest))
 }
 
 #[cfg(test)]
@@ -129,7 +131,7 @@ mod tests {
 
     fn seen(at: u64, lasted: u64) -> Seen {
         Seen {
-            boot: Boot(7),
+            boot: ServerStart(7),
             since: 100,
             lasted: Duration::from_secs(lasted),
             at: BootInstant::from_nanos(at * 1_000_000_000),

@@ -16,11 +16,11 @@ use tokio::sync::Mutex;
 
 use crate::{
     conn::{
-        connection::{Link, Row},
-        pool::{Seat, Session, silence},
+        connection::{Connection, Row},
+        pool::{Permit, Pool, silence},
     },
     errors,
-    sql::server::{Server, is_on, number},
+    sql::server::{SessionId, is_on, number},
     token::epoch::{self, Epoch},
 };
 
@@ -29,24 +29,24 @@ use crate::{
 const HEARTBEAT: &str = "SELECT CONNECTION_ID(), @@global.read_only";
 
 /// What carries a lease.
-pub(crate) struct Held {
+pub(crate) struct Hold {
     pub(crate) attempt: Attempt,
-    pub(crate) server: Server,
+    pub(crate) server: SessionId,
     /// After so long a silence the server ends the session.
-    silence_max: Duration,
+    wait_timeout: Duration,
     /// The row.
     pub(crate) row: Vec<u8>,
     /// Who holds it, for those who ask.
     pub(crate) holder: Holder,
     /// Gone with the release, or with the session.
-    carrier: Mutex<Option<Carrier>>,
+    held_connection: Mutex<Option<HeldConnection>>,
     /// The session is known to hold nothing any more.
     over: AtomicBool,
 }
 
-pub(crate) struct Carrier {
-    pub(crate) link: Link,
-    pub(crate) seat: Seat,
+pub(crate) struct HeldConnection {
+    pub(crate) connection: Connection,
+    pub(crate) permit: Permit,
 }
 
 /// What a heartbeat finds.
@@ -55,15 +55,20 @@ pub(crate) enum Beat {
     Lost(LostCause),
 }
 
-impl Held {
-    pub(crate) fn new(attempt: Attempt, row: Vec<u8>, holder: Holder, carrier: Carrier) -> Self {
+impl Hold {
+    pub(crate) fn new(
+        attempt: Attempt,
+        row: Vec<u8>,
+        holder: Holder,
+        held_connection: HeldConnection,
+    ) -> Self {
         Self {
             attempt,
-            server: carrier.link.server,
-            silence_max: Duration::from_secs(carrier.link.silence_max),
+            server: held_connection.connection.server,
+            wait_timeout: Duration::from_secs(held_connection.connection.wait_timeout),
             row,
             holder,
-            carrier: Mutex::new(Some(carrier)),
+            held_connection: Mutex::new(Some(held_connection)),
             over: AtomicBool::new(false),
         }
     }
@@ -74,75 +79,85 @@ impl Held {
     /// connection from those of the locker. It ends by the bound of an answer.
     pub(crate) async fn renew(
         self: &Arc<Self>,
-        session: &Arc<Session>,
+        session: &Arc<Pool>,
         lease: &Lease,
     ) -> Result<Renewed> {
         session.check_open()?;
         let sent = lease.sent_now();
         let (held, session) = (self.clone(), session.clone());
         let beating = tokio::spawn(async move {
-            let mut carrier = held.carrier.lock().await;
-            match carrier.as_mut() {
-                Some(Carrier { link, .. }) => beat(&session, link).await,
+            let mut held_connection = held.held_connection.lock().await;
+            match held_connection.as_mut() {
+                Some(HeldConnection { connection, .. }) => beat(&session, connection).await,
                 None => Ok(Beat::Lost(LostCause::SessionEnded)),
             }
         });
-        match beating.await.unwrap_or_else(errors::given_up)? {
-            Beat::Alive => Ok(lease.renewed(sent, self.silence_max)),
+        match beating.await.unwrap_or_else(errors::task_failed)? {
+            Beat::Alive => Ok(lease.renewed(sent, self.wait_timeout)),
             Beat::Lost(cause) => Ok(Renewed::Lost(cause)),
         }
     }
 
     /// Reads the row of the epoch for all, over the connection that holds: when the one that works with the
     /// tables cannot.
-    pub(crate) async fn reads(self: &Arc<Self>, session: &Arc<Session>) -> Result<()> {
+    pub(crate) async fn reads(self: &Arc<Self>, session: &Arc<Pool>) -> Result<()> {
         let (held, session) = (self.clone(), session.clone());
         let reading = tokio::spawn(async move {
-            let mut carrier = held.carrier.lock().await;
-            let Some(Carrier { link, .. }) = carrier.as_mut() else {
-                return Err(errors::gone());
+            let mut held_connection = held.held_connection.lock().await;
+            let Some(HeldConnection { connection, .. }) = held_connection.as_mut() else {
+                return Err(errors::connection_lost());
             };
-            let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
+            let (clock, request_timeout) =
+                (&session.connector.clock, session.config().request_timeout);
             let asked = clock.now();
-            let rows = link.ask(clock, &epoch::ask(), answer_max).await?;
+            let rows = connection
+                .query(clock, &epoch::ask(), request_timeout)
+                .await?;
             let epoch = Epoch::among(&rows, asked)?.ok_or_else(epoch::no_row)?;
             if epoch.boot != held.server.boot {
-                return Err(errors::moved());
+                return Err(errors::session_moved());
             }
-            session.latest.learn(epoch);
+            session.epochs.learn(epoch);
             Ok(())
         });
-        reading.await.unwrap_or_else(errors::given_up)
+        reading.await.unwrap_or_else(errors::task_failed)
     }
 
     /// Tells of a loss if its own connection knows of one. It proves no hold: nothing counts from it.
-    pub(crate) async fn check(&self, session: &Session) {
+    pub(crate) async fn check(&self, session: &Pool) {
         // One that is in use finds out by itself.
-        let Ok(mut carrier) = self.carrier.try_lock() else {
+        let Ok(mut held_connection) = self.held_connection.try_lock() else {
             return;
         };
-        if let Some(Carrier { link, .. }) = carrier.as_mut()
-            && let Ok(Beat::Lost(cause)) = beat(session, link).await
+        if let Some(HeldConnection { connection, .. }) = held_connection.as_mut()
+            && let Ok(Beat::Lost(cause)) = beat(session, connection).await
         {
             self.attempt.report_lost(cause);
         }
     }
 
     /// Frees the row. Whatever is in doubt is closed, and its session killed.
-    pub(crate) async fn release(&self, session: &Session) -> Result<()> {
+    pub(crate) async fn release(&self, session: &Pool) -> Result<()> {
         // A heartbeat on its way ends first, or is given up by core.
-        let mut carrier = self.carrier.lock().await;
+        let mut held_connection = self.held_connection.lock().await;
         // Taken out: if this future is dropped, the socket is closed with it.
-        if let Some(Carrier { mut link, seat }) = carrier.take()
-            && link.is_clean()
+        if let Some(HeldConnection {
+            mut connection,
+            permit,
+        }) = held_connection.take()
+            && connection.is_reusable()
         {
             let config = session.config();
-            let clock = &session.dialer.clock;
-            if link.commit(clock, config.answer_max).await.is_ok() {
+            let clock = &session.connector.clock;
+            if connection
+                .commit(clock, config.request_timeout)
+                .await
+                .is_ok()
+            {
                 self.over.store(true, Ordering::Release);
-                session.keep(link);
+                session.keep(connection);
                 // Not before: who comes next finds the connection.
-                drop(seat);
+                drop(permit);
                 return Ok(());
             }
         }
@@ -156,29 +171,33 @@ impl Held {
 }
 
 /// One heartbeat. An error is unknown.
-pub(crate) async fn beat(session: &Session, link: &mut Link) -> Result<Beat> {
-    ask(session, link, HEARTBEAT).await
+pub(crate) async fn beat(session: &Pool, connection: &mut Connection) -> Result<Beat> {
+    ask(session, connection, HEARTBEAT).await
 }
 
 /// The first heartbeat after a grant that was waited for: the session, which had little time until it, is
-/// ended after `silence_max` seconds from now on.
-pub(crate) async fn confirm(session: &Session, link: &mut Link, silence_max: u64) -> Result<Beat> {
-    let sql = format!("SET SESSION {}; {HEARTBEAT}", silence(silence_max));
-    let beat = ask(session, link, &sql).await?;
-    link.silence_max = silence_max;
+/// ended after `wait_timeout` seconds from now on.
+pub(crate) async fn confirm(
+    session: &Pool,
+    connection: &mut Connection,
+    wait_timeout: u64,
+) -> Result<Beat> {
+    let sql = format!("SET SESSION {}; {HEARTBEAT}", silence(wait_timeout));
+    let beat = ask(session, connection, &sql).await?;
+    connection.wait_timeout = wait_timeout;
     Ok(beat)
 }
 
-async fn ask(session: &Session, link: &mut Link, sql: &str) -> Result<Beat> {
-    let (clock, answer_max) = (&session.dialer.clock, session.config().answer_max);
-    match link.ask(clock, sql, answer_max).await {
-        Ok(rows) => found(rows.first(), link.server),
-        Err(error) if errors::ends_session(&error) => Ok(Beat::Lost(LostCause::SessionEnded)),
+async fn ask(session: &Pool, connection: &mut Connection, sql: &str) -> Result<Beat> {
+    let (clock, request_timeout) = (&session.connector.clock, session.config().request_timeout);
+    match connection.query(clock, sql, request_timeout).await {
+        Ok(rows) => found(rows.first(), connection.server),
+        Err(error) if errors::is_session_over(&error) => Ok(Beat::Lost(LostCause::SessionEnded)),
         Err(error) => Err(error),
     }
 }
 
-fn found(row: Option<&Row>, server: Server) -> Result<Beat> {
+fn found(row: Option<&Row>, server: SessionId) -> Result<Beat> {
     let Some(row) = row else {
         return Ok(Beat::Lost(LostCause::SessionEnded));
     };
@@ -196,9 +215,9 @@ mod tests {
     use super::*;
 
     fn beat(id: &str, read_only: &str) -> Option<Beat> {
-        let server = Server {
+        let server = SessionId {
             connection: 7,
-            ..Server::default()
+            ..SessionId::default()
         };
         let row = vec![Some(id.to_owned()), Some(read_only.to_owned())];
         found(Some(&row), server).ok()

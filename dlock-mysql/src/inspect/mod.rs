@@ -10,7 +10,7 @@ use std::time::Duration;
 use dlock_core::{Error, ErrorKind, Holder, LockName, Result};
 
 use crate::{
-    conn::{connection::Row, pool::Session},
+    conn::{connection::Row, pool::Pool},
     errors,
     keys::{self, ASKED, LOCKS},
     sql::server::number,
@@ -21,37 +21,37 @@ const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// How long it waits for one. A holder looks every tenth of a second, and what it answers is written
 /// to a disk that may be busy; one that says nothing is busy itself, cut off, or no client of dlock.
-const ANSWER_MAX: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Says who holds `name`.
-pub(crate) async fn inspect(session: &Session, name: &LockName) -> Result<Option<Holder>> {
+pub(crate) async fn inspect(session: &Pool, name: &LockName) -> Result<Option<Holder>> {
     let row = keys::literal(&keys::row(&session.config().prefix, name));
     if is_free(session, &row).await? {
         return Ok(None);
     }
     let number_it = "SELECT UUID_SHORT()".to_owned();
-    let rows = session.control()?.ask(number_it).await?;
+    let rows = session.control()?.query(number_it).await?;
     let nothing = || Error::new(ErrorKind::Internal, "no number for a question");
     let id = number(rows.first().ok_or_else(nothing)?, 0)?;
     let ask = format!("INSERT INTO {ASKED} (id, name) VALUES ({id}, {row})");
-    let asked = session.control()?.ask(ask).await;
-    asked.map_err(errors::of_tables)?;
+    let asked = session.control()?.query(ask).await;
+    asked.map_err(errors::of_table_statement)?;
     let answer = answer(session, id, &row).await;
     // Also what was left by those who died while they asked.
     let forget =
         format!("DELETE FROM {ASKED} WHERE id = {id} OR since < NOW() - INTERVAL 1 MINUTE");
-    let forgotten = session.control()?.ask(forget).await;
-    forgotten.map_err(errors::of_tables)?;
+    let forgotten = session.control()?.query(forget).await;
+    forgotten.map_err(errors::of_table_statement)?;
     answer
 }
 
-async fn answer(session: &Session, id: u64, row: &str) -> Result<Option<Holder>> {
+async fn answer(session: &Pool, id: u64, row: &str) -> Result<Option<Holder>> {
     let look = format!("SELECT HEX(holder) FROM {ASKED} WHERE id = {id}");
-    let clock = &session.dialer.clock;
-    let end = clock.now().after(ANSWER_MAX);
+    let clock = &session.connector.clock;
+    let end = clock.now().after(REQUEST_TIMEOUT);
     while clock.now() < end {
         tokio::time::sleep(LOOK_EVERY).await;
-        let rows = session.control()?.ask(look.clone()).await?;
+        let rows = session.control()?.query(look.clone()).await?;
         if let Some(line) = rows.first().and_then(line) {
             return Ok(Some(Holder::parse(&line).unwrap_or_default()));
         }
@@ -62,13 +62,13 @@ async fn answer(session: &Session, id: u64, row: &str) -> Result<Option<Holder>>
 }
 
 /// Whether nobody has it locked. A free row is locked for as long as this statement runs.
-async fn is_free(session: &Session, row: &str) -> Result<bool> {
+async fn is_free(session: &Pool, row: &str) -> Result<bool> {
     let sql = format!(
         "SELECT 1 FROM {LOCKS} WHERE name = {row} FOR UPDATE SKIP LOCKED; SELECT 2 FROM {LOCKS} \
          WHERE name = {row}"
     );
-    let rows = session.control()?.ask(sql).await;
-    let rows = rows.map_err(errors::of_tables)?;
+    let rows = session.control()?.query(sql).await;
+    let rows = rows.map_err(errors::of_table_statement)?;
     let is_locked = |row: &Row| row.first() == Some(&Some("2".to_owned()));
     Ok(!rows.first().is_some_and(is_locked))
 }

@@ -6,11 +6,11 @@ use crate::{config::Tokens, conn::connection::Row};
 
 /// One session of one start of one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Server {
+pub(crate) struct SessionId {
     /// The connection's number, which is given again after a restart.
     pub(crate) connection: u64,
     /// The start of the server.
-    pub(crate) boot: Boot,
+    pub(crate) boot: ServerStart,
 }
 
 /// One start of one server: its `server_id`, and the second of its start.
@@ -18,9 +18,9 @@ pub(crate) struct Server {
 /// `UUID_SHORT()` has both, but of the first only a byte, which servers that replace each other may
 /// share; and into the second more than 2^24 values carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Boot(pub(crate) u64);
+pub(crate) struct ServerStart(pub(crate) u64);
 
-impl Boot {
+impl ServerStart {
     fn new(id: u64, second: u64) -> Self {
         Self(id << 32 | second)
     }
@@ -53,7 +53,7 @@ impl Product {
     /// The start of the server and how many seconds ago it was. The difference of the two is the same
     /// whatever the clock does, as both are read from it at once. It was set back behind the start if
     /// the seconds are as many as a negative number is without its sign.
-    pub(crate) fn ask_start(self, tokens: Tokens) -> String {
+    pub(crate) fn info_query(self, tokens: Tokens) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",
             Self::MariaDb => "information_schema.GLOBAL_STATUS",
@@ -69,10 +69,10 @@ impl Product {
     }
 }
 
-/// What [`Product::ask_start`] is answered.
+/// What [`Product::info_query`] is answered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
-    pub(crate) server: Server,
+pub(crate) struct ServerInfo {
+    pub(crate) server: SessionId,
     /// The next number of the server.
     pub(crate) serial: u64,
     /// Seconds since its start, by its clock.
@@ -80,13 +80,13 @@ pub(crate) struct Start {
     pub(crate) is_read_only: bool,
 }
 
-impl Start {
+impl ServerInfo {
     pub(crate) fn read(row: &Row) -> Result<Self> {
         let (id, second) = (number(row, 1)?, number(row, 3)?);
         Ok(Self {
-            server: Server {
+            server: SessionId {
                 connection: number(row, 0)?,
-                boot: Boot::new(id, second),
+                boot: ServerStart::new(id, second),
             },
             serial: number(row, 2)?,
             uptime: number(row, 4)?,
@@ -99,7 +99,7 @@ impl Start {
 pub(crate) fn is_on(row: &Row, column: usize) -> Result<bool> {
     match row.get(column).and_then(Option::as_deref) {
         Some(value) => Ok(!["0", "OFF"].contains(&value)),
-        None => Err(nonsense(row)),
+        None => Err(unexpected_reply(row)),
     }
 }
 
@@ -110,10 +110,10 @@ pub(crate) fn number(row: &Row, column: usize) -> Result<u64> {
     let whole = text.map(|text| text.split('.').next().unwrap_or(text));
     whole
         .and_then(|text| text.parse().ok())
-        .ok_or_else(|| nonsense(row))
+        .ok_or_else(|| unexpected_reply(row))
 }
 
-fn nonsense(row: &Row) -> Error {
+fn unexpected_reply(row: &Row) -> Error {
     let why = format!("the server's answer makes no sense: {row:?}");
     Error::new(ErrorKind::Internal, why)
 }
@@ -122,9 +122,12 @@ fn nonsense(row: &Row) -> Error {
 mod tests {
     use super::*;
 
-    fn boot(id: &str, second: &str) -> Boot {
+    fn boot(id: &str, second: &str) -> ServerStart {
         let row = ["7", id, "0", second, "5", "0"].map(|text| Some(text.to_owned()));
-        Start::read(&row.to_vec()).expect("an answer").server.boot
+        ServerInfo::read(&row.to_vec())
+            .expect("an answer")
+            .server
+            .boot
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! `token = epoch · 2^31 + (UUID_SHORT − base)`
 //!
 //! * The epoch is at least the time in seconds, so a bump that a crash took back does no harm.
-//! * It is raised again when it is half a minute old: a former primary that comes back by itself has counted
+//! * It is raised again when it is half a minute old: a former primary that comes back by itself has token_of
 //!   on, and the true one, which knows nothing of that, is ahead of it again soon. Others still use what they
 //!   have read; so an epoch counts for [`SERIALS`] values only, and who raises it uses these up first.
 //! * Two starts within one second would count alike, so none grants in its first two.
@@ -26,18 +26,18 @@ use dlock_core::{BootInstant, Error, ErrorKind, Result, Token};
 use crate::{
     config::Tokens,
     conn::{
-        connection::{Link, Row},
-        control::Asking,
-        pool::Session,
+        connection::{Connection, Row},
+        control::ControlTurn,
+        pool::Pool,
     },
     errors,
     guard::restart::{self, Next},
     keys::EPOCH,
-    sql::server::{Boot, Start, number},
+    sql::server::{ServerInfo, ServerStart, number},
 };
 
 /// How long a server grants nothing after its start.
-const BOOT_GUARD_SECONDS: u64 = 2;
+const UPTIME_SECONDS_MIN: u64 = 2;
 
 /// How long what was read counts; less than the least ttl, as who takes over waits for it.
 pub(crate) const FRESH: Duration = Duration::from_millis(500);
@@ -57,11 +57,11 @@ const SERIAL_MASK: u64 = (1 << 56) - 1;
 /// Stands as the base of a start that commits its tokens: no count begins there.
 const NO_BASE: u64 = SERIAL_MASK + 1;
 
-/// What tokens are counted by, as a connection has read it, and what stands beside it.
+/// What tokens are token_of by, as a connection has read it, and what stands beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Epoch {
     pub(crate) number: u64,
-    pub(crate) boot: Boot,
+    pub(crate) boot: ServerStart,
     base: u64,
     /// The longest ttl in use in this period, in seconds,
     pub(crate) ttl_max: u32,
@@ -100,7 +100,7 @@ impl Epoch {
     pub(crate) fn of(row: &Row, asked: BootInstant) -> Result<Self> {
         Ok(Self {
             number: number(row, 0)?,
-            boot: Boot(number(row, 1)?),
+            boot: ServerStart(number(row, 1)?),
             base: number(row, 2)?,
             ttl_max: small(row, 5)?,
             ttl_max_before: small(row, 6)?,
@@ -130,8 +130,8 @@ impl Epoch {
         self.number == 0
     }
 
-    /// Whether `tokens` of `boot` are counted by it.
-    fn counts(&self, boot: Boot, tokens: Tokens) -> bool {
+    /// Whether `tokens` of `boot` are token_of by it.
+    fn counts(&self, boot: ServerStart, tokens: Tokens) -> bool {
         self.boot == boot && (self.base != NO_BASE || tokens == Tokens::Committed)
     }
 
@@ -160,31 +160,37 @@ impl Epoch {
 }
 
 /// Refuses a server that has just been started.
-pub(crate) fn check_age(start: &Start) -> Result<()> {
-    if start.uptime < BOOT_GUARD_SECONDS {
+pub(crate) fn check_age(start: &ServerInfo) -> Result<()> {
+    if start.uptime < UPTIME_SECONDS_MIN {
         let why = "the server has just been started and grants no locks for two seconds";
         return Err(Error::new(ErrorKind::Unavailable, why));
     }
     Ok(())
 }
 
-/// The epoch of the server that `link` leads to, which is no replica, raised if this start of it has
+/// The epoch of the server that `connection` leads to, which is no replica, raised if this start of it has
 /// none yet and its guard is over. The connection commits by itself or not, either way nothing stays
 /// open.
-pub(crate) async fn of_server(session: &Session, link: &mut Link, start: &Start) -> Result<Epoch> {
-    let (clock, config) = (&session.dialer.clock, session.config());
+pub(crate) async fn of_server(
+    session: &Pool,
+    connection: &mut Connection,
+    start: &ServerInfo,
+) -> Result<Epoch> {
+    let (clock, config) = (&session.connector.clock, session.config());
     let boot = start.server.boot;
     for _ in 0..TRIES_MAX {
         let asked = clock.now();
         let sql = format!("{}; COMMIT", ask());
-        let rows = link.ask(clock, &sql, config.answer_max).await?;
+        let rows = connection
+            .query(clock, &sql, config.request_timeout)
+            .await?;
         let row = row_among(&rows).ok_or_else(no_row)?;
         let (epoch, next) = (Epoch::of(row, asked)?, Next::of(row)?);
         if epoch.counts(boot, config.tokens) {
             return Ok(epoch);
         }
         if epoch.boot != boot && !epoch.is_new() {
-            if restart::begins(session, link, start, &epoch, next).await? {
+            if restart::begins(session, connection, start, &epoch, next).await? {
                 continue;
             }
             // Its connections may be alive, and this server demoted again before they read the row.
@@ -201,7 +207,9 @@ pub(crate) async fn of_server(session: &Session, link: &mut Link, start: &Start)
             "UPDATE {EPOCH} SET epoch = GREATEST(epoch + 1, UNIX_TIMESTAMP()), boot = {boot}, base = \
              {base}, next_boot = 0 WHERE {unchanged}; COMMIT"
         );
-        link.ask(clock, &raise, config.answer_max).await?;
+        connection
+            .query(clock, &raise, config.request_timeout)
+            .await?;
     }
     let why = "dlock_epoch is changed again and again meanwhile; do two servers share the table?";
     Err(Error::new(ErrorKind::Unavailable, why))
@@ -209,7 +217,7 @@ pub(crate) async fn of_server(session: &Session, link: &mut Link, start: &Start)
 
 /// Raises `epoch`, of which the values are used up or which is behind, while the server grants; unless somebody
 /// else has done so, for whom it waits. What counts then.
-pub(crate) async fn raise(session: &Session, boot: Boot, epoch: &Epoch) -> Result<Epoch> {
+pub(crate) async fn raise(session: &Pool, boot: ServerStart, epoch: &Epoch) -> Result<Epoch> {
     let (number, boot_number, ask) = (epoch.number, boot.0, ask());
     // Summands are evaluated in their order, while the row is locked, and only if it is unchanged.
     let sql = format!(
@@ -219,25 +227,25 @@ pub(crate) async fn raise(session: &Session, boot: Boot, epoch: &Epoch) -> Resul
     );
     let epoch = ask_of(session, boot, sql).await?;
     if epoch.boot != boot {
-        return Err(errors::moved());
+        return Err(errors::session_moved());
     }
     Ok(epoch)
 }
 
 /// Sends `sql`, which ends with [`ask`], to `boot` on the connection that holds nothing.
-pub(crate) async fn ask_of(session: &Session, boot: Boot, sql: String) -> Result<Epoch> {
-    let asked = session.dialer.clock.now();
-    let ask = move |mut asking: Asking| async move {
-        if asking.server().map(|server| server.boot) != Some(boot) {
-            return Err(errors::moved());
+pub(crate) async fn ask_of(session: &Pool, boot: ServerStart, sql: String) -> Result<Epoch> {
+    let asked = session.connector.clock.now();
+    let ask = move |mut turn: ControlTurn| async move {
+        if turn.server().map(|server| server.boot) != Some(boot) {
+            return Err(errors::session_moved());
         }
-        asking.ask(&sql).await
+        turn.query(&sql).await
     };
     let rows = session.control()?.run(ask).await;
     // The lock is ours: what is taken is the row of the epoch, or its table.
-    let rows = rows.map_err(errors::of_tables)?;
+    let rows = rows.map_err(errors::of_table_statement)?;
     let epoch = Epoch::among(&rows, asked)?.ok_or_else(no_row)?;
-    session.latest.learn(epoch);
+    session.epochs.learn(epoch);
     Ok(epoch)
 }
 
