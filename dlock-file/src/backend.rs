@@ -1,4 +1,4 @@
-//! The contract, kept with files.
+//! The backend for files.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -8,10 +8,7 @@ use dlock_core::{
     backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewal, Renewed, async_trait},
 };
 
-use crate::{
-    acquire, config::FileConfig, errors, hold::Hold, keys::FileName, lifecycle::Lifecycle,
-    store::lock_file::LockFile,
-};
+use crate::{acquire, config::FileConfig, errors, hold::Hold, inspect, lifecycle::Lifecycle};
 
 /// Locks between the processes of one user on one machine: `flock(2)` on files of a directory.
 ///
@@ -35,17 +32,14 @@ impl FileLock {
     /// The longest ttl: thirty days.
     const TTL_MAX: Duration = Duration::from_secs(30 * 86_400);
 
-    /// A waiter that is told nothing looks once in this time.
+    /// A waiter without an event checks once in this time.
     const TAKEOVER_MAX: Duration = Duration::from_secs(1);
 
     /// One part in this many of the process's descriptors is left to everything else, such as
     /// waiters, sockets, and the pipes of children.
     const DESCRIPTORS_LEFT: u64 = 4;
 
-    /// How often a holder's line that is being written is read again.
-    const READ_AGAIN_MAX: u32 = 3;
-
-    /// Opens the directory of `config`, and makes it if need be. Needs no runtime.
+    /// Opens the directory of `config`, and creates it if need be. Needs no runtime.
     ///
     /// # Errors
     ///
@@ -95,7 +89,7 @@ impl DistributedLock for FileLock {
         acquire::acquire(&self.lifecycle, request).await
     }
 
-    /// There is nothing to renew, so it checks that the file is still there.
+    /// Checks that the file is still in place: there is nothing to renew.
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         self.lifecycle.check_open()?;
         let sent = lease.sent_now();
@@ -113,23 +107,7 @@ impl DistributedLock for FileLock {
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let file_name = FileName::of(self.lifecycle.config().prefix(), name);
-        // In a directory that was replaced, everything looks free.
-        self.lifecycle.refresh_directory()?;
-        let directory = self.lifecycle.directory()?;
-        let Some(file) = LockFile::open_existing(&directory, &file_name)? else {
-            return Ok(None);
-        };
-        for _ in 0..Self::READ_AGAIN_MAX {
-            if !file.is_held()? {
-                return Ok(None);
-            }
-            if let Some(holder) = file.read()?.holder {
-                return Ok(Some(holder));
-            }
-        }
-        // Locked by another program, such as flock(1).
-        Ok(Some(Holder::foreign()))
+        inspect::inspect(&self.lifecycle, name)
     }
 
     async fn close(&self) -> Result<()> {

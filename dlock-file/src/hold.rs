@@ -1,4 +1,4 @@
-//! What this process holds.
+//! Held locks of this process: release and loss.
 
 use std::{
     collections::HashMap,
@@ -12,6 +12,7 @@ use crate::{
     errors,
     keys::FileName,
     store::{lock_file::LockFile, record},
+    watch::change::Change,
 };
 
 /// A lock that is held: the handle of its lease. Dropping it frees the lock.
@@ -27,8 +28,8 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Enters the hold into `table`, which must happen before its file is last checked to be in
-    /// place: so a removal is seen by that check or by whoever looks at the table.
+    /// Enters the hold into `table`. The caller checks afterwards that its file is in place: so that check or a
+    /// later event finds a removal.
     pub(crate) fn enter(
         table: &Arc<Holds>,
         attempt: &Attempt,
@@ -49,7 +50,7 @@ impl Hold {
         Ok(held)
     }
 
-    /// Whether the file is still what its path leads to. A hold that was released is none.
+    /// Whether the file is still at its path. False after the release.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
         self.file
             .lock()
@@ -59,8 +60,7 @@ impl Hold {
 
     /// Frees the lock, once; the token stays in the file.
     ///
-    /// It cannot fail: a holder's line that stays because the disk is full misleads nobody, since
-    /// only a locked file has a holder.
+    /// It cannot fail: a holder's line may stay because the disk is full, but only a locked file has a holder.
     pub(crate) fn release(&self) {
         let Some(file) = self.file.lock().take() else {
             return;
@@ -71,7 +71,7 @@ impl Hold {
         }
     }
 
-    /// Tells the guard if the lock is lost. What cannot be looked at is not lost: the next look tells.
+    /// Reports a loss. A failed check is not a loss; it is repeated.
     fn check(&self) {
         let found = self.file.lock().as_ref().map(LockFile::is_in_place);
         if matches!(found, Some(Ok(false))) {
@@ -94,8 +94,7 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// All holds, found by file name when the watch tells that a file is gone. Of one file name there is
-/// more than one only while a lost hold has not been released.
+/// All holds by file name. One file name has several only while a lost hold has not been released.
 #[derive(Debug, Default)]
 pub(crate) struct Holds(Lock<Entries>);
 
@@ -110,8 +109,21 @@ impl Holds {
         self.0.lock().by_file.is_empty()
     }
 
-    /// Looks at the holds of one file, which may be gone.
-    pub(crate) fn check_file(&self, file_name: &FileName) {
+    /// Checks the holds of the changed files.
+    pub(crate) fn apply(&self, changes: &[Change]) {
+        if changes.contains(&Change::Anything) {
+            self.check_all();
+            return;
+        }
+        for change in changes {
+            if let Change::File(file_name) = change {
+                self.check_file(file_name);
+            }
+        }
+    }
+
+    /// Checks the holds of one file, which may be gone.
+    fn check_file(&self, file_name: &FileName) {
         let found = self
             .0
             .lock()
@@ -121,12 +133,12 @@ impl Holds {
         found.iter().flatten().for_each(|held| held.check());
     }
 
-    /// Looks at all holds.
+    /// Checks all holds.
     pub(crate) fn check_all(&self) {
         self.all().iter().for_each(|held| held.check());
     }
 
-    /// Frees everything, tells the guards first, and refuses what comes later.
+    /// Reports the loss of all holds, frees them, and refuses later ones.
     pub(crate) fn close(&self) {
         self.0.lock().closed = true;
         for held in self.all() {
@@ -169,8 +181,8 @@ impl Holds {
     }
 }
 
-/// The holds that have not been dropped. The caller lets go of them after the table's lock: the last
-/// one to let go of a hold takes it again.
+/// The holds that have not been dropped. The caller drops them after it has released the table's lock, which the
+/// drop of the last reference takes again.
 fn alive(holds: &[Weak<Hold>]) -> Vec<Arc<Hold>> {
     holds.iter().filter_map(Weak::upgrade).collect()
 }

@@ -1,19 +1,23 @@
-//! The name of a lock ↔ the name of its file.
+//! Lock name ↔ file name, and the version of the layout.
 
 use std::{fmt, fmt::Write, sync::Arc};
 
-use dlock_core::LockName;
+use dlock_core::{LockName, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-/// What every lock file ends with. It also keeps the names `.` and `..` from being directories.
+/// The version of the layout: names, locking and contents of lock files. A change that this version would not
+/// exclude raises it.
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
+
+/// The end of each file name. It also keeps the names `.` and `..` from being directories.
 const SUFFIX: &str = ".lock";
 
 /// The longest file name that is made. Most file systems take 255 bytes, eCryptfs (encrypted home
 /// directories) no more than this.
 const FILE_NAME_BYTES_MAX: usize = 143;
 
-/// What stands between the readable head and the hash of a name that is too long. It is escaped
+/// The mark between the readable head and the hash of a name that is too long. It is escaped
 /// everywhere else, so a hashed file name is never the file name of a short lock name.
 const HASH_MARK: char = '~';
 
@@ -60,7 +64,7 @@ impl FileName {
         Self(file_name.into())
     }
 
-    /// A file name that was found in a directory; whether any lock has it is another question.
+    /// A file name that was found in a directory; it may not be a lock's.
     #[cfg_attr(
         not(target_os = "linux"),
         expect(dead_code, reason = "found by inotify only")
@@ -80,7 +84,7 @@ impl fmt::Debug for FileName {
     }
 }
 
-/// What is escaped into the file name, and written into the file for people to read.
+/// The prefixed name, which is escaped into the file name and written into the file for people.
 pub(crate) fn full_name(prefix: &str, name: &LockName) -> String {
     format!("{prefix}{name}")
 }

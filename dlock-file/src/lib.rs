@@ -5,6 +5,7 @@ mod backend;
 mod config;
 mod errors;
 mod hold;
+mod inspect;
 mod keys;
 mod lifecycle;
 mod store;

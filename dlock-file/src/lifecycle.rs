@@ -1,4 +1,4 @@
-//! The backend's life: its directory, its watch and its task, from the first lock to the close.
+//! The backend's lifecycle: its directory, its watch and its task, from the first lock to the close.
 
 use std::sync::Arc;
 
@@ -7,16 +7,15 @@ use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    acquire::wait::RECHECK_EVERY,
     config::FileConfig,
     errors,
     hold::Holds,
     keys::FileName,
     store::directory::Directory,
-    watch::{Subscription, Watcher, task},
+    watch::{RECHECK_EVERY, Subscription, Watcher, change::Change, task},
 };
 
-/// What a backend has between `open` and `close`.
+/// The state of a backend between `open` and `close`.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     config: FileConfig,
@@ -81,7 +80,7 @@ impl Lifecycle {
             .ok_or_else(errors::closed)
     }
 
-    /// The directory, watched: what is locked in it from now on is looked after.
+    /// The directory, watched from now on.
     ///
     /// The task lives in the runtime of the first lock. When that has ended, the next lock starts
     /// another in its own.
@@ -97,12 +96,16 @@ impl Lifecycle {
                 .watcher
                 .as_ref()
                 .and_then(|watcher| watcher.events().ok());
-            open.task = Some(runtime.spawn(task::run(self.clone(), events, self.ended.clone())));
+            let (applying, checking) = (self.held.clone(), self.clone());
+            let apply = move |changes: &[Change]| applying.apply(changes);
+            let recheck = move |is_read| checking.check(is_read);
+            let task = task::run(events, self.ended.clone(), apply, recheck);
+            open.task = Some(runtime.spawn(task));
         }
         Ok(open.directory.clone())
     }
 
-    /// Opens the directory anew if its path leads elsewhere by now, with all checks.
+    /// Opens the directory again, with all checks, if its path leads elsewhere by now.
     pub(crate) fn refresh_directory(&self) -> Result<()> {
         let mut open = self.open.lock();
         let open = open.as_mut().ok_or_else(errors::closed)?;
@@ -123,9 +126,9 @@ impl Lifecycle {
             .ok()
     }
 
-    /// Looks after what is held, unasked: at the directory if removed files are is_watched of, else at each
-    /// file. `is_watched` says whether the watch is being read.
-    pub(crate) fn check(&self, is_watched: bool) {
+    /// Checks the directory, and also each held file unless the watch reports removed files. `is_read` is
+    /// whether the watch is being read.
+    fn check(&self, is_read: bool) {
         if self.held.is_empty() {
             return;
         }
@@ -137,8 +140,8 @@ impl Lifecycle {
         else {
             return;
         };
-        let is_watched = is_watched && watcher.is_some_and(|watcher| watcher.watches_directory());
-        // What cannot be looked at is not lost; the next look tells.
+        let is_watched = is_read && watcher.is_some_and(|watcher| watcher.watches_directory());
+        // A failed check is not a loss; it is repeated.
         if !is_watched || matches!(directory.is_in_place(), Ok(false)) {
             self.held.check_all();
         }
@@ -150,7 +153,7 @@ impl Lifecycle {
         self.end();
         self.held.close();
         if let Some(task) = open.and_then(|open| open.task) {
-            // It ends at once, unless its runtime stands still.
+            // The task ends at once, unless its runtime stands still.
             let _ = timeout(RECHECK_EVERY, task).await;
         }
     }

@@ -1,42 +1,31 @@
-//! The trait, on MySQL and MariaDB.
+//! The backend for MySQL and MariaDB.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    Capabilities, Error, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result,
-    Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait},
+    Capabilities, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result, Waiting,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
-
 use tokio::task::JoinSet;
 
 use crate::{
-    acquire::{
-        attempt::{Acquisition, Contended},
-        wait,
-    },
-    config::MySqlConfig,
-    conn::pool::Pool,
-    errors,
-    guard::longest_ttl,
-    hold::Hold,
-    inspect,
-    monitor::Monitor,
+    acquire, config::MySqlConfig, conn::pool::Pool, errors, hold::handle::Hold, hold::renewal,
+    inspect, monitor::Monitor,
 };
 
 /// Locks in MySQL or MariaDB: see the crate's documentation for what it guarantees.
 pub struct MySqlLock {
-    pub(crate) session: Arc<Pool>,
-    pub(crate) monitor: Arc<Monitor>,
+    pool: Arc<Pool>,
+    monitor: Arc<Monitor>,
 }
 
 impl MySqlLock {
-    /// A silent holder's session ends by the server's clock, which counts whole seconds; with a thread
-    /// pool half a second later.
+    /// The server ends a silent session by its clock, which counts whole seconds; with a thread pool half a
+    /// second later.
     const TAKEOVER_MAX: Duration = Duration::from_millis(2_000);
 
-    /// What it can do, known without a connection; `held_max=` and `restart_guard=` change those of a
+    /// The capabilities, known without a connection. `held_max=` and `restart_guard=` change those of a
     /// locker.
     pub const CAPABILITIES: Capabilities = Capabilities {
         backend: "mysql",
@@ -52,7 +41,7 @@ impl MySqlLock {
         restart_guard: MySqlConfig::RESTART_GUARD,
     };
 
-    /// Connects, looks whether the server may grant locks, and makes the tables if they are missing.
+    /// Connects, checks whether the server may grant locks, and creates the tables if they are missing.
     ///
     /// # Errors
     ///
@@ -64,10 +53,10 @@ impl MySqlLock {
     ///
     /// Dropping the future closes the connection.
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
-        let session = Pool::new(config);
-        session.control()?.run(async |_| Ok(())).await?;
+        let pool = Pool::new(config);
+        pool.tables()?.run(async |_| Ok(())).await?;
         Ok(Self {
-            session: Arc::new(session),
+            pool: Arc::new(pool),
             monitor: Arc::default(),
         })
     }
@@ -77,71 +66,54 @@ impl MySqlLock {
 impl DistributedLock for MySqlLock {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            held_max: Some(self.session.config().held_max),
-            restart_guard: self.session.config().restart_guard,
+            held_max: Some(self.pool.config().held_max),
+            restart_guard: self.pool.config().restart_guard,
             ..Self::CAPABILITIES
         }
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        let permit = self.session.permit()?;
-        let acquisition = Acquisition::new(self, request);
-        match request.wait {
-            Wait::Never => match acquisition.try_acquire(permit).await? {
-                Ok(lease) => Ok(lease),
-                Err(Contended(held_connection)) => {
-                    self.session.keep(held_connection.connection);
-                    Err(Error::contended())
-                }
-            },
-            Wait::UntilCancelled => wait::wait(&acquisition, permit).await,
-        }
+        acquire::acquire(&self.pool, &self.monitor, request).await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         match lease.handle::<Arc<Hold>>() {
-            Some(held) => {
-                let renewed = held.renew(&self.session, lease).await?;
-                if matches!(renewed, Renewed::Until(_)) {
-                    longest_ttl::keep(&self.session, held, lease.ttl).await?;
-                }
-                Ok(renewed)
-            }
+            Some(hold) => renewal::renew(&self.pool, hold, lease).await,
             None => Ok(Renewed::Lost(LostCause::SessionEnded)),
         }
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
         match lease.handle::<Arc<Hold>>() {
-            Some(held) => held.release(&self.session).await,
+            Some(hold) => hold.release(&self.pool).await,
             None => Ok(()),
         }
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let (session, name) = (self.session.clone(), name.clone());
-        // To its end, whatever becomes of the caller: what it asks is a row (K12).
-        let asked = tokio::spawn(async move { inspect::inspect(&session, &name).await });
+        let (pool, name) = (self.pool.clone(), name.clone());
+        // A task: it deletes its question even if the caller is dropped (K12).
+        let asked = tokio::spawn(async move { inspect::inspect(&pool, &name).await });
         asked.await.unwrap_or_else(errors::task_failed)
     }
 
     async fn close(&self) -> Result<()> {
-        if self.session.is_closed() {
+        if self.pool.is_closed() {
             return Ok(());
         }
-        self.session.connector.close();
-        // At once: a server that is silent takes as long for each.
+        self.pool.connector.close();
+        // In parallel: a silent server delays each as long.
         let mut releases = JoinSet::new();
-        for held in self.monitor.held() {
-            let session = self.session.clone();
-            releases.spawn(async move { held.release(&session).await });
+        for hold in self.monitor.holds() {
+            let pool = self.pool.clone();
+            releases.spawn(async move { hold.release(&pool).await });
         }
         let mut result = Ok(());
         while let Some(released) = releases.join_next().await {
             let released = released.unwrap_or_else(errors::task_failed);
             result = result.and(released);
         }
-        self.session.close().await;
+        self.pool.close().await;
         result
     }
 }
@@ -149,7 +121,7 @@ impl DistributedLock for MySqlLock {
 impl fmt::Debug for MySqlLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MySqlLock")
-            .field("session", &self.session)
+            .field("pool", &self.pool)
             .finish_non_exhaustive()
     }
 }

@@ -14,6 +14,4 @@ mod monitor;
 mod sql;
 mod token;
 
-pub use crate::{
-    backend::MySqlLock, config::MySqlConfig, conn::setup::statements as setup_statements,
-};
+pub use crate::{backend::MySqlLock, config::MySqlConfig, sql::tables::setup_statements};

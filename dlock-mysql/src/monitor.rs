@@ -1,5 +1,6 @@
-//! Looks after all that is held, together: a session that the server ended is known at once though
-//! nothing reads its socket (T65).
+//! Monitoring of held locks: one query for all finds sessions that the server has ended (K8).
+//!
+//! No task reads their sockets, so the end would otherwise be noticed at the next renewal.
 
 use std::{
     collections::BTreeMap,
@@ -13,80 +14,88 @@ use tokio::task::JoinHandle;
 use crate::{
     conn::{control::ControlTurn, pool::Pool},
     errors,
-    hold::Hold,
+    hold::handle::Hold,
     inspect::reply,
-    sql::server::{SessionId, number},
+    sql::{row::number, server::SessionId},
 };
 
-/// How often it looks while something is held: a hold that is shorter costs nothing.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The pause between two checks. A shorter hold is not checked.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
 
-/// What is held by a locker.
+/// The held locks of a locker, and the task that checks them.
 #[derive(Default)]
 pub(crate) struct Monitor {
-    watched: Lock<Holds>,
+    entries: Lock<Entries>,
 }
 
 #[derive(Default)]
-struct Holds {
-    /// By their sessions: what a session holds next replaces what it held before, so there are never
-    /// more than connections.
-    held: BTreeMap<SessionId, Weak<Hold>>,
-    /// Whether there is a task that looks.
-    is_looking: bool,
+struct Entries {
+    /// By session: the next hold of a session replaces the one before, so connections bound their number.
+    by_session: BTreeMap<SessionId, Weak<Hold>>,
+    /// Whether there is a task.
+    is_running: bool,
 }
 
 impl Monitor {
-    /// Looks after `held` until it is dropped.
-    pub(crate) fn watch(self: &Arc<Self>, session: &Arc<Pool>, held: &Arc<Hold>) {
-        let mut watched = self.watched.lock();
-        watched.held.insert(held.server, Arc::downgrade(held));
-        if !std::mem::replace(&mut watched.is_looking, true) {
-            drop(watched);
-            tokio::spawn(MonitorTask(Some(self.clone())).run(session.clone()));
+    /// Monitors `hold` until it is dropped.
+    pub(crate) fn add(self: &Arc<Self>, pool: &Arc<Pool>, hold: &Arc<Hold>) {
+        let mut entries = self.entries.lock();
+        entries
+            .by_session
+            .insert(hold.session, Arc::downgrade(hold));
+        if !std::mem::replace(&mut entries.is_running, true) {
+            drop(entries);
+            tokio::spawn(MonitorTask(Some(self.clone())).run(pool.clone()));
         }
     }
 
-    /// All that is held.
-    pub(crate) fn held(&self) -> Vec<Arc<Hold>> {
-        let mut watched = self.watched.lock();
-        watched.held.retain(|_, held| held.strong_count() > 0);
-        watched.held.values().filter_map(Weak::upgrade).collect()
+    /// All held locks.
+    pub(crate) fn holds(&self) -> Vec<Arc<Hold>> {
+        let mut entries = self.entries.lock();
+        entries.by_session.retain(|_, hold| hold.strong_count() > 0);
+        entries
+            .by_session
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect()
     }
 
-    /// Whether nothing came meanwhile. If so, the next hold starts another task.
-    fn rests(&self) -> bool {
-        let mut watched = self.watched.lock();
-        watched.is_looking = !watched.held.is_empty();
-        !watched.is_looking
+    /// Stops the task if no hold was added; whether it did. The next hold starts another task.
+    fn stop(&self) -> bool {
+        let mut entries = self.entries.lock();
+        entries.is_running = !entries.by_session.is_empty();
+        !entries.is_running
     }
 }
 
-/// The task that looks. If its runtime ends, the next hold starts another.
+/// The task. If its runtime ends, the next hold starts another.
 struct MonitorTask(Option<Arc<Monitor>>);
 
 impl MonitorTask {
-    async fn run(mut self, session: Arc<Pool>) {
+    async fn run(mut self, pool: Arc<Pool>) {
         let mut answering: Option<JoinHandle<()>> = None;
         while let Some(monitor) = &self.0 {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let held = monitor.held();
-            if held.is_empty() {
-                if monitor.rests() {
+            tokio::time::sleep(CHECK_EVERY).await;
+            let holds = monitor.holds();
+            if holds.is_empty() {
+                if monitor.stop() {
                     self.0 = None;
                     return;
                 }
                 continue;
             }
-            // Closed: what is held ends, and tells so by itself.
-            if session.is_closed() {
+            // The close ends all holds and reports their loss.
+            if pool.is_closed() {
                 return;
             }
-            // Beside it, one at a time: an answer is a write, which may take its time.
+            // One at a time, in parallel: an answer is a write, which may be slow.
             if answering.as_ref().is_none_or(JoinHandle::is_finished) {
-                answering = Some(tokio::spawn(reply::give(session.clone(), held.clone())));
+                answering = Some(tokio::spawn(reply::answer_inspections(
+                    pool.clone(),
+                    holds.clone(),
+                )));
             }
-            look(&session, held).await;
+            check(&pool, holds).await;
         }
     }
 }
@@ -94,54 +103,52 @@ impl MonitorTask {
 impl Drop for MonitorTask {
     fn drop(&mut self) {
         if let Some(monitor) = self.0.take() {
-            monitor.watched.lock().is_looking = false;
+            monitor.entries.lock().is_running = false;
         }
     }
 }
 
-async fn look(session: &Arc<Pool>, held: Vec<Arc<Hold>>) {
-    let knows_each = match alive(session, &held).await {
-        Ok(Some((server, alive))) => {
-            for held in &held {
-                // The numbers begin anew when a server starts.
-                if held.server.boot != server.boot || !alive.contains(&held.server.connection) {
-                    held.attempt.report_lost(LostCause::SessionEnded);
+async fn check(pool: &Arc<Pool>, holds: Vec<Arc<Hold>>) {
+    let check_each = match alive(pool, &holds).await {
+        Ok(Some((own, alive))) => {
+            for hold in &holds {
+                // A restarted server reuses the numbers.
+                if hold.session.start != own.start || !alive.contains(&hold.session.connection) {
+                    hold.attempt.report_lost(LostCause::SessionEnded);
                 }
             }
             return;
         }
         Ok(None) => true,
         Err(error) => {
-            tracing::debug!(%error, "cannot look after what is held");
-            // The server may be gone, and with it all sessions, or has no room for one that looks.
+            tracing::debug!(%error, "cannot monitor the held locks");
+            // The server may be gone, with all sessions, or may have no connection left for the monitor.
             errors::is_session_over(&error) || errors::is_connection_limit(&error)
         }
     };
-    if knows_each {
-        for held in held {
-            let session = session.clone();
-            // Beside each other: one that hangs is asked no second time until its answer is overdue.
-            tokio::spawn(async move { held.check(&session).await });
+    if check_each {
+        for hold in holds {
+            let pool = pool.clone();
+            // In parallel; a busy connection gets no second request.
+            tokio::spawn(async move { hold.check(&pool).await });
         }
     }
 }
 
-/// Which of the sessions are there, seen by a session of which server; `None` if it cannot see even itself:
-/// an account may log in under another name than the one that it has.
-async fn alive(session: &Pool, held: &[Arc<Hold>]) -> Result<Option<(SessionId, Vec<u64>)>> {
-    let ids = held.iter().map(|held| held.server.connection.to_string());
+/// The sessions that are alive, and the session that has read them. `None` if it does not see even itself: an
+/// account may log in under another name than its own.
+async fn alive(pool: &Pool, holds: &[Arc<Hold>]) -> Result<Option<(SessionId, Vec<u64>)>> {
+    let ids = holds.iter().map(|hold| hold.session.connection.to_string());
     let ids = ids.collect::<Vec<_>>().join(", ");
     let sql = format!(
         "SELECT id FROM information_schema.processlist WHERE id IN (CONNECTION_ID(), {ids})"
     );
-    let look = |mut turn: ControlTurn| async move {
-        let server = turn.server().ok_or_else(errors::connection_lost)?;
-        Ok((server, turn.query(&sql).await?))
+    let list = |mut turn: ControlTurn| async move {
+        let own = turn.session().ok_or_else(errors::connection_lost)?;
+        Ok((own, turn.query(&sql).await?))
     };
-    let (server, rows) = session.sessions()?.run(look).await?;
+    let (own, rows) = pool.sessions()?.run(list).await?;
     let alive: Result<Vec<u64>> = rows.iter().map(|row| number(row, 0)).collect();
     let alive = alive?;
-    Ok(alive
-        .contains(&server.connection)
-        .then_some((server, alive)))
+    Ok(alive.contains(&own.connection).then_some((own, alive)))
 }

@@ -1,78 +1,86 @@
-//! How a waiter waits for its next try.
+//! Waiting for a file that is locked.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use dlock_core::{
+    Result,
+    backend::{AcquireRequest, Lease},
+};
 use tokio::time::sleep;
 
-use crate::watch::Subscription;
+use crate::{
+    acquire::{
+        attempt::{grant, unless_ended},
+        back_off::BackOff,
+    },
+    keys::FileName,
+    lifecycle::Lifecycle,
+    store::lock_file::{LockFile, TryLock},
+    watch::{RECHECK_EVERY, Subscription},
+};
 
-/// How often a waiter that is told of changes, and the keeper of what is held, look all the same: for
-/// what nobody tells, such as a renamed parent directory or an event that was dropped.
-pub(crate) const RECHECK_EVERY: Duration = Duration::from_millis(900);
-
-/// How often a waiter looks that nobody tells anything.
+/// The pause between two tries without inotify.
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
-/// The pauses between tries after an event, 50 ms in all. The kernel tells that a file was closed
-/// just before it drops the lock (seen at 1 of 200 kills), and an inspector may be looking.
-const BACK_OFF: [Duration; 8] = [
-    Duration::from_millis(1),
-    Duration::from_millis(2),
-    Duration::from_millis(3),
-    Duration::from_millis(5),
-    Duration::from_millis(7),
-    Duration::from_millis(9),
-    Duration::from_millis(11),
-    Duration::from_millis(12),
-];
+/// Waits until `file` is locked; `None` when the file turns out to be removed or replaced.
+///
+/// One descriptor serves the whole wait: each close of it would wake all other waiters.
+pub(crate) async fn wait(
+    lifecycle: &Arc<Lifecycle>,
+    request: &AcquireRequest,
+    file_name: &FileName,
+    file: LockFile,
+) -> Result<Option<Lease>> {
+    let mut waiter = Waiter::default();
+    let mut is_subscribed = false;
+    loop {
+        lifecycle.check_open()?;
+        let sent = request.sent_now();
+        match file.try_lock()? {
+            TryLock::Locked => return grant(lifecycle, request, file_name, file, sent),
+            TryLock::Contended => request.attempt.report_contended(),
+            TryLock::Inspected => {}
+        }
+        if !is_subscribed {
+            is_subscribed = true;
+            waiter.subscription = lifecycle.subscribe(file_name);
+            if waiter.subscription.is_some() {
+                // A release between the try and the subscription has sent no event.
+                continue;
+            }
+        }
+        if !file.is_in_place()? {
+            return Ok(None);
+        }
+        unless_ended(lifecycle, request, waiter.pause()).await?;
+    }
+}
 
 /// One waiter of one file.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
+struct Waiter {
+    /// `None` where there is no watch; then it polls.
     subscription: Option<Subscription>,
-    /// How many pauses of the back-off are over. It starts before the first event, because that may
-    /// have come before the subscription.
-    paused: usize,
+    /// It starts before the first event, which may have come before the subscription.
+    back_off: BackOff,
 }
 
-impl Waiting {
-    /// From now on it is told of changes; without, it polls.
-    pub(crate) fn subscribe(&mut self, subscription: Subscription) {
-        self.subscription = Some(subscription);
-    }
-
-    /// Whether all the pauses of the back-off are over.
-    pub(crate) fn is_backed_off(&self) -> bool {
-        self.paused >= BACK_OFF.len()
-    }
-
+impl Waiter {
     /// Waits until it is time for another try.
     ///
     /// # Cancel safety
     ///
     /// Safe: no wake-up is lost.
-    pub(crate) async fn pause(&mut self) {
-        let pause = BACK_OFF.get(self.paused).copied();
+    async fn pause(&mut self) {
+        let pause = self.back_off.peek();
         let Some(subscription) = &self.subscription else {
             sleep(pause.unwrap_or(POLL_EVERY)).await;
-            self.paused = self.paused.saturating_add(1);
+            self.back_off.skip();
             return;
         };
         tokio::select! {
-            () = subscription.woken() => self.paused = 0,
-            () = sleep(pause.unwrap_or(RECHECK_EVERY)) => self.paused = self.paused.saturating_add(1),
+            () = subscription.woken() => self.back_off.reset(),
+            () = sleep(pause.unwrap_or(RECHECK_EVERY)) => self.back_off.skip(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_back_off_is_short_and_bounded() {
-        let whole: Duration = BACK_OFF.iter().sum();
-        assert_eq!(whole, Duration::from_millis(50));
-        assert!(BACK_OFF.iter().is_sorted() && whole < RECHECK_EVERY);
     }
 }

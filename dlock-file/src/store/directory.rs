@@ -1,4 +1,4 @@
-//! The directory of the locks: made, checked, and watched over for being replaced.
+//! The directory of the locks: creating it, its checks, and whether it was replaced.
 
 use std::{
     fs::{File, Metadata},
@@ -22,7 +22,7 @@ use crate::{
     store::{filesystem, layout_version},
 };
 
-/// Whoever else could write into the directory could take locks away or occupy them.
+/// Other users with write access could remove or occupy locks.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// A directory with this bit, such as the system's temporary one, is meant for everybody.
@@ -43,8 +43,8 @@ impl Identity {
         }
     }
 
-    /// Whether `path` still leads to this file. A file that cannot be looked at is an error, not a
-    /// replaced one.
+    /// Whether `path` still leads to this file. A failed check is an error, not a
+    /// replaced file.
     pub(crate) fn is_at(self, path: &Path, found: io::Result<Metadata>) -> Result<bool> {
         match found {
             Ok(metadata) => Ok(Self::of(&metadata) == self),

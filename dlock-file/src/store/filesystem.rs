@@ -2,7 +2,7 @@
 //!
 //! Two machines that mount one would each take the lock, or each get a different idea of it:
 //! `flock` is kept by each machine alone, or depends on the mount's options, and inotify tells of
-//! local changes only. So they are refused, rather than silently exclude nobody.
+//! local changes only. So they are refused, rather than silently fail to exclude.
 
 use std::os::fd::BorrowedFd;
 
@@ -16,7 +16,7 @@ pub(crate) fn shared_kind(directory: BorrowedFd<'_>) -> Result<Option<&'static s
     )))
 }
 
-/// Elsewhere it cannot be asked in a portable way; the README says so.
+/// Other systems have no portable query; see the README.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn shared_kind(_directory: BorrowedFd<'_>) -> Result<Option<&'static str>> {
     Ok(None)

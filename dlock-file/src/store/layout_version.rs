@@ -1,26 +1,26 @@
-//! The version of the layout: how lock files are named, locked and written.
+//! The version of the layout in a directory: how lock files are named, locked and written.
 //!
-//! It is the text of a symbolic link in the directory, which nobody follows: a link is made in one step, with its
-//! text, and by one process only. A file would be there before its text is. Each lock file has the version, too.
+//! It is the text of a dangling symbolic link. A link is created in one step, with its text, and by one process
+//! only; a file would exist before its text. Each lock file has the version, too.
 
 use std::{fs::File, path::Path};
 
-use dlock_core::{Result, backend::LayoutVersion};
+use dlock_core::Result;
 use rustix::{fs::readlinkat, fs::symlinkat, io::Errno};
 
-use crate::errors::{self, BACKEND};
+use crate::{
+    errors::{self, BACKEND},
+    keys::LAYOUT,
+};
 
-/// Whoever changes the layout in a way that this version would not exclude gives it the next number.
-pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
-
-/// The link's name; those of lock files end otherwise.
+/// The link's name; names of lock files have another end.
 const LINK: &str = "layout";
 
-/// How often it is read and made, while others make and remove it.
+/// The link is read and created so often, while other processes create and remove it.
 const TRIES_MAX: u32 = 3;
 
-/// Compares the layout of an open directory with ours, and writes ours where there is none. Where it cannot be
-/// written, as on a full disk, nobody is refused for that.
+/// Compares the layout of an open directory with ours, and writes ours where there is none. A failed write, as on
+/// a full disk, is not an error.
 ///
 /// # Errors
 ///
@@ -28,18 +28,18 @@ const TRIES_MAX: u32 = 3;
 pub(crate) fn check(path: &Path, directory: &File) -> Result<()> {
     for _ in 0..TRIES_MAX {
         match readlinkat(directory, LINK, Vec::new()) {
-            // What follows the version is for later ones.
+            // Later versions may append more.
             Ok(text) => {
                 let text = text.to_string_lossy();
                 return LAYOUT.check(BACKEND, text.split(' ').next().unwrap_or_default());
             }
             Err(Errno::NOENT) => {}
-            // It is no link.
+            // Not a link.
             Err(Errno::INVAL) => return LAYOUT.check(BACKEND, ""),
             Err(error) => return Err(errors::of_io(&path.join(LINK), error)),
         }
         match symlinkat(LAYOUT.to_string(), directory, LINK) {
-            // Somebody else was first: perhaps of another layout.
+            // Another process was first, perhaps of another layout.
             Err(Errno::EXIST) => {}
             made => {
                 if let Err(error) = made {

@@ -25,14 +25,14 @@ use crate::{
 /// A lock file and everything that is inside belong to their owner alone.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// What a try to lock a file found.
+/// The result of one try to lock a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TryLock {
     /// It is ours.
     Locked,
-    /// Somebody holds it.
+    /// Another process or locker holds it.
     Contended,
-    /// Nobody holds it, but somebody looks at it at this very moment.
+    /// It is free, but an inspection has it locked at this moment.
     Inspected,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct LockFile {
 }
 
 impl LockFile {
-    /// Opens the file, and makes it if it is not there; `None` when the directory itself is gone.
+    /// Opens the file, and creates it if it is not there; `None` when the directory itself is gone.
     ///
     /// The descriptor is closed on exec: a command that is started while the lock is held does not
     /// keep it.
@@ -53,7 +53,7 @@ impl LockFile {
         Self::open_with(directory, name, OFlags::RDWR | OFlags::CREATE)
     }
 
-    /// Opens the file to look at it, if it is there. Read-only, so that closing it wakes nobody.
+    /// Opens the file to inspect it, if it is there. Read-only, so that closing it wakes no waiter.
     pub(crate) fn open_existing(directory: &Directory, name: &FileName) -> Result<Option<Self>> {
         Self::open_with(directory, name, OFlags::RDONLY)
     }
@@ -85,7 +85,7 @@ impl LockFile {
         &self.path
     }
 
-    /// Whether its path still leads to it; a file that was removed or replaced excludes nobody.
+    /// Whether its path still leads to it. A file that was removed or replaced does not exclude other holders.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
         self.identity
             .is_at(&self.path, std::fs::symlink_metadata(&self.path))
@@ -112,8 +112,7 @@ impl LockFile {
         tried().map_err(|error| errors::of_io(&self.path, error))
     }
 
-    /// Whether somebody else holds it. Nothing in the file says so for sure: a killed holder leaves
-    /// its line there, and another program's lock has none.
+    /// Whether another process or locker holds it. The contents do not prove that: a killed holder leaves its line, and another program's lock has none.
     pub(crate) fn is_held(&self) -> Result<bool> {
         let held = || -> io::Result<bool> {
             if !succeeded(self.open.try_lock_shared())? {
@@ -125,7 +124,7 @@ impl LockFile {
         held().map_err(|error| errors::of_io(&self.path, error))
     }
 
-    /// What it holds; anything that is no record is an empty one, but for that of another layout, which is an error.
+    /// Its record. Other contents are an empty record; a record of another layout is an error.
     pub(crate) fn read(&self) -> Result<Record> {
         let mut bytes = [0; RECORD_BYTES];
         let read = self.open.read_at(&mut bytes, 0);
@@ -134,7 +133,7 @@ impl LockFile {
         Ok(Record::parse(&bytes[..read]))
     }
 
-    /// Replaces what it holds, in one write.
+    /// Replaces its record, in one write.
     ///
     /// It is not flushed to the disk: the page cache outlives every process, and after a power loss
     /// the clock takes over the counting (K5).

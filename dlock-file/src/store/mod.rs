@@ -1,4 +1,4 @@
-//! What stands in the directory.
+//! The directory and its lock files.
 
 pub(crate) mod directory;
 pub(crate) mod filesystem;

@@ -1,4 +1,4 @@
-//! What a lock file holds: the last token, the lock's name, and who holds it.
+//! The record in a lock file: the last token, the lock's name, and its holder.
 //!
 //! ```text
 //! dlock 1 00001780000000000000
@@ -6,13 +6,13 @@
 //! 4f0000000000000000000000000000a1 1780000000000000 1780000000000000 4711@web-3 checkout 77
 //! ```
 //!
-//! The third line is empty when nobody holds it. The rest is line feeds up to [`RECORD_BYTES`], so that one
+//! The third line is empty while the lock is free. The rest is line feeds up to [`RECORD_BYTES`], so that one
 //! write at the start replaces all of an older record: it stays within one page, which a `kill -9`
 //! cannot cut in two, and the file never has to be shortened.
 
 use dlock_core::{Holder, Result, Token};
 
-use crate::{errors::BACKEND, store::layout_version::LAYOUT};
+use crate::{errors::BACKEND, keys::LAYOUT};
 
 /// The size of a record: room for a token, the longest name with the longest prefix, and a holder
 /// with the longest note and host name (1000 bytes).
@@ -32,7 +32,7 @@ const TOKEN_DIGITS: usize = 20;
 pub(crate) struct Record {
     /// The token of the last grant; `None` in a new, cut or foreign file.
     pub(crate) token: Option<Token>,
-    /// Whoever took the lock last and has not released it.
+    /// The last holder, unless it has released the lock.
     pub(crate) holder: Option<Holder>,
 }
 
@@ -75,7 +75,7 @@ impl Record {
     }
 }
 
-/// The record that says that `holder` has the lock `name` by `token`, or that nobody has it since.
+/// The record of the lock `name` with `token`: `holder` has it, or it is free since.
 pub(crate) fn render(token: Token, name: &str, holder: Option<&Holder>) -> [u8; RECORD_BYTES] {
     let holder = holder.map(Holder::to_string).unwrap_or_default();
     let text = format!("{HEADER}{token:0TOKEN_DIGITS$}\n{name}\n{holder}\n");

@@ -1,19 +1,18 @@
-//! Systems without inotify: nothing is told, so everybody looks.
+//! Systems without inotify: waiters and the task poll.
 
 use std::{convert::Infallible, io, path::Path, sync::Arc};
 
-use super::Change;
-use crate::keys::FileName;
+use crate::{keys::FileName, watch::change::Change};
 
-/// There is none.
+/// Never made.
 #[derive(Debug)]
 pub(crate) struct Watcher(Infallible);
 
-/// There is none.
+/// Never made.
 #[derive(Debug)]
 pub(crate) struct Subscription(Infallible);
 
-/// There are none.
+/// Never made.
 pub(crate) struct Events(Infallible);
 
 impl Watcher {

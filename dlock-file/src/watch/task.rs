@@ -1,21 +1,19 @@
-//! The one task of a backend: it reads what the watch tells, and looks by itself now and then.
+//! The one task of a backend: it reads the watch, and checks now and then by itself.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    acquire::wait::RECHECK_EVERY,
-    lifecycle::Lifecycle,
-    watch::{Change, Events},
-};
+use crate::watch::{Events, RECHECK_EVERY, change::Change};
 
-/// Runs until `ended`, or until its runtime is gone.
+/// Runs until `ended`, or until its runtime is gone. `apply` gets the changes; `recheck` is called now and then,
+/// with whether the watch is being read.
 pub(crate) async fn run(
-    lifecycle: Arc<Lifecycle>,
     mut events: Option<Events>,
     ended: CancellationToken,
+    apply: impl Fn(&[Change]),
+    recheck: impl Fn(bool),
 ) {
     let mut ticks = interval(RECHECK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -24,13 +22,13 @@ pub(crate) async fn run(
             biased;
             () = ended.cancelled() => return,
             changes = next(events.as_mut()) => match changes {
-                Ok(changes) => apply(&lifecycle, &changes),
+                Ok(changes) => apply(&changes),
                 Err(error) => {
-                    tracing::warn!(%error, "lock files are not watched any more, but looked at");
+                    tracing::warn!(%error, "lock files are polled: the watch has failed");
                     events = None;
                 }
             },
-            _ = ticks.tick() => lifecycle.check(events.is_some()),
+            _ = ticks.tick() => recheck(events.is_some()),
         }
     }
 }
@@ -39,17 +37,5 @@ async fn next(events: Option<&mut Events>) -> io::Result<Vec<Change>> {
     match events {
         Some(events) => events.next().await,
         None => std::future::pending().await,
-    }
-}
-
-fn apply(lifecycle: &Lifecycle, changes: &[Change]) {
-    if changes.contains(&Change::Anything) {
-        lifecycle.held().check_all();
-        return;
-    }
-    for change in changes {
-        if let Change::File(file_name) = change {
-            lifecycle.held().check_file(file_name);
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a row that is locked, in the server's own queue.
+//! Waiting for a locked row, in the server's own queue.
 
 use std::time::Duration;
 
@@ -9,37 +9,41 @@ use dlock_core::{
 
 use crate::{
     acquire::{
-        attempt::{Acquisition, Contended, LockedRow},
-        blocked,
+        acquisition::Acquisition,
+        attempt::{Contended, try_acquire},
+        blocked, grant,
+        statement::{LockMode, LockedRow},
     },
     conn::{
-        connection::{Connection, Row},
-        pool::{Permit, QUEUE_MAX},
+        connection::Connection,
+        pool::{Permit, ROW_WAIT_MAX},
     },
     errors,
-    hold::HeldConnection,
+    guard::longest_ttl::whole_seconds,
+    hold::handle::HeldConnection,
+    sql::row::Row,
 };
 
-/// A server that cannot be asked is tried again after this,
+/// A server that is unavailable is tried again after this,
 const RETRY_MIN: Duration = Duration::from_millis(50);
 
 /// which doubles up to this.
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Waits until the lock is granted or the attempt is cancelled; then its statement is killed and its
-/// connection closed, within `connect_timeout` and `timeout`.
+/// Waits until the lock is granted or the attempt is cancelled (K7). A cancelled wait kills its statement and
+/// closes its connection, within `connect_timeout` and `timeout`.
 pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Result<Lease> {
-    let (request, session) = (acquisition.request, acquisition.session());
+    let (request, pool) = (acquisition.request, acquisition.pool);
     let mut pause = RETRY_MIN;
     loop {
-        let error = match acquisition.try_acquire(permit.clone()).await {
+        let error = match try_acquire(acquisition, permit.clone()).await {
             Ok(Ok(lease)) => return Ok(lease),
-            Ok(Err(taken)) => {
-                if !acquisition.was_blocked() {
+            Ok(Err(contended)) => {
+                if !acquisition.is_blocked() {
                     request.attempt.report_contended();
                 }
                 pause = RETRY_MIN;
-                match queue(acquisition, taken).await {
+                match queue(acquisition, contended).await {
                     Ok(Some(lease)) => return Ok(lease),
                     // Another client deleted old rows: the next try inserts the row again.
                     Ok(None) if request.attempt.is_cancelled() => return Err(Error::cancelled()),
@@ -53,9 +57,9 @@ pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Resul
             return Err(error);
         }
         match error.kind() {
-            // In the queue for as long as a statement may be.
+            // The statement was in the queue for as long as the server allows.
             ErrorKind::Contended => {}
-            ErrorKind::Unavailable if !session.is_closed() => {
+            ErrorKind::Unavailable if !pool.is_closed() => {
                 tracing::debug!(%error, "waiting goes on");
                 request.attempt.report_unavailable(&error);
                 sleep(request, pause).await;
@@ -69,86 +73,94 @@ pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Resul
     }
 }
 
-/// Waits for the row on the connection; `None` when there is no such row any more.
+/// Waits for the row on the connection; `None` when the row is missing.
 async fn queue(
     acquisition: &Acquisition<'_>,
-    Contended(mut held_connection): Contended,
+    Contended(mut held): Contended,
 ) -> Result<Option<Lease>> {
-    let sent = acquisition.request.sent_now();
-    let granted = match ask(acquisition, &mut held_connection.connection).await {
-        Ok(rows) => match LockedRow::read(&rows, sent) {
-            Ok(Some(answer)) => acquisition
-                .grant(&mut held_connection.connection, answer, sent)
-                .await
-                .map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        },
+    let (request, pool) = (acquisition.request, acquisition.pool);
+    let sent = request.sent_now();
+    let connection = &mut held.connection;
+    let locked = match request_row(acquisition, connection).await {
+        Ok(rows) => LockedRow::read(&rows, sent),
+        Err(error) => Err(error),
+    };
+    let wait_timeout = acquisition.wait_timeout;
+    let granted = match locked {
+        Ok(Some(locked)) => grant::grant(pool, request, connection, wait_timeout, locked, sent)
+            .await
+            .map(Some),
+        Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
     match granted {
-        Ok(Some(grant)) => Ok(Some(acquisition.lease(held_connection, grant))),
+        Ok(Some(grant)) => Ok(Some(acquisition.lease(held, grant))),
         Ok(None) => {
-            leave(acquisition, held_connection, None).await;
+            leave_queue(acquisition, held, None).await;
             Ok(None)
         }
         Err(error) => {
-            leave(acquisition, held_connection, Some(&error)).await;
+            leave_queue(acquisition, held, Some(&error)).await;
             Err(error)
         }
     }
 }
 
-/// Sends what waits for the row, and awaits its end.
-async fn ask(acquisition: &Acquisition<'_>, connection: &mut Connection) -> Result<Vec<Row>> {
+/// Sends the statement that waits for the row, and awaits its end.
+async fn request_row(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<Row>> {
     let request = acquisition.request;
-    let (server, confirm_timeout) = (connection.server, acquisition.confirm_timeout());
-    let mut sql = acquisition.statement(connection, confirm_timeout, "");
-    acquisition.append_epoch_query(&mut sql);
-    // Before the row it may wait for the table, and its server looks at the time once a second.
-    let reply_timeout = QUEUE_MAX * 2 + acquisition.session().config().request_timeout;
-    let turn = async { connection.query_unbounded(request.clock(), &sql).await };
+    let (session, confirm_timeout) = (connection.session, confirm_timeout(acquisition));
+    let mut statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
+    statement.reads_epoch = true;
+    let sql = statement.render();
+    // It may wait for the table before the row, and the server checks the time once a second.
+    let reply_timeout = ROW_WAIT_MAX * 2 + acquisition.request_timeout();
+    let reply = async {
+        let rows = connection.query_unbounded(request.clock(), &sql).await;
+        rows.map_err(errors::of_request)
+    };
     let rows = tokio::select! {
-        rows = blocked::reply_or_reason(acquisition, server, async { turn.await.map_err(errors::of_request) }) => rows,
+        rows = blocked::reply_or_reason(acquisition, session, reply) => rows,
         () = request.attempt.cancelled() => Err(Error::cancelled()),
-        // A server that is cut off says nothing for ever.
+        // A server that is cut off never replies.
         () = tokio::time::sleep(reply_timeout) => Err(errors::request_timed_out(reply_timeout)),
     };
-    // What is said first is done, whatever becomes of the row.
+    // The first statement has set it, also if the second one failed.
     if connection.is_reusable() {
         connection.wait_timeout = confirm_timeout;
     }
     rows
 }
 
-/// Leaves the queue: a closed socket alone would be noticed only when its turn comes (T63).
-async fn leave(
-    acquisition: &Acquisition<'_>,
-    held_connection: HeldConnection,
-    error: Option<&Error>,
-) {
+/// Seconds in which a waiter that is granted the row has to confirm, or the server ends its session: as long as a
+/// reply may take. A waiter whose host vanished must not hold the row for a ttl.
+fn confirm_timeout(acquisition: &Acquisition<'_>) -> u64 {
+    whole_seconds(acquisition.request_timeout()).min(acquisition.wait_timeout)
+}
+
+/// Leaves the queue. The server would notice a closed socket only when the waiter's turn comes.
+async fn leave_queue(acquisition: &Acquisition<'_>, held: HeldConnection, error: Option<&Error>) {
     let HeldConnection {
         mut connection,
         permit,
-    } = held_connection;
-    let session = acquisition.session();
+    } = held;
+    let pool = acquisition.pool;
     if !connection.is_reusable() {
-        let ended = match session.sessions() {
-            Ok(sessions) => sessions.end_statement(connection.server).await,
+        let ended = match pool.sessions() {
+            Ok(sessions) => sessions.end_statement(connection.session).await,
             Err(error) => Err(error),
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
         }
     } else if error.is_some_and(errors::is_contended) {
-        // The statement is undo, and the transaction with it: it would keep the table from others.
-        let (clock, request_timeout) = (&session.connector.clock, session.config().request_timeout);
-        if connection
-            .query(clock, "ROLLBACK", request_timeout)
-            .await
-            .is_ok()
-        {
-            session.keep(connection);
+        // Ends the transaction, too: it would lock the table for other statements.
+        let (clock, timeout) = (&pool.connector.clock, acquisition.request_timeout());
+        if connection.query(clock, "ROLLBACK", timeout).await.is_ok() {
+            pool.put(connection);
         }
     }
     drop(permit);

@@ -1,4 +1,4 @@
-//! What a MySQL URL can say; strict.
+//! Settings of a MySQL URL; strict.
 
 pub(crate) mod tls;
 
@@ -61,10 +61,10 @@ impl MySqlConfig {
 
     const PORT: u16 = 3306;
 
-    /// How long connecting may take: TLS, a login and a look at the server, on a slow network.
+    /// The time limit for connecting: TLS, a login and a probe, on a slow network.
     const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// How long an answer may take.
+    /// The time limit for a reply.
     const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
     /// Reads the settings of a URL.

@@ -1,4 +1,4 @@
-//! Whether connections are encrypted, and by which certificates.
+//! TLS settings: the mode, and the certificates.
 
 use dlock_core::{
     Result,
@@ -32,7 +32,7 @@ impl Tls {
         let is_given = given.is_some() || has_ca || has_client;
         let mode = match given {
             Some(given) => mode(settings, &given)?,
-            // Who names an authority wants it asked.
+            // A named authority is meant to be used.
             None if has_ca => MySqlSslMode::VerifyIdentity,
             None if has_client => MySqlSslMode::Required,
             None => MySqlSslMode::Preferred,

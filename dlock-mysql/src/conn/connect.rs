@@ -1,4 +1,4 @@
-//! How connections are made.
+//! Connecting to the server of a URL.
 
 use std::{
     fmt,
@@ -18,7 +18,7 @@ use crate::{
     errors,
 };
 
-/// Makes connections to the server of a URL.
+/// Connects to the server of a URL.
 pub(crate) struct Connector {
     options: MySqlConnectOptions,
     pub(crate) config: MySqlConfig,
@@ -31,8 +31,8 @@ impl Connector {
         let options = MySqlConnectOptions::new()
             .username(&config.user)
             .database(&config.database)
-            // Our statements are text without values of the server's character set or time zone, and
-            // the driver would spend a round trip on setting these.
+            // Our statements do not depend on character set or time zone, and the driver would spend a round
+            // trip on setting them.
             .set_names(false)
             .timezone(None)
             .pipes_as_concat(false)
@@ -55,7 +55,7 @@ impl Connector {
         }
     }
 
-    /// No call succeeds from now on.
+    /// Refuses all calls from now on.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
@@ -76,12 +76,12 @@ impl Connector {
         self.check_open()?;
         let options = self.options.clone();
         let options = match self.config.address {
-            // Anew for each: certificates may have been replaced.
+            // Read for each connection: certificates may have been replaced.
             Address::Tcp { .. } => self.config.tls.apply(options)?,
-            // A socket is of this machine: the driver would ask for TLS even there.
+            // The driver would request TLS even on a local socket.
             Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
         };
-        // Boxed: it is large, rare, and a part of every acquire.
+        // Boxed: the future is large, rare, and a part of every acquire.
         let connecting = timeout(self.config.connect_timeout, Box::pin(options.connect()));
         match connecting.await {
             Ok(Ok(connection)) => Ok(Connection::new(connection, self.clock.now())),
@@ -93,7 +93,7 @@ impl Connector {
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the options: they have the password.
+        // The options contain the password.
         f.debug_struct("Connector")
             .field("config", &self.config)
             .finish_non_exhaustive()

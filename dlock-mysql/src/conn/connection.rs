@@ -1,4 +1,4 @@
-//! One connection.
+//! One connection to the server, and what is known of its session.
 
 use std::time::Duration;
 
@@ -10,58 +10,58 @@ use sqlx::{
 };
 use tokio::time::timeout;
 
-use crate::{errors, keys::LOCK, sql::server::SessionId, token::epoch::Epoch};
+use crate::{
+    epoch::row::Epoch,
+    errors,
+    sql::{row::Row, server::SessionId, tables::LOCK_ROW},
+};
 
-/// A row of an answer: all values as text.
-pub(crate) type Row = Vec<Option<String>>;
-
-/// After so many cycles a connection has its statements prepared. Each costs a round trip more, once,
-/// and spares the server its text from then on, a tenth of a cycle: nothing for a connection that is
-/// used once or twice.
+/// After so many cycles a connection prepares its statements. Each costs one more round trip, once, and saves
+/// a tenth of each later cycle: not worth it for a connection that is used once or twice.
 const CYCLES_AS_TEXT: u32 = 2;
 
 /// The exchange that prepares a statement takes two round trips.
 const PREPARING_TRIPS: u32 = 2;
 
-/// Frees what is locked.
+/// Frees the locked row.
 const COMMIT: &str = "COMMIT";
 
-/// What a connection has prepared.
+/// A statement that a connection prepares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Statement {
     /// Locks a row.
     Lock,
-    /// Frees it.
+    /// Frees the row.
     Commit,
 }
 
-/// A connection to the server, and what is known of its session.
+/// A connection to the server.
 pub(crate) struct Connection {
     connection: MySqlConnection,
-    /// Which session of which start of which server it is.
-    pub(crate) server: SessionId,
+    /// The session at the server.
+    pub(crate) session: SessionId,
     /// What tokens are token_of by.
     pub(crate) epoch: Epoch,
     /// Seconds of silence after which the server ends the session.
     pub(crate) wait_timeout: u64,
     /// When the last exchange began.
     pub(crate) used: BootInstant,
-    /// An exchange has begun, and nobody has seen its end.
+    /// An exchange has begun, and its end has not arrived.
     effect_unknown: bool,
-    /// How often it has locked and freed as text; `None` if its server prepares nothing.
+    /// Cycles of locking and freeing as text; `None` if its server does not prepare statements.
     cycles: Option<u32>,
-    /// Which statements its server has prepared.
+    /// The statements that its server has prepared.
     prepared: [bool; Self::PREPARED_MAX],
 }
 
 impl Connection {
-    /// How many statements are prepared.
+    /// The number of statements that are prepared.
     pub(crate) const PREPARED_MAX: usize = 2;
 
     pub(crate) fn new(connection: MySqlConnection, now: BootInstant) -> Self {
         Self {
             connection,
-            server: SessionId::default(),
+            session: SessionId::default(),
             epoch: Epoch::default(),
             wait_timeout: 0,
             used: now,
@@ -73,8 +73,8 @@ impl Connection {
 
     /// Sends statements and reads the rows of all their results.
     ///
-    /// Without an answer within `request_timeout`, or when the future is dropped, the connection is in
-    /// doubt: it may still be used for what has no effect, but not for somebody else (T70).
+    /// Without a reply within `request_timeout`, or when the future is dropped, the effect is unknown: the
+    /// connection may still send requests without effect, but is never reused for another lock (K9).
     pub(crate) async fn query(
         &mut self,
         clock: &Clock,
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// As [`ask`](Self::ask), for a statement that waits for a lock: its caller has the bound.
+    /// As [`query`](Self::query), for a statement that waits for a lock: its caller bounds it.
     pub(crate) async fn query_unbounded(
         &mut self,
         clock: &Clock,
@@ -103,9 +103,9 @@ impl Connection {
         self.cycles.is_some_and(|cycles| cycles >= CYCLES_AS_TEXT)
     }
 
-    /// Locks `row` by a prepared statement if it is free; the server's next number, or `None` if there
-    /// is no such row. Otherwise as [`ask`](Self::ask).
-    pub(crate) async fn lock(
+    /// Locks `row` by a prepared statement if it is free. Returns the server's next serial number, or `None` if
+    /// the row is missing. Otherwise as [`query`](Self::query).
+    pub(crate) async fn lock_row(
         &mut self,
         clock: &Clock,
         row: &[u8],
@@ -115,7 +115,7 @@ impl Connection {
             .query_prepared(
                 clock,
                 Statement::Lock,
-                query(LOCK).bind(row),
+                query(LOCK_ROW).bind(row),
                 request_timeout,
             )
             .await?;
@@ -124,7 +124,7 @@ impl Connection {
         serial.map_err(errors::of_request)
     }
 
-    /// Frees what is locked.
+    /// Frees the locked row.
     pub(crate) async fn commit(&mut self, clock: &Clock, request_timeout: Duration) -> Result<()> {
         if self.is_prepared() {
             let freed =
@@ -138,8 +138,7 @@ impl Connection {
         self.query(clock, COMMIT, request_timeout).await.map(drop)
     }
 
-    /// Whether the server does not prepare `statement`, or may not, as far as `error` tells; from now on this
-    /// connection does without.
+    /// Stops preparing statements if `error` means that the server cannot prepare `statement`; whether it did.
     pub(crate) fn fall_back_to_text(&mut self, statement: Statement, error: &Error) -> bool {
         let is_new = !self.prepared[statement as usize];
         let is_refused =
@@ -151,7 +150,7 @@ impl Connection {
         goes_on
     }
 
-    /// As [`ask`](Self::ask), by a statement that is prepared, or will be now.
+    /// As [`query`](Self::query), by a statement that is prepared, or will be now.
     async fn query_prepared<'q>(
         &mut self,
         clock: &Clock,
@@ -181,17 +180,17 @@ impl Connection {
         self.used = clock.now();
         self.effect_unknown = true;
         let rows = self.connection.fetch_all(statements).await;
-        // An error that the server said is an end, too.
+        // An error that the server sent is a reply, too.
         self.effect_unknown = rows.as_ref().is_err_and(errors::is_connection_error);
         rows
     }
 
-    /// Whether it may be given to the next one.
+    /// Whether another lock may use it.
     pub(crate) fn is_reusable(&self) -> bool {
         !self.effect_unknown
     }
 
-    /// Ends the session, and with it all that it holds. Bounded by `max`; the socket is closed anyway.
+    /// Ends the session, which frees its row. Waits `max` at most; the socket is closed anyway.
     pub(crate) async fn close(self, max: Duration) {
         if self.is_reusable() {
             let _ = timeout(max, self.connection.close()).await;

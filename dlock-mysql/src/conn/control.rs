@@ -1,6 +1,7 @@
-//! The two connections that hold nothing. One works with the tables: it makes rows, asks and answers who
-//! holds a lock. The other looks after sessions and ends them, and needs no table for it: neither what
-//! the first one is busy with nor a statement that keeps a table to itself may delay that (K13).
+//! The two control connections, which do not hold locks.
+//!
+//! One works with the tables: it inserts rows, and sends and answers inspections. The other monitors and kills
+//! sessions, and needs no table: neither the work of the first nor a locked table may delay it (K13).
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -10,35 +11,35 @@ use dlock_core::{
 };
 
 use crate::{
-    conn::{
-        connect::Connector,
-        connection::{Connection, Row},
-        setup,
+    conn::{connect::Connector, connection::Connection, probe, setup},
+    errors,
+    sql::{
+        row::Row,
+        server::{Product, ServerInfo, SessionId},
+        tables::LOCKS,
     },
-    errors, keys,
-    sql::server::{Product, ServerInfo, SessionId},
 };
 
-/// How often a session is killed until it has ended,
+/// The pause between two `KILL`s of a session that has not ended,
 const KILL_EVERY: Duration = Duration::from_millis(5);
 
-/// and how many times: it undoes one row lock.
+/// and their number: the session rolls back one row lock.
 const KILLS_MAX: usize = 100;
 
-/// How long it is trusted to be there. Nobody tells of its end while it is idle, and a server that was
-/// restarted since then grants nothing yet.
+/// An idle connection is used without a check for so long. Its end would go unnoticed, but a server that was
+/// restarted since then does not grant yet.
 const TRUSTED_MAX: Duration = Duration::from_millis(500);
 
-/// What one of them is for.
+/// The purpose of a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It works with the tables.
+    /// Works with the tables.
     Tables,
-    /// It looks after sessions.
+    /// Monitors and kills sessions.
     Sessions,
 }
 
-/// A connection that is made when it is needed, and that one at a time works with.
+/// A connection that is opened on demand and serves one caller at a time.
 pub(crate) struct Control {
     turns: SingleFlight<Option<Ready>>,
     connector: Arc<Connector>,
@@ -50,7 +51,7 @@ struct Ready {
     product: Product,
 }
 
-/// The turn of one on it.
+/// The turn of one caller.
 pub(crate) struct ControlTurn {
     slot: Turn<Option<Ready>>,
     connector: Arc<Connector>,
@@ -66,9 +67,10 @@ impl Control {
         }
     }
 
-    /// Runs `work` on it when it is its turn, in a task of its own (K13); it asks a few times, each
-    /// with a bound. A connection is made if need be, and the server of a new one is looked at. Only
-    /// that is a failure that those share who waited meanwhile.
+    /// Runs `work` in its turn, in a task of its own (K13); `work` sends a few bounded requests.
+    ///
+    /// Connects if need be, and probes the server of a new connection. Callers that wait meanwhile share a
+    /// failure to connect, and no other.
     pub(crate) async fn run<R, W>(
         &self,
         work: impl FnOnce(ControlTurn) -> W + Send + 'static,
@@ -113,19 +115,19 @@ impl Control {
         let _ = close.await;
     }
 
-    /// Ends what a session is doing; success also if it is over.
-    pub(crate) async fn end_statement(&self, server: SessionId) -> Result<()> {
-        self.run(move |mut turn| async move { turn.kill("KILL QUERY", server).await })
+    /// Ends the statement of a session; success also if the session is over.
+    pub(crate) async fn end_statement(&self, session: SessionId) -> Result<()> {
+        self.run(move |mut turn| async move { turn.kill("KILL QUERY", session).await })
             .await
             .map(drop)
     }
 
-    /// Ends a session, and waits until all that it held is free; success also if it is over.
+    /// Ends a session, and waits until its locks are free; success also if it is over.
     ///
-    /// Until it is over it can be killed again. Not every account sees its own sessions in a list.
-    pub(crate) async fn end_session(&self, server: SessionId) -> Result<()> {
+    /// Killing it again tells whether it is over: not every account sees its own sessions in a list.
+    pub(crate) async fn end_session(&self, session: SessionId) -> Result<()> {
         for _ in 0..KILLS_MAX {
-            let kill = self.run(move |mut turn| async move { turn.kill("KILL", server).await });
+            let kill = self.run(move |mut turn| async move { turn.kill("KILL", session).await });
             if kill.await? == Killed::Over {
                 return Ok(());
             }
@@ -135,11 +137,11 @@ impl Control {
         Err(Error::new(ErrorKind::Unavailable, why))
     }
 
-    /// Makes the row of a name, unless it is there.
-    pub(crate) async fn make_row(&self, row: &str) -> Result<()> {
-        let sql = format!("INSERT IGNORE INTO {} (name) VALUES ({row})", keys::LOCKS);
+    /// Inserts the row of a name, unless it is there.
+    pub(crate) async fn insert_row(&self, row: &str) -> Result<()> {
+        let sql = format!("INSERT IGNORE INTO {} (name) VALUES ({row})", LOCKS);
         match self.query(sql).await {
-            // Whoever has it locked has made it.
+            // The client that has it locked has inserted it.
             Err(error) if error.kind() != ErrorKind::Contended => Err(error),
             _ => Ok(()),
         }
@@ -147,7 +149,7 @@ impl Control {
 }
 
 impl ControlTurn {
-    /// Connects, unless there is a connection that has not ended while nobody used it.
+    /// Connects, unless there is a connection that works.
     async fn connect(&mut self) -> Result<()> {
         let now = self.connector.clock.now();
         let is_idle = |ready: &Ready| now.since(ready.connection.used) > TRUSTED_MAX;
@@ -160,9 +162,9 @@ impl ControlTurn {
         Ok(())
     }
 
-    /// Sends statements. After a failure that leaves the connection in doubt there is none any more.
+    /// Sends statements. A failure with an unknown effect drops the connection.
     pub(crate) async fn query(&mut self, sql: &str) -> Result<Vec<Row>> {
-        // Taken out meanwhile: a task that ends with its runtime takes the connection with it.
+        // Taken out: a task that ends with its runtime drops the connection.
         let mut ready = self.slot.take().ok_or_else(errors::connection_lost)?;
         let (clock, request_timeout) =
             (&self.connector.clock, self.connector.config.request_timeout);
@@ -173,21 +175,21 @@ impl ControlTurn {
         answer
     }
 
-    /// Which session it is, of which start of which server.
-    pub(crate) fn server(&self) -> Option<SessionId> {
-        self.slot.as_ref().map(|ready| ready.connection.server)
+    /// The session of the connection.
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        self.slot.as_ref().map(|ready| ready.connection.session)
     }
 
     pub(crate) fn product(&self) -> Option<Product> {
         self.slot.as_ref().map(|ready| ready.product)
     }
 
-    async fn kill(&mut self, what: &str, server: SessionId) -> Result<Killed> {
-        // A session of a server that has been restarted is over: its number is somebody else's now.
-        if self.server().ok_or_else(errors::connection_lost)?.boot != server.boot {
+    async fn kill(&mut self, what: &str, session: SessionId) -> Result<Killed> {
+        // A restarted server has ended the session, and may have reused its number.
+        if self.session().ok_or_else(errors::connection_lost)?.start != session.start {
             return Ok(Killed::Over);
         }
-        match self.query(&format!("{what} {}", server.connection)).await {
+        match self.query(&format!("{what} {}", session.connection)).await {
             Ok(_) => Ok(Killed::Ending),
             Err(error) if errors::is_no_session(&error) => Ok(Killed::Over),
             Err(error) => Err(error),
@@ -195,28 +197,28 @@ impl ControlTurn {
     }
 }
 
-/// What a `KILL` found.
+/// The result of a `KILL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Killed {
-    /// A session, which ends now.
+    /// The session ends now.
     Ending,
-    /// None: it has undo all that it did.
+    /// The session is over, and its work rolled back.
     Over,
 }
 
 async fn open(connector: &Connector, role: Role) -> Result<Ready> {
     let mut connection = connector.connect().await?;
     let (clock, config) = (&connector.clock, &connector.config);
-    // A row that is locked is there, so it waits as short as it can, and so it does for a table.
-    let session = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1; SET \
+    // A locked row is there already, so waits for rows and tables are as short as the server allows.
+    let settings = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1; SET \
                    SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
     connection
-        .query(clock, session, config.request_timeout)
+        .query(clock, settings, config.request_timeout)
         .await?;
-    let product = match role {
-        Role::Tables => check(&mut connection, connector).await?,
-        Role::Sessions => setup::check_server(&mut connection, clock, config).await?,
-    };
+    let product = probe::probe(&mut connection, clock, config).await?;
+    if role == Role::Tables {
+        setup::ensure_tables(&mut connection, clock, config).await?;
+    }
     let rows = connection
         .query(
             clock,
@@ -225,26 +227,13 @@ async fn open(connector: &Connector, role: Role) -> Result<Ready> {
         )
         .await?;
     let start = ServerInfo::read(rows.first().ok_or_else(errors::no_server_info)?)?;
-    // What is held there ends, and who looks after it has to see that.
+    // The monitor must see holds on a server that became read-only.
     if start.is_read_only && role == Role::Tables {
         return Err(errors::read_only());
     }
-    connection.server = start.server;
+    connection.session = start.session;
     Ok(Ready {
         connection,
         product,
     })
-}
-
-/// Looks at the server and its tables. Somebody may make them at this moment, and has them to himself for
-/// that long.
-async fn check(connection: &mut Connection, connector: &Connector) -> Result<Product> {
-    let (clock, config) = (&connector.clock, &connector.config);
-    let end = clock.now().after(config.request_timeout);
-    loop {
-        match setup::check(connection, clock, config).await {
-            Err(error) if errors::is_contended(&error) && clock.now() < end => {}
-            checked => return checked.map_err(errors::of_table_statement),
-        }
-    }
 }

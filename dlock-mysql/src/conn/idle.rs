@@ -1,5 +1,6 @@
-//! Connections that nobody uses at present. The server ends them after a while; they are ended before that,
-//! as nothing reads their sockets and would notice.
+//! Idle connections, and the task that closes them before the server does.
+//!
+//! No task reads their sockets, so an end by the server would go unnoticed.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -8,26 +9,25 @@ use tokio::{sync::Notify, task::JoinSet};
 
 use crate::conn::{connect::Connector, connection::Connection};
 
-/// How long one is kept at the most: a server that was restarted or failed over has ended it, and nobody
-/// is told.
+/// The longest idle time: a server that was restarted or failed over has ended the session without notice.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 
-/// How often they are looked at, at the most.
+/// The least time between two sweeps.
 const SWEEP_MIN: Duration = Duration::from_millis(10);
 
-/// The connections of a locker that are idle.
+/// The idle connections of a locker.
 pub(crate) struct Idle {
     connector: Arc<Connector>,
     connections: Lock<Connections>,
-    /// The next one ends sooner than was known, or none is left.
+    /// Notified when the next end is earlier than before, or no connection is left.
     changed: Notify,
 }
 
 #[derive(Default)]
 struct Connections {
-    /// In the order in which they were used.
+    /// In the order of their last use.
     connections: VecDeque<Connection>,
-    /// When the task that ends them looks again; none if there is no task.
+    /// When the task sweeps next; `None` if there is no task.
     next: Option<BootInstant>,
 }
 
@@ -40,7 +40,7 @@ impl Idle {
         }
     }
 
-    /// The one that was used last, if the server has not ended it meanwhile.
+    /// The connection that was used last, unless the server may have ended it.
     pub(crate) fn take(&self) -> Option<Connection> {
         let now = self.connector.clock.now();
         let mut connections = self.connections.lock();
@@ -52,10 +52,10 @@ impl Idle {
         None
     }
 
-    /// Keeps `connection` for the next one, if it may be used again.
-    pub(crate) fn keep(self: &Arc<Self>, connection: Connection) {
+    /// Keeps `connection` for another lock, if it may be used again.
+    pub(crate) fn put(self: &Arc<Self>, connection: Connection) {
         let mut connections = self.connections.lock();
-        // Looked at with the lock, which closing takes after it.
+        // Checked under the lock, which `close` takes after it marks the pool as closed.
         if !connection.is_reusable() || self.connector.is_closed() {
             return;
         }
@@ -69,18 +69,18 @@ impl Idle {
         connections.next = Some(end);
     }
 
-    /// Ends all of them.
+    /// Closes all of them.
     pub(crate) async fn close(&self) {
         let connections = std::mem::take(&mut self.connections.lock().connections);
         self.changed.notify_one();
         self.end_all(connections).await;
     }
 
-    /// Takes out those that are too old, and says when the next one will be; `None` if none is left.
+    /// Takes out the connections that are too old; and when the next one is, `None` if none is left.
     fn sweep(&self) -> (VecDeque<Connection>, Option<BootInstant>) {
         let now = self.connector.clock.now();
         let mut connections = self.connections.lock();
-        // Each has the silence of its last hold, so they end in another order than they were used in.
+        // Each has the `wait_timeout` of its last hold, so they do not end in the order of their use.
         let (old, young) = std::mem::take(&mut connections.connections)
             .into_iter()
             .partition(|connection| !is_alive(connection, now));
@@ -98,17 +98,17 @@ impl Idle {
     }
 }
 
-/// Whether the server has surely not ended it, by its own clock, nor is about to.
+/// Whether the server cannot have ended it yet.
 fn is_alive(connection: &Connection, now: BootInstant) -> bool {
     now < end(connection)
 }
 
 fn end(connection: &Connection) -> BootInstant {
-    let silence = Duration::from_secs(connection.wait_timeout);
-    connection.used.after(IDLE_MAX.min(silence / 2))
+    let limit = Duration::from_secs(connection.wait_timeout);
+    connection.used.after(IDLE_MAX.min(limit / 2))
 }
 
-/// The task that ends them, while there are any. If its runtime ends, the next one that is kept starts another.
+/// The task that closes them, while there are any. If its runtime ends, the next idle connection starts another.
 struct Sweeper(Option<Arc<Idle>>);
 
 impl Sweeper {
@@ -116,7 +116,7 @@ impl Sweeper {
         while let Some(idle) = &self.0 {
             let (old, next) = idle.sweep();
             let Some(next) = next else {
-                // From here on the next one that is kept starts another.
+                // From here on the next idle connection starts another task.
                 let idle = self.0.take();
                 if let Some(idle) = idle {
                     idle.end_all(old).await;

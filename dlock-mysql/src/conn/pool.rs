@@ -1,5 +1,4 @@
-//! The connections of a locker: one for each lock that is held or waited for, and those that wait for
-//! the next one.
+//! The connections of a locker: one for each lock that is held or waited for, idle ones, and two for control.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,32 +13,29 @@ use crate::{
         control::{Control, ControlTurn, Role},
         idle::Idle,
     },
-    epoch::cache::EpochCache,
+    epoch::cache::{EpochCache, TABLE_WAIT_MAX},
     errors,
     sql::server::{Product, ServerInfo},
-    token::epoch,
 };
 
-/// How long a statement waits for a row before it is sent again: what is left of a waiter whose host
-/// vanished leaves the queue after it (T63), and as long waits who wants all statements to end, as a backup
-/// does with all writes of others behind it.
-pub(crate) const QUEUE_MAX: Duration = Duration::from_secs(3);
-
-/// How long it waits for a table that somebody keeps to himself: the least that a server counts.
-pub(crate) const TABLE_MAX: Duration = Duration::from_secs(1);
+/// How long a statement waits for a row before it is sent again.
+///
+/// A waiter whose host vanished leaves the server's queue after it. A backup waits as long for our statement,
+/// with the writes of all clients behind it.
+pub(crate) const ROW_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// All connections of a locker.
 pub(crate) struct Pool {
     pub(crate) connector: Arc<Connector>,
-    control: Control,
+    tables: Control,
     sessions: Control,
-    /// What they count tokens by.
+    /// The epoch that tokens are counted by.
     pub(crate) epochs: EpochCache,
     idle: Arc<Idle>,
     permits: Arc<Semaphore>,
 }
 
-/// The right to one connection, also while another one is made in its place.
+/// The right to one connection, also while it is replaced.
 pub(crate) type Permit = Arc<OwnedSemaphorePermit>;
 
 impl Pool {
@@ -47,7 +43,7 @@ impl Pool {
         let permits = Arc::new(Semaphore::new(config.held_max as usize));
         let connector = Arc::new(Connector::new(config));
         Self {
-            control: Control::new(connector.clone(), Role::Tables),
+            tables: Control::new(connector.clone(), Role::Tables),
             sessions: Control::new(connector.clone(), Role::Sessions),
             idle: Arc::new(Idle::new(connector.clone())),
             connector,
@@ -60,19 +56,19 @@ impl Pool {
         &self.connector.config
     }
 
-    /// The connection that works with the tables and holds nothing.
-    pub(crate) fn control(&self) -> Result<&Control> {
+    /// The control connection for the tables.
+    pub(crate) fn tables(&self) -> Result<&Control> {
         self.check_open()?;
-        Ok(&self.control)
+        Ok(&self.tables)
     }
 
-    /// The connection that looks after sessions and ends them.
+    /// The control connection for sessions.
     pub(crate) fn sessions(&self) -> Result<&Control> {
         self.check_open()?;
         Ok(&self.sessions)
     }
 
-    /// A place among those who hold or wait.
+    /// A permit for one more lock.
     pub(crate) fn permit(&self) -> Result<Permit> {
         self.check_open()?;
         let permit = self.permits.clone().try_acquire_owned();
@@ -85,46 +81,45 @@ impl Pool {
         })
     }
 
-    /// A connection that was used before, if the server has not ended it meanwhile.
+    /// An idle connection, unless the server may have ended it.
     pub(crate) fn reuse(&self) -> Option<Connection> {
         self.idle.take()
     }
 
-    /// A new connection, whose server is looked at, and which the server ends after `wait_timeout`
-    /// seconds of silence.
-    pub(crate) async fn open(&self, wait_timeout: u64) -> Result<Connection> {
+    /// Opens a connection, which the server ends after `wait_timeout` seconds of silence. It has no epoch yet.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if the server is read-only.
+    pub(crate) async fn open(&self, wait_timeout: u64) -> Result<(Connection, ServerInfo)> {
         // First, so that the tables are there.
         let product = |turn: ControlTurn| async move { Ok(turn.product()) };
-        let product = self.control()?.run(product).await?;
+        let product = self.tables()?.run(product).await?;
         let product = product.unwrap_or(Product::MySql);
         let mut connection = self.connector.connect().await?;
         let (clock, request_timeout) = (&self.connector.clock, self.config().request_timeout);
         let sql = format!(
             "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, {}{}; SET \
              SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; {}",
-            QUEUE_MAX.as_secs(),
-            TABLE_MAX.as_secs(),
-            silence(wait_timeout),
+            ROW_WAIT_MAX.as_secs(),
+            TABLE_WAIT_MAX.as_secs(),
+            set_wait_timeout(wait_timeout),
             product.unlimited_holds(),
             product.info_query(self.config().tokens)
         );
         let rows = connection.query(clock, &sql, request_timeout).await?;
-        let start = ServerInfo::read(rows.first().ok_or_else(errors::no_server_info)?)?;
-        if start.is_read_only {
+        let info = ServerInfo::read(rows.first().ok_or_else(errors::no_server_info)?)?;
+        if info.is_read_only {
             return Err(errors::read_only());
         }
-        // Also where tokens are committed: what sessions are killed by is the start that they are of.
-        epoch::check_age(&start)?;
-        connection.server = start.server;
+        connection.session = info.session;
         connection.wait_timeout = wait_timeout;
-        connection.epoch = epoch::of_server(self, &mut connection, &start).await?;
-        self.epochs.learn(connection.epoch);
-        Ok(connection)
+        Ok((connection, info))
     }
 
-    /// Keeps a connection that holds nothing for the next one.
-    pub(crate) fn keep(&self, connection: Connection) {
-        self.idle.keep(connection);
+    /// Returns a connection without a lock to the pool.
+    pub(crate) fn put(&self, connection: Connection) {
+        self.idle.put(connection);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -138,12 +133,12 @@ impl Pool {
     pub(crate) async fn close(&self) {
         self.idle.close().await;
         self.sessions.close().await;
-        self.control.close().await;
+        self.tables.close().await;
     }
 }
 
-/// The server ends a session that is silent for so many seconds, and with it a hold.
-pub(crate) fn silence(seconds: u64) -> String {
+/// The setting by which the server ends a session, and its hold, after so many silent `seconds`.
+pub(crate) fn set_wait_timeout(seconds: u64) -> String {
     format!("wait_timeout = {seconds}")
 }
 

@@ -1,86 +1,96 @@
-//! What the connections of a locker have read of the epoch, together: on two connections to one start of
-//! a server the row is the same, so one of them that reads it now and then is enough.
+//! The epoch that the connections of a locker have read, shared among them.
+//!
+//! Two connections to one server start read the same row, so it is enough that one of them reads it.
 
 use std::time::Duration;
 
 use dlock_core::{BootInstant, toolkit::Lock};
 
 use crate::{
-    conn::pool::TABLE_MAX,
-    guard::{
-        longest_ttl::{Coverage, Period},
-        restart::Seen,
+    epoch::{
+        guard_clock::GuardClock,
+        row::{Epoch, FRESH},
+        ttl_coverage::{Coverage, Period},
     },
     sql::server::ServerStart,
-    token::epoch::{Epoch, FRESH},
 };
 
-/// What was read last.
+/// How long a statement waits for a table that another statement has locked: the least that a server counts.
+pub(crate) const TABLE_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// The last reading.
 #[derive(Default)]
 pub(crate) struct EpochCache(Lock<Shared>);
 
 #[derive(Default)]
 struct Shared {
     epoch: Epoch,
-    /// What was read before the longest ttl was lowered: it counts for renewals as long as it would have.
-    lowered: Epoch,
-    /// When somebody was last seen to keep it from all.
-    out_of_reach: Option<BootInstant>,
-    /// When one of them was told last to read it.
-    told: Option<BootInstant>,
-    /// The guard that was seen last, when it was seen first.
-    guard: Option<Seen>,
-    /// The period of the longest ttl that was seen last.
+    /// The reading before the longest ttl was lowered; it counts for renewals as long as it would have.
+    before_lowering: Epoch,
+    /// When a statement of another client was last seen to lock the table.
+    table_locked: Option<BootInstant>,
+    /// When a grant last set out to read the row.
+    grant_reads: Option<BootInstant>,
+    /// When a renewal last set out to read the row.
+    renewal_reads: Option<BootInstant>,
+    /// The first reading of the last guard.
+    guard: Option<GuardClock>,
+    /// The last period of the longest ttl.
     period: Option<Period>,
-    /// When one of them was told last to read the row for renewals.
-    kept: Option<BootInstant>,
 }
 
 impl Shared {
-    fn tell(&self, epoch: &mut Epoch, boot: ServerStart) {
-        if self.epoch.boot == boot && self.epoch.read > epoch.read {
+    fn refresh(&self, epoch: &mut Epoch, start: ServerStart) {
+        if self.epoch.start == start && self.epoch.read > epoch.read {
             *epoch = self.epoch;
         }
     }
 }
 
 impl EpochCache {
-    /// Tells the others what was read.
-    pub(crate) fn learn(&self, epoch: Epoch) {
+    /// Shares a reading.
+    pub(crate) fn store(&self, epoch: Epoch) {
         self.with(|shared| {
             if epoch.read > shared.epoch.read {
                 if epoch.ttl_max < shared.epoch.ttl_max {
-                    shared.lowered = shared.epoch;
+                    shared.before_lowering = shared.epoch;
                 }
                 shared.epoch = epoch;
             }
         });
     }
 
-    /// Tells a connection to `boot` what others have read, if that is newer than its own `epoch`.
-    /// Whether a grant that is asked for at `now` has to read it: one does so for all in the third quarter
-    /// of the time for which it counts, and each in the last.
-    pub(crate) fn is_old(&self, epoch: &mut Epoch, boot: ServerStart, now: BootInstant) -> bool {
+    /// Replaces the `epoch` of a connection to `start` if a newer reading is shared.
+    pub(crate) fn refresh(&self, epoch: &mut Epoch, start: ServerStart) {
+        self.with(|shared| shared.refresh(epoch, start));
+    }
+
+    /// Refreshes `epoch`, and tells whether a grant that is requested at `now` has to read the row.
+    ///
+    /// In the third quarter of an epoch's time one grant reads it for all, and in the last quarter each.
+    pub(crate) fn must_read(
+        &self,
+        epoch: &mut Epoch,
+        start: ServerStart,
+        now: BootInstant,
+    ) -> bool {
         self.with(|shared| {
-            shared.tell(epoch, boot);
+            shared.refresh(epoch, start);
             if epoch.is_fresh(now.after(FRESH / 2)) {
                 return false;
             }
-            let is_told = shared.told.is_some_and(|at| now.since(at) < FRESH / 4);
-            if is_told && epoch.is_fresh(now.after(FRESH / 4)) {
+            let is_being_read = shared
+                .grant_reads
+                .is_some_and(|at| now.since(at) < FRESH / 4);
+            if is_being_read && epoch.is_fresh(now.after(FRESH / 4)) {
                 return false;
             }
-            shared.told = Some(now);
+            shared.grant_reads = Some(now);
             true
         })
     }
 
-    /// Tells a connection to `boot` what others have read, if that is newer than its own `epoch`.
-    pub(crate) fn tell(&self, epoch: &mut Epoch, boot: ServerStart) {
-        self.with(|shared| shared.tell(epoch, boot));
-    }
-
-    /// What is seen of the period of `epoch`, which was read `now`.
+    /// The period of `epoch`, which was read `now`.
     pub(crate) fn period(&self, epoch: &Epoch, now: BootInstant) -> Period {
         self.with(|shared| {
             *shared
@@ -89,42 +99,43 @@ impl EpochCache {
         })
     }
 
-    /// Whether a hold of `ttl` on `boot` may be renewed `now`. One is told for all to read the row again.
-    pub(crate) fn covers(&self, boot: ServerStart, ttl: Duration, now: BootInstant) -> Coverage {
+    /// Whether a hold of `ttl` on `start` may be renewed `now`. `Soon` goes to one renewal at a time, which
+    /// reads the row for all.
+    pub(crate) fn coverage(&self, start: ServerStart, ttl: Duration, now: BootInstant) -> Coverage {
         self.with(|shared| {
-            let by = |epoch| Coverage::by(epoch, boot, ttl, now);
-            let covered = match by(&shared.epoch) {
-                // Somebody has lowered it, which counts not before the period after this one.
-                Coverage::No if by(&shared.lowered) != Coverage::No => Coverage::Soon,
-                // Nobody has lowered it meanwhile.
-                Coverage::No if shared.out_of_reach.is_some_and(|at| now.since(at) < ttl) => {
+            let of = |epoch| Coverage::of(epoch, start, ttl, now);
+            let coverage = match of(&shared.epoch) {
+                // A lowered ttl counts only in the period after this one.
+                Coverage::No if of(&shared.before_lowering) != Coverage::No => Coverage::Soon,
+                // Other lockers could not lower it either.
+                Coverage::No if shared.table_locked.is_some_and(|at| now.since(at) < ttl) => {
                     Coverage::Soon
                 }
-                covered => covered,
+                coverage => coverage,
             };
-            let is_told = shared
-                .kept
-                .is_some_and(|at| now.since(at) < TABLE_MAX.max(ttl / 10));
-            match covered {
-                Coverage::Soon if is_told => return Coverage::Yes,
-                Coverage::Soon => shared.kept = Some(now),
+            let is_being_read = shared
+                .renewal_reads
+                .is_some_and(|at| now.since(at) < TABLE_WAIT_MAX.max(ttl / 10));
+            match coverage {
+                Coverage::Soon if is_being_read => return Coverage::Yes,
+                Coverage::Soon => shared.renewal_reads = Some(now),
                 _ => {}
             }
-            covered
+            coverage
         })
     }
 
-    /// Somebody keeps the row from all.
-    pub(crate) fn is_kept(&self, now: BootInstant) {
-        self.with(|shared| shared.out_of_reach = Some(now));
+    /// Records that a statement of another client locks the table.
+    pub(crate) fn mark_table_locked(&self, now: BootInstant) {
+        self.with(|shared| shared.table_locked = Some(now));
     }
 
-    /// The guard that is seen `now`, as it was seen first.
-    pub(crate) fn seen(&self, now: Seen) -> Seen {
+    /// The first reading of the guard of `now`.
+    pub(crate) fn first_reading(&self, now: GuardClock) -> GuardClock {
         self.with(|shared| {
             let first = shared
                 .guard
-                .filter(|first| first.is_of(&now))
+                .filter(|first| first.is_same_guard(&now))
                 .unwrap_or(now);
             shared.guard = Some(first);
             first
@@ -146,50 +157,50 @@ mod tests {
         BootInstant::from_nanos(1).after(FRESH / 8 * part)
     }
 
-    fn read_at(boot: ServerStart, read: BootInstant) -> Epoch {
-        let row = [1, boot.0, 0, 0, 0, 0, 0, 0, 0].map(|number| Some(number.to_string()));
-        Epoch::of(&row.to_vec(), read).expect("an epoch")
+    fn read_at(start: ServerStart, read: BootInstant) -> Epoch {
+        let row = [1, start.0, 0, 0, 0, 0, 0, 0, 0].map(|number| Some(number.to_string()));
+        Epoch::read(&row.to_vec(), read).expect("an epoch")
     }
 
     #[test]
     fn one_reads_it_for_all() {
-        let epochs = EpochCache::default();
+        let cache = EpochCache::default();
         let [mut one, mut other] = [read_at(HERE, at(0)); 2];
-        assert!(!epochs.is_old(&mut one, HERE, at(3)), "it is new");
-        assert!(epochs.is_old(&mut one, HERE, at(5)), "the first is told");
+        assert!(!cache.must_read(&mut one, HERE, at(3)), "it is new");
+        assert!(cache.must_read(&mut one, HERE, at(5)), "the first reads it");
         assert!(
-            !epochs.is_old(&mut other, HERE, at(5)),
-            "the other is not told besides"
+            !cache.must_read(&mut other, HERE, at(5)),
+            "the other does not"
         );
-        epochs.learn(read_at(HERE, at(5)));
-        assert!(!epochs.is_old(&mut other, HERE, at(8)), "it knows");
+        cache.store(read_at(HERE, at(5)));
+        assert!(!cache.must_read(&mut other, HERE, at(8)), "it knows");
         assert_eq!(other, read_at(HERE, at(5)));
     }
 
     #[test]
-    fn each_reads_it_when_nobody_has_answered() {
-        let epochs = EpochCache::default();
+    fn each_reads_it_when_no_reading_has_arrived() {
+        let cache = EpochCache::default();
         let mut other = read_at(HERE, at(0));
-        assert!(epochs.is_old(&mut other.clone(), HERE, at(5)));
-        assert!(epochs.is_old(&mut other, HERE, at(6)), "nearly too old");
+        assert!(cache.must_read(&mut other.clone(), HERE, at(5)));
+        assert!(cache.must_read(&mut other, HERE, at(6)), "nearly too old");
     }
 
     #[test]
-    fn what_was_read_of_another_start_is_for_nobody_here() {
-        let epochs = EpochCache::default();
-        epochs.learn(read_at(ServerStart(8), at(4)));
+    fn a_reading_of_another_start_counts_for_no_connection_here() {
+        let cache = EpochCache::default();
+        cache.store(read_at(ServerStart(8), at(4)));
         let mut here = read_at(HERE, at(0));
-        assert!(epochs.is_old(&mut here, HERE, at(4)));
+        assert!(cache.must_read(&mut here, HERE, at(4)));
         assert_eq!(here, read_at(HERE, at(0)));
     }
 
     #[test]
-    fn what_is_older_changes_nothing() {
-        let epochs = EpochCache::default();
-        epochs.learn(read_at(HERE, at(4)));
-        epochs.learn(read_at(HERE, at(0)));
+    fn what_must_reader_changes_nothing() {
+        let cache = EpochCache::default();
+        cache.store(read_at(HERE, at(4)));
+        cache.store(read_at(HERE, at(0)));
         let mut here = read_at(HERE, at(1));
-        assert!(!epochs.is_old(&mut here, HERE, at(5)));
+        assert!(!cache.must_read(&mut here, HERE, at(5)));
         assert_eq!(here, read_at(HERE, at(4)));
     }
 }

@@ -1,65 +1,50 @@
-//! The server's and the driver's errors → kind, effect and what to do about it.
+//! Errors of the server and the driver.
 
-use std::{error::Error as _, fmt, io, time::Duration};
+use std::{fmt, time::Duration};
 
-use dlock_core::{Effect, Error, ErrorKind, Result, config::TlsFiles};
-use sqlx::mysql::MySqlDatabaseError;
+use dlock_core::{Effect, Error, ErrorKind, Result};
 use tokio::task::JoinError;
 
-/// A lock wait took too long; with `NOWAIT` MariaDB's way to say that the row is locked.
-const LOCK_WAIT_TIMEOUT: u16 = 1205;
+mod classify;
+mod codes;
+mod table;
+mod table_lock;
 
-/// MySQL's way to say so.
-const LOCK_NOWAIT: u16 = 3572;
+pub(crate) use self::{
+    classify::{
+        is_connection_error, is_connection_limit, is_contended, is_no_column, is_no_session,
+        is_no_table, is_not_preparable, is_session_moved, is_session_over, is_statement_error,
+        session_moved,
+    },
+    table_lock::{is_table_locked, of_table_statement, table_lock, unknown_table_lock},
+};
 
-/// There is no such table.
-const NO_TABLE: u16 = 1146;
-
-/// There is no such column.
-const NO_COLUMN: u16 = 1054;
-
-/// `KILL` of a session that is over.
-const NO_SESSION: u16 = 1094;
-
-/// There is no such prepared statement: a proxy has moved the session to another connection.
-const NO_STATEMENT: u16 = 1243;
-
-/// The server prepares no statement, or none any more: it has too many, is no server but a proxy, or
-/// has too little memory for tables.
-const NOT_PREPARABLE: [u16; 3] = [1295, 1461, 1615];
-
-/// There is no connection left: of the server, or of the account.
-const CONNECTION_LIMITS: [u16; 3] = [1040, 1203, 1226];
-
-/// The session is over: a shutdown, `KILL` as MariaDB says it, gone, lost, silent for too long.
-const SESSION_OVER: [u16; 5] = [1053, 1927, 2006, 2013, 4031];
-
-/// What became of a statement that failed with `error`.
+/// The error of a statement.
 pub(crate) fn of_request(error: sqlx::Error) -> Error {
-    let (kind, effect, hint) = table(&error);
+    let (kind, effect, hint) = table::table(&error);
     Error::new(kind, hint)
         .with_effect(effect)
         .with_source(error)
 }
 
-/// Why there is no connection: nothing was asked for.
+/// The error of a connection attempt, which has no effect.
 pub(crate) fn of_connect(error: sqlx::Error) -> Error {
     of_request(error).with_effect(Effect::None)
 }
 
-/// The server took longer than `max` to take us in.
+/// Connecting took longer than `max`.
 pub(crate) fn connect_timed_out(max: Duration) -> Error {
     let why = format!("no answer in {max:?} while connecting");
     Error::new(ErrorKind::Unavailable, why)
 }
 
-/// The server took longer than `max` to answer.
+/// The server did not reply within `max`.
 pub(crate) fn request_timed_out(max: Duration) -> Error {
     let why = format!("no answer in {max:?}");
     Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
 }
 
-/// The connection was lost a moment ago.
+/// The connection is gone.
 pub(crate) fn connection_lost() -> Error {
     Error::new(ErrorKind::Unavailable, "the connection was lost")
 }
@@ -76,52 +61,13 @@ pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "this backend is closed")
 }
 
-/// Another server gives the tokens now: this connection is to a former primary, or from before.
-#[derive(Debug)]
-struct SessionMoved;
-
-impl fmt::Display for SessionMoved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the server was restarted, or is not the primary any more")
-    }
-}
-
-impl std::error::Error for SessionMoved {}
-
-/// The primary has changed.
-pub(crate) fn session_moved() -> Error {
-    Error::new(ErrorKind::Unavailable, "a new connection is needed").with_source(SessionMoved)
-}
-
-/// Whether it says [`moved`], or a proxy has moved the session.
-pub(crate) fn is_session_moved(error: &Error) -> bool {
-    let is_session_moved = error
-        .source()
-        .is_some_and(|source| source.is::<SessionMoved>());
-    is_session_moved || number(error) == Some(NO_STATEMENT)
-}
-
-/// Whether the same statement may succeed as text.
-pub(crate) fn is_not_preparable(error: &Error) -> bool {
-    number(error).is_some_and(|number| NOT_PREPARABLE.contains(&number))
-}
-
-/// Whether the server has said something about the statement, and the session goes on. Proxies that prepare
-/// nothing have many ways to say so.
-pub(crate) fn is_statement_error(error: &Error) -> bool {
-    number(error).is_some()
-        && !is_contended(error)
-        && !is_session_moved(error)
-        && !is_session_over(error)
-}
-
 /// The server follows another one.
 pub(crate) fn read_only() -> Error {
     let why = "the server is read-only, which a replica is; give the primary's address";
     Error::new(ErrorKind::Unavailable, why)
 }
 
-/// The server was started or promoted so lately that locks of before may be held.
+/// The server was started or promoted so recently that older locks may still be held.
 pub(crate) fn restart_guard_active(left: Duration, longest: Duration) -> Error {
     let (left, longest) = (left.as_secs() + 1, longest.as_secs());
     let why = format!(
@@ -137,272 +83,17 @@ pub(crate) fn no_server_info() -> Error {
     Error::new(ErrorKind::Unsupported, why)
 }
 
-/// Whether somebody else has the row locked.
-pub(crate) fn is_contended(error: &Error) -> bool {
-    matches!(number(error), Some(LOCK_WAIT_TIMEOUT | LOCK_NOWAIT))
-}
-
-/// Whether a table, or a row that no lock stands for, is kept by somebody: what [`of_table_statement`] has made of it.
-pub(crate) fn is_table_locked(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
-    is_contended(error) || source.is_some_and(is_contended)
-}
-
-/// `error` of a statement that works with the tables on no lock's behalf: what it did not get in time is
-/// no lock, but a table that somebody keeps to himself, or a row of it.
-pub(crate) fn of_table_statement(error: Error) -> Error {
-    if !is_contended(&error) {
-        return error;
-    }
-    let why = format!("dlock waits in the server behind {OF_A_TABLE}, or {OF_ALL}");
-    Error::new(ErrorKind::Unavailable, why).with_source(error)
-}
-
-/// Statements that keep tables to themselves.
-const OF_A_TABLE: &str =
-    "ALTER TABLE, LOCK TABLES or another statement that keeps a table of dlock to itself";
-const OF_ALL: &str = "FLUSH TABLES WITH READ LOCK, as a backup runs it";
-
-/// What a session waits for, as the server calls it, when that is no row, and whose statement has it.
-const TABLE_LOCK_STATES: [(&str, &str); 6] = [
-    ("Waiting for table metadata lock", OF_A_TABLE),
-    ("Waiting for schema metadata lock", "ALTER DATABASE"),
-    ("Waiting for table flush", "FLUSH TABLES"),
-    ("Waiting for global read lock", OF_ALL),
-    ("Waiting for commit lock", OF_ALL),
-    (
-        "Waiting for backup lock",
-        "FLUSH TABLES WITH READ LOCK or BACKUP STAGE, as a backup runs them",
-    ),
-];
-
-/// Grants wait in the server behind a statement that keeps tables to itself, if that is what a session
-/// waits for whose state is `state`.
-pub(crate) fn table_lock(state: &str) -> Option<Error> {
-    let (_, statement) = TABLE_LOCK_STATES.iter().find(|(of, _)| *of == state)?;
-    Some(blocked_by(statement))
-}
-
-/// The same, when the state was not to be seen.
-pub(crate) fn unknown_table_lock() -> Error {
-    blocked_by("a statement that keeps a table of dlock to itself")
-}
-
-fn blocked_by(statement: &str) -> Error {
-    let why = format!("new grants wait in the server behind {statement}");
-    Error::new(ErrorKind::Unavailable, why)
-}
-
-/// Whether the server, or the account, has no connection left.
-pub(crate) fn is_connection_limit(error: &Error) -> bool {
-    number(error).is_some_and(|number| CONNECTION_LIMITS.contains(&number))
-}
-
-/// Whether the tables are missing.
-pub(crate) fn is_no_table(error: &Error) -> bool {
-    number(error) == Some(NO_TABLE)
-}
-
-/// Whether a table lacks a column that this layout has.
-pub(crate) fn is_no_column(error: &Error) -> bool {
-    number(error) == Some(NO_COLUMN)
-}
-
-/// Whether the session to be killed is over already.
-pub(crate) fn is_no_session(error: &Error) -> bool {
-    number(error) == Some(NO_SESSION)
-}
-
-/// Whether the connection has ended, with all that it held.
-pub(crate) fn is_session_over(error: &Error) -> bool {
-    error
-        .source()
-        .and_then(|source| source.downcast_ref())
-        .is_some_and(is_connection_error)
-}
-
-/// Whether the connection has ended.
-pub(crate) fn is_connection_error(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
-        _ => code(error).is_some_and(|number| SESSION_OVER.contains(&number)),
-    }
-}
-
-fn number(error: &Error) -> Option<u16> {
-    code(error.source()?.downcast_ref()?)
-}
-
-fn code(error: &sqlx::Error) -> Option<u16> {
-    let error = error.as_database_error()?;
-    Some(error.try_downcast_ref::<MySqlDatabaseError>()?.number())
-}
-
-fn table(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
-    code(error).map_or_else(|| of_driver(error), of_number)
-}
-
-/// What the server says.
-fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
-    use ErrorKind::{Contended, Denied, Internal, InvalidConfig, Unavailable, Unsupported};
-    let none = |kind, hint| (kind, Effect::None, hint);
-    match number {
-        LOCK_WAIT_TIMEOUT | LOCK_NOWAIT => none(Contended, "somebody else holds it"),
-        1040 => none(
-            Unavailable,
-            "the server has no connection left; raise its max_connections, or lower held_max=",
-        ),
-        1203 | 1226 => none(
-            Unavailable,
-            "the account has no connection left; raise its limit, or lower held_max=",
-        ),
-        1045 => none(Denied, "wrong user or password"),
-        1698 => none(
-            Denied,
-            "this account logs in without a password, by the socket and as its own system user; use \
-             socket=, or another account",
-        ),
-        1130 => none(Denied, "the server takes no connections from this machine"),
-        1129 => none(
-            Denied,
-            "the server has blocked this machine after many failures; an administrator runs FLUSH HOSTS",
-        ),
-        3159 => none(Denied, "the server requires TLS; use tls=required"),
-        1251 | 1524 => none(
-            Denied,
-            "the account has a way of logging in that the driver does not know",
-        ),
-        1044 => none(
-            Denied,
-            "the account may not use this database; an administrator runs GRANT SELECT, INSERT, \
-             UPDATE, DELETE, CREATE on it",
-        ),
-        1142 | 1143 => none(
-            Denied,
-            "the account may not do this; an administrator runs GRANT SELECT, INSERT, UPDATE, DELETE \
-             on the tables that dlock setup --print shows",
-        ),
-        1227 => none(Denied, "the account lacks a privilege for this"),
-        1049 => none(
-            InvalidConfig,
-            "there is no such database; an administrator runs CREATE DATABASE",
-        ),
-        NO_TABLE => none(
-            InvalidConfig,
-            "the tables are missing; dlock setup makes them",
-        ),
-        1290 | 1792 | 1836 => none(
-            Unavailable,
-            "the server is read-only, which a replica is; give the primary's address",
-        ),
-        1665 => none(
-            Unsupported,
-            "the server cannot log what dlock writes; an administrator runs SET GLOBAL \
-             binlog_format = MIXED, or ROW",
-        ),
-        NO_STATEMENT => none(Unavailable, "a proxy has moved the session"),
-        1213 => none(Unavailable, "the server saw a deadlock and gave up"),
-        1317 => none(Unavailable, "somebody ended the statement (KILL QUERY)"),
-        1969 | 3024 => none(
-            Unavailable,
-            "the server's limit for statements ended this one; see max_statement_time",
-        ),
-        1305 | 1128 => none(Unsupported, "the server has no UUID_SHORT()"),
-        number if SESSION_OVER.contains(&number) => {
-            (Unavailable, Effect::Unknown, "the server ended the session")
-        }
-        _ => none(Internal, "the server refused the statement"),
-    }
-}
-
-/// What the driver says by itself.
-fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
-    use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable};
-    if let sqlx::Error::Io(error) = error
-        && let Some(refused) = of_tls(error)
-    {
-        return refused;
-    }
-    match error {
-        sqlx::Error::Io(error) => match error.kind() {
-            io::ErrorKind::ConnectionRefused => (
-                Unavailable,
-                Effect::None,
-                "nothing listens there; is the server running, and the port right?",
-            ),
-            io::ErrorKind::NotFound => (
-                Unavailable,
-                Effect::None,
-                "there is no such socket; is the server running, and the path right?",
-            ),
-            _ => (
-                Unavailable,
-                Effect::Unknown,
-                "the connection failed; the server may have gone away",
-            ),
-        },
-        sqlx::Error::Tls(error) if error.to_string().contains("does not support TLS") => {
-            (Denied, Effect::None, "the server has no TLS")
-        }
-        sqlx::Error::Tls(_) => (
-            InvalidConfig,
-            Effect::None,
-            "the two sides do not agree on TLS; give the server's authority by tls_ca=",
-        ),
-        sqlx::Error::Configuration(error) if error.to_string().contains("RSA") => (
-            Denied,
-            Effect::None,
-            "this account sends its password by TLS or by the socket only; use tls=required or socket=",
-        ),
-        sqlx::Error::Configuration(_) => (
-            InvalidConfig,
-            Effect::None,
-            "the driver refuses the settings",
-        ),
-        sqlx::Error::Protocol(_) => (
-            Unavailable,
-            Effect::Unknown,
-            "what answers there does not speak MySQL's protocol as expected",
-        ),
-        _ => (Internal, Effect::Unknown, "the driver failed"),
-    }
-}
-
-/// What the two sides did not agree on, if it is about a certificate.
-fn of_tls(error: &io::Error) -> Option<(ErrorKind, Effect, &'static str)> {
-    let (kind, hint) = match error.get_ref()?.downcast_ref()? {
-        rustls::Error::InvalidCertificate(_) => TlsFiles::UNTRUSTED,
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert))?,
-        _ => return None,
-    };
-    Some((kind, Effect::None, hint))
+/// A reply that this crate does not expect.
+pub(crate) fn unexpected_reply(reply: fmt::Arguments<'_>) -> Error {
+    let why = format!("the server's answer makes no sense: {reply}");
+    Error::new(ErrorKind::Internal, why)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::io;
 
-    #[test]
-    fn what_the_server_says_has_a_kind_and_an_effect() {
-        use ErrorKind::{Contended, Denied, Internal, InvalidConfig, Unavailable};
-        for (numbers, kind, effect) in [
-            (&[1205, 3572][..], Contended, Effect::None),
-            (
-                &[1213, 1317, 1290, 1040, 1203, 1969],
-                Unavailable,
-                Effect::None,
-            ),
-            (&SESSION_OVER, Unavailable, Effect::Unknown),
-            (&[1045, 1044, 1142, 1227, 1698, 3159], Denied, Effect::None),
-            (&[1049, 1146], InvalidConfig, Effect::None),
-            (&[1064], Internal, Effect::None),
-        ] {
-            for number in numbers {
-                let (found, seen, hint) = of_number(*number);
-                assert_eq!((found, seen), (kind, effect), "{number}: {hint}");
-            }
-        }
-    }
+    use super::*;
 
     #[test]
     fn a_cut_connection_ends_the_session_and_a_refusal_does_not() {

@@ -1,4 +1,4 @@
-//! How long a server grants nothing after its start.
+//! The restart guard: how long a server grants nothing after its start or promotion (K1).
 
 pub(crate) mod longest_ttl;
 pub(crate) mod restart;

@@ -1,4 +1,4 @@
-//! Says who holds a lock, to those who ask.
+//! The holder's side of an inspection: answers who holds a lock.
 
 use std::sync::Arc;
 
@@ -6,30 +6,30 @@ use dlock_core::Result;
 
 use crate::{
     conn::pool::Pool,
-    hold::Hold,
-    keys::{self, ASKED},
-    sql::server::number,
+    hold::handle::Hold,
+    keys,
+    sql::{row::number, tables::ASKED},
 };
 
-/// Answers what is asked at present about what is `held`.
-pub(crate) async fn give(session: Arc<Pool>, held: Vec<Arc<Hold>>) {
-    if let Err(error) = answer(&session, &held).await {
+/// Answers the pending inspections of `holds`.
+pub(crate) async fn answer_inspections(pool: Arc<Pool>, holds: Vec<Arc<Hold>>) {
+    if let Err(error) = answer(&pool, &holds).await {
         tracing::debug!(%error, "cannot answer who holds a lock");
     }
 }
 
-async fn answer(session: &Pool, held: &[Arc<Hold>]) -> Result<()> {
-    let look = format!("SELECT id, LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''");
-    for row in session.control()?.query(look).await? {
+async fn answer(pool: &Pool, holds: &[Arc<Hold>]) -> Result<()> {
+    let pending = format!("SELECT id, LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''");
+    for row in pool.tables()?.query(pending).await? {
         let Some(Some(name)) = row.get(1) else {
             continue;
         };
         let name = format!("x'{name}'");
-        if let Some(held) = held.iter().find(|held| keys::literal(&held.row) == name) {
-            let holder = held.holder.to_string();
+        if let Some(hold) = holds.iter().find(|hold| keys::literal(&hold.row) == name) {
+            let holder = hold.holder.to_string();
             let (id, holder) = (number(&row, 0)?, keys::literal(holder.as_bytes()));
             let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
-            session.control()?.query(answer).await?;
+            pool.tables()?.query(answer).await?;
         }
     }
     Ok(())

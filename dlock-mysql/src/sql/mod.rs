@@ -1,3 +1,5 @@
-//! What the server is sent and what it replies.
+//! Texts of statements and replies, without I/O.
 
+pub(crate) mod row;
 pub(crate) mod server;
+pub(crate) mod tables;

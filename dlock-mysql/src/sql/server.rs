@@ -1,22 +1,25 @@
-//! Which server a connection leads to, and which start of it.
+//! Identity of the server behind a connection: its product, its start, its sessions.
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::Result;
 
-use crate::{config::Tokens, conn::connection::Row};
+use crate::{
+    config::Tokens,
+    sql::row::{Row, is_on, number},
+};
 
 /// One session of one start of one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SessionId {
-    /// The connection's number, which is given again after a restart.
+    /// The connection's number; a restarted server uses it again.
     pub(crate) connection: u64,
     /// The start of the server.
-    pub(crate) boot: ServerStart,
+    pub(crate) start: ServerStart,
 }
 
 /// One start of one server: its `server_id`, and the second of its start.
 ///
-/// `UUID_SHORT()` has both, but of the first only a byte, which servers that replace each other may
-/// share; and into the second more than 2^24 values carry.
+/// `UUID_SHORT()` cannot tell two starts apart: it has one byte of the id, and after 2^24 values the
+/// count carries into the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ServerStart(pub(crate) u64);
 
@@ -30,7 +33,7 @@ impl ServerStart {
     }
 }
 
-/// Which product it is: they keep the second of their start in different places.
+/// The server's product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
     MySql,
@@ -38,8 +41,8 @@ pub(crate) enum Product {
 }
 
 impl Product {
-    /// What else ends a session whose transaction is silent, if that is set for all: earlier than the
-    /// holder knows.
+    /// Settings that turn off MariaDB's limits for silent transactions, which would end a hold before its
+    /// `wait_timeout`.
     pub(crate) fn unlimited_holds(self) -> &'static str {
         match self {
             Self::MySql => "",
@@ -50,9 +53,10 @@ impl Product {
         }
     }
 
-    /// The start of the server and how many seconds ago it was. The difference of the two is the same
-    /// whatever the clock does, as both are read from it at once. It was set back behind the start if
-    /// the seconds are as many as a negative number is without its sign.
+    /// The query that [`ServerInfo`] is read from.
+    ///
+    /// Time and uptime come from one reading of the clock, so their difference is the start, whatever the
+    /// clock does. A clock that was set back behind the start makes the uptime negative, hence the cast.
     pub(crate) fn info_query(self, tokens: Tokens) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",
@@ -69,13 +73,13 @@ impl Product {
     }
 }
 
-/// What [`Product::info_query`] is answered.
+/// The reply to [`Product::info_query`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerInfo {
-    pub(crate) server: SessionId,
-    /// The next number of the server.
+    pub(crate) session: SessionId,
+    /// The next value of `UUID_SHORT()`.
     pub(crate) serial: u64,
-    /// Seconds since its start, by its clock.
+    /// Seconds since the server's start, by its clock.
     pub(crate) uptime: u64,
     pub(crate) is_read_only: bool,
 }
@@ -84,9 +88,9 @@ impl ServerInfo {
     pub(crate) fn read(row: &Row) -> Result<Self> {
         let (id, second) = (number(row, 1)?, number(row, 3)?);
         Ok(Self {
-            server: SessionId {
+            session: SessionId {
                 connection: number(row, 0)?,
-                boot: ServerStart::new(id, second),
+                start: ServerStart::new(id, second),
             },
             serial: number(row, 2)?,
             uptime: number(row, 4)?,
@@ -95,48 +99,25 @@ impl ServerInfo {
     }
 }
 
-/// Whether the variable in a column is on; it is a number to some versions, a word to others.
-pub(crate) fn is_on(row: &Row, column: usize) -> Result<bool> {
-    match row.get(column).and_then(Option::as_deref) {
-        Some(value) => Ok(!["0", "OFF"].contains(&value)),
-        None => Err(unexpected_reply(row)),
-    }
-}
-
-/// The number in a column.
-pub(crate) fn number(row: &Row, column: usize) -> Result<u64> {
-    let text = row.get(column).and_then(Option::as_deref);
-    // Some come as decimals, with nothing after the point.
-    let whole = text.map(|text| text.split('.').next().unwrap_or(text));
-    whole
-        .and_then(|text| text.parse().ok())
-        .ok_or_else(|| unexpected_reply(row))
-}
-
-fn unexpected_reply(row: &Row) -> Error {
-    let why = format!("the server's answer makes no sense: {row:?}");
-    Error::new(ErrorKind::Internal, why)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn boot(id: &str, second: &str) -> ServerStart {
+    fn start(id: &str, second: &str) -> ServerStart {
         let row = ["7", id, "0", second, "5", "0"].map(|text| Some(text.to_owned()));
         ServerInfo::read(&row.to_vec())
             .expect("an answer")
-            .server
-            .boot
+            .session
+            .start
     }
 
     #[test]
     fn starts_of_two_servers_are_two_though_their_ids_end_alike() {
-        assert_eq!(boot("1", "1800000000"), boot("1", "1800000000"));
-        assert_ne!(boot("1", "1800000000"), boot("1", "1800000001"));
-        assert_ne!(boot("1", "1800000000"), boot("257", "1800000000"));
-        assert_ne!(boot("1", "1800000000"), boot("4294967295", "1800000000"));
-        assert!(boot("257", "1").is_of_same_server(boot("257", "2")));
-        assert!(!boot("257", "1").is_of_same_server(boot("1", "1")));
+        assert_eq!(start("1", "1800000000"), start("1", "1800000000"));
+        assert_ne!(start("1", "1800000000"), start("1", "1800000001"));
+        assert_ne!(start("1", "1800000000"), start("257", "1800000000"));
+        assert_ne!(start("1", "1800000000"), start("4294967295", "1800000000"));
+        assert!(start("257", "1").is_of_same_server(start("257", "2")));
+        assert!(!start("257", "1").is_of_same_server(start("1", "1")));
     }
 }

@@ -1,4 +1,4 @@
-//! Fencing tokens.
+//! Fencing tokens (K5).
 
 pub(crate) mod committed;
 pub(crate) mod epoch;

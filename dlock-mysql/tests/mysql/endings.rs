@@ -9,8 +9,8 @@ use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::support::{
-    CARRIER, Outcome, TTL_LONG, cases, cut_off, holder, open, sessions, soon, start, take, until,
-    until_granting, waiting, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, holder, open, sessions, soon, start,
+    take, until, until_granting, waiting, warm, within,
 };
 
 cases![
@@ -238,7 +238,7 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     warm(&node, &locker).await?;
     // The connection that is idle now: its next reply comes too late for anybody.
     let connections = proxy.connections();
-    let idle = connections.get(CARRIER).ok_or("no connection")?;
+    let idle = connections.get(HOLDING_CONNECTION).ok_or("no connection")?;
     idle.set(Direction::ToClient, Fault::Discard);
     let error = locker.try_acquire("a").await.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
@@ -248,14 +248,14 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     // The same with a release: its reply is lost, and the session is ended.
     let guard = take(&locker, "a").await?;
     let connections = proxy.connections();
-    let carrier = connections.last().ok_or("no connection")?;
-    carrier.set(Direction::ToClient, Fault::CutInstead);
+    let connection = connections.last().ok_or("no connection")?;
+    connection.set(Direction::ToClient, Fault::CutInstead);
     guard.release().await?;
     let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
     // And one that never arrives: the session that still holds is ended in another way.
     let connections = proxy.connections();
-    let carrier = connections.last().ok_or("no connection")?;
-    carrier.set(Direction::ToServer, Fault::Discard);
+    let connection = connections.last().ok_or("no connection")?;
+    connection.set(Direction::ToServer, Fault::Discard);
     guard.release().await?;
     let other = open(&node.url(), TTL_LONG).await?;
     let guard = other.try_acquire("a").await?.ok_or("still held")?;

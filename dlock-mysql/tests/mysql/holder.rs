@@ -19,7 +19,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use crate::support::{CARRIER, Outcome, TTL_LONG, open, within};
+use crate::support::{HOLDING_CONNECTION, Outcome, TTL_LONG, open, within};
 
 /// What it locks.
 const NAME: &str = "killed";
@@ -34,7 +34,7 @@ const HOLDER_ENV: &str = "DLOCK_TEST_HOLDER";
 const LIFE_MAX: Duration = Duration::from_secs(100);
 
 /// How long a server may take, whose machine starts and ends many of them.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HELD_UP_MAX: Duration = Duration::from_secs(60);
 
 /// A process that holds, and its way to the server.
 pub(crate) struct Holder {
@@ -82,24 +82,24 @@ impl Holder {
 
     /// Gives the order, and waits until what it sends, or the reply, is kept by the proxy.
     pub(crate) async fn held_up(&mut self, order: &str, direction: Direction) -> Outcome {
-        let carrier = self.proxy.connections();
-        let carrier = carrier.get(CARRIER).ok_or("no connection")?;
-        let seen = carrier.seen(direction);
-        carrier.set(direction, Fault::Hold);
+        let connection = self.proxy.connections();
+        let connection = connection.get(HOLDING_CONNECTION).ok_or("no connection")?;
+        let seen = connection.seen(direction);
+        connection.set(direction, Fault::Hold);
         self.order(order).await?;
         within(
-            PATIENCE,
+            HELD_UP_MAX,
             "it is sent",
-            carrier.until_seen(direction, seen + 1),
+            connection.until_seen(direction, seen + 1),
         )
         .await
     }
 
     /// Keeps what is sent from now on.
     pub(crate) fn hold_up(&self, direction: Direction) -> Outcome {
-        let carrier = self.proxy.connections();
-        carrier
-            .get(CARRIER)
+        let connection = self.proxy.connections();
+        connection
+            .get(HOLDING_CONNECTION)
             .ok_or("no connection")?
             .set(direction, Fault::Hold);
         Ok(())
@@ -116,20 +116,20 @@ impl Holder {
     }
 
     async fn report(&mut self) -> Outcome<String> {
-        let line = within(PATIENCE, "it reports", self.reports.next_line()).await??;
+        let line = within(HELD_UP_MAX, "it reports", self.reports.next_line()).await??;
         Ok(line.ok_or("the holder has ended")?)
     }
 }
 
 /// A URL of one who waits for a server that is slow.
 pub(crate) fn patient(url: &str) -> String {
-    let seconds = PATIENCE.as_secs();
+    let seconds = HELD_UP_MAX.as_secs();
     format!("{url}?timeout={seconds}s&connect_timeout={seconds}s")
 }
 
 /// The lock, when it is granted.
 pub(crate) async fn take_patiently(locker: &Locker) -> Outcome<Guard> {
-    Ok(locker.acquire(NAME).wait(PATIENCE).await?)
+    Ok(locker.acquire(NAME).wait(HELD_UP_MAX).await?)
 }
 
 /// Runs this process as a holder if it was started as one.

@@ -6,7 +6,7 @@ use dlock_servers::mysql::Flavour;
 use dlock_verify::proxy::{Fault, Proxy};
 
 use crate::support::{
-    CARRIER, Outcome, cases, holder, open, sessions, soon, start, take, until, warm,
+    HOLDING_CONNECTION, Outcome, cases, holder, open, sessions, soon, start, take, until, warm,
 };
 
 cases![
@@ -32,8 +32,8 @@ async fn idle_connections_are_closed_before_their_server_ends_them(flavour: Flav
         guard.release().await?;
     }
     let connections = proxy.connections();
-    for carrier in &connections[others..] {
-        soon("an idle connection is closed", carrier.until_ended()).await?;
+    for connection in &connections[others..] {
+        soon("an idle connection is closed", connection.until_ended()).await?;
     }
     take(&locker, "a").await?.release().await?;
     Ok(())
@@ -46,13 +46,13 @@ async fn a_connection_that_was_idle_for_too_long_is_not_used(flavour: Flavour) -
     let locker = open(&node.url_at(proxy.address()), TTL).await?;
     warm(&node, &locker).await?;
     let held = take(&locker, "a").await?;
-    let carrier = holder(&node).await?;
+    let session = holder(&node).await?;
     held.release().await?;
     let connections = proxy.connections();
-    let connection = connections.get(CARRIER).ok_or("no connection")?;
+    let connection = connections.get(HOLDING_CONNECTION).ok_or("no connection")?;
     connection.set_both(Fault::Hold);
     until("its session is over", async || {
-        Ok(!sessions(&node).await?.contains(&carrier))
+        Ok(!sessions(&node).await?.contains(&session))
     })
     .await?;
     let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;

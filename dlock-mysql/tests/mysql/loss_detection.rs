@@ -1,4 +1,4 @@
-//! How soon a holder hears that its session has ended, whatever else goes on.
+//! How soon the end of a session is detected, whatever else goes on.
 
 use std::{
     sync::{

@@ -9,7 +9,8 @@ use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
 
 use crate::{
     support::{
-        CARRIER, Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until, waiting, warm,
+        HOLDING_CONNECTION, Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until,
+        waiting, warm,
     },
     tokens::grows,
 };
@@ -143,13 +144,13 @@ async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour
     let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
     use_often(&locker, "a").await?;
     let connections = proxy.connections();
-    let carrier = connections.get(CARRIER).ok_or("no connection")?;
-    let seen = carrier.seen(Direction::ToServer);
-    carrier.set(Direction::ToServer, Fault::Hold);
+    let connection = connections.get(HOLDING_CONNECTION).ok_or("no connection")?;
+    let seen = connection.seen(Direction::ToServer);
+    connection.set(Direction::ToServer, Fault::Hold);
     let late = tokio::spawn(locker.acquire("a").into_future());
     soon(
         "it is sent",
-        carrier.until_seen(Direction::ToServer, seen + 1),
+        connection.until_seen(Direction::ToServer, seen + 1),
     )
     .await?;
     // Another server takes over, and this one from it.
@@ -159,7 +160,7 @@ async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour
     let before = take(&other, "a").await?;
     let token = before.token();
     before.release().await?;
-    carrier.set(Direction::ToServer, Fault::None);
+    connection.set(Direction::ToServer, Fault::None);
     let guard = soon("it is granted", late).await???;
     assert!(guard.token() > token, "{} after {token}", guard.token());
     Ok(guard.release().await?)

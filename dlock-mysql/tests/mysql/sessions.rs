@@ -16,8 +16,8 @@ use sqlx::{Connection as _, MySqlConnection, Row as _, query};
 use crate::{
     relay::Relay,
     support::{
-        CARRIER, Outcome, SOON, TTL_LONG, cases, holder, open, root, sessions, soon, start, take,
-        tell, until, warm, within,
+        HOLDING_CONNECTION, Outcome, SOON, TTL_LONG, cases, holder, open, root, sessions, soon,
+        start, take, tell, until, warm, within,
     },
 };
 
@@ -37,7 +37,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     let ttl = Duration::from_secs(6);
     let node = start(flavour).await?;
     // Of each locker: what works with the tables, what holds, what looks after sessions.
-    let relay = Relay::start(node.address(), [CARRIER, 3 + CARRIER]).await?;
+    let relay = Relay::start(node.address(), [HOLDING_CONNECTION, 3 + HOLDING_CONNECTION]).await?;
     let url = format!("{}?tls=disabled", node.url_at(relay.address));
     let mut held = Vec::new();
     for (count, name) in [(3, "a"), (6, "b")] {
@@ -116,12 +116,14 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     let url = format!("{}?timeout=1s", node.url_at(proxy.address()));
     let locker = open(&url, TTL_LONG).await?;
     warm(&node, &locker).await?;
-    let carrier = proxy.connection(CARRIER).await;
-    let passed = carrier.passed(Direction::ToServer);
-    carrier.set(Direction::ToClient, Fault::Hold);
+    let connection = proxy.connection(HOLDING_CONNECTION).await;
+    let passed = connection.passed(Direction::ToServer);
+    connection.set(Direction::ToClient, Fault::Hold);
     let lost = tokio::spawn(locker.try_acquire("warm").into_future());
-    carrier.until_passed(Direction::ToServer, passed + 1).await;
-    carrier.set(Direction::ToServer, Fault::Hold);
+    connection
+        .until_passed(Direction::ToServer, passed + 1)
+        .await;
+    connection.set(Direction::ToServer, Fault::Hold);
     let error = soon("its end", lost).await??.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let other = open(&node.url(), TTL_LONG).await?;

@@ -123,7 +123,7 @@ pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
 }
 
 /// Which connection of a locker holds its first lock, as [`warm`] counts them.
-pub(crate) const CARRIER: usize = 1;
+pub(crate) const HOLDING_CONNECTION: usize = 1;
 
 /// A session of the administrator, who may do everything.
 pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {

@@ -10,8 +10,8 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    CARRIER, Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take, tell,
-    until, waiting, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take,
+    tell, until, waiting, warm, within,
 };
 
 cases![
@@ -148,8 +148,10 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     at_once("a release", renewed.release()).await??;
     // The reply of a release is lost, so its session is ended.
     let connections = proxy.connections();
-    let carrier = connections.get(CARRIER + 3).ok_or("no connection")?;
-    carrier.set(Direction::ToClient, Fault::CutInstead);
+    let connection = connections
+        .get(HOLDING_CONNECTION + 3)
+        .ok_or("no connection")?;
+    connection.set(Direction::ToClient, Fault::CutInstead);
     at_once("a release without a reply", silent.release()).await??;
     let lost = killed.lost();
     let session = session.ok_or("no session of its own")?;
@@ -176,7 +178,7 @@ async fn a_wait_outlives_a_change_of_the_table(flavour: Flavour) -> Outcome {
     let altering = alter(&node).await?;
     let waiter = tokio::spawn(other.acquire("free").wait_forever().into_future());
     until("it waits for the table", async || {
-        Ok(kept(&node).await? == 2)
+        Ok(waiting_for_table(&node).await? == 2)
     })
     .await?;
     held.release().await?;
@@ -208,12 +210,15 @@ async fn alter(node: &Node) -> Outcome<JoinHandle<Outcome>> {
     let altering = tokio::spawn(async move {
         tell(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
     });
-    until("the change waits", async || Ok(kept(node).await? == 1)).await?;
+    until("the change waits", async || {
+        Ok(waiting_for_table(node).await? == 1)
+    })
+    .await?;
     Ok(altering)
 }
 
 /// How many sessions wait for a table.
-async fn kept(node: &Node) -> Outcome<usize> {
+async fn waiting_for_table(node: &Node) -> Outcome<usize> {
     let sql = "SELECT id FROM information_schema.processlist WHERE state = 'Waiting for table metadata \
                lock'";
     Ok(node.query(sql).await?.len())

@@ -8,7 +8,7 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 use tokio::time::timeout;
 
 use crate::support::{
-    CARRIER, Outcome, TTL_LONG, cases, holder, open, soon, start, take, until, waiting,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, soon, start, take, until, waiting,
 };
 
 cases![
@@ -65,11 +65,11 @@ async fn t64_a_grant_that_is_not_confirmed_goes_to_the_next_one(flavour: Flavour
     let held = take(&other, "a").await?;
     let waiter = tokio::spawn(asleep.acquire("a").wait_forever().into_future());
     until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
-    let carrier = proxy.connection(CARRIER).await;
-    carrier.set_both(Fault::Hold);
+    let connection = proxy.connection(HOLDING_CONNECTION).await;
+    connection.set_both(Fault::Hold);
     held.release().await?;
     let next = take(&other, "a").await?;
-    carrier.set_both(Fault::None);
+    connection.set_both(Fault::None);
     let token = next.token();
     assert!(next.is_held());
     next.release().await?;
