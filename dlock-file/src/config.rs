@@ -24,7 +24,7 @@ impl FileConfig {
     pub const PREFIX_BYTES_MAX: usize = 64;
 
     /// Locks in `directory`, which must be absolute. The last component of the path is made if it is
-    /// not there, and no more than that: a mistyped path would silently exclude nobody.
+    /// not there, and no more than that: a mistyped path would silently not exclude.
     ///
     /// # Errors
     ///

@@ -1,19 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod acquire;
+mod backend;
 mod config;
-mod directory;
 mod errors;
-mod file;
-mod filesystem;
-mod held;
-mod layout;
-mod lock;
-mod reader;
-mod record;
-mod session;
-mod version;
-mod wait;
+mod hold;
+mod inspect;
+mod keys;
+mod lifecycle;
+mod store;
 mod watch;
 
-pub use crate::{config::FileConfig, lock::FileLock};
+pub use crate::{backend::FileLock, config::FileConfig};

@@ -1,28 +1,17 @@
 #![doc = include_str!("../README.md")]
 
-mod answers;
-mod behind;
-mod committed;
+mod acquire;
+mod backend;
 mod config;
-mod control;
-mod dial;
+mod conn;
 mod epoch;
 mod errors;
 mod guard;
-mod held;
-mod idle;
-mod latest;
-mod layout;
-mod link;
-mod lock;
-mod longest;
-mod look;
-mod server;
-mod session;
-mod setup;
-mod take;
-mod tls;
-mod wait;
-mod watcher;
+mod hold;
+mod inspect;
+mod keys;
+mod monitor;
+mod sql;
+mod token;
 
-pub use crate::{config::MySqlConfig, lock::MySqlLock, setup::statements as setup_statements};
+pub use crate::{backend::MySqlLock, config::MySqlConfig, sql::tables::setup_statements};

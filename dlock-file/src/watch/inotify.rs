@@ -18,26 +18,25 @@ use tokio::{
     sync::Notify,
 };
 
-use super::Change;
-use crate::layout::FileName;
+use crate::{keys::FileName, watch::change::Change};
 
 use dlock_core::toolkit::Lock;
 
-/// What takes a lock file away.
+/// Events that remove or replace a lock file.
 const DIRECTORY_EVENTS: WatchFlags = WatchFlags::DELETE
     .union(WatchFlags::MOVE)
     .union(WatchFlags::DELETE_SELF)
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// A holder has its file open for writing, so this comes when it closes it or is killed; inspectors
-/// have not.
+/// A holder has its file open for writing, so its release or its death sends this event. Inspections open it
+/// read-only.
 const FILE_EVENTS: WatchFlags = WatchFlags::CLOSE_WRITE.union(WatchFlags::DONT_FOLLOW);
 
-/// Room for some dozens of events; the rest is read next time.
+/// Room for some dozens of events; the next read returns the rest.
 const BUFFER_BYTES: usize = 4096;
 
-/// An inotify instance and who waits for what.
+/// An inotify instance and its waiters.
 pub(crate) struct Watcher {
     descriptor: OwnedFd,
     watches: Lock<Watches>,
@@ -51,12 +50,12 @@ struct Watches {
 
 struct Waiter {
     file_name: FileName,
-    /// Keeps one wake-up that comes while its waiter looks at the file, so none is missed.
+    /// Keeps one wake-up that comes while its waiter checks the file, so none is missed.
     wake: Arc<Notify>,
 }
 
 impl Watcher {
-    /// Makes the instance. Fails when the user has too many (`fs.inotify.max_user_instances`).
+    /// Creates the instance. Fails when the user has too many (`fs.inotify.max_user_instances`).
     pub(crate) fn start() -> io::Result<Arc<Self>> {
         let descriptor = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         Ok(Arc::new(Self {
@@ -75,8 +74,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// Whether removed files are told of. Not when there was no room for a watch, and not after the
-    /// directory was removed.
+    /// Whether removed files send events. They do not when there was no room for a watch, or after the directory
+    /// was removed.
     pub(crate) fn watches_directory(&self) -> bool {
         self.watches.lock().directory.is_some()
     }
@@ -115,14 +114,14 @@ impl Watcher {
         )?))
     }
 
-    /// Reads what is there, at most one buffer full: wakes waiters, returns the rest.
+    /// Reads events, at most one buffer full. Wakes waiters and returns changes that may concern holds.
     fn read(&self) -> io::Result<Vec<Change>> {
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
         let mut reader = Reader::new(&self.descriptor, &mut buffer);
         let mut changes = Vec::new();
         let mut watches = self.watches.lock();
         loop {
-            changes.extend(watches.meet(&reader.next()?));
+            changes.extend(watches.apply(&reader.next()?));
             if reader.is_buffer_empty() {
                 return Ok(changes);
             }
@@ -145,7 +144,7 @@ impl fmt::Debug for Watcher {
 }
 
 impl Watches {
-    fn meet(&mut self, event: &Event<'_>) -> Option<Change> {
+    fn apply(&mut self, event: &Event<'_>) -> Option<Change> {
         if let Some(waiters) = self.files.get(&event.wd()) {
             waiters.iter().for_each(|waiter| waiter.wake.notify_one());
             return None;
@@ -156,7 +155,7 @@ impl Watches {
             return Some(Change::Anything);
         }
         if self.directory != Some(event.wd()) {
-            // The last event of a watch that nobody needs any more.
+            // The last event of a watch that was removed.
             return None;
         }
         if event.events().contains(ReadFlags::IGNORED) {
@@ -166,7 +165,7 @@ impl Watches {
             all.for_each(|waiter| waiter.wake.notify_one());
             return Some(Change::Anything);
         };
-        // A name that is not ours, such as an editor's, is nobody's lock.
+        // A name that is not UTF-8 is not a lock file's.
         let file_name = FileName::from_directory(file_name.to_str().ok()?);
         all.filter(|waiter| waiter.file_name == file_name)
             .for_each(|waiter| waiter.wake.notify_one());
@@ -174,7 +173,7 @@ impl Watches {
     }
 }
 
-/// A watched file; given up when dropped.
+/// A watched file; dropping it ends the watch.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     watcher: Arc<Watcher>,
@@ -207,7 +206,7 @@ impl Drop for Subscription {
 pub(crate) struct Events(AsyncFd<Descriptor>);
 
 impl Events {
-    /// Waits for events and reads some: wakes waiters, returns what may have happened to holds.
+    /// Waits for events and reads some. Wakes waiters and returns changes that may concern holds.
     ///
     /// # Cancel safety
     ///

@@ -1,29 +1,22 @@
-//! How this process is told of changes: inotify on Linux, nothing elsewhere.
+//! Events of the file system: inotify on Linux, none elsewhere.
 //!
-//! One descriptor serves all names. The directory is watched for removed and replaced files, each file
-//! that is waited for is watched for being closed by somebody who could have held it.
+//! One descriptor serves all names. The directory is watched for removed and replaced files. Each file with a
+//! waiter is watched for a close by a process that may have held it.
 
+use std::time::Duration;
+
+pub(crate) mod change;
 #[cfg(target_os = "linux")]
 mod inotify;
 #[cfg(not(target_os = "linux"))]
-mod none;
+mod poll;
+pub(crate) mod task;
 
 #[cfg(target_os = "linux")]
 pub(crate) use self::inotify::{Events, Subscription, Watcher};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::none::{Events, Subscription, Watcher};
+pub(crate) use self::poll::{Events, Subscription, Watcher};
 
-use crate::layout::FileName;
-
-/// What may have happened to what is held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// This file was removed, renamed or replaced.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "told by inotify only")
-    )]
-    File(FileName),
-    /// Anything: the directory itself changed, or events were dropped.
-    Anything,
-}
+/// Waiters and the task check so often in spite of the watch, for changes without an event: a renamed parent
+/// directory, or an event that was dropped.
+pub(crate) const RECHECK_EVERY: Duration = Duration::from_millis(900);

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
     support::{locker, open},
-    worker::{say, until_told},
+    worker::{say, until_released},
 };
 
 /// How often each process of [`count`] counts.
@@ -42,11 +42,11 @@ pub(crate) fn run(job: &str, directory: &Path) {
     });
 }
 
-/// Holds `a` until told.
+/// Holds `a` until the test releases it.
 async fn hold(locks: &Locker) {
     let guard = locks.acquire("a").await.expect("free");
     say(guard.token());
-    until_told();
+    until_released();
     guard.release().await.expect("released");
     say("released");
 }

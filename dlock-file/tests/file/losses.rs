@@ -17,7 +17,7 @@ async fn k08_a_removed_file_is_a_loss_at_once() {
     fs::remove_file(directory.path().join("a.lock")).expect("removed");
     assert_eq!(soon(guard.lost()).await, LostCause::Removed);
     let took = clock.now().since(removed);
-    assert!(took < Duration::from_millis(500), "{took:?}: nobody told");
+    assert!(took < Duration::from_millis(500), "{took:?}: no event");
     assert!(!guard.is_held() && bystander.is_held());
     assert_eq!(
         guard.release().await.expect_err("lost").kind(),

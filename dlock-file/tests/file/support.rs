@@ -13,7 +13,7 @@ use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
 /// Far more than anything here takes; only a hang reaches it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A user that owns nothing here.
 pub(crate) const STRANGER: u32 = 65_534;
@@ -52,9 +52,9 @@ pub(crate) fn locker_of(backend: Arc<dyn DistributedLock>) -> Locker {
     Locker::builder(backend).build().expect("locker")
 }
 
-/// Ends within [`PATIENCE`], or fails the test.
+/// Ends within [`TEST_TIMEOUT`], or fails the test.
 pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, what)
+    tokio::time::timeout(TEST_TIMEOUT, what)
         .await
         .expect("this takes too long")
 }

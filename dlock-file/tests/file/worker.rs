@@ -1,4 +1,4 @@
-//! Other processes: the test binary itself, told by an environment variable what to do.
+//! Other processes: the test binary itself, whose job an environment variable names.
 
 use std::{
     ffi::OsStr,
@@ -17,7 +17,7 @@ const MARK: &str = "@";
 pub(crate) struct Worker {
     child: Child,
     said: BufReader<ChildStdout>,
-    told: Option<ChildStdin>,
+    stdin: Option<ChildStdin>,
 }
 
 /// Inside a worker: its job and its directory; `None` in the test run itself.
@@ -35,7 +35,7 @@ pub(crate) fn say(line: impl std::fmt::Display) {
 }
 
 /// Inside a worker: returns when the test has let go.
-pub(crate) fn until_told() {
+pub(crate) fn until_released() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
@@ -69,8 +69,8 @@ impl Worker {
         }
         let mut child = command.spawn().expect("worker");
         let said = BufReader::new(child.stdout.take().expect("stdout"));
-        let told = child.stdin.take();
-        Self { child, said, told }
+        let stdin = child.stdin.take();
+        Self { child, said, stdin }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -96,9 +96,9 @@ impl Worker {
         }
     }
 
-    /// Lets it go on from [`until_told`].
+    /// Lets it go on from [`until_released`].
     pub(crate) fn tell(&mut self) {
-        self.told = None;
+        self.stdin = None;
     }
 
     /// `kill -9`, and waits until it is gone.

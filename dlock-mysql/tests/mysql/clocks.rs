@@ -11,7 +11,7 @@ use dlock_servers::{
 use dlock_verify::support::refused;
 
 use crate::{
-    restart_guard::CutOff,
+    guard::CutOff,
     support::{
         Outcome, TTL_LONG, cases, open, open_with, start_with, take, until, until_granting, within,
     },
@@ -21,8 +21,8 @@ use crate::{
 cases![
     t69_tokens_grow_over_starts_whatever_the_clock_shows,
     t69_a_clock_that_is_set_while_the_server_runs_does_not_matter,
-    a_clock_that_is_set_during_a_wait_ends_no_guard,
-    a_clock_that_is_set_before_the_first_check_ends_no_guard,
+    a_clock_that_is_set_while_somebody_waits_ends_no_guard,
+    a_clock_that_is_set_before_anybody_looks_ends_no_guard,
 ];
 
 const HOUR: i64 = 3_600;
@@ -84,7 +84,7 @@ async fn t69_a_clock_that_is_set_while_the_server_runs_does_not_matter(
     Ok(())
 }
 
-async fn a_clock_that_is_set_during_a_wait_ends_no_guard(flavour: Flavour) -> Outcome {
+async fn a_clock_that_is_set_while_somebody_waits_ends_no_guard(flavour: Flavour) -> Outcome {
     let (mut node, clock) = start_with_clock(flavour).await?;
     let ttl = Duration::from_secs(12);
     let cut_off = CutOff::holding(&node, "ttl=12s").await?;
@@ -100,7 +100,7 @@ async fn a_clock_that_is_set_during_a_wait_ends_no_guard(flavour: Flavour) -> Ou
     is_off(&node, HOUR).await?;
     let guard = cut_off.followed_by(&other, ttl + NEXT_SECOND).await?;
     guard.release().await?;
-    // A clock that is set back behind the start delays no client for longer.
+    // One that is set back behind the start holds up nobody for longer.
     node.restart().await?;
     clock.set(-HOUR)?;
     is_off(&node, -HOUR).await?;
@@ -109,8 +109,8 @@ async fn a_clock_that_is_set_during_a_wait_ends_no_guard(flavour: Flavour) -> Ou
     Ok(guard.release().await?)
 }
 
-/// The guard begins with the first client, not with the start that the server shows.
-async fn a_clock_that_is_set_before_the_first_check_ends_no_guard(flavour: Flavour) -> Outcome {
+/// The guard begins when somebody comes, not with a start that the server shows.
+async fn a_clock_that_is_set_before_anybody_looks_ends_no_guard(flavour: Flavour) -> Outcome {
     let (mut node, clock) = start_with_clock(flavour).await?;
     let ttl = Duration::from_secs(12);
     let cut_off = CutOff::holding(&node, "ttl=12s").await?;

@@ -9,7 +9,7 @@ use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::support::{
-    HOLDER_CONNECTION, Outcome, TTL_LONG, cases, cut_off, holder, open, sessions, soon, start,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, holder, open, sessions, soon, start,
     take, until, until_granting, waiting, warm, within,
 };
 
@@ -24,7 +24,7 @@ cases![
     a_limit_for_silent_transactions_ends_no_hold,
     t70_a_lost_reply_ends_the_connection,
     a_restart_ends_all_and_a_wait_outlives_it,
-    a_connection_that_ended_while_idle_is_replaced,
+    what_ended_while_nobody_used_it_is_replaced,
     a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl,
     a_session_that_the_network_ended_at_the_server_alone_is_known_at_once,
 ];
@@ -150,7 +150,7 @@ async fn t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it(
     Ok(())
 }
 
-/// Its session had ended by then, and another client was granted.
+/// Its session had ended by then, and somebody else was granted.
 async fn t64_a_grant_whose_reply_comes_after_the_ttl_is_none(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -189,7 +189,7 @@ async fn t65_a_killed_session_is_known_at_once(flavour: Flavour) -> Outcome {
         best = best.min(clock.now().since(killed));
         assert_eq!(cause, LostCause::SessionEnded);
         assert!(!held.is_held());
-        assert!(held.release().await.is_err(), "a loss is reported");
+        assert!(held.release().await.is_err(), "a loss is told");
     }
     // The machine may be busy once, and not each time.
     assert!(best < KNOWN_MAX, "known after {best:?} at best");
@@ -215,7 +215,7 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     Ok(())
 }
 
-/// MariaDB ends them, if so configured, before a holder could know.
+/// MariaDB ends them, if told so, before a holder could know.
 async fn a_limit_for_silent_transactions_ends_no_hold(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     if flavour == Flavour::MariaDbStable {
@@ -238,7 +238,7 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     warm(&node, &locker).await?;
     // The connection that is idle now: its next reply comes too late for anybody.
     let connections = proxy.connections();
-    let idle = connections.get(HOLDER_CONNECTION).ok_or("no connection")?;
+    let idle = connections.get(HOLDING_CONNECTION).ok_or("no connection")?;
     idle.set(Direction::ToClient, Fault::Discard);
     let error = locker.try_acquire("a").await.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
@@ -279,7 +279,7 @@ async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome 
     Ok(guard.release().await?)
 }
 
-async fn a_connection_that_ended_while_idle_is_replaced(flavour: Flavour) -> Outcome {
+async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     node.query("SET GLOBAL wait_timeout = 1").await?;
     let locker = open(&node.url(), TTL_LONG).await?;
@@ -299,7 +299,7 @@ async fn a_connection_that_ended_while_idle_is_replaced(flavour: Flavour) -> Out
     Ok(())
 }
 
-/// The exception `mysql.session-ended`: a row lock ends with its session, and its holder is not reached.
+/// The exception `mysql.session-ended`: a row lock ends with its session, and nobody reaches its holder.
 async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
     flavour: Flavour,
 ) -> Outcome {
@@ -329,11 +329,11 @@ async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
             _ => proxy.end(End::Server),
         }
         let next = soon("it is granted", waiter).await???;
-        // It learns of the loss at the end of its time, not later. The token covers it.
+        // It is not told before its time is over, and not later either. The token covers it.
         let cause = within(ttl + SLACK, "the loss", lost).await?;
-        let reported = clock.now().since(cut);
+        let told = clock.now().since(cut);
         assert_eq!(cause, LostCause::Expired, "{how}");
-        assert!(reported < ttl + SLACK, "{how}: reported after {reported:?}");
+        assert!(told < ttl + SLACK, "{how}: told after {told:?}");
         assert!(next.token() > held.token(), "{how}");
         next.release().await?;
     }
@@ -356,11 +356,11 @@ async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
     let ended = clock.now();
     proxy.end(End::Server);
     let next = soon("it is granted", waiter).await???;
-    // The monitor's connection has to be abandoned first, which takes `timeout`.
+    // The connection that looks after it has to be given up first, which takes `timeout`.
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionEnded);
-    let reported = clock.now().since(ended);
-    assert!(reported < ANSWER_MAX + SLACK, "reported after {reported:?}");
+    let told = clock.now().since(ended);
+    assert!(told < ANSWER_MAX + SLACK, "told after {told:?}");
     assert!(next.token() > held.token());
     Ok(next.release().await?)
 }

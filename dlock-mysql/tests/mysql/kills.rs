@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, Row as _, raw_sql};
 
 use crate::{
-    holder_process::{Holder, patient, take_patiently},
+    holder::{Holder, patient, take_patiently},
     support::{Outcome, TTL_LONG, open, start, until},
 };
 
@@ -33,7 +33,7 @@ enum Victim {
     Holder,
 }
 
-/// The holder's state at the kill.
+/// Where the holder stands then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
     BeforeTheSelect,

@@ -6,14 +6,14 @@ mod clocks;
 mod connecting;
 mod endings;
 mod failover;
-mod holder_process;
-mod idle_connections;
+mod guard;
+mod holder;
+mod idle;
 mod kills;
 mod layout;
-mod losses;
+mod loss_detection;
 mod prepared;
-mod restart_guard;
-mod session_proxy;
+mod relay;
 mod sessions;
 mod sharing;
 mod support;
@@ -27,14 +27,14 @@ use dlock_servers::{SetClock, mysql::Flavour};
 use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
-/// The library that the cases with a clock of their own need in addition to a server.
+/// What the cases with a clock of their own need besides a server.
 const CLOCK: &str = "libfaketime";
 
 /// Each case has a server of its own, which takes seconds of a processor to make.
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
-    if let Some(code) = holder_process::serve_if_asked() {
+    if let Some(code) = holder::serve_if_asked() {
         return code;
     }
     dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
@@ -45,15 +45,15 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         connecting::trials(flavour),
         endings::trials(flavour),
         failover::trials(flavour),
-        restart_guard::trials(flavour),
-        idle_connections::trials(flavour),
+        guard::trials(flavour),
+        idle::trials(flavour),
         kills::trials(flavour),
         layout::trials(flavour),
         prepared::trials(flavour),
         sessions::trials(flavour),
         sharing::trials(flavour),
         tables::trials(flavour),
-        losses::trials(flavour),
+        loss_detection::trials(flavour),
         tokens::trials(flavour),
         vanished::trials(flavour),
         if_available(CLOCK, SetClock::library(), clocks::trials(flavour)),

@@ -1,4 +1,4 @@
-//! Prepared statements of frequently used connections.
+//! Connections that are used often have their statements prepared.
 
 use std::{future::IntoFuture as _, time::Duration};
 
@@ -9,7 +9,7 @@ use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
 
 use crate::{
     support::{
-        HOLDER_CONNECTION, Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until,
+        HOLDING_CONNECTION, Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until,
         waiting, warm,
     },
     tokens::grows,
@@ -144,7 +144,7 @@ async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour
     let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
     use_often(&locker, "a").await?;
     let connections = proxy.connections();
-    let connection = connections.get(HOLDER_CONNECTION).ok_or("no connection")?;
+    let connection = connections.get(HOLDING_CONNECTION).ok_or("no connection")?;
     let seen = connection.seen(Direction::ToServer);
     connection.set(Direction::ToServer, Fault::Hold);
     let late = tokio::spawn(locker.acquire("a").into_future());

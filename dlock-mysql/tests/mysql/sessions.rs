@@ -14,10 +14,10 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 use sqlx::{Connection as _, MySqlConnection, Row as _, query};
 
 use crate::{
-    session_proxy::Relay,
+    relay::Relay,
     support::{
-        HOLDER_CONNECTION, Outcome, SOON, TTL_LONG, cases, execute, holder, open, root, sessions,
-        soon, start, take, until, warm, within,
+        HOLDING_CONNECTION, Outcome, SOON, TTL_LONG, cases, holder, open, root, sessions, soon,
+        start, take, tell, until, warm, within,
     },
 };
 
@@ -31,13 +31,13 @@ cases![
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// A proxy has moved the client: another session answers, not the holding one. The next renewal
+/// A proxy that shares sessions has moved it: whoever answers, it is not the one that holds. The next renewal
 /// finds out.
 async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Flavour) -> Outcome {
     let ttl = Duration::from_secs(6);
     let node = start(flavour).await?;
-    // Of each locker: the connection for the tables, the holding one, and the monitor's.
-    let relay = Relay::start(node.address(), [HOLDER_CONNECTION, 3 + HOLDER_CONNECTION]).await?;
+    // Of each locker: what works with the tables, what holds, what looks after sessions.
+    let relay = Relay::start(node.address(), [HOLDING_CONNECTION, 3 + HOLDING_CONNECTION]).await?;
     let url = format!("{}?tls=disabled", node.url_at(relay.address));
     let mut held = Vec::new();
     for (count, name) in [(3, "a"), (6, "b")] {
@@ -60,7 +60,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     Ok(())
 }
 
-/// Each start of a server restarts the numbers of connections.
+/// Connections are numbered anew by each start of a server.
 async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_killed(
     flavour: Flavour,
 ) -> Outcome {
@@ -76,7 +76,7 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     warm(&node, &locker).await?;
     let held = take(&locker, "a").await?;
     let session: u64 = holder(&node).await?.parse()?;
-    // It receives nothing, and nothing from it arrives.
+    // It hears nothing, and nobody hears it.
     open_to.store(false, Ordering::Release);
     proxy.set(Direction::ToServer, Fault::Hold);
     proxy.set(Direction::ToClient, Fault::Hold);
@@ -97,7 +97,7 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     );
     drop(held);
     soon("all is released", locker.shutdown(SOON)).await??;
-    execute(&mut stranger, "DO 1").await?;
+    tell(&mut stranger, "DO 1").await?;
     Ok(())
 }
 
@@ -116,7 +116,7 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     let url = format!("{}?timeout=1s", node.url_at(proxy.address()));
     let locker = open(&url, TTL_LONG).await?;
     warm(&node, &locker).await?;
-    let connection = proxy.connection(HOLDER_CONNECTION).await;
+    let connection = proxy.connection(HOLDING_CONNECTION).await;
     let passed = connection.passed(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::Hold);
     let lost = tokio::spawn(locker.try_acquire("warm").into_future());
@@ -131,7 +131,7 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     Ok(guard.release().await?)
 }
 
-/// Its session ends while the counter is committed, and another client has the row.
+/// Its session ends while the counter is committed, and somebody else has the row.
 async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let url = format!("{}?token=committed&timeout=30s", node.url());
@@ -141,7 +141,7 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     held.release().await?;
     // The counter waits for the gate.
     let mut gate = root(&node).await?;
-    execute(&mut gate, "DO GET_LOCK('gate', 0)").await?;
+    tell(&mut gate, "DO GET_LOCK('gate', 0)").await?;
     let trigger = "CREATE TRIGGER locks.gate BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \
                    GET_LOCK('gate', 20)";
     node.query(trigger).await?;
@@ -154,8 +154,8 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     node.query(&format!("KILL {session}")).await?;
     let mut other = MySqlConnection::connect(&node.url()).await?;
     let lock = "BEGIN; SELECT name FROM dlock_locks WHERE name = 'a' FOR UPDATE";
-    soon("the row is free", execute(&mut other, lock)).await??;
-    execute(&mut gate, "DO RELEASE_LOCK('gate')").await?;
+    soon("the row is free", tell(&mut other, lock)).await??;
+    tell(&mut gate, "DO RELEASE_LOCK('gate')").await?;
     let guard = soon("its end", late).await??;
     assert!(!matches!(guard, Ok(Some(_))), "two hold it");
     Ok(())

@@ -1,4 +1,4 @@
-//! Several clients at once, and their permissions (T60, T71, T72).
+//! Several at once, and what they may have (T60, T71, T72).
 
 use std::{future::IntoFuture as _, pin::pin};
 
@@ -19,9 +19,9 @@ cases![
     t72_names_that_a_collation_takes_for_one_are_many,
     old_rows_can_be_cleared_at_any_time,
     nothing_is_left_after_a_shutdown,
-    an_unpolled_acquire_delays_no_other,
+    nobody_waits_for_one_who_is_not_polled,
     renewals_go_on_beside_one_that_is_not_polled,
-    a_dropped_inspection_leaves_no_statement,
+    a_look_that_is_given_up_leaves_no_question,
 ];
 
 /// More than a first try to lock a new name or to inspect has awaits.
@@ -128,8 +128,8 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-/// K13: an acquire or an inspection that is not polled, as in a `select!` whose other branch takes long.
-async fn an_unpolled_acquire_delays_no_other(flavour: Flavour) -> Outcome {
+/// K13: an acquire or a look that is left where it is, as in a `select!` whose other branch takes long.
+async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "held").await?;
@@ -166,7 +166,7 @@ async fn renewals_go_on_beside_one_that_is_not_polled(flavour: Flavour) -> Outco
 }
 
 /// K12: what it asks is a row.
-async fn a_dropped_inspection_leaves_no_statement(flavour: Flavour) -> Outcome {
+async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;
     // Nobody answers for it.

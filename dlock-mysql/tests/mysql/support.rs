@@ -74,7 +74,7 @@ pub(crate) async fn open_with(url: &str, keys: &str) -> dlock::Result<Locker> {
     dlock::connect(&*format!("{url}{mark}{keys}")).await
 }
 
-/// Holds back everything in both directions, without notice to either side.
+/// Nothing passes any more, in neither direction, and nobody hears of it.
 pub(crate) fn cut_off(proxy: &Proxy) {
     proxy.set(Direction::ToServer, Fault::Hold);
     proxy.set(Direction::ToClient, Fault::Hold);
@@ -94,7 +94,7 @@ pub(crate) async fn waiting(node: &Node) -> Outcome<usize> {
     Ok(count.ok_or("no count")?.parse()?)
 }
 
-/// The server caches its view of transactions until it is not read for a tenth of a second.
+/// The server shows its transactions as they were when nobody had looked for a tenth of a second.
 const TRANSACTIONS_NEW: Duration = Duration::from_millis(150);
 
 /// The session that holds the one lock that is held.
@@ -112,7 +112,7 @@ pub(crate) async fn holder(node: &Node) -> Outcome<String> {
 }
 
 /// Has `locker`, the only one of its server, make all connections that it needs, in this order: what works
-/// with the tables, what holds a lock, what monitors sessions. The second one is idle then.
+/// with the tables, what holds a lock, what looks after sessions. The second one is idle then.
 pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
     let held = take(locker, "warm").await?;
     until("it is looked after", async || {
@@ -123,7 +123,7 @@ pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
 }
 
 /// Which connection of a locker holds its first lock, as [`warm`] counts them.
-pub(crate) const HOLDER_CONNECTION: usize = 1;
+pub(crate) const HOLDING_CONNECTION: usize = 1;
 
 /// A session of the administrator, who may do everything.
 pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {
@@ -136,7 +136,7 @@ pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {
 }
 
 /// Sends statements on it.
-pub(crate) async fn execute(session: &mut MySqlConnection, sql: &str) -> Outcome {
+pub(crate) async fn tell(session: &mut MySqlConnection, sql: &str) -> Outcome {
     raw_sql(AssertSqlSafe(sql.to_owned()))
         .execute(session)
         .await?;

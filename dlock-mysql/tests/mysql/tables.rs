@@ -10,15 +10,15 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    HOLDER_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, open_with, root, sessions,
-    soon, start, take, until, waiting, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take,
+    tell, until, waiting, warm, within,
 };
 
 cases![
-    a_backup_waits_seconds_for_waiters,
+    a_backup_waits_seconds_for_those_who_wait,
     renewals_and_releases_go_on_beside_a_change_of_the_table,
     renewals_and_releases_go_on_beside_a_backup,
-    renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written,
+    renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in,
     a_wait_outlives_a_change_of_the_table,
     an_inspection_beside_a_backup_says_so,
     renewals_go_on_beside_a_change_of_the_epochs_table,
@@ -34,8 +34,8 @@ const SAID_MAX: Duration = Duration::from_secs(1);
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// All writes of others wait in that time.
-async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
+/// All that others write waits meanwhile.
+async fn a_backup_waits_seconds_for_those_who_wait(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = open(&node.url(), TTL_LONG).await?;
     let held = take(&holder, "a").await?;
@@ -52,7 +52,7 @@ async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     for _ in 0..2 {
         let clock = Clock::boottime();
         let began = clock.now();
-        let flush = execute(&mut backup, "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES");
+        let flush = tell(&mut backup, "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES");
         soon("the backup", flush).await??;
         let took = clock.now().since(began);
         assert!(took < QUEUE_MAX + SLACK, "it waited {took:?}");
@@ -81,11 +81,11 @@ async fn renewals_and_releases_go_on_beside_a_backup(flavour: Flavour) -> Outcom
     let node = start(flavour).await?;
     let mut backup = root(&node).await?;
     let flush = "FLUSH TABLES WITH READ LOCK";
-    beside(&node, flush, async || execute(&mut backup, flush).await).await
+    beside(&node, flush, async || tell(&mut backup, flush).await).await
 }
 
 /// Others have used no longer ttl for long, and the row says so.
-async fn renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written(
+async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
     flavour: Flavour,
 ) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
@@ -97,7 +97,7 @@ async fn renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written(
     )
     .await?;
     let mut backup = root(&node).await?;
-    execute(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
     // What was read before the backup counts for three ttls at the most.
     let lost = tokio::time::timeout(4 * TTL, held.lost()).await;
     assert!(lost.is_err(), "{lost:?}");
@@ -149,7 +149,7 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     // The reply of a release is lost, so its session is ended.
     let connections = proxy.connections();
     let connection = connections
-        .get(HOLDER_CONNECTION + 3)
+        .get(HOLDING_CONNECTION + 3)
         .ok_or("no connection")?;
     connection.set(Direction::ToClient, Fault::CutInstead);
     at_once("a release without a reply", silent.release()).await??;
@@ -178,7 +178,7 @@ async fn a_wait_outlives_a_change_of_the_table(flavour: Flavour) -> Outcome {
     let altering = alter(&node).await?;
     let waiter = tokio::spawn(other.acquire("free").wait_forever().into_future());
     until("it waits for the table", async || {
-        Ok(kept(&node).await? == 2)
+        Ok(waiting_for_table(&node).await? == 2)
     })
     .await?;
     held.release().await?;
@@ -192,14 +192,14 @@ async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "a").await?;
     let mut backup = root(&node).await?;
-    execute(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
     let error = locker.inspect("a").await.err().ok_or("answered")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(
         error.to_string().contains("FLUSH TABLES WITH READ LOCK"),
         "{error}"
     );
-    execute(&mut backup, "UNLOCK TABLES").await?;
+    tell(&mut backup, "UNLOCK TABLES").await?;
     assert!(locker.inspect("a").await?.is_some());
     Ok(held.release().await?)
 }
@@ -208,14 +208,17 @@ async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
 async fn alter(node: &Node) -> Outcome<JoinHandle<Outcome>> {
     let mut admin: MySqlConnection = root(node).await?;
     let altering = tokio::spawn(async move {
-        execute(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
+        tell(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
     });
-    until("the change waits", async || Ok(kept(node).await? == 1)).await?;
+    until("the change waits", async || {
+        Ok(waiting_for_table(node).await? == 1)
+    })
+    .await?;
     Ok(altering)
 }
 
 /// How many sessions wait for a table.
-async fn kept(node: &Node) -> Outcome<usize> {
+async fn waiting_for_table(node: &Node) -> Outcome<usize> {
     let sql = "SELECT id FROM information_schema.processlist WHERE state = 'Waiting for table metadata \
                lock'";
     Ok(node.query(sql).await?.len())
@@ -229,10 +232,7 @@ const PROVED_TTLS: u32 = 5;
 async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;
-    let (locker, other) = (
-        open_with(&node.url(), "ttl=2s").await?,
-        open_with(&node.url(), "ttl=2s").await?,
-    );
+    let (locker, other) = (open(&node.url(), TTL).await?, open(&node.url(), TTL).await?);
     let first = take(&locker, "a").await?;
     let before = take(&locker, "b").await?;
     let waiter = tokio::spawn(other.acquire("b").wait_forever().into_future());
@@ -241,7 +241,7 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
     let second = soon("it is granted", waiter).await???;
     let mut admin = root(&node).await?;
     let altering = tokio::spawn(async move {
-        execute(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
+        tell(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
     });
     let lost = async {
         tokio::select! {
@@ -262,7 +262,7 @@ async fn renewals_go_on_where_no_connection_is_left_for_the_tables(flavour: Flav
     let node = start(flavour).await?;
     node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
         .await?;
-    let locker = open_with(&node.url(), "ttl=2s").await?;
+    let locker = open(&node.url(), TTL).await?;
     let held = take(&locker, "a").await?;
     let session = holder(&node).await?;
     node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 1")

@@ -14,7 +14,7 @@ cases![
     t69_those_that_are_committed_do_so_too,
     they_grow_from_one_way_to_the_other,
     t69_a_server_promoted_again_counts_on,
-    t69_a_server_that_takes_over_waits,
+    t69_who_takes_over_from_another_server_waits,
     t69_a_row_that_was_lost_counts_on,
     a_server_that_has_just_started_grants_nothing,
     the_epoch_is_raised_once_for_each_start,
@@ -25,7 +25,7 @@ cases![
 /// How long a connection uses what it has read of the epoch.
 const READ_MAX: Duration = Duration::from_millis(500);
 
-/// A lost epoch is recreated from the server's clock, which counts seconds. Longer than
+/// An epoch that was lost is made anew from the server's clock, which counts seconds. Longer than
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
 
@@ -91,7 +91,7 @@ async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
 }
 
 /// For as long as connections to that one use what they have read: it may be promoted again.
-async fn t69_a_server_that_takes_over_waits(flavour: Flavour) -> Outcome {
+async fn t69_who_takes_over_from_another_server_waits(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let clock = Clock::boottime();
     node.query("UPDATE locks.dlock_epoch SET boot = 7").await?;

@@ -1,4 +1,4 @@
-//! Waiters whose host vanished stay in the server's queue, which does not check them (T63).
+//! Waiters whose host vanished stand in the queue of the server (T63), which does not look after them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 use tokio::time::timeout;
 
 use crate::support::{
-    HOLDER_CONNECTION, Outcome, TTL_LONG, cases, holder, open, soon, start, take, until, waiting,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, soon, start, take, until, waiting,
 };
 
 cases![
@@ -65,7 +65,7 @@ async fn t64_a_grant_that_is_not_confirmed_goes_to_the_next_one(flavour: Flavour
     let held = take(&other, "a").await?;
     let waiter = tokio::spawn(asleep.acquire("a").wait_forever().into_future());
     until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
-    let connection = proxy.connection(HOLDER_CONNECTION).await;
+    let connection = proxy.connection(HOLDING_CONNECTION).await;
     connection.set_both(Fault::Hold);
     held.release().await?;
     let next = take(&other, "a").await?;

@@ -1,0 +1,170 @@
+//! One lock file: open it, lock it, read and write its record.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use dlock_core::{Error, ErrorKind, Result};
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
+
+use crate::{
+    errors,
+    keys::FileName,
+    store::{
+        directory::{Directory, Identity},
+        record::{RECORD_BYTES, Record},
+    },
+};
+
+/// A lock file and everything that is inside belong to their owner alone.
+const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// The result of one try to lock a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TryLock {
+    /// It is ours.
+    Locked,
+    /// Another process or locker holds it.
+    Contended,
+    /// It is free, but an inspection has it locked at this moment.
+    Inspected,
+}
+
+/// An open lock file, locked or not. Dropping it frees the lock.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    open: File,
+    path: PathBuf,
+    identity: Identity,
+}
+
+impl LockFile {
+    /// Opens the file, and creates it if it is not there; `None` when the directory itself is gone.
+    ///
+    /// The descriptor is closed on exec: a command that is started while the lock is held does not
+    /// keep it.
+    pub(crate) fn open(directory: &Directory, name: &FileName) -> Result<Option<Self>> {
+        Self::open_with(directory, name, OFlags::RDWR | OFlags::CREATE)
+    }
+
+    /// Opens the file to inspect it, if it is there. Read-only, so that closing it wakes no waiter.
+    pub(crate) fn open_existing(directory: &Directory, name: &FileName) -> Result<Option<Self>> {
+        Self::open_with(directory, name, OFlags::RDONLY)
+    }
+
+    fn open_with(directory: &Directory, name: &FileName, how: OFlags) -> Result<Option<Self>> {
+        let path = directory.path().join(name.as_str());
+        // Never through a symbolic link, which would lock a file elsewhere, and never waiting for the
+        // other end of a pipe.
+        let flags = how | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let open = match rustix::fs::openat(directory.handle(), name.as_str(), flags, MODE) {
+            Ok(descriptor) => File::from(descriptor),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(errors::of_io(&path, error)),
+        };
+        let metadata = open
+            .metadata()
+            .map_err(|error| errors::of_io(&path, error))?;
+        if !metadata.is_file() {
+            return Err(errors::of_io(&path, Errno::NXIO));
+        }
+        Ok(Some(Self {
+            open,
+            path,
+            identity: Identity::of(&metadata),
+        }))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether its path still leads to it. A file that was removed or replaced does not exclude other holders.
+    pub(crate) fn is_in_place(&self) -> Result<bool> {
+        self.identity
+            .is_at(&self.path, std::fs::symlink_metadata(&self.path))
+    }
+
+    /// Tries once to lock it exclusively.
+    ///
+    /// Holders lock exclusively and [`is_held`](Self::is_held) shared, so a second, shared try tells
+    /// the two apart: an inspector never makes a free lock look taken.
+    pub(crate) fn try_lock(&self) -> Result<TryLock> {
+        let tried = || -> io::Result<TryLock> {
+            if succeeded(self.open.try_lock())? {
+                return Ok(TryLock::Locked);
+            }
+            if !succeeded(self.open.try_lock_shared())? {
+                return Ok(TryLock::Contended);
+            }
+            if succeeded(self.open.try_lock())? {
+                return Ok(TryLock::Locked);
+            }
+            self.open.unlock()?;
+            Ok(TryLock::Inspected)
+        };
+        tried().map_err(|error| errors::of_io(&self.path, error))
+    }
+
+    /// Whether another process or locker holds it. The contents do not prove that: a killed holder leaves its line, and another program's lock has none.
+    pub(crate) fn is_held(&self) -> Result<bool> {
+        let held = || -> io::Result<bool> {
+            if !succeeded(self.open.try_lock_shared())? {
+                return Ok(true);
+            }
+            self.open.unlock()?;
+            Ok(false)
+        };
+        held().map_err(|error| errors::of_io(&self.path, error))
+    }
+
+    /// Its record. Other contents are an empty record; a record of another layout is an error.
+    pub(crate) fn read(&self) -> Result<Record> {
+        let mut bytes = [0; RECORD_BYTES];
+        let read = self.open.read_at(&mut bytes, 0);
+        let read = read.map_err(|error| errors::of_io(&self.path, error))?;
+        Record::check_layout(&bytes[..read])?;
+        Ok(Record::parse(&bytes[..read]))
+    }
+
+    /// Replaces its record, in one write.
+    ///
+    /// It is not flushed to the disk: the page cache outlives every process, and after a power loss
+    /// the clock takes over the counting (K5).
+    pub(crate) fn write(&self, record: &[u8; RECORD_BYTES]) -> Result<()> {
+        let written = self.open.write_at(record, 0);
+        match written.map_err(|error| errors::of_io(&self.path, error))? {
+            RECORD_BYTES => Ok(()),
+            short => Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{}: only {short} bytes were written; free some space",
+                    self.path.display()
+                ),
+            )),
+        }
+    }
+}
+
+impl Drop for LockFile {
+    /// Unlocks before it closes: a child of this process that has not reached its exec yet shares the
+    /// lock, and would keep it for that long. A failure is impossible on an open descriptor, and the
+    /// close frees the lock in any case.
+    fn drop(&mut self) {
+        let _ = self.open.unlock();
+    }
+}
+
+fn succeeded(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

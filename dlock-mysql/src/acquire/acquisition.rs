@@ -1,0 +1,112 @@
+//! One acquisition: its request, its row, and what it works with.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use dlock_core::{
+    Error, Holder,
+    backend::{AcquireRequest, Lease},
+};
+
+use crate::{
+    acquire::{
+        grant::Grant,
+        statement::{LockMode, LockStatement},
+    },
+    config::Tokens,
+    conn::{connection::Connection, pool::Pool},
+    guard::longest_ttl::whole_seconds,
+    hold::handle::{HeldConnection, Hold},
+    keys,
+    monitor::Monitor,
+};
+
+/// One acquisition of a lock.
+pub(crate) struct Acquisition<'a> {
+    pub(crate) pool: &'a Arc<Pool>,
+    monitor: &'a Arc<Monitor>,
+    pub(crate) request: &'a AcquireRequest,
+    /// The key of its row.
+    pub(crate) row: Vec<u8>,
+    /// The server ends the hold after so many seconds of silence.
+    pub(crate) wait_timeout: u64,
+    /// A statement of another client locks the tables, as far as is known.
+    is_blocked: AtomicBool,
+}
+
+impl<'a> Acquisition<'a> {
+    pub(crate) fn new(
+        pool: &'a Arc<Pool>,
+        monitor: &'a Arc<Monitor>,
+        request: &'a AcquireRequest,
+    ) -> Self {
+        Self {
+            pool,
+            monitor,
+            request,
+            row: keys::row(&pool.config().prefix, &request.name),
+            wait_timeout: whole_seconds(request.ttl),
+            is_blocked: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn tokens(&self) -> Tokens {
+        self.pool.config().tokens
+    }
+
+    pub(crate) fn request_timeout(&self) -> Duration {
+        self.pool.config().request_timeout
+    }
+
+    /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.
+    pub(crate) fn statement(
+        &self,
+        connection: &Connection,
+        wait_timeout: u64,
+        mode: LockMode,
+    ) -> LockStatement<'_> {
+        LockStatement {
+            row: &self.row,
+            tokens: self.tokens(),
+            mode,
+            wait_timeout: (connection.wait_timeout != wait_timeout).then_some(wait_timeout),
+            reads_epoch: false,
+        }
+    }
+
+    /// Whether a statement of another client locked the tables when that was last checked.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::Relaxed)
+    }
+
+    /// Reports what the wait is for: `reason`, or else the row's holder (K6).
+    pub(crate) fn report(&self, reason: Option<Error>) {
+        let was_blocked = self.is_blocked.swap(reason.is_some(), Ordering::Relaxed);
+        match reason {
+            Some(error) => {
+                if !was_blocked {
+                    tracing::warn!(name = %self.request.name, %error, "no grant yet");
+                }
+                self.request.attempt.report_unavailable(&error);
+            }
+            None if was_blocked => self.request.attempt.report_contended(),
+            None => {}
+        }
+    }
+
+    /// The lease of a grant, whose session is monitored from now on.
+    pub(crate) fn lease(&self, held: HeldConnection, grant: Grant) -> Lease {
+        let (request, token) = (self.request, grant.token);
+        let holder = Holder::from_request(request, token);
+        let hold = Hold::new(request.attempt.clone(), self.row.clone(), holder, held);
+        let hold = Arc::new(hold);
+        self.monitor.add(self.pool, &hold);
+        let wait_timeout = Duration::from_secs(self.wait_timeout);
+        request.granted(grant.sent, wait_timeout, token, hold)
+    }
+}

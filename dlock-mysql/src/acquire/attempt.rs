@@ -1,0 +1,194 @@
+//! One try to acquire a lock without waiting for it, and its undo.
+
+use dlock_core::{
+    Effect, Error, ErrorKind, Result,
+    backend::{Lease, SentAt, Wait},
+};
+
+use crate::{
+    acquire::{
+        acquisition::Acquisition,
+        blocked,
+        grant::{self, Grant},
+        statement::{LockMode, LockedRow, RowResult},
+    },
+    config::Tokens,
+    conn::{
+        connection::{Connection, Statement},
+        pool::Permit,
+    },
+    errors,
+    guard::restart,
+    hold::handle::HeldConnection,
+    keys,
+    sql::server::SessionId,
+};
+
+/// A row is inserted and locked so often: an administrator may delete old rows at that very moment.
+const ROW_TRIES_MAX: usize = 3;
+
+/// Another holder has the row locked; the connection holds nothing.
+pub(crate) struct Contended(pub(crate) HeldConnection);
+
+/// Locks the row if it is free. An idle connection that has ended is replaced once.
+pub(crate) async fn try_acquire(
+    acquisition: &Acquisition<'_>,
+    permit: Permit,
+) -> Result<Result<Lease, Contended>> {
+    let Some(connection) = acquisition.pool.reuse() else {
+        return try_new_connection(acquisition, permit).await;
+    };
+    let mut held = HeldConnection { connection, permit };
+    match lock_row(acquisition, &mut held.connection).await {
+        Ok(grant) => Ok(conclude(acquisition, held, grant)),
+        Err(error) => {
+            let permit = retry_elsewhere(acquisition, held, error).await?;
+            try_new_connection(acquisition, permit).await
+        }
+    }
+}
+
+async fn try_new_connection(
+    acquisition: &Acquisition<'_>,
+    permit: Permit,
+) -> Result<Result<Lease, Contended>> {
+    let connection = connect(acquisition).await?;
+    let mut held = HeldConnection { connection, permit };
+    match lock_row(acquisition, &mut held.connection).await {
+        Ok(grant) => Ok(conclude(acquisition, held, grant)),
+        Err(error) => {
+            let session = held.connection.session;
+            drop(held);
+            Err(undo(acquisition, session, error).await)
+        }
+    }
+}
+
+/// A new connection to a server that may grant, with its epoch.
+async fn connect(acquisition: &Acquisition<'_>) -> Result<Connection> {
+    let pool = acquisition.pool;
+    let (mut connection, info) = pool.open(acquisition.wait_timeout).await?;
+    connection.epoch = restart::admit(pool, &mut connection, &info).await?;
+    pool.epochs.store(connection.epoch);
+    Ok(connection)
+}
+
+/// Undoes a try on a connection that was idle. The permit is for another try, if the session was over.
+async fn retry_elsewhere(
+    acquisition: &Acquisition<'_>,
+    held: HeldConnection,
+    error: Error,
+) -> Result<Permit> {
+    let HeldConnection { connection, permit } = held;
+    let session = connection.session;
+    drop(connection);
+    let was_over = errors::is_session_over(&error) || errors::is_session_moved(&error);
+    let error = undo(acquisition, session, error).await;
+    if was_over && error.effect() == Effect::None {
+        return Ok(permit);
+    }
+    Err(error)
+}
+
+/// Ends the session of a failed try; its `error`, without effect if the end is confirmed (K9).
+async fn undo(acquisition: &Acquisition<'_>, session: SessionId, error: Error) -> Error {
+    let ended = match acquisition.pool.sessions() {
+        Ok(sessions) => sessions.end_session(session).await,
+        Err(error) => Err(error),
+    };
+    error.with_effect(ended.map_or(Effect::Unknown, |()| Effect::None))
+}
+
+fn conclude(
+    acquisition: &Acquisition<'_>,
+    held: HeldConnection,
+    grant: Option<Grant>,
+) -> Result<Lease, Contended> {
+    match grant {
+        Some(grant) => Ok(acquisition.lease(held, grant)),
+        None => Err(Contended(held)),
+    }
+}
+
+/// Locks the row without waiting, and inserts it if it is missing. `None` if it is contended.
+async fn lock_row(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
+) -> Result<Option<Grant>> {
+    let (pool, request) = (acquisition.pool, acquisition.request);
+    let mut mode = LockMode::NoWait;
+    let mut tries = 0;
+    loop {
+        let (sent, session) = (request.sent_now(), connection.session);
+        let reply = request_row(acquisition, connection, sent, mode);
+        let result = blocked::reply_or_reason(acquisition, session, reply).await;
+        let result = match result {
+            Err(error) if connection.fall_back_to_text(Statement::Lock, &error) => continue,
+            result => result?,
+        };
+        connection.wait_timeout = acquisition.wait_timeout;
+        match result {
+            RowResult::Locked(locked) => {
+                let wait_timeout = acquisition.wait_timeout;
+                let grant =
+                    grant::grant(pool, request, connection, wait_timeout, locked, sent).await;
+                return grant.map(Some);
+            }
+            RowResult::Missing => {
+                tries += 1;
+                if tries > ROW_TRIES_MAX {
+                    let why = "the row of this name is deleted again and again";
+                    return Err(Error::new(ErrorKind::Unavailable, why));
+                }
+                let row = keys::literal(&acquisition.row);
+                pool.tables()?.insert_row(&row).await?;
+            }
+            RowResult::Contended => {
+                // The server rolls back the statement only; the transaction goes on.
+                let timeout = acquisition.request_timeout();
+                connection
+                    .query(request.clock(), "ROLLBACK", timeout)
+                    .await?;
+                if mode == LockMode::SkipLocked || request.wait != Wait::Never {
+                    return Ok(None);
+                }
+                mode = LockMode::SkipLocked;
+            }
+        }
+    }
+}
+
+/// Sends one statement that locks the row if it is free.
+async fn request_row(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
+    sent: SentAt,
+    mode: LockMode,
+) -> Result<RowResult> {
+    let (clock, timeout) = (acquisition.request.clock(), acquisition.request_timeout());
+    let wait_timeout = acquisition.wait_timeout;
+    let start = connection.session.start;
+    let epochs = &acquisition.pool.epochs;
+    let reads_epoch = epochs.must_read(&mut connection.epoch, start, sent.instant());
+    let is_row_enough =
+        !reads_epoch && acquisition.tokens() == Tokens::Epoch && mode == LockMode::NoWait;
+    if is_row_enough && connection.is_prepared() && connection.wait_timeout == wait_timeout {
+        return match connection.lock_row(clock, &acquisition.row, timeout).await {
+            Ok(Some(serial)) => Ok(RowResult::Locked(LockedRow {
+                serial,
+                epoch: None,
+            })),
+            Ok(None) => Ok(RowResult::Missing),
+            Err(error) if errors::is_contended(&error) => Ok(RowResult::Contended),
+            Err(error) => Err(error),
+        };
+    }
+    let mut statement = acquisition.statement(connection, wait_timeout, mode);
+    statement.reads_epoch = reads_epoch;
+    match connection.query(clock, &statement.render(), timeout).await {
+        Ok(rows) => RowResult::read(&rows, sent),
+        Err(error) if !errors::is_contended(&error) => Err(error),
+        Err(_) if mode == LockMode::NoWait => Ok(RowResult::Contended),
+        Err(_) => Err(errors::unknown_table_lock()),
+    }
+}

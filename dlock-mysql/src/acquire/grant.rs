@@ -1,0 +1,136 @@
+//! From a locked row to a grant: the hold is confirmed, and its token and its ttl are covered by the epoch row.
+
+use dlock_core::{
+    Error, ErrorKind, LostCause, Result, Token,
+    backend::{AcquireRequest, SentAt},
+};
+
+use crate::{
+    acquire::statement::LockedRow,
+    config::Tokens,
+    conn::{connection::Connection, pool::Pool},
+    epoch::row::{self, Epoch},
+    errors,
+    guard::longest_ttl,
+    hold::heartbeat::{self, Heartbeat},
+    token::{committed, epoch},
+};
+
+/// The epoch is raised so often for one grant: other grants may use up its values.
+const RAISES_MAX: usize = 3;
+
+/// A grant whose reply took a longer part of the ttl is followed by a heartbeat. The hold then counts from the
+/// heartbeat, and a wait always does (K2).
+const LATE_DIVISOR: u32 = 10;
+
+/// A row that is locked, proved to be a hold.
+pub(crate) struct Grant {
+    pub(crate) token: Token,
+    /// The request that the hold counts from.
+    pub(crate) sent: SentAt,
+}
+
+/// The grant of a row that `locked` shows; its statement was sent at `sent`.
+pub(crate) async fn grant(
+    pool: &Pool,
+    request: &AcquireRequest,
+    connection: &mut Connection,
+    wait_timeout: u64,
+    locked: LockedRow,
+    sent: SentAt,
+) -> Result<Grant> {
+    // A waiter's session is short-lived until this heartbeat, so it comes first (K2).
+    let sent = match connection.wait_timeout == wait_timeout {
+        true => sent,
+        false => {
+            let sent = request.sent_now();
+            check(heartbeat::confirm(pool, connection, wait_timeout).await?)?;
+            sent
+        }
+    };
+    let (start, tokens) = (connection.session.start, pool.config().tokens);
+    let token = match tokens {
+        Tokens::Epoch => token_of(pool, connection, locked).await?,
+        Tokens::Committed => {
+            let (token, epoch) = committed::next(pool, start).await?;
+            connection.epoch = epoch;
+            token
+        }
+    };
+    longest_ttl::cover(pool, start, &mut connection.epoch, wait_timeout).await?;
+    let is_late = request.clock().now().since(sent.instant()) > request.ttl / LATE_DIVISOR;
+    if !is_late && tokens == Tokens::Epoch {
+        return Ok(Grant { token, sent });
+    }
+    let sent = request.sent_now();
+    check(heartbeat::send(pool, connection).await?)?;
+    Ok(Grant { token, sent })
+}
+
+/// Whether the session still holds after the grant.
+fn check(heartbeat: Heartbeat) -> Result<()> {
+    match heartbeat {
+        Heartbeat::Alive => Ok(()),
+        Heartbeat::Lost(LostCause::Demoted) => Err(errors::read_only()),
+        Heartbeat::Lost(_) => Err(errors::connection_lost()),
+    }
+}
+
+/// The token of a grant, by an epoch that is fresh.
+async fn token_of(pool: &Pool, connection: &mut Connection, locked: LockedRow) -> Result<Token> {
+    let clock = &pool.connector.clock;
+    let is_read = match locked.epoch {
+        Some(epoch) => {
+            connection.epoch = epoch;
+            true
+        }
+        None if connection.epoch.is_fresh(clock.now()) => false,
+        None => {
+            read_epoch(pool, connection).await?;
+            true
+        }
+    };
+    if connection.epoch.start != connection.session.start {
+        return Err(errors::session_moved());
+    }
+    if is_read {
+        pool.epochs.store(connection.epoch);
+    }
+    count(pool, connection, locked.serial, is_read).await
+}
+
+async fn read_epoch(pool: &Pool, connection: &mut Connection) -> Result<()> {
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+    let sent = clock.now();
+    let rows = connection
+        .query(clock, &row::select(), request_timeout)
+        .await?;
+    let row = rows.first().ok_or_else(row::missing_row)?;
+    connection.epoch = Epoch::read(row, sent)?;
+    Ok(())
+}
+
+/// The token of the grant with `serial`. Raises the epoch if that is due.
+async fn count(
+    pool: &Pool,
+    connection: &mut Connection,
+    serial: u64,
+    is_read: bool,
+) -> Result<Token> {
+    let start = connection.session.start;
+    if is_read && connection.epoch.lags() {
+        match epoch::raise(pool, start, &connection.epoch).await {
+            Ok(raised) => connection.epoch = raised,
+            // The old epoch still counts.
+            Err(error) => tracing::debug!(%error, "the epoch was not raised"),
+        }
+    }
+    for _ in 0..RAISES_MAX {
+        if let Some(token) = connection.epoch.token(serial)? {
+            return Ok(token);
+        }
+        connection.epoch = epoch::raise(pool, start, &connection.epoch).await?;
+    }
+    let why = "the tokens that dlock_epoch gives are used up again and again";
+    Err(Error::new(ErrorKind::Unavailable, why))
+}

@@ -1,0 +1,45 @@
+//! Acquiring a lock: one try, or a wait.
+
+use std::sync::Arc;
+
+use dlock_core::{
+    Error, Result,
+    backend::{AcquireRequest, Lease, Wait},
+};
+
+use crate::{
+    acquire::{
+        acquisition::Acquisition,
+        attempt::{Contended, try_acquire},
+        wait::wait,
+    },
+    conn::pool::Pool,
+    monitor::Monitor,
+};
+
+mod acquisition;
+mod attempt;
+mod blocked;
+mod grant;
+mod statement;
+mod wait;
+
+/// Acquires the lock, by one try or by a wait.
+pub(crate) async fn acquire(
+    pool: &Arc<Pool>,
+    monitor: &Arc<Monitor>,
+    request: &AcquireRequest,
+) -> Result<Lease> {
+    let permit = pool.permit()?;
+    let acquisition = Acquisition::new(pool, monitor, request);
+    match request.wait {
+        Wait::Never => match try_acquire(&acquisition, permit).await? {
+            Ok(lease) => Ok(lease),
+            Err(Contended(held)) => {
+                pool.put(held.connection);
+                Err(Error::contended())
+            }
+        },
+        Wait::UntilCancelled => wait(&acquisition, permit).await,
+    }
+}

@@ -1,0 +1,105 @@
+//! The statement that locks a row, and its reply.
+
+use dlock_core::{Result, backend::SentAt};
+
+use crate::{
+    config::Tokens,
+    conn::pool::set_wait_timeout,
+    epoch::row::{self, Epoch},
+    keys,
+    sql::{
+        row::{Row, number},
+        tables::LOCKS,
+    },
+};
+
+/// What the server does if the row is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockMode {
+    /// It refuses: nearly always enough.
+    NoWait,
+    /// It skips the row. The second try of a `try`: an inspection of a free row locks it for an instant, and to
+    /// `NOWAIT` MariaDB has one error for a locked row and a locked table.
+    SkipLocked,
+    /// It waits.
+    Wait,
+}
+
+/// The statement that locks a row.
+pub(crate) struct LockStatement<'a> {
+    pub(crate) row: &'a [u8],
+    pub(crate) tokens: Tokens,
+    pub(crate) mode: LockMode,
+    /// A `wait_timeout` to set before, in seconds.
+    pub(crate) wait_timeout: Option<u64>,
+    /// Whether the epoch is read behind the lock, and so after the grant.
+    pub(crate) reads_epoch: bool,
+}
+
+impl LockStatement<'_> {
+    pub(crate) fn render(&self) -> String {
+        let row = keys::literal(self.row);
+        let mut sql = match self.wait_timeout {
+            Some(seconds) => format!("SET SESSION {}; ", set_wait_timeout(seconds)),
+            None => String::new(),
+        };
+        let serial = match self.tokens {
+            Tokens::Epoch => "UUID_SHORT()",
+            Tokens::Committed => "0",
+        };
+        let mode = match self.mode {
+            LockMode::NoWait => "NOWAIT",
+            LockMode::SkipLocked => "SKIP LOCKED",
+            LockMode::Wait => "",
+        };
+        sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {mode}");
+        if self.reads_epoch && self.tokens == Tokens::Epoch {
+            sql += &format!("; {}", row::select());
+        }
+        if self.mode == LockMode::SkipLocked {
+            sql += &format!("; SELECT 0, 0 FROM {LOCKS} WHERE name = {row}");
+        }
+        sql
+    }
+}
+
+/// The result of a statement that does not wait.
+pub(crate) enum RowResult {
+    Locked(LockedRow),
+    Contended,
+    /// There is no such row.
+    Missing,
+}
+
+impl RowResult {
+    /// The reply to a [`LockStatement`] that was sent at `sent`.
+    pub(crate) fn read(rows: &[Row], sent: SentAt) -> Result<Self> {
+        Ok(match LockedRow::read(rows, sent)? {
+            Some(locked) => Self::Locked(locked),
+            None if rows.iter().any(|row| row.len() == 2) => Self::Contended,
+            None => Self::Missing,
+        })
+    }
+}
+
+/// The reply of a row that is locked now.
+pub(crate) struct LockedRow {
+    /// The server's serial number of the grant.
+    pub(crate) serial: u64,
+    /// The epoch, if the statement reads it.
+    pub(crate) epoch: Option<Epoch>,
+}
+
+impl LockedRow {
+    /// The reply to a [`LockStatement`] that was sent at `sent`; `None` if there is no such row.
+    pub(crate) fn read(rows: &[Row], sent: SentAt) -> Result<Option<Self>> {
+        let Some(locked) = rows.iter().find(|row| row.len() == 1) else {
+            return Ok(None);
+        };
+        let epoch = Epoch::find(rows, sent.instant())?;
+        Ok(Some(Self {
+            serial: number(locked, 0)?,
+            epoch,
+        }))
+    }
+}

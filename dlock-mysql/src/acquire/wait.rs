@@ -1,0 +1,157 @@
+//! Waiting for a locked row, in the server's own queue.
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::Lease,
+    toolkit::{Backoff, pause_after},
+};
+
+use crate::{
+    acquire::{
+        acquisition::Acquisition,
+        attempt::{Contended, try_acquire},
+        blocked, grant,
+        statement::{LockMode, LockedRow},
+    },
+    conn::{
+        connection::Connection,
+        pool::{Permit, ROW_WAIT_MAX},
+    },
+    errors,
+    guard::longest_ttl::whole_seconds,
+    hold::handle::HeldConnection,
+    sql::row::Row,
+};
+
+/// Waits until the lock is granted or the attempt is cancelled (K7). A cancelled wait kills its statement and
+/// closes its connection, within `connect_timeout` and `timeout`.
+pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Result<Lease> {
+    let (request, pool) = (acquisition.request, acquisition.pool);
+    let mut backoff = Backoff::new();
+    loop {
+        let error = match try_acquire(acquisition, permit.clone()).await {
+            Ok(Ok(lease)) => return Ok(lease),
+            Ok(Err(contended)) => {
+                if !acquisition.is_blocked() {
+                    request.attempt.report_contended();
+                }
+                backoff.reset();
+                match queue(acquisition, contended).await {
+                    Ok(Some(lease)) => return Ok(lease),
+                    // Another client deleted old rows: the next try inserts the row again.
+                    Ok(None) if request.attempt.is_cancelled() => return Err(Error::cancelled()),
+                    Ok(None) => continue,
+                    Err(error) => error,
+                }
+            }
+            Err(error) => error,
+        };
+        if request.attempt.is_cancelled() {
+            return Err(error);
+        }
+        match error.kind() {
+            // The statement was in the queue for as long as the server allows.
+            ErrorKind::Contended => {}
+            ErrorKind::Unavailable if !pool.is_closed() => {
+                pause_after(&request.attempt, &error, &mut backoff).await?;
+            }
+            _ => return Err(error),
+        }
+        if request.attempt.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+    }
+}
+
+/// Waits for the row on the connection; `None` when the row is missing.
+async fn queue(
+    acquisition: &Acquisition<'_>,
+    Contended(mut held): Contended,
+) -> Result<Option<Lease>> {
+    let (request, pool) = (acquisition.request, acquisition.pool);
+    let sent = request.sent_now();
+    let connection = &mut held.connection;
+    let locked = match request_row(acquisition, connection).await {
+        Ok(rows) => LockedRow::read(&rows, sent),
+        Err(error) => Err(error),
+    };
+    let wait_timeout = acquisition.wait_timeout;
+    let granted = match locked {
+        Ok(Some(locked)) => grant::grant(pool, request, connection, wait_timeout, locked, sent)
+            .await
+            .map(Some),
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
+    };
+    match granted {
+        Ok(Some(grant)) => Ok(Some(acquisition.lease(held, grant))),
+        Ok(None) => {
+            leave_queue(acquisition, held, None).await;
+            Ok(None)
+        }
+        Err(error) => {
+            leave_queue(acquisition, held, Some(&error)).await;
+            Err(error)
+        }
+    }
+}
+
+/// Sends the statement that waits for the row, and awaits its end.
+async fn request_row(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<Row>> {
+    let request = acquisition.request;
+    let (session, confirm_timeout) = (connection.session, confirm_timeout(acquisition));
+    let mut statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
+    statement.reads_epoch = true;
+    let sql = statement.render();
+    // It may wait for the table before the row, and the server checks the time once a second.
+    let reply_timeout = ROW_WAIT_MAX * 2 + acquisition.request_timeout();
+    let reply = async {
+        let rows = connection.query_unbounded(request.clock(), &sql).await;
+        rows.map_err(errors::of_request)
+    };
+    let rows = tokio::select! {
+        rows = blocked::reply_or_reason(acquisition, session, reply) => rows,
+        () = request.attempt.cancelled() => Err(Error::cancelled()),
+        // A server that is cut off never replies.
+        () = tokio::time::sleep(reply_timeout) => Err(errors::request_timed_out(reply_timeout)),
+    };
+    // The first statement has set it, also if the second one failed.
+    if connection.is_reusable() {
+        connection.wait_timeout = confirm_timeout;
+    }
+    rows
+}
+
+/// Seconds in which a waiter that is granted the row has to confirm, or the server ends its session: as long as a
+/// reply may take. A waiter whose host vanished must not hold the row for a ttl.
+fn confirm_timeout(acquisition: &Acquisition<'_>) -> u64 {
+    whole_seconds(acquisition.request_timeout()).min(acquisition.wait_timeout)
+}
+
+/// Leaves the queue. The server would notice a closed socket only when the waiter's turn comes.
+async fn leave_queue(acquisition: &Acquisition<'_>, held: HeldConnection, error: Option<&Error>) {
+    let HeldConnection {
+        mut connection,
+        permit,
+    } = held;
+    let pool = acquisition.pool;
+    if !connection.is_reusable() {
+        let ended = match pool.sessions() {
+            Ok(sessions) => sessions.end_statement(connection.session).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
+        }
+    } else if error.is_some_and(errors::is_contended) {
+        // Ends the transaction, too: it would lock the table for other statements.
+        let (clock, timeout) = (&pool.connector.clock, acquisition.request_timeout());
+        if connection.query(clock, "ROLLBACK", timeout).await.is_ok() {
+            pool.put(connection);
+        }
+    }
+    drop(permit);
+}

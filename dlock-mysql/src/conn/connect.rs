@@ -1,0 +1,101 @@
+//! Connecting to the server of a URL.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use dlock_core::{Clock, Error, Result};
+use sqlx::{
+    ConnectOptions as _,
+    mysql::{MySqlConnectOptions, MySqlSslMode},
+};
+use tokio::time::timeout;
+
+use crate::{
+    config::{Address, MySqlConfig},
+    conn::connection::Connection,
+    errors,
+};
+
+/// Connects to the server of a URL.
+pub(crate) struct Connector {
+    options: MySqlConnectOptions,
+    pub(crate) config: MySqlConfig,
+    pub(crate) clock: Clock,
+    closed: AtomicBool,
+}
+
+impl Connector {
+    pub(crate) fn new(config: MySqlConfig) -> Self {
+        let options = MySqlConnectOptions::new()
+            .username(&config.user)
+            .database(&config.database)
+            // Our statements do not depend on character set or time zone, and the driver would spend a round
+            // trip on setting them.
+            .set_names(false)
+            .timezone(None)
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .statement_cache_capacity(Connection::PREPARED_MAX)
+            .disable_statement_logging();
+        let options = match &config.password {
+            Some(password) => options.password(password.expose()),
+            None => options,
+        };
+        let options = match &config.address {
+            Address::Tcp { host, port } => options.host(host).port(*port),
+            Address::Socket(path) => options.socket(path),
+        };
+        Self {
+            options,
+            config,
+            clock: Clock::boottime(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Refuses all calls from now on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::closed());
+        }
+        Ok(())
+    }
+
+    /// Connects and logs in.
+    pub(crate) async fn connect(&self) -> Result<Connection> {
+        self.check_open()?;
+        let options = self.options.clone();
+        let options = match self.config.address {
+            // Read for each connection: certificates may have been replaced.
+            Address::Tcp { .. } => self.config.tls.apply(options)?,
+            // The driver would request TLS even on a local socket.
+            Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
+        };
+        // Boxed: the future is large, rare, and a part of every acquire.
+        let connecting = timeout(self.config.connect_timeout, Box::pin(options.connect()));
+        match connecting.await {
+            Ok(Ok(connection)) => Ok(Connection::new(connection, self.clock.now())),
+            Ok(Err(error)) => Err(errors::of_connect(error)),
+            Err(_) => Err(errors::connect_timed_out(self.config.connect_timeout)),
+        }
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The options contain the password.
+        f.debug_struct("Connector")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,205 @@
+//! One connection to the server, and what is known of its session.
+
+use std::time::Duration;
+
+use dlock_core::{BootInstant, Clock, Error, Result};
+use sqlx::{
+    AssertSqlSafe, Connection as _, Execute, Executor as _, MySql, Row as _,
+    mysql::{MySqlConnection, MySqlRow},
+    query, raw_sql,
+};
+use tokio::time::timeout;
+
+use crate::{
+    epoch::row::Epoch,
+    errors,
+    sql::{row::Row, server::SessionId, tables::LOCK_ROW},
+};
+
+/// After so many cycles a connection prepares its statements. Each costs one more round trip, once, and saves
+/// a tenth of each later cycle: not worth it for a connection that is used once or twice.
+const CYCLES_AS_TEXT: u32 = 2;
+
+/// The exchange that prepares a statement takes two round trips.
+const PREPARING_TRIPS: u32 = 2;
+
+/// Frees the locked row.
+const COMMIT: &str = "COMMIT";
+
+/// A statement that a connection prepares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Statement {
+    /// Locks a row.
+    Lock,
+    /// Frees the row.
+    Commit,
+}
+
+/// A connection to the server.
+pub(crate) struct Connection {
+    connection: MySqlConnection,
+    /// The session at the server.
+    pub(crate) session: SessionId,
+    /// What tokens are token_of by.
+    pub(crate) epoch: Epoch,
+    /// Seconds of silence after which the server ends the session.
+    pub(crate) wait_timeout: u64,
+    /// When the last exchange began.
+    pub(crate) used: BootInstant,
+    /// An exchange has begun, and its end has not arrived.
+    effect_unknown: bool,
+    /// Cycles of locking and freeing as text; `None` if its server does not prepare statements.
+    cycles: Option<u32>,
+    /// The statements that its server has prepared.
+    prepared: [bool; Self::PREPARED_MAX],
+}
+
+impl Connection {
+    /// The number of statements that are prepared.
+    pub(crate) const PREPARED_MAX: usize = 2;
+
+    pub(crate) fn new(connection: MySqlConnection, now: BootInstant) -> Self {
+        Self {
+            connection,
+            session: SessionId::default(),
+            epoch: Epoch::default(),
+            wait_timeout: 0,
+            used: now,
+            effect_unknown: false,
+            cycles: Some(0),
+            prepared: [false; Self::PREPARED_MAX],
+        }
+    }
+
+    /// Sends statements and reads the rows of all their results.
+    ///
+    /// Without a reply within `request_timeout`, or when the future is dropped, the effect is unknown: the
+    /// connection may still send requests without effect, but is never reused for another lock (K9).
+    pub(crate) async fn query(
+        &mut self,
+        clock: &Clock,
+        sql: &str,
+        request_timeout: Duration,
+    ) -> Result<Vec<Row>> {
+        match timeout(request_timeout, self.query_unbounded(clock, sql)).await {
+            Ok(answer) => answer.map_err(errors::of_request),
+            Err(_) => Err(errors::request_timed_out(request_timeout)),
+        }
+    }
+
+    /// As [`query`](Self::query), for a statement that waits for a lock: its caller bounds it.
+    pub(crate) async fn query_unbounded(
+        &mut self,
+        clock: &Clock,
+        sql: &str,
+    ) -> Result<Vec<Row>, sqlx::Error> {
+        let statements = raw_sql(AssertSqlSafe(sql.to_owned()));
+        let rows = self.exchange(clock, statements).await?;
+        rows.iter().map(texts).collect()
+    }
+
+    /// Whether its statements are prepared, or will be now.
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.cycles.is_some_and(|cycles| cycles >= CYCLES_AS_TEXT)
+    }
+
+    /// Locks `row` by a prepared statement if it is free. Returns the server's next serial number, or `None` if
+    /// the row is missing. Otherwise as [`query`](Self::query).
+    pub(crate) async fn lock_row(
+        &mut self,
+        clock: &Clock,
+        row: &[u8],
+        request_timeout: Duration,
+    ) -> Result<Option<u64>> {
+        let rows = self
+            .query_prepared(
+                clock,
+                Statement::Lock,
+                query(LOCK_ROW).bind(row),
+                request_timeout,
+            )
+            .await?;
+        let serial = |row: &MySqlRow| row.try_get_unchecked(0);
+        let serial = rows.first().map(serial).transpose();
+        serial.map_err(errors::of_request)
+    }
+
+    /// Frees the locked row.
+    pub(crate) async fn commit(&mut self, clock: &Clock, request_timeout: Duration) -> Result<()> {
+        if self.is_prepared() {
+            let freed =
+                self.query_prepared(clock, Statement::Commit, query(COMMIT), request_timeout);
+            match freed.await {
+                Err(error) if self.fall_back_to_text(Statement::Commit, &error) => {}
+                freed => return freed.map(drop),
+            }
+        }
+        self.cycles = self.cycles.map(|cycles| cycles.saturating_add(1));
+        self.query(clock, COMMIT, request_timeout).await.map(drop)
+    }
+
+    /// Stops preparing statements if `error` means that the server cannot prepare `statement`; whether it did.
+    pub(crate) fn fall_back_to_text(&mut self, statement: Statement, error: &Error) -> bool {
+        let is_new = !self.prepared[statement as usize];
+        let is_refused =
+            errors::is_not_preparable(error) || (is_new && errors::is_statement_error(error));
+        let goes_on = self.is_prepared() && is_refused;
+        if goes_on {
+            self.cycles = None;
+        }
+        goes_on
+    }
+
+    /// As [`query`](Self::query), by a statement that is prepared, or will be now.
+    async fn query_prepared<'q>(
+        &mut self,
+        clock: &Clock,
+        statement: Statement,
+        bound: impl Execute<'q, MySql> + 'q,
+        request_timeout: Duration,
+    ) -> Result<Vec<MySqlRow>> {
+        let is_new = !self.prepared[statement as usize];
+        let max = match is_new {
+            true => request_timeout * PREPARING_TRIPS,
+            false => request_timeout,
+        };
+        let rows = timeout(max, self.exchange(clock, bound));
+        let rows = rows.await.map_err(|_| errors::request_timed_out(max))?;
+        let rows = rows.map_err(errors::of_request)?;
+        if is_new {
+            self.prepared[statement as usize] = true;
+        }
+        Ok(rows)
+    }
+
+    async fn exchange<'q>(
+        &mut self,
+        clock: &Clock,
+        statements: impl Execute<'q, MySql> + 'q,
+    ) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        self.used = clock.now();
+        self.effect_unknown = true;
+        let rows = self.connection.fetch_all(statements).await;
+        // An error that the server sent is a reply, too.
+        self.effect_unknown = rows.as_ref().is_err_and(errors::is_connection_error);
+        rows
+    }
+
+    /// Whether another lock may use it.
+    pub(crate) fn is_reusable(&self) -> bool {
+        !self.effect_unknown
+    }
+
+    /// Ends the session, which frees its row. Waits `max` at most; the socket is closed anyway.
+    pub(crate) async fn close(self, max: Duration) {
+        if self.is_reusable() {
+            let _ = timeout(max, self.connection.close()).await;
+        }
+    }
+}
+
+fn texts(row: &MySqlRow) -> Result<Row, sqlx::Error> {
+    (0..row.len())
+        .map(|column| row.try_get_unchecked(column))
+        .collect()
+}

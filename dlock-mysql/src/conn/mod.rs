@@ -1,0 +1,9 @@
+//! Connections: connecting, probing, pooling.
+
+pub(crate) mod connect;
+pub(crate) mod connection;
+pub(crate) mod control;
+pub(crate) mod idle;
+pub(crate) mod pool;
+pub(crate) mod probe;
+pub(crate) mod setup;

@@ -1,0 +1,102 @@
+//! Heartbeats: whether the session still holds its lock.
+
+use dlock_core::{LostCause, Result};
+
+use crate::{
+    conn::{
+        connection::Connection,
+        pool::{Pool, set_wait_timeout},
+    },
+    errors,
+    sql::{
+        row::{Row, is_on, number},
+        server::SessionId,
+    },
+};
+
+/// Restarts the server's `wait_timeout`, and checks that the session is the one that holds, on a server that
+/// may grant. It uses no table, so a locked table does not stop it.
+const HEARTBEAT: &str = "SELECT CONNECTION_ID(), @@global.read_only";
+
+/// The result of a heartbeat.
+pub(crate) enum Heartbeat {
+    Alive,
+    Lost(LostCause),
+}
+
+/// Sends one heartbeat. After an error the state of the session is unknown.
+pub(crate) async fn send(pool: &Pool, connection: &mut Connection) -> Result<Heartbeat> {
+    request(pool, connection, HEARTBEAT).await
+}
+
+/// Sends the first heartbeat after a wait. The session had a short `wait_timeout` until then, and has this one
+/// from now on.
+pub(crate) async fn confirm(
+    pool: &Pool,
+    connection: &mut Connection,
+    wait_timeout: u64,
+) -> Result<Heartbeat> {
+    let sql = format!(
+        "SET SESSION {}; {HEARTBEAT}",
+        set_wait_timeout(wait_timeout)
+    );
+    let heartbeat = request(pool, connection, &sql).await?;
+    connection.wait_timeout = wait_timeout;
+    Ok(heartbeat)
+}
+
+async fn request(pool: &Pool, connection: &mut Connection, sql: &str) -> Result<Heartbeat> {
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+    match connection.query(clock, sql, request_timeout).await {
+        Ok(rows) => read(rows.first(), connection.session),
+        Err(error) if errors::is_session_over(&error) => {
+            Ok(Heartbeat::Lost(LostCause::SessionEnded))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn read(row: Option<&Row>, session: SessionId) -> Result<Heartbeat> {
+    let Some(row) = row else {
+        return Ok(Heartbeat::Lost(LostCause::SessionEnded));
+    };
+    Ok(if number(row, 0)? != session.connection {
+        Heartbeat::Lost(LostCause::SessionEnded)
+    } else if is_on(row, 1)? {
+        Heartbeat::Lost(LostCause::Demoted)
+    } else {
+        Heartbeat::Alive
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heartbeat(id: &str, read_only: &str) -> Option<Heartbeat> {
+        let session = SessionId {
+            connection: 7,
+            ..SessionId::default()
+        };
+        let row = vec![Some(id.to_owned()), Some(read_only.to_owned())];
+        read(Some(&row), session).ok()
+    }
+
+    /// A proxy that moved the session replies, too.
+    #[test]
+    fn only_the_session_itself_on_a_server_that_grants_proves_a_hold() {
+        assert!(matches!(heartbeat("7", "0"), Some(Heartbeat::Alive)));
+        assert!(matches!(
+            heartbeat("8", "0"),
+            Some(Heartbeat::Lost(LostCause::SessionEnded))
+        ));
+        assert!(matches!(
+            heartbeat("7", "1"),
+            Some(Heartbeat::Lost(LostCause::Demoted))
+        ));
+        assert!(
+            heartbeat("", "0").is_none(),
+            "an unexpected reply is an error"
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! The holder's side of an inspection: answers who holds a lock.
+
+use std::sync::Arc;
+
+use dlock_core::Result;
+
+use crate::{
+    conn::pool::Pool,
+    hold::handle::Hold,
+    keys,
+    sql::{row::number, tables::ASKED},
+};
+
+/// Answers the pending inspections of `holds`.
+pub(crate) async fn answer_inspections(pool: Arc<Pool>, holds: Vec<Arc<Hold>>) {
+    if let Err(error) = answer(&pool, &holds).await {
+        tracing::debug!(%error, "cannot answer who holds a lock");
+    }
+}
+
+async fn answer(pool: &Pool, holds: &[Arc<Hold>]) -> Result<()> {
+    let pending = format!("SELECT id, LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''");
+    for row in pool.tables()?.query(pending).await? {
+        let Some(Some(name)) = row.get(1) else {
+            continue;
+        };
+        let name = format!("x'{name}'");
+        if let Some(hold) = holds.iter().find(|hold| keys::literal(&hold.row) == name) {
+            let holder = hold.holder.to_string();
+            let (id, holder) = (number(&row, 0)?, keys::literal(holder.as_bytes()));
+            let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
+            pool.tables()?.query(answer).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! The tables: names, statements that create them, and the version of their layout.
+
+use dlock_core::backend::LayoutVersion;
+
+/// The version of the tables. A change that older programs would not understand raises it; a further
+/// column with a default, or a further row, does not.
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1).per("database");
+
+/// Stands for tables that were created before they had a version.
+pub(crate) const LAYOUT_UNVERSIONED: &str = "0";
+
+/// One row for each name: the row that is locked. It never changes, so old rows can be deleted at any time.
+pub(crate) const LOCKS: &str = "dlock_locks";
+
+/// Row 1: the server start that counts tokens and its base; the start that counts next, after its restart
+/// guard; the longest ttl in use. Row 2: the counter of `token=committed`.
+pub(crate) const EPOCH: &str = "dlock_epoch";
+
+/// Questions who holds a name, and their answers; empty unless an inspection is in progress.
+pub(crate) const ASKED: &str = "dlock_asked";
+
+/// Locks the row of a name if it is free, and reads the server's next serial number.
+pub(crate) const LOCK_ROW: &str =
+    "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE NOWAIT";
+
+/// The statements that create the tables, in order. Each can be repeated.
+pub(crate) const CREATE: [&str; 4] = [
+    "CREATE TABLE IF NOT EXISTS dlock_locks (\n  name VARBINARY(383) NOT NULL PRIMARY KEY\n) \
+     ENGINE=InnoDB",
+    "CREATE TABLE IF NOT EXISTS dlock_epoch (\n  id TINYINT NOT NULL PRIMARY KEY,\n  epoch BIGINT \
+     UNSIGNED NOT NULL,\n  boot BIGINT UNSIGNED NOT NULL,\n  base BIGINT UNSIGNED NOT NULL,\n  \
+     next_boot BIGINT UNSIGNED NOT NULL DEFAULT 0,\n  guarded_since BIGINT UNSIGNED NOT NULL DEFAULT 0,\n  \
+     ttl_max INT UNSIGNED NOT NULL DEFAULT 0,\n  ttl_max_before INT UNSIGNED NOT NULL DEFAULT 0,\n  \
+     period BIGINT UNSIGNED NOT NULL DEFAULT 0,\n  layout INT UNSIGNED NOT NULL\n) ENGINE=InnoDB",
+    "CREATE TABLE IF NOT EXISTS dlock_asked (\n  id BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n  \
+     name VARBINARY(383) NOT NULL,\n  since TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,\n  holder \
+     VARBINARY(1024) NOT NULL DEFAULT ''\n) ENGINE=InnoDB",
+    "INSERT IGNORE INTO dlock_epoch (id, epoch, boot, base, layout) VALUES (1, 0, 0, 0, 1), (2, 0, 0, \
+     0, 1)",
+];
+
+/// The statements that make the tables, for administrators who run them by hand. Each can be repeated.
+pub fn setup_statements() -> impl Iterator<Item = &'static str> {
+    CREATE.into_iter()
+}

@@ -1,0 +1,4 @@
+//! Fencing tokens (K5).
+
+pub(crate) mod committed;
+pub(crate) mod epoch;
