@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use dlock_core::{Effect, Result, toolkit::SingleFlight};
@@ -101,7 +102,11 @@ impl Node {
     /// not report that. The effect is unknown if connections fail under the request.
     pub(crate) async fn send(&self, request: Request<'_>) -> Result<Reply> {
         let connection = self.connection_for(request).await?;
-        let error = match self.send_hedged(connection, request).await {
+        let sent = match request.hedge_after {
+            None => self.send_on(connection, request).await,
+            Some(after) => self.send_hedged(connection, request, after).await,
+        };
+        let error = match sent {
             Ok(reply) => return Ok(reply),
             Err(error) => error,
         };
@@ -139,18 +144,16 @@ impl Node {
         }
     }
 
-    /// Sends a request, and after its `hedge_after` sends it on a new connection, too: the first reply counts.
-    /// A connection may hang while new ones work, or be just slow.
+    /// Sends a request, and after `hedge_after` sends it on a new connection, too: the first reply counts. A
+    /// connection may hang while new ones work, or be just slow.
     async fn send_hedged(
         &self,
         connection: Connection,
         request: Request<'_>,
+        hedge_after: Duration,
     ) -> RedisResult<Reply> {
         let generation = connection.generation();
         let mut first = pin!(self.send_on(connection, request));
-        let Some(hedge_after) = request.hedge_after else {
-            return first.await;
-        };
         if let Ok(reply) = tokio::time::timeout(hedge_after, &mut first).await {
             return reply;
         }
