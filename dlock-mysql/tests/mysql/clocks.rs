@@ -21,8 +21,8 @@ use crate::{
 cases![
     t69_tokens_grow_over_starts_whatever_the_clock_shows,
     t69_a_clock_that_is_set_while_the_server_runs_does_not_matter,
-    a_clock_that_is_set_while_somebody_waits_ends_no_guard,
-    a_clock_that_is_set_before_anybody_looks_ends_no_guard,
+    a_clock_that_is_set_during_a_wait_ends_no_guard,
+    a_clock_that_is_set_before_the_first_check_ends_no_guard,
 ];
 
 const HOUR: i64 = 3_600;
@@ -84,7 +84,7 @@ async fn t69_a_clock_that_is_set_while_the_server_runs_does_not_matter(
     Ok(())
 }
 
-async fn a_clock_that_is_set_while_somebody_waits_ends_no_guard(flavour: Flavour) -> Outcome {
+async fn a_clock_that_is_set_during_a_wait_ends_no_guard(flavour: Flavour) -> Outcome {
     let (mut node, clock) = start_with_clock(flavour).await?;
     let ttl = Duration::from_secs(12);
     let cut_off = CutOff::holding(&node, "ttl=12s").await?;
@@ -110,7 +110,7 @@ async fn a_clock_that_is_set_while_somebody_waits_ends_no_guard(flavour: Flavour
 }
 
 /// The guard begins when somebody comes, not with a start that the server shows.
-async fn a_clock_that_is_set_before_anybody_looks_ends_no_guard(flavour: Flavour) -> Outcome {
+async fn a_clock_that_is_set_before_the_first_check_ends_no_guard(flavour: Flavour) -> Outcome {
     let (mut node, clock) = start_with_clock(flavour).await?;
     let ttl = Duration::from_secs(12);
     let cut_off = CutOff::holding(&node, "ttl=12s").await?;

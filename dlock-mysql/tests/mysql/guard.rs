@@ -13,12 +13,12 @@ cases![
     a_restart_grants_nothing_before_the_holds_of_before_are_over,
     so_does_one_whose_tokens_are_committed,
     a_longer_ttl_in_the_code_is_waited_for_too,
-    who_has_a_shorter_ttl_waits_for_the_longest,
+    a_program_with_a_shorter_ttl_waits_for_the_longest,
     a_database_that_never_saw_a_lock_waits_for_nothing,
     what_is_waited_for_is_said_at_once,
     a_guard_that_is_over_is_over_for_all,
     the_guard_can_be_turned_off,
-    who_turns_the_guard_off_ends_it_for_all,
+    a_program_that_turns_the_guard_off_ends_it_for_all,
     a_longer_ttl_than_the_guard_is_refused_before_it_is_asked_for,
     a_long_ttl_is_remembered_while_it_is_in_use_and_forgotten_then,
     grants_and_renewals_write_nothing,
@@ -98,7 +98,7 @@ async fn so_does_one_whose_tokens_are_committed(flavour: Flavour) -> Outcome {
     is_waited_for(flavour, keys, keys).await
 }
 
-async fn who_has_a_shorter_ttl_waits_for_the_longest(flavour: Flavour) -> Outcome {
+async fn a_program_with_a_shorter_ttl_waits_for_the_longest(flavour: Flavour) -> Outcome {
     is_waited_for(flavour, "ttl=8s", "ttl=1s&restart_guard=1s").await
 }
 
@@ -193,7 +193,7 @@ async fn the_guard_can_be_turned_off(flavour: Flavour) -> Outcome {
 }
 
 /// The exception `mysql.unguarded`.
-async fn who_turns_the_guard_off_ends_it_for_all(flavour: Flavour) -> Outcome {
+async fn a_program_that_turns_the_guard_off_ends_it_for_all(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     let cut_off = CutOff::holding(&node, "ttl=15s").await?;
     node.kill()?;

@@ -15,10 +15,10 @@ use crate::support::{
 };
 
 cases![
-    a_backup_waits_seconds_for_those_who_wait,
+    a_backup_waits_seconds_for_waiters,
     renewals_and_releases_go_on_beside_a_change_of_the_table,
     renewals_and_releases_go_on_beside_a_backup,
-    renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in,
+    renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written,
     a_wait_outlives_a_change_of_the_table,
     an_inspection_beside_a_backup_says_so,
     renewals_go_on_beside_a_change_of_the_epochs_table,
@@ -35,7 +35,7 @@ const SAID_MAX: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_secs(2);
 
 /// All that others write waits meanwhile.
-async fn a_backup_waits_seconds_for_those_who_wait(flavour: Flavour) -> Outcome {
+async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = open(&node.url(), TTL_LONG).await?;
     let held = take(&holder, "a").await?;
@@ -85,7 +85,7 @@ async fn renewals_and_releases_go_on_beside_a_backup(flavour: Flavour) -> Outcom
 }
 
 /// Others have used no longer ttl for long, and the row says so.
-async fn renewals_go_on_beside_a_backup_that_nobody_can_write_a_ttl_in(
+async fn renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written(
     flavour: Flavour,
 ) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);

@@ -1,48 +1,13 @@
-//! What goes wrong in a walk, and how often.
+//! How often each fault comes in a walk, and what it does.
 
 use crate::{
     dice::Dice,
+    fault::Fault,
     rules::{GUARD, LEAP, Rules, Setting},
     world::{Demoted, World},
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    Cut,
-    Pause,
-    Flush,
-    CounterLost,
-    RecordLost,
-    Restart,
-    Failover,
-    RoleChange,
-    /// A promoted server had no replica for long.
-    PromotionForgotten,
-    Foreign,
-    LockLost,
-    PutBack,
-    CutOff,
-    ClockSet,
-}
-
 impl Fault {
-    pub(crate) const ALL: [Self; 14] = [
-        Self::Cut,
-        Self::Pause,
-        Self::Flush,
-        Self::CounterLost,
-        Self::RecordLost,
-        Self::Restart,
-        Self::Failover,
-        Self::RoleChange,
-        Self::PromotionForgotten,
-        Self::Foreign,
-        Self::LockLost,
-        Self::PutBack,
-        Self::CutOff,
-        Self::ClockSet,
-    ];
-
     /// How often it comes at each step.
     pub(crate) fn share(self, rules: &Rules, variety: f64, dice: &mut Dice) -> f64 {
         if !rules.focus.is_empty() {

@@ -12,6 +12,7 @@
 mod checks;
 mod client;
 mod dice;
+mod fault;
 mod faults;
 mod mutants;
 mod rules;

@@ -2,7 +2,7 @@
 
 use crate::{
     checks::Clause,
-    faults::Fault,
+    fault::Fault,
     rules::{Mutant, Rules, Setting},
     walk::walk,
 };

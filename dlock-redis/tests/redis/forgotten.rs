@@ -20,7 +20,7 @@ cases![
     t14_a_wiped_disk_is_guarded,
     t14_a_failover_waits_for_the_guard_of_its_own,
     t14_a_lost_counter_is_guarded,
-    t14_a_primary_that_was_a_replica_meanwhile_is_guarded,
+    t14_a_primary_that_was_a_replica_in_between_is_guarded,
     t14_a_primary_that_forgets_its_promotion_is_no_other_one,
     t14_a_history_that_begins_in_the_future_is_replaced_once,
     t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token,
@@ -174,7 +174,7 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
 
 /// The primary becomes a replica of one that lacks its last lock, and the primary again, before anybody used the
 /// other one: the same run, and its own record. Connections live through it.
-async fn t14_a_primary_that_was_a_replica_meanwhile_is_guarded(program: Program) -> Outcome {
+async fn t14_a_primary_that_was_a_replica_in_between_is_guarded(program: Program) -> Outcome {
     let (first, second) = start_pair(&program).await?;
     acquaint(&first).await?;
     let (holder, living) = (

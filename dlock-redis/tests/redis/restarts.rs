@@ -19,7 +19,7 @@ cases![
     t14_data_that_outlives_everything_needs_no_guard,
     t14_a_new_server_is_guarded_unless_set_otherwise,
     t14_a_wait_outlasts_the_guard_by_default,
-    k11_a_ttl_beyond_the_guard_is_refused_before_it_is_asked_for,
+    k11_a_ttl_beyond_the_guard_is_refused_before_the_request,
 ];
 
 /// Short enough for a test to wait for.
@@ -160,7 +160,7 @@ async fn t14_a_wait_outlasts_the_guard_by_default(program: Program) -> Outcome {
     Ok(guard.release().await?)
 }
 
-async fn k11_a_ttl_beyond_the_guard_is_refused_before_it_is_asked_for(program: Program) -> Outcome {
+async fn k11_a_ttl_beyond_the_guard_is_refused_before_the_request(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = open(node.address(), "").await?;
     let before = crate::support::calls(&node, "eval").await?;

@@ -3,28 +3,23 @@
 mod folders;
 mod graph;
 mod imports;
-mod known;
 mod modules;
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
-use self::{
-    graph::Edges,
-    known::{KNOWN, Known},
-};
+use self::graph::Edges;
 use super::finding::Finding;
 use crate::{
     failure::Result,
     metadata::{Metadata, Package},
 };
 
-/// The circles in each package that are not [`KNOWN`], and those of the list that are gone.
+/// The circles in each package.
 ///
 /// # Errors
 ///
 /// When a file cannot be read or parsed.
 pub(super) fn check(metadata: &Metadata) -> Result<Vec<Finding>> {
-    let mut found = BTreeSet::new();
     let mut findings = Vec::new();
     for package in &metadata.packages {
         let files = edges(package, &metadata.workspace_root)?;
@@ -39,11 +34,9 @@ pub(super) fn check(metadata: &Metadata) -> Result<Vec<Finding>> {
             circles.map(move |circle| (level, circle))
         });
         for (edges, circle) in of_files.chain(of_folders) {
-            findings.extend(judge(edges, &circle, KNOWN));
-            found.insert(circle);
+            findings.push(finding(edges, &circle));
         }
     }
-    findings.extend(gone(&found, KNOWN));
     Ok(findings)
 }
 
@@ -52,36 +45,13 @@ fn has_folder(circle: &[String]) -> bool {
     circle.iter().any(|node| node.ends_with('/'))
 }
 
-fn judge(edges: &Edges, circle: &[String], known: &[Known]) -> Option<Finding> {
-    if known.iter().any(|known| known.circle == circle) {
-        return None;
-    }
+fn finding(edges: &Edges, circle: &[String]) -> Finding {
     let example = graph::example(edges, circle).join(" → ");
     let message = format!(
         "a circle of {}, such as {example}; all: {circle:?}",
         circle.len()
     );
-    Some(Finding::of_file(
-        circle.first().map_or("", String::as_str),
-        message,
-    ))
-}
-
-fn gone<'a>(
-    found: &'a BTreeSet<Vec<String>>,
-    known: &'a [Known],
-) -> impl Iterator<Item = Finding> + 'a {
-    let is_there = |known: &Known| found.iter().any(|circle| known.circle == circle);
-    known
-        .iter()
-        .filter(move |known| !is_there(known))
-        .map(|known| {
-            let message = format!(
-                "this circle is gone: take it out of xtask/src/tidy/circles/known.rs ({})",
-                known.reason
-            );
-            Finding::of_file(&known.circle.join(", "), message)
-        })
+    Finding::of_file(circle.first().map_or("", String::as_str), message)
 }
 
 /// Which file of a package uses which other one, over all of its crates.
