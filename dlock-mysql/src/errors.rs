@@ -1,6 +1,6 @@
 //! The server's and the driver's errors → kind, effect and what to do about it.
 
-use std::{error::Error as _, fmt, io, time::Duration};
+use std::{fmt, io, time::Duration};
 
 use dlock_core::{Effect, Error, ErrorKind, Result, config::TlsFiles};
 use sqlx::mysql::MySqlDatabaseError;
@@ -90,7 +90,7 @@ pub(crate) fn moved() -> Error {
 
 /// Whether it says [`moved`], or a proxy has moved the session.
 pub(crate) fn is_moved(error: &Error) -> bool {
-    let is_moved = error.source().is_some_and(|source| source.is::<Moved>());
+    let is_moved = error.get_ref().is_some_and(|source| source.is::<Moved>());
     is_moved || number(error) == Some(NO_STATEMENT)
 }
 
@@ -128,7 +128,9 @@ pub(crate) fn is_taken(error: &Error) -> bool {
 
 /// Whether a table, or a row that no lock stands for, is kept by somebody: what [`of_tables`] has made of it.
 pub(crate) fn is_kept(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    let source = error
+        .get_ref()
+        .and_then(|source| source.downcast_ref::<Error>());
     is_taken(error) || source.is_some_and(is_taken)
 }
 
@@ -200,7 +202,7 @@ pub(crate) fn is_no_session(error: &Error) -> bool {
 /// Whether the connection has ended, with all that it held.
 pub(crate) fn ends_session(error: &Error) -> bool {
     error
-        .source()
+        .get_ref()
         .and_then(|source| source.downcast_ref())
         .is_some_and(is_cut)
 }
@@ -214,7 +216,7 @@ pub(crate) fn is_cut(error: &sqlx::Error) -> bool {
 }
 
 fn number(error: &Error) -> Option<u16> {
-    code(error.source()?.downcast_ref()?)
+    code(error.get_ref()?.downcast_ref()?)
 }
 
 fn code(error: &sqlx::Error) -> Option<u16> {

@@ -113,7 +113,7 @@ pub(crate) struct Redirect {
 
 /// Where the error sends the request. Nothing was done.
 pub(crate) fn redirect(error: &Error) -> Option<Redirect> {
-    let error: &RedisError = error.source()?.downcast_ref()?;
+    let error: &RedisError = error.get_ref()?.downcast_ref()?;
     let (address, slot) = error.redirect_node()?;
     let (host, port) = address.rsplit_once(':')?;
     Some(Redirect {
@@ -133,7 +133,7 @@ pub(crate) fn ends_connection(error: &RedisError) -> bool {
 
 /// Whether the server follows another one.
 pub(crate) fn is_replica(error: &Error) -> bool {
-    let error = error.source().and_then(|source| source.downcast_ref());
+    let error = error.get_ref().and_then(|source| source.downcast_ref());
     error.is_some_and(|error: &RedisError| error.code() == Some("READONLY"))
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn is_cut(error: &RedisError) -> bool {
 
 /// Whether the connection itself has failed, as opposed to an answer that refuses.
 pub(crate) fn is_lost(error: &Error) -> bool {
-    let error = error.source().and_then(|source| source.downcast_ref());
+    let error = error.get_ref().and_then(|source| source.downcast_ref());
     error.is_some_and(|error: &RedisError| ends_connection(error))
 }
 
