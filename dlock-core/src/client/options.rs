@@ -51,7 +51,7 @@ impl Options {
         }
     }
 
-    /// When the wait is over that begins now.
+    /// The end of a wait that begins now.
     pub(crate) fn until(&self, wait: WaitFor, ttl: Duration) -> BootInstant {
         match wait {
             // A grant that is answered after its ttl is over: there is nothing to wait for.
@@ -123,7 +123,7 @@ pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()
     let guard = capabilities.restart_guard;
     let why = if !(min..=max).contains(&ttl) {
         let [ttl, min, max] = [ttl, min, max].map(humantime::format_duration);
-        format!("a ttl of {ttl} is not allowed here, {min} to {max} is")
+        format!("ttl {ttl} is out of range ({min} to {max})")
     } else if !guard.is_zero() && ttl > guard {
         // The lock would outlive the wait of a store that forgot it (K1).
         too_long_to_guard(ttl, guard)
@@ -167,14 +167,14 @@ macro_rules! setters {
             self
         }
 
-        /// Lets others hold it shared at the same time; `Unsupported` where the backend has no
-        /// shared mode.
+        /// Takes the lock shared: other shared holders may have it at the same time. `Unsupported`
+        /// where the backend has no shared mode.
         pub fn shared(mut self) -> Self {
             self.options.mode = Mode::Shared;
             self
         }
 
-        /// What people see who inspect the lock: at most 255 bytes without control characters.
+        /// A note for people who inspect the lock: at most 255 bytes without control characters.
         pub fn note(mut self, note: &str) -> Self {
             self.options.note = Some(note.into());
             self
@@ -185,13 +185,28 @@ macro_rules! setters {
 /// The setters of waiting acquires.
 macro_rules! wait_setters {
     () => {
-        /// How long to wait while the lock is taken; zero asks once. The default is the locker's.
+        /// How long to wait while the lock is taken; zero tries once. The default is the locker's.
         pub fn wait(mut self, wait: Duration) -> Self {
             self.options.wait = Some(WaitFor::AtMost(wait));
             self
         }
 
-        /// Waits without an end.
+        /// Waits without a limit.
+        ///
+        /// ```
+        /// # use dlock_core::{Locker, memory::Memory};
+        /// # #[tokio::main(flavor = "current_thread")]
+        /// # async fn main() -> dlock_core::Result<()> {
+        /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+        /// # let (first, second) = (locks.clone(), locks);
+        /// let guard = first.acquire("leader").await?;
+        /// // Becomes the leader when this one is gone, however long that takes.
+        /// let next = tokio::spawn(async move { second.acquire("leader").wait_forever().await });
+        /// guard.release().await?;
+        /// assert!(next.await.unwrap()?.is_held());
+        /// # Ok(())
+        /// # }
+        /// ```
         pub fn wait_forever(mut self) -> Self {
             self.options.wait = Some(WaitFor::Forever);
             self
