@@ -101,9 +101,9 @@ struct Inner {
     state: State,
     /// Whether the store's last answer was that the lock is taken; false while it has not been asked.
     contended: AtomicBool,
-    /// Why the store could not be asked, the last time.
+    /// The last reason why the store could not be reached.
     unavailable: Lock<Option<Error>>,
-    /// What is unusual about the lock that is taken.
+    /// A warning about something unusual with the lock that is taken.
     warning: Lock<Option<String>>,
     owner: Owner,
     /// Wakes the tasks that wait for a change of `state`.
@@ -209,8 +209,9 @@ impl Attempt {
         self.report_contended_with(None);
     }
 
-    /// As [`report_contended`](Self::report_contended), with a `warning`: what is unusual about the lock
-    /// that is taken, in a sentence for people. The error of a wait that ends as `Contended` has it.
+    /// Reports that the lock is taken, with a `warning` about something unusual with it.
+    ///
+    /// The warning is a sentence for people. The error of a wait that ends as `Contended` has it.
     ///
     /// ```
     /// use dlock_core::{backend::AcquireRequest, Error};

@@ -95,7 +95,7 @@ impl Holder {
         }
     }
 
-    /// This process, holding nothing.
+    /// Makes a holder of this process, without a lock.
     pub(crate) fn this_process() -> Self {
         Self {
             host: Some(host_name().to_owned()),
@@ -172,13 +172,13 @@ impl fmt::Display for Tail<'_> {
     }
 }
 
-/// This process; asking the system each time costs as much as the rest of an acquire.
+/// The id of this process, cached: a system call each time costs as much as the rest of an acquire.
 fn pid() -> u32 {
     static PID: OnceLock<u32> = OnceLock::new();
     *PID.get_or_init(std::process::id)
 }
 
-/// This machine's name, without anything that would break a line.
+/// The name of this machine, without characters that would break a line.
 fn host_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {

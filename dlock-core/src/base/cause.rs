@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a lock was lost (K8).
+/// The cause of a lost lock (K8).
 ///
 /// ```
 /// use dlock_core::LostCause;

@@ -51,13 +51,13 @@ impl BootInstant {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment plus `duration`, at most [`BootInstant::FOREVER`].
+    /// The moment `duration` after this one, at most [`BootInstant::FOREVER`].
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
-    /// This moment minus `duration`, at least the clock's origin.
+    /// The moment `duration` before this one, at least the clock's origin.
     #[must_use]
     pub fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(duration)))

@@ -266,7 +266,7 @@ impl Error {
         self.0.name.as_ref()
     }
 
-    /// Why the lock was lost, for [`ErrorKind::Lost`].
+    /// The cause of the loss, for [`ErrorKind::Lost`].
     #[must_use]
     pub fn lost_cause(&self) -> Option<LostCause> {
         self.0.cause

@@ -60,7 +60,7 @@ impl Token {
         self.0.get()
     }
 
-    /// This token moved up by `base`; `None` past the number range.
+    /// The token plus `base`; `None` past the number range.
     #[must_use]
     pub const fn with_base(self, base: u64) -> Option<Self> {
         match self.0.checked_add(base) {

@@ -168,22 +168,22 @@ impl TryAcquire {
         Self(acquire)
     }
 
-    /// As [`Acquire::ttl`].
+    /// Sets the ttl, as [`Acquire::ttl`].
     pub fn ttl(self, ttl: Duration) -> Self {
         Self(self.0.ttl(ttl))
     }
 
-    /// As [`Acquire::shared`].
+    /// Takes the lock shared, as [`Acquire::shared`].
     pub fn shared(self) -> Self {
         Self(self.0.shared())
     }
 
-    /// As [`Acquire::note`].
+    /// Sets the note, as [`Acquire::note`].
     pub fn note(self, note: &str) -> Self {
         Self(self.0.note(note))
     }
 
-    /// As [`Acquire::no_renewal`].
+    /// Turns renewal off, as [`Acquire::no_renewal`].
     pub fn no_renewal(self) -> Self {
         Self(self.0.no_renewal())
     }

@@ -85,7 +85,7 @@ impl Guard {
         self.hold.is_held()
     }
 
-    /// How long the lock is still held without a renewal: zero when it is not held,
+    /// The time that the lock is still held without a renewal: zero when it is not held,
     /// [`Duration::MAX`] where the hold has no deadline.
     #[must_use]
     pub fn remaining(&self) -> Duration {
@@ -178,7 +178,7 @@ impl Guard {
         }
     }
 
-    /// As [`run`](Self::run), without the check at the end.
+    /// Runs `work` as [`run`](Self::run) does, without the check at the end.
     pub(crate) async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T> {
         tokio::select! {
             biased;

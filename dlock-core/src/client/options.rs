@@ -19,7 +19,7 @@ use crate::{
     engine::shared::UserRef,
 };
 
-/// How long to wait for a lock that is taken.
+/// The wait for a lock that is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitFor {
     Never,
@@ -133,7 +133,7 @@ pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()
     Err(Error::new(ErrorKind::InvalidInput, why))
 }
 
-/// Why a ttl is refused that is longer than the store waits after it may have forgotten its locks.
+/// The reason to refuse a ttl longer than the wait of a store that may have forgotten its locks.
 pub(crate) fn too_long_to_guard(ttl: Duration, guard: Duration) -> String {
     let [ttl, guard] = [ttl, guard].map(humantime::format_duration);
     format!(
@@ -160,7 +160,7 @@ fn check_note(note: &str) -> Result<()> {
 /// The setters that all acquires share.
 macro_rules! setters {
     () => {
-        /// How long a grant lives in the store without a renewal; within the backend's bounds. The
+        /// Sets how long a grant lives in the store without a renewal, within the backend's bounds. The
         /// default is the locker's.
         pub fn ttl(mut self, ttl: Duration) -> Self {
             self.options.ttl = Some(ttl);
@@ -174,7 +174,7 @@ macro_rules! setters {
             self
         }
 
-        /// A note for people who inspect the lock: at most 255 bytes without control characters.
+        /// Sets a note for people who inspect the lock: at most 255 bytes without control characters.
         pub fn note(mut self, note: &str) -> Self {
             self.options.note = Some(note.into());
             self
@@ -185,7 +185,7 @@ macro_rules! setters {
 /// The setters of waiting acquires.
 macro_rules! wait_setters {
     () => {
-        /// How long to wait while the lock is taken; zero tries once. The default is the locker's.
+        /// Sets how long to wait while the lock is taken; zero tries once. The default is the locker's.
         pub fn wait(mut self, wait: Duration) -> Self {
             self.options.wait = Some(WaitFor::AtMost(wait));
             self

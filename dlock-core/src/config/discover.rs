@@ -154,7 +154,7 @@ impl Default for Discovery<'_> {
 }
 
 impl fmt::Debug for Discovery<'_> {
-    /// Without the URL, which may hold a password.
+    /// Leaves out the URL, which may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Discovery")
             .field("file", &self.file)

@@ -1,7 +1,6 @@
 //! The contract as code: a store of locks in this process's memory.
 //!
-//! It is the reference that other backends are compared with, and what users test their own code
-//! against: faults can be injected.
+//! Other backends are compared with it, and users test their own code with it: faults can be injected.
 
 mod faults;
 mod store;

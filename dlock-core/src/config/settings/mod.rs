@@ -134,7 +134,7 @@ impl Settings {
 }
 
 impl fmt::Debug for Settings {
-    /// Without values, which may be secret.
+    /// Leaves out the values, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<_> = self.params.keys().collect();
         f.debug_struct("Settings")

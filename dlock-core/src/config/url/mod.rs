@@ -96,7 +96,7 @@ const IN_USER: &AsciiSet = &RESERVED.add(b':').add(b'/');
 const IN_VALUE: &AsciiSet = &RESERVED.add(b'&');
 
 impl fmt::Display for BackendUrl {
-    /// In normal form, and with the password masked.
+    /// Writes the URL in normal form, with the password masked.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.scheme)?;
         // Without the empty authority, a path of two slashes would be read as a host.
