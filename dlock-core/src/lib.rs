@@ -1,20 +1,19 @@
-//! The core of dlock: the contract that every store of locks keeps, and everything that is the same
-//! for all of them.
+//! The core of dlock: the contract of every store of locks, and the code that is the same for all.
 //!
 //! | Module | For |
 //! |---|---|
 //! | this one | users of locks: [`Locker`], [`Guard`], [`Error`] and what they are made of |
-//! | [`backend`] | those who write a backend: [`DistributedLock`](backend::DistributedLock) is the contract |
-//! | [`toolkit`] | those who write a backend: parts that several backends share |
+//! | [`backend`] | authors of a backend: [`DistributedLock`](backend::DistributedLock) is the contract |
+//! | [`toolkit`] | authors of a backend: parts that several backends share |
 //! | [`config`] | programs that find their store by a URL, a file or the environment |
 //! | [`memory`] | tests: a store in this process, with faults to inject |
 //!
 //! Users start from the crate `dlock`, which opens stores by their URL. A backend is tested by the crate
 //! `conformance-tests`.
 //!
-//! A [`Locker`] drives each attempt to take a lock in place, hands it over to its own task when the
-//! caller is gone, keeps what was granted alive by one scheduler for all locks, and
-//! notifies each [`Guard`] of its loss. A backend only asks its store.
+//! A [`Locker`] drives each attempt to take a lock, and finishes it in a task of its own if the caller is
+//! dropped. One scheduler renews all held locks. The locker notifies each [`Guard`] of its loss. A backend
+//! only talks to its store.
 
 pub mod backend;
 mod base;

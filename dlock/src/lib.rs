@@ -1,4 +1,4 @@
-//! One lock API over many stores: the store is one URL.
+//! One lock API for Redis, etcd, ZooKeeper, MySQL, files and memory: a URL names the store.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -22,7 +22,7 @@
 //!
 //! | URL | cargo feature | holds between |
 //! |---|---|---|
-//! | `file:/dir` | `file` (on by default) | processes of one machine, all of the user who owns the directory |
+//! | `file:/dir` | `file` (on by default) | processes of one machine, of the user who owns the directory |
 //! | `file:` | `file` | processes of one user of one machine |
 //! | `etcd://host,host`, `etcds://…` by TLS | `etcd` | processes of many machines |
 //! | `mysql://user@host/database`, `mariadb://…` | `mysql` | processes of many machines |
@@ -32,40 +32,42 @@
 //!
 //! # Settings
 //!
-//! They are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
-//! [`config`]. A key that a store does not know is an error. These are common:
+//! Settings are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
+//! [`config`]. A key that a store does not know is an error. These keys are common:
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `ttl` | how long a lock lives without a renewal, where the store can end it; each store has bounds | 30 s |
-//! | `wait` | how long an acquire waits that does not say; 30 days at the most | 30 s; of a store with a `restart_guard`, 10 s more than that at least |
-//! | `token_base` | is added to every token: for a move from a store with larger ones; 2^62 at the most | 0 |
-//! | `prefix` | comes before every name in the store; not for `memory:` | empty for `file:` and `mysql:`, `dlock:` for `redis:`, `dlock/` for `etcd:`, `dlock` for `zk:` |
+//! | `ttl` | lifetime of a lock without a renewal; each store has bounds | 30 s |
+//! | `wait` | default wait of an acquire; at most 30 days | 30 s, or `restart_guard` + 10 s if longer |
+//! | `token_base` | number added to every token, for a move between stores; at most 2^62 | 0 |
+//! | `prefix` | prefix of every name in the store; not for `memory:` | of the store, see below |
 //!
-//! # What can be watched
+//! The default `prefix` is empty for `file:` and `mysql:`, `dlock:` for `redis:`, `dlock/` for `etcd:` and
+//! `dlock` for `zk:`.
 //!
-//! Losses are told by `tracing` as warnings, and so is why a wait cannot be served (once for each, with the target
-//! `dlock_core::waiting`); what goes on inside as `debug`. The crate `metrics` has these, each with
-//! the label `backend`, and none with a name:
+//! # Observability
 //!
-//! | metric | kind | what it counts |
+//! `tracing` reports each loss as a warning. It reports once per wait, with the target
+//! `dlock_core::waiting`, why the store cannot serve it. Internal steps are `debug`. The crate `metrics` has
+//! these metrics, each with the label `backend`, and none with the name of a lock:
+//!
+//! | metric | kind | meaning |
 //! |---|---|---|
 //! | `dlock_waiting` | gauge | acquires under way |
-//! | `dlock_wait_seconds` | histogram | how long each took, whatever came of it |
+//! | `dlock_wait_seconds` | histogram | how long each acquire took, with any result |
 //! | `dlock_held` | gauge | locks that are held |
-//! | `dlock_hold_seconds` | histogram | how long each was held |
+//! | `dlock_hold_seconds` | histogram | how long each lock was held |
 //! | `dlock_grants_total` | counter | grants |
 //! | `dlock_contended_total` | counter | acquires that ended because the lock was taken |
-//! | `dlock_unavailable_total` | counter | acquires that ended because the store could not be asked |
+//! | `dlock_unavailable_total` | counter | acquires that ended because the store was not reachable |
 //! | `dlock_lost_total` | counter | locks that were lost |
-//! | `dlock_renew_lag_seconds` | histogram | how long after it was due a renewal began |
+//! | `dlock_renew_lag_seconds` | histogram | delay of a renewal after its due time |
 //!
-//! # Where to go on
+//! # Next steps
 //!
-//! [`Locker`] takes locks, [`Guard`] is a held one. Every waiting function says what dropping its
-//! future costs, and every error has a [`kind`](Error::kind) to decide by. [`Memory`] can be told to
-//! fail, to test your own code. Whoever writes a backend starts from the crate `dlock-core` and adds
-//! it to the [`registry`].
+//! [`Locker`] takes locks, [`Guard`] is a held lock. Every async function documents its cancel safety, and
+//! every error has a [`kind`](Error::kind) to decide by. [`Memory`] injects faults, to test your own code.
+//! Authors of a backend start from the crate `dlock-core` and add theirs to the [`registry`].
 
 mod schemes;
 
@@ -111,7 +113,7 @@ where
     registry().connect(&config.try_into()?).await
 }
 
-/// The examples of the first page, compiled.
+/// The examples of the README, compiled.
 #[cfg(doctest)]
 #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))]
 struct Readme;

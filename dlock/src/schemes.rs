@@ -1,4 +1,4 @@
-//! Which schemes there are, and how their settings become a backend.
+//! The schemes, and the functions that make a backend of their settings.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use dlock_redis::{RedisConfig, RedisLock, Topology};
 #[cfg(feature = "zk")]
 use dlock_zk::{ZkConfig, ZkLock};
 
-/// The schemes of Redis: what stands behind the addresses, and whether by TLS.
+/// The schemes of Redis: the kind of server at the addresses, and whether TLS is used.
 #[cfg(feature = "redis")]
 const REDIS: [(&str, Topology, bool); 6] = [
     ("redis", Topology::Server, false),
@@ -40,11 +40,27 @@ const REDIS: [&str; 6] = [
     "rediss-cluster",
 ];
 
-/// The schemes of ZooKeeper, and whether by TLS.
+/// The schemes of ZooKeeper, and whether TLS is used.
 const ZK: [(&str, bool); 2] = [("zk", false), ("zks", true)];
 
-/// The stores of [`connect`](crate::connect). Add one of your own with
-/// [`register`](Registry::register), and open it with [`Registry::connect`].
+/// The stores of [`connect`](crate::connect), by scheme.
+///
+/// Add one of your own with [`register`](Registry::register), and open it with [`Registry::connect`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use dlock::{Config, Memory};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock::Result<()> {
+/// let registry = dlock::registry()
+///     .register("table", |_| Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) })));
+/// let locks = registry.connect(&Config::from_url("table:?ttl=10s")?).await?;
+/// assert!(locks.acquire("seat/14C").await?.is_held());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn registry() -> Registry {
     let registry = Registry::new().register("memory", memory);
@@ -87,8 +103,17 @@ pub fn registry() -> Registry {
     registry
 }
 
-/// The statements that make the tables of the store that `config` names, for an administrator to run by
-/// hand; none for a store that needs no tables, or is not built in.
+/// The SQL statements that create the tables of the store that `config` names.
+///
+/// For an administrator to run by hand. None for a store that needs no tables, or is not built in.
+///
+/// ```
+/// let config = dlock::Config::from_url("mysql://app@db-1/locks")?;
+/// for statement in dlock::setup_statements(&config) {
+///     println!("{statement};");
+/// }
+/// # Ok::<(), dlock::Error>(())
+/// ```
 #[must_use]
 pub fn setup_statements(config: &Config) -> Vec<&'static str> {
     match config.url().scheme() {

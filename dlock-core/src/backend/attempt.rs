@@ -3,6 +3,7 @@
 use std::{
     fmt,
     pin::pin,
+    str::FromStr,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -21,10 +22,19 @@ use crate::{
     },
 };
 
-/// The random 128-bit identity of an attempt: of each acquisition, never of a client or a process,
-/// so that two holds of one process are never taken for each other.
+/// The random 128-bit identity of an attempt to take a lock.
 ///
-/// Prints as 32 hexadecimal digits.
+/// Each attempt has one, never a client or a process: two holds of one process are never taken for each
+/// other. Prints as 32 hexadecimal digits.
+///
+/// ```
+/// use dlock_core::AttemptId;
+///
+/// let id = AttemptId::from_u128(0xa1);
+/// assert_eq!(id.to_string(), "000000000000000000000000000000a1");
+/// assert_eq!(id.to_string().parse::<AttemptId>()?, id);
+/// # Ok::<(), dlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptId(u128);
 
@@ -52,20 +62,37 @@ impl fmt::Display for AttemptId {
     }
 }
 
+/// Reads what `Display` writes.
+impl FromStr for AttemptId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let is_id = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match u128::from_str_radix(text, 16) {
+            Ok(id) if is_id => Ok(Self(id)),
+            _ => Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("an attempt is 32 hexadecimal digits, not {text:?}"),
+            )),
+        }
+    }
+}
+
 impl fmt::Debug for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
     }
 }
 
-/// What is notified when a granted attempt is lost, once.
+/// Receives the loss of a granted attempt, once.
 pub(crate) trait LossSink: Send + Sync {
     /// The lock was lost for `cause`.
     fn on_lost(self: Arc<Self>, cause: LostCause);
 }
 
-/// An attempt as its backend sees it. Cheap to clone; a backend that can learn of a loss by itself
-/// keeps a clone for as long as the lock is held.
+/// An attempt to take a lock, as its backend sees it. Cheap to clone.
+///
+/// A backend that can learn of a loss by itself keeps a clone for as long as the lock is held.
 #[derive(Clone)]
 pub struct Attempt(Arc<Inner>);
 
@@ -74,16 +101,16 @@ struct Inner {
     state: State,
     /// Whether the store's last answer was that the lock is taken; false while it has not been asked.
     contended: AtomicBool,
-    /// Why the store could not be asked, the last time.
+    /// The last reason why the store could not be reached.
     unavailable: Lock<Option<Error>>,
-    /// What is unusual about the lock that is taken.
+    /// A warning about something unusual with the lock that is taken.
     warning: Lock<Option<String>>,
     owner: Owner,
     /// Wakes the tasks that wait for a change of `state`.
     changed: Notify,
 }
 
-/// What drives the attempt and is notified of its loss.
+/// The owner of an attempt: it drives the attempt, and receives its loss.
 enum Owner {
     /// A locker; set before the grant.
     Locker(OnceLock<Weak<dyn LossSink>>),
@@ -121,7 +148,7 @@ impl Attempt {
         }))
     }
 
-    /// Its identity.
+    /// The identity of the attempt.
     #[must_use]
     pub fn id(&self) -> AttemptId {
         self.0.id
@@ -154,6 +181,19 @@ impl Attempt {
     /// the grant makes the acquire fail; after a release, and the second time, nothing happens.
     ///
     /// Never blocks and works off-runtime.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    ///
+    /// use dlock_core::{LostCause, backend::Attempt};
+    ///
+    /// /// Called for each notification of the store, which names the key that is gone.
+    /// fn on_deleted(held: &mut HashMap<String, Attempt>, key: &str) {
+    ///     if let Some(attempt) = held.remove(key) {
+    ///         attempt.report_lost(LostCause::Removed);
+    ///     }
+    /// }
+    /// ```
     pub fn report_lost(&self, cause: LostCause) {
         // Taken before the change: after it the guard may go, and with it the release.
         let sink = self.sink();
@@ -169,8 +209,9 @@ impl Attempt {
         self.report_contended_with(None);
     }
 
-    /// As [`report_contended`](Self::report_contended), with a `warning`: what is unusual about the lock
-    /// that is taken, in a sentence for people. The error of a wait that ends as `Contended` has it.
+    /// Reports that the lock is taken, with a `warning` about something unusual with it.
+    ///
+    /// The warning is a sentence for people. The error of a wait that ends as `Contended` has it.
     ///
     /// ```
     /// use dlock_core::{backend::AcquireRequest, Error};
@@ -234,7 +275,7 @@ impl Attempt {
         }
     }
 
-    /// Until when it is held, if it is.
+    /// The deadline of the hold, if the lock is held.
     pub(crate) fn deadline(&self) -> Option<BootInstant> {
         match self.0.state.phase() {
             Phase::Held(deadline) => Some(BootInstant::from_nanos(deadline)),
@@ -299,7 +340,7 @@ impl Attempt {
         }
     }
 
-    /// What a locker registered for a loss, if it still lives.
+    /// The receiver of a loss that a locker registered, if it still lives.
     fn sink(&self) -> Option<Arc<dyn LossSink>> {
         match &self.0.owner {
             Owner::Locker(slot) => slot.get().and_then(Weak::upgrade),
@@ -327,5 +368,21 @@ impl fmt::Debug for Attempt {
             .field("id", &self.0.id)
             .field("phase", &self.0.state.phase())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_read_as_it_is_written() {
+        for id in [AttemptId::from_u128(0), AttemptId::random()] {
+            assert_eq!(id.to_string().parse::<AttemptId>().expect("an id"), id);
+        }
+        for text in ["", "a1", &"g".repeat(32), &format!("+{}", "0".repeat(31))] {
+            let error = text.parse::<AttemptId>().expect_err(text);
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        }
     }
 }

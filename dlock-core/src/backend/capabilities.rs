@@ -1,11 +1,11 @@
-//! What a backend can and cannot do.
+//! The properties of a backend.
 
 use std::time::Duration;
 
 /// The properties of a backend: constant, known without I/O.
 ///
-/// The conformance suite reads them to choose its cases and its bounds, `dlock` to refuse what the
-/// store cannot do before it is asked.
+/// The locker refuses by them, without I/O, what the store cannot do. The conformance suite chooses its
+/// cases and bounds by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,
@@ -14,19 +14,19 @@ use std::time::Duration;
 pub struct Capabilities {
     /// The backend's name in errors and metrics: `"redis"`.
     pub backend: &'static str,
-    /// Which [modes](crate::Mode) can be asked for.
+    /// The [modes](crate::Mode) that the store has.
     pub modes: Modes,
     /// Whether tokens grow.
     pub fencing: Fencing,
-    /// In which order waiting processes are served.
+    /// The order in which waiting processes are served.
     pub order: Order,
     /// How a waiter learns that it is its turn.
     pub waiting: Waiting,
-    /// What ends a hold whose holder is gone.
+    /// The end of a hold whose holder is gone.
     pub expiry: Expiry,
-    /// The shortest time to live that can be asked for.
+    /// The shortest time to live that an acquire may request.
     pub ttl_min: Duration,
-    /// The longest time to live that can be asked for.
+    /// The longest time to live that an acquire may request.
     pub ttl_max: Duration,
     /// How many locks one locker can hold at once; `None` where only memory bounds it.
     pub held_max: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Capabilities {
     pub restart_guard: Duration,
 }
 
-/// Which modes a backend has.
+/// The modes of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Modes {
@@ -59,7 +59,7 @@ pub enum Fencing {
     None,
 }
 
-/// In which order waiters of different processes are granted.
+/// The order in which waiters of different processes are granted.
 ///
 /// A process has one place in the store's queue for each name; its own callers take turns behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,15 +75,15 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// The store notifies it.
+    /// The store notifies the waiter.
     Notified,
-    /// The store answers its request when its turn comes.
+    /// The store answers the waiter's request when its turn comes.
     Blocking,
-    /// It asks the store again and again.
+    /// The waiter polls the store.
     Polled,
 }
 
-/// What ends the hold of a holder that is gone.
+/// The way in which the hold of a holder that is gone ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expiry {

@@ -17,25 +17,151 @@ use crate::{
 /// A try to release takes no longer than this; then core drops it and makes another.
 pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 
-/// A store of locks: what an implementor writes. Users hold a [`Locker`](crate::Locker).
+/// A store of locks: implemented by each backend. Users hold a [`Locker`](crate::Locker).
 ///
 /// The trait is object-safe. It has no provided methods, so a wrapper must forward each one. Each value
 /// has one locker. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs
 /// no drop guards; each of its exchanges with the store has a time-out of its own.
 ///
+/// # A whole backend
+///
+/// ```
+/// use std::{collections::HashMap, sync::Arc, time::Duration};
+///
+/// use dlock_core::{
+///     BootInstant, Capabilities, Clock, Error, Expiry, Fencing, Holder, LockName, Locker, LostCause,
+///     Modes, Order, Result, Token, Waiting,
+///     backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait, async_trait},
+///     toolkit::Lock,
+/// };
+///
+/// /// Locks in a table of this process. A real store is asked by requests with a time-out.
+/// #[derive(Debug, Default)]
+/// struct TableLock(Lock<Table>);
+///
+/// #[derive(Debug, Default)]
+/// struct Table {
+///     closed: bool,
+///     last_token: u64,
+///     held: HashMap<LockName, (Holder, BootInstant)>,
+/// }
+///
+/// impl TableLock {
+///     /// Changes the table, without the holds that have expired.
+///     fn with<T>(&self, change: impl FnOnce(&mut Table) -> T) -> Result<T> {
+///         let mut table = self.0.lock();
+///         if table.closed {
+///             return Err(Error::closed());
+///         }
+///         let now = Clock::boottime().now();
+///         table.held.retain(|_, (_, until)| *until > now);
+///         Ok(change(&mut table))
+///     }
+///
+///     fn try_once(&self, request: &AcquireRequest) -> Result<Option<Lease>> {
+///         let sent = request.sent_now();
+///         self.with(|table| {
+///             if table.held.contains_key(&request.name) {
+///                 return None;
+///             }
+///             table.last_token += 1;
+///             let token = Token::new(table.last_token)?;
+///             let holder = Holder::from_request(request, token);
+///             let until = request.clock().now().after(request.ttl);
+///             table.held.insert(request.name.clone(), (holder, until));
+///             Some(request.granted(sent, request.ttl, token, ()))
+///         })
+///     }
+/// }
+///
+/// #[async_trait]
+/// impl DistributedLock for TableLock {
+///     fn capabilities(&self) -> Capabilities {
+///         Capabilities {
+///             backend: "table",
+///             modes: Modes::Exclusive,
+///             fencing: Fencing::Growing,
+///             order: Order::Unordered,
+///             waiting: Waiting::Polled,
+///             expiry: Expiry::Lease,
+///             ttl_min: Duration::from_millis(100),
+///             ttl_max: Duration::from_secs(3600),
+///             held_max: None,
+///             takeover_max: Duration::from_millis(10),
+///             restart_guard: Duration::ZERO,
+///         }
+///     }
+///
+///     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+///         loop {
+///             if let Some(lease) = self.try_once(request)? {
+///                 return Ok(lease);
+///             }
+///             if request.wait == Wait::Never {
+///                 return Err(Error::contended());
+///             }
+///             request.attempt.report_contended();
+///             tokio::select! {
+///                 () = tokio::time::sleep(Duration::from_millis(10)) => {}
+///                 () = request.attempt.cancelled() => return Err(Error::cancelled()),
+///             }
+///         }
+///     }
+///
+///     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+///         let sent = lease.sent_now();
+///         self.with(|table| match table.held.get_mut(&lease.name) {
+///             Some((holder, until)) if holder.attempt == Some(lease.id()) => {
+///                 *until = lease.clock().now().after(lease.ttl);
+///                 lease.renewed(sent, lease.ttl)
+///             }
+///             Some(_) => Renewed::Lost(LostCause::Taken),
+///             None => Renewed::Lost(LostCause::Removed),
+///         })
+///     }
+///
+///     async fn release(&self, lease: &Lease) -> Result<()> {
+///         let is_other = |holder: &Holder| holder.attempt != Some(lease.id());
+///         self.with(|table| table.held.retain(|_, (holder, _)| is_other(holder)))
+///     }
+///
+///     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+///         self.with(|table| table.held.get(name).map(|(holder, _)| holder.clone()))
+///     }
+///
+///     async fn close(&self) -> Result<()> {
+///         *self.0.lock() = Table { closed: true, ..Table::default() };
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// let locks = Locker::builder(Arc::new(TableLock::default())).build()?;
+/// let guard = locks.acquire("seat/14C").await?;
+/// assert!(locks.try_acquire("seat/14C").await?.is_none());
+/// guard.renew().await?;
+/// guard.release().await?;
+/// assert!(locks.inspect("seat/14C").await?.is_none());
+/// # Ok(())
+/// # }
+/// ```
+///
 #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/contract.md"))]
 #[async_trait]
 pub trait DistributedLock: Debug + Send + Sync + 'static {
-    /// What this backend can do: constant, without I/O.
+    /// The properties of this backend: constant, without I/O.
     fn capabilities(&self) -> Capabilities;
 
     /// Takes the lock, or waits for it as `request.wait` says.
     ///
-    /// Core has checked name, ttl, mode and note against the capabilities. While it waits, the backend
-    /// says [`report_contended`](crate::backend::Attempt::report_contended) when the store has answered so, and
-    /// [`report_unavailable`](crate::backend::Attempt::report_unavailable) while it cannot be asked; after
-    /// [`cancelled`](crate::backend::Attempt::cancelled) it undoes what it did and returns
-    /// [`Error::cancelled`](crate::Error::cancelled) within a bound of its own, which its documentation names.
+    /// Core has checked name, ttl, mode and note against the capabilities.
+    ///
+    /// While it waits, the backend calls [`report_contended`](crate::backend::Attempt::report_contended) when
+    /// the store has answered so, and [`report_unavailable`](crate::backend::Attempt::report_unavailable)
+    /// while the store cannot be reached. After [`cancelled`](crate::backend::Attempt::cancelled) it undoes
+    /// what it did and returns [`Error::cancelled`](crate::Error::cancelled), within a bound of its own that
+    /// its documentation names.
     ///
     /// # Errors
     ///
@@ -79,8 +205,8 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// `Unavailable`, `Denied` and others as they come.
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>>;
 
-    /// Ends sessions and connections, and with them what is still held. Idempotent; every call after
-    /// it fails with `Unavailable`.
+    /// Ends sessions and connections, and with them all locks that are still held. Idempotent; every later
+    /// call of another method fails with `Unavailable`.
     ///
     /// # Errors
     ///

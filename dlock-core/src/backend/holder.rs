@@ -11,34 +11,34 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The attempt that holds it; `None` for a client other than dlock.
+    /// The attempt that holds the lock; `None` for a client other than dlock.
     pub attempt: Option<AttemptId>,
-    /// The token of its grant.
+    /// The token of the grant.
     pub token: Option<Token>,
     /// Exclusive or shared; of several shared holders, this is one.
     pub mode: Mode,
-    /// The machine's name.
+    /// The name of the holder's machine.
     pub host: Option<String>,
-    /// The process.
+    /// The id of the holder's process.
     pub pid: Option<u32>,
-    /// Since when, in microseconds since 1970 by the holder's own clock.
+    /// The time of the grant, in microseconds since 1970 by the holder's own clock.
     pub since_unix_micros: Option<u64>,
-    /// The note of its acquire.
+    /// The note of the acquire.
     pub note: Option<String>,
-    /// How long it still lives without a renewal; `None` where the hold has no end or it is unknown.
+    /// The time left without a renewal; `None` if the hold has no end or the end is unknown.
     pub remaining: Option<Duration>,
-    /// What is unusual about this lock, in a sentence for people.
+    /// A warning about something unusual with this lock, in a sentence for people.
     pub warning: Option<String>,
 }
 
 impl Holder {
-    /// A holder of which nothing is known: another client library.
+    /// Makes a holder of which nothing is known: another client library.
     #[must_use]
     pub fn foreign() -> Self {
         Self::default()
     }
 
-    /// The holder that `request` becomes when it is granted with `token`: this process.
+    /// Makes the holder that `request` becomes when it is granted with `token`: this process.
     #[must_use]
     pub fn from_request(request: &AcquireRequest, token: Token) -> Self {
         Self {
@@ -51,8 +51,8 @@ impl Holder {
         }
     }
 
-    /// What follows attempt and token in the line of the holder that `request` becomes when it is
-    /// granted, `SINCE PID@HOST NOTE`: for stores that give the token themselves.
+    /// Writes `SINCE PID@HOST NOTE`, the part after attempt and token in the line of the holder that
+    /// `request` becomes when it is granted: for stores that give the token themselves.
     ///
     /// ```
     /// use dlock_core::{backend::AcquireRequest, Holder};
@@ -73,7 +73,7 @@ impl Holder {
         tail.to_string()
     }
 
-    /// What a store keeps that has the token besides, such as a revision: `ATTEMPT SINCE PID@HOST NOTE`.
+    /// Writes `ATTEMPT SINCE PID@HOST NOTE`: for stores that keep the token elsewhere, such as a revision.
     #[must_use]
     pub fn encode_without_token(request: &AcquireRequest) -> String {
         let tail = Self::encode_tail(request);
@@ -95,7 +95,7 @@ impl Holder {
         }
     }
 
-    /// This process, holding nothing.
+    /// Makes a holder of this process, without a lock.
     pub(crate) fn this_process() -> Self {
         Self {
             host: Some(host_name().to_owned()),
@@ -172,13 +172,13 @@ impl fmt::Display for Tail<'_> {
     }
 }
 
-/// This process; asking the system each time costs as much as the rest of an acquire.
+/// The id of this process, cached: a system call each time costs as much as the rest of an acquire.
 fn pid() -> u32 {
     static PID: OnceLock<u32> = OnceLock::new();
     *PID.get_or_init(std::process::id)
 }
 
-/// This machine's name, without anything that would break a line.
+/// The name of this machine, without characters that would break a line.
 fn host_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {

@@ -1,11 +1,13 @@
-//! The version of what a backend keeps in its store.
+//! The version of the keys and values in a store.
 
 use std::fmt;
 
 use crate::base::error::{Error, ErrorKind, Result};
 
-/// The version of a backend's keys and values. It is kept in the store, under the prefix, and compared
-/// at connect: two programs that would not understand each other's locks must not both grant them.
+/// The version of a backend's keys and values in its store.
+///
+/// The store keeps it under the prefix, and each connect compares it: two programs that would not
+/// understand each other's locks must not both grant them.
 ///
 /// Two releases with the same version work together at the same time, so a fleet can be upgraded one
 /// process after another.
@@ -24,12 +26,12 @@ use crate::base::error::{Error, ErrorKind, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutVersion {
     version: u32,
-    /// What has one version each.
+    /// The part of a store that has one version.
     scope: &'static str,
 }
 
 impl LayoutVersion {
-    /// The version with this number.
+    /// Makes the version with this number.
     #[must_use]
     pub const fn new(version: u32) -> Self {
         Self {
@@ -38,14 +40,14 @@ impl LayoutVersion {
         }
     }
 
-    /// The same version, of a store that keeps one for each of `scope`, such as a `"database"`, and not
+    /// Makes the same version for a store that keeps one for each `scope`, such as a `"database"`, and not
     /// for each prefix.
     #[must_use]
     pub const fn per(self, scope: &'static str) -> Self {
         Self { scope, ..self }
     }
 
-    /// Compares with what stands in the store.
+    /// Compares this version with the text that was found in the store.
     ///
     /// # Errors
     ///

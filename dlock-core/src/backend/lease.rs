@@ -1,4 +1,4 @@
-//! What a grant consists of.
+//! The lease: a grant, as core and backend share it.
 
 use std::{any::Any, fmt, time::Duration};
 
@@ -16,20 +16,22 @@ use crate::{
     },
 };
 
-/// Plain data that proves a grant, made by [`AcquireRequest::granted`](crate::backend::AcquireRequest::granted) and its siblings only.
+/// A grant of a lock: made by [`AcquireRequest::granted`](crate::backend::AcquireRequest::granted) and the
+/// functions beside it.
 ///
-/// It lives in one process: its deadline is on this boot's clock, and its handle may be a connection.
+/// A lease never leaves its process: the deadline is on this boot's clock, and the handle may be a
+/// connection.
 #[non_exhaustive]
 pub struct Lease {
-    /// What is locked.
+    /// The name of the lock.
     pub name: LockName,
     /// The attempt that was granted; [`Attempt::report_lost`] notifies its guard of a loss.
     pub attempt: Attempt,
     /// The token that the store gave.
     pub token: Token,
-    /// The ttl that was asked for.
+    /// The ttl that was requested.
     pub ttl: Duration,
-    /// Until when the grant holds. A renewal moves the guard's deadline, not this one.
+    /// The deadline of the grant. A renewal moves the guard's deadline, not this one.
     pub deadline: Deadline,
     /// Exclusive or shared.
     pub mode: Mode,
@@ -58,14 +60,14 @@ impl Lease {
         &self.clock
     }
 
-    /// What a renewal answers that was asked for at `sent` and that the store ends after
+    /// Makes the result of a renewal that was requested at `sent` and that the store ends after
     /// `granted_ttl`.
     #[must_use]
     pub fn renewed(&self, sent: SentAt, granted_ttl: Duration) -> Renewed {
         Renewed::Until(sent.deadline(self.ttl, granted_ttl))
     }
 
-    /// What the backend gave as handle, if it was a `T`.
+    /// The handle that the backend gave, if it is a `T`.
     #[must_use]
     pub fn handle<T: Any>(&self) -> Option<&T> {
         self.handle.downcast_ref()
@@ -86,12 +88,12 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// What a renewal found (K3). An error means that it is unknown, and the old deadline stays.
+/// The result of a renewal (K3). After an error the result is unknown, and the old deadline stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Renewed {
-    /// It is held until then.
+    /// The lock is held until then.
     Until(Deadline),
-    /// The lease is not held any more.
+    /// The lock is not held any more.
     Lost(LostCause),
 }

@@ -1,4 +1,4 @@
-//! For those who write a backend: the trait, and what goes through it.
+//! The interface of backends: the trait, and the types that go through it.
 //!
 //! A backend implements [`DistributedLock`], whose documentation is the contract. Core calls it with an
 //! [`AcquireRequest`] or a [`Lease`]; the [`Attempt`] in both is the channel for what happens in between.

@@ -1,4 +1,4 @@
-//! One acquire, as a backend sees it.
+//! The request of an acquire, as a backend receives it.
 
 use std::{any::Any, fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -27,26 +27,25 @@ pub(crate) trait Background: fmt::Debug + Send + Sync {
     fn undo(self: Arc<Self>, until: BootInstant, undo: Undo) -> oneshot::Receiver<()>;
 }
 
-/// One try to undo an attempt, made again for each.
+/// Makes one try to undo an attempt; called for each try.
 pub(crate) type Undo =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<()>> + Send>> + Send + Sync>;
 
-/// One acquire, as a backend sees it. Not `Clone`: an attempt is one thing.
+/// One acquire, as a backend receives it. Not `Clone`, since each attempt is made once.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AcquireRequest {
-    /// What to lock.
+    /// The name of the lock.
     pub name: LockName,
-    /// Its identity, its cancellation, and the channel for a loss.
+    /// The attempt's identity, its cancellation, and the channel for a loss.
     pub attempt: Attempt,
     /// How long a grant lives without a renewal; within the backend's bounds.
     pub ttl: Duration,
     /// Whether to wait.
     pub wait: Wait,
-    /// Until when core will wait, if it will not wait for ever. A hint: core cancels the attempt
-    /// then.
+    /// The end of core's wait; `None` without a limit. A hint: core cancels the attempt then.
     pub wait_until: Option<BootInstant>,
-    /// Exclusive or shared; one that the backend has.
+    /// Exclusive or shared; only modes that the backend has.
     pub mode: Mode,
     /// Whether the lease will be renewed.
     pub renewal: Renewal,
@@ -142,11 +141,25 @@ impl AcquireRequest {
         }
     }
 
-    /// The lease of a grant that was asked for at `sent` and that the store ends after
+    /// Makes the lease of a grant that was requested at `sent` and that the store ends after
     /// `granted_ttl`.
     ///
-    /// `handle` is whatever the backend wants to find again in [`Lease::handle`] when it renews or
-    /// releases: a connection, a descriptor, the leases of a layer; or `()`.
+    /// `handle` is a value that the backend finds again in [`Lease::handle`] when it renews or releases:
+    /// a connection, a descriptor, the leases of a layer; or `()`.
+    ///
+    /// ```
+    /// use dlock_core::{Error, Result, Token, backend::{AcquireRequest, Lease}};
+    ///
+    /// # struct Store;
+    /// # impl Store { async fn set_if_absent(&self, _: &str, _: u128) -> Result<Option<Token>> { Ok(None) } }
+    /// async fn try_once(store: &Store, request: &AcquireRequest) -> Result<Lease> {
+    ///     let (name, id) = (request.name.as_str(), request.attempt.id().as_u128());
+    ///     let sent = request.sent_now();
+    ///     let token = store.set_if_absent(name, id).await?;
+    ///     let token = token.ok_or_else(Error::contended)?;
+    ///     Ok(request.granted(sent, request.ttl, token, ()))
+    /// }
+    /// ```
     #[must_use]
     pub fn granted(
         &self,
@@ -158,7 +171,7 @@ impl AcquireRequest {
         self.granted_until(sent.deadline(self.ttl, granted_ttl), token, handle)
     }
 
-    /// The lease of a grant that ends with the process ([`Expiry::Process`](crate::Expiry)): without
+    /// Makes the lease of a grant that ends with the process ([`Expiry::Process`](crate::Expiry)): without
     /// a deadline, or after the ttl if it is not renewed.
     #[must_use]
     pub fn granted_to_process(
@@ -174,8 +187,24 @@ impl AcquireRequest {
         self.granted_until(deadline, token, handle)
     }
 
-    /// The lease of a grant whose deadline is known otherwise: a layer's, from the deadlines of the
+    /// Makes the lease of a grant whose deadline is known otherwise: a layer's, from the deadlines of the
     /// leases inside; a session's, from its last acknowledged keep-alive.
+    ///
+    /// ```
+    /// use dlock_core::{Token, backend::{AcquireRequest, Lease, SentAt}};
+    ///
+    /// /// A session of the store, which keeps all its locks alive.
+    /// struct Session {
+    ///     id: u64,
+    ///     /// When the last keep-alive was sent that the server has acknowledged.
+    ///     acknowledged: SentAt,
+    /// }
+    ///
+    /// fn grant(request: &AcquireRequest, session: &Session, token: Token) -> Lease {
+    ///     let deadline = session.acknowledged.deadline(request.ttl, request.ttl);
+    ///     request.granted_until(deadline, token, session.id)
+    /// }
+    /// ```
     #[must_use]
     pub fn granted_until(
         &self,
@@ -201,6 +230,22 @@ impl AcquireRequest {
     ///
     /// The layer is to the inner attempt what core is to the outer one: it polls the backend's
     /// future to its end, and calls [`AcquireRequest::cancel_nested`] before it releases.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::{Result, backend::{AcquireRequest, DistributedLock, Lease}};
+    ///
+    /// /// Takes the lock in a store, and reports its loss as that of the outer attempt.
+    /// async fn forward(store: Arc<dyn DistributedLock>, request: &AcquireRequest) -> Result<Lease> {
+    ///     let outer = request.attempt.clone();
+    ///     let nested = request.nested(move |cause| outer.report_lost(cause));
+    ///     let inner = store.acquire(&nested).await?;
+    ///     let (deadline, token) = (inner.deadline, inner.token);
+    ///     // Renewals and releases find the inner lease in the handle.
+    ///     Ok(request.granted_until(deadline, token, (nested, inner)))
+    /// }
+    /// ```
     #[must_use]
     pub fn nested(&self, on_lost: impl Fn(LostCause) + Send + Sync + 'static) -> Self {
         Self {
@@ -219,7 +264,7 @@ impl AcquireRequest {
         self.attempt.cancel();
     }
 
-    /// The same request with another wait; for layers that wait in their own way.
+    /// Returns the request with another wait; for layers that wait in their own way.
     #[must_use]
     pub fn with_wait(mut self, wait: Wait) -> Self {
         self.wait = wait;

@@ -18,10 +18,10 @@ const PENDING: u64 = 0;
 const CANCELLED: u64 = 1;
 const RELEASED: u64 = 2;
 const LOST: u64 = 8;
-/// This and every larger number: held until that many nanoseconds on the clock.
+/// The smallest number of a hold: each is held until that many nanoseconds on the clock.
 const HELD: u64 = 64;
 
-/// What an attempt is at one moment.
+/// The phase of an attempt at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Pending,

@@ -1,23 +1,36 @@
-//! Why a hold ended against its holder's will.
+//! The causes of a loss.
 
 use std::fmt;
 
-/// Why a lock was lost (K8).
+/// The cause of a lost lock (K8).
+///
+/// ```
+/// use dlock_core::LostCause;
+///
+/// fn log_loss(cause: LostCause) {
+///     match cause {
+///         LostCause::Closed => println!("this process shuts down"),
+///         LostCause::Expired => println!("the store did not answer in time"),
+///         cause => println!("check the store: {cause}"),
+///     }
+/// }
+/// # log_loss(LostCause::Removed);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum LostCause {
-    /// Its deadline passed before a renewal was confirmed.
+    /// The deadline passed before a renewal was confirmed.
     Expired = 0,
-    /// The store says that somebody else holds it.
+    /// The store reports another holder.
     Taken = 1,
-    /// The store has no entry of ours any more: deleted, evicted, or forgotten by a restart.
+    /// The lock's entry is gone from the store: deleted, evicted, or forgotten by a restart.
     Removed = 2,
-    /// The session or connection that carried it is over.
+    /// The session or connection that kept the lock alive has ended.
     SessionEnded = 3,
     /// The server may no longer grant locks: it was demoted or made read-only.
     Demoted = 4,
-    /// The locker was shut down while it was held.
+    /// The locker was shut down while the lock was held.
     Closed = 5,
 }
 
@@ -37,7 +50,7 @@ impl LostCause {
         Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// In the words of an error message.
+    /// The text of an error message about this cause.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -14,7 +14,18 @@ use std::{
 
 /// A reading of a [`Clock`]: nanoseconds since an origin that is fixed for this boot of the machine.
 ///
-/// It means nothing on another machine or after a reboot, so it is never stored or sent.
+/// A reading means nothing on another machine or after a reboot, so it is never stored or sent.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use dlock_core::Clock;
+///
+/// let start = Clock::boottime().now();
+/// let end = start.after(Duration::from_secs(10));
+/// assert_eq!(end.since(start), Duration::from_secs(10));
+/// assert_eq!(start.since(end), Duration::ZERO);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootInstant(u64);
 
@@ -34,19 +45,19 @@ impl BootInstant {
         self.0
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// The time from `earlier` to this moment; zero if `earlier` is not before it.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment plus `duration`, at most [`BootInstant::FOREVER`].
+    /// The moment `duration` after this one, at most [`BootInstant::FOREVER`].
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
-    /// This moment minus `duration`, at least the clock's origin.
+    /// The moment `duration` before this one, at least the clock's origin.
     #[must_use]
     pub fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(duration)))
@@ -58,9 +69,23 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Where time comes from: the machine's boot-time clock, or in tests tokio's pausable one.
+/// The source of time: the machine's boot-time clock, or in tests tokio's pausable one.
 ///
 /// Cheap to clone; clones read the same time.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use dlock_core::Clock;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let clock = Clock::boottime();
+/// let start = clock.now();
+/// clock.sleep_until(start.after(Duration::from_millis(5))).await;
+/// assert!(clock.now().since(start) >= Duration::from_millis(5));
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct Clock(Source);
 
@@ -84,6 +109,25 @@ impl Clock {
 
     /// A clock for tests that follows tokio's: it stands still after `tokio::time::pause` and moves
     /// with `tokio::time::advance`. [`Clock::jump`] moves it alone, as a suspended machine does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// use dlock_core::{Clock, Locker, memory::Memory};
+    ///
+    /// let clock = Clock::pausable();
+    /// let store = Arc::new(Memory::with_clock(clock.clone()));
+    /// let locks = Locker::builder(store).clock(clock.clone()).build()?;
+    ///
+    /// let guard = locks.acquire("report").await?;
+    /// // The machine is suspended for longer than the ttl of 30 s.
+    /// clock.jump(Duration::from_secs(60));
+    /// assert!(!guard.is_held());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn pausable() -> Self {

@@ -1,4 +1,4 @@
-//! Until when a holder may act.
+//! The deadline of a hold, and the time that it is counted from.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use crate::base::clock::{BootInstant, Clock};
 
 /// The time at which a request was sent: the only thing that a deadline is counted from (K2).
 ///
-/// It belongs to the exchange on the wire. A renewal that joins a request which others share takes
-/// that request's `SentAt`, and may join it only before it is sent.
+/// Each request on the wire has one. A renewal that joins a shared request takes that request's `SentAt`,
+/// and may join it only before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SentAt(BootInstant);
 
@@ -36,7 +36,7 @@ impl SentAt {
     }
 }
 
-/// Until when the holder may act, by its own clock.
+/// The time until which the holder may act, by its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(BootInstant);
 
@@ -47,7 +47,7 @@ impl Deadline {
     /// One part in this many of a ttl is given up to clocks that run at different rates.
     const DRIFT_DIVISOR: u32 = 100;
 
-    /// This is subtracted from each ttl besides.
+    /// Subtracted from each ttl, in addition to the drift.
     const MARGIN: Duration = Duration::from_millis(2);
 
     /// The deadline on the clock.

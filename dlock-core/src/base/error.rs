@@ -4,17 +4,17 @@ use std::{borrow::Cow, error::Error as StdError, fmt};
 
 use crate::base::{cause::LostCause, name::LockName};
 
-/// What went wrong, for a program to decide by.
+/// The kind of an error, for a program to decide by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Another holder has the lock, and the wait is over.
     Contended,
-    /// The attempt was cancelled: its caller dropped it, or its wait is over. Only backends see it.
+    /// The attempt was cancelled: its caller dropped it, or its wait is over. Only backends see this kind.
     Cancelled,
-    /// The lock was held and is not any more.
+    /// The lock was held and is not held any more.
     Lost,
-    /// The store could not be asked, or did not answer in time; a later try may succeed.
+    /// The store was not reachable, or did not answer in time; a later try may succeed.
     Unavailable,
     /// The store refused the request: wrong password, missing permission.
     Denied,
@@ -32,19 +32,34 @@ pub enum ErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effect {
-    /// It did not happen, and nothing is left of it.
+    /// The request did not happen, and nothing is left of it.
     None,
-    /// It may have happened: the answer is missing.
+    /// The request may have happened: the answer is missing.
     Unknown,
 }
 
 /// An error of dlock: one line for people, [`kind`](Self::kind) and [`effect`](Self::effect) for
 /// programs.
 ///
-/// It never holds a password.
+/// The line has no password in it. It ends with the text of the error that this one came from, if there
+/// is one; [`get_ref`](Self::get_ref) returns that error. As with [`std::io::Error`], `source()` goes on
+/// below what the line has already said, so that a program that prints the whole chain repeats nothing.
+///
+/// ```
+/// use dlock_core::{ErrorKind, Locker, memory::Memory};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// let error = locks.acquire("two\nlines").await.unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+/// assert!(error.to_string().starts_with("cannot acquire (memory): "));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Error(Box<Inner>);
 
-/// What dlock's functions return.
+/// The result of dlock's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 struct Inner {
@@ -59,7 +74,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of `kind`; `message` says what happened and, where it can, what to do.
+    /// Makes an error of `kind`; `message` says what happened and, where it can, what to do.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
@@ -74,7 +89,7 @@ impl Error {
         }))
     }
 
-    /// The lock was lost for `cause`.
+    /// Makes the error of a lock that was lost for `cause`.
     #[must_use]
     pub fn lost(cause: LostCause) -> Self {
         let mut error = Self::new(ErrorKind::Lost, cause.as_str());
@@ -82,7 +97,8 @@ impl Error {
         error
     }
 
-    /// Another holder has the lock. For an attempt that was cancelled, see [`cancelled`](Self::cancelled).
+    /// Makes the error of a lock that another holder has. For an attempt that was cancelled, see
+    /// [`cancelled`](Self::cancelled).
     #[must_use]
     pub fn contended() -> Self {
         Self::contended_with(None)
@@ -96,20 +112,20 @@ impl Error {
         }
     }
 
-    /// The attempt was [cancelled](crate::backend::Attempt::cancelled), and is undone. Core reports to the caller
-    /// why the wait ended.
+    /// Makes the error of an attempt that was [cancelled](crate::backend::Attempt::cancelled) and is undone.
+    /// Core reports to the caller why the wait ended.
     #[must_use]
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "the attempt was cancelled")
     }
 
-    /// The backend was closed: the error of every call after that.
+    /// Makes the error of every call after the backend was closed.
     #[must_use]
     pub fn closed() -> Self {
         Self::new(ErrorKind::Unavailable, "this backend is closed")
     }
 
-    /// Says whether the request may have happened.
+    /// Sets whether the request may have happened.
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Self {
         self.0.effect = effect;
@@ -118,14 +134,22 @@ impl Error {
 
     /// Adds the error that this one came from. Its text is part of the line that is printed, so it
     /// must hold no secret.
+    ///
+    /// ```
+    /// use dlock_core::{Error, ErrorKind};
+    ///
+    /// let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+    /// let error = Error::new(ErrorKind::Unavailable, "no connection").with_source(refused);
+    /// assert_eq!(error.to_string(), "no connection: connection refused");
+    /// ```
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// Adds what was being done, with which backend and which lock; what is there already stays: it
-    /// comes from nearer to the failure.
+    /// Adds the operation, the backend and the lock. What is set already stays: it comes from nearer to
+    /// the failure.
     #[must_use]
     pub fn in_context(
         mut self,
@@ -180,7 +204,39 @@ impl Error {
         matches!(self.kind(), ErrorKind::Contended | ErrorKind::Unavailable)
     }
 
-    /// What went wrong.
+    /// The error that this one came from, to be downcast to a driver's type.
+    ///
+    /// [`Display`](fmt::Display) has its text already, so `source()` does not return it.
+    ///
+    /// ```
+    /// use std::io;
+    ///
+    /// use dlock_core::Error;
+    ///
+    /// fn is_refused(error: &Error) -> bool {
+    ///     let io = error.get_ref().and_then(|source| source.downcast_ref::<io::Error>());
+    ///     io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.0.source.as_deref()
+    }
+
+    /// The kind of the error, to decide by.
+    ///
+    /// ```
+    /// use dlock_core::{Error, ErrorKind};
+    ///
+    /// fn advice(error: &Error) -> &'static str {
+    ///     match error.kind() {
+    ///         ErrorKind::Contended => "another process works on it",
+    ///         ErrorKind::Unavailable => "try again later",
+    ///         _ => "ask an administrator",
+    ///     }
+    /// }
+    /// # assert_eq!(advice(&Error::contended()), "another process works on it");
+    /// ```
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -192,25 +248,25 @@ impl Error {
         self.0.effect
     }
 
-    /// What was being done: `"acquire"`, `"renew"`, `"release"`, `"inspect"`, `"connect"`, `"close"`.
+    /// The operation that failed: `"acquire"`, `"renew"`, `"release"`, `"inspect"`, `"connect"`, `"close"`.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.0.operation
     }
 
-    /// The backend it happened in.
+    /// The backend that failed.
     #[must_use]
     pub fn backend(&self) -> Option<&'static str> {
         self.0.backend
     }
 
-    /// The lock it happened to.
+    /// The lock that the operation was for.
     #[must_use]
     pub fn name(&self) -> Option<&LockName> {
         self.0.name.as_ref()
     }
 
-    /// Why the lock was lost, for [`ErrorKind::Lost`].
+    /// The cause of the loss, for [`ErrorKind::Lost`].
     #[must_use]
     pub fn lost_cause(&self) -> Option<LostCause> {
         self.0.cause
@@ -241,7 +297,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Drivers like to print several lines; our errors are one.
+/// The text of a driver's error, which may be several lines, as one line.
 fn one_line(source: &impl fmt::Display) -> String {
     let text = source.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -263,8 +319,12 @@ impl fmt::Debug for Error {
 }
 
 impl StdError for Error {
+    /// The first error of the chain whose text is not part of this one's line.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_deref().map(|source| source as _)
+        let line = one_line(self.0.source.as_ref()?);
+        // Drivers, too, print a cause and return it as their source.
+        std::iter::successors(self.0.source.as_deref()?.source(), |&error| error.source())
+            .find(|error| !line.contains(&one_line(error)))
     }
 }
 
@@ -281,6 +341,61 @@ mod tests {
         let line = "cannot acquire \"seat/14C\" (redis): no answer: refused by peer";
         assert_eq!(error.to_string(), line);
         assert_eq!(error.duplicate().to_string(), "no answer: refused by peer");
+    }
+
+    /// An error of a driver, which may print its cause and also return it.
+    #[derive(Debug)]
+    struct Caused {
+        text: &'static str,
+        cause: Option<Box<dyn StdError + Send + Sync>>,
+    }
+
+    impl fmt::Display for Caused {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.text)
+        }
+    }
+
+    impl StdError for Caused {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            self.cause.as_deref().map(|cause| cause as _)
+        }
+    }
+
+    /// The chain as anyhow's `{:#}` prints it.
+    fn chain(error: &Error) -> String {
+        let first: &(dyn StdError + 'static) = error;
+        let causes = std::iter::successors(Some(first), |&error| error.source());
+        causes
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(": ")
+    }
+
+    #[test]
+    fn a_chain_of_three_has_each_text_once() {
+        for (text, line) in [
+            ("handshake failed", "no connection: handshake failed"),
+            (
+                "handshake failed: refused",
+                "no connection: handshake failed: refused",
+            ),
+        ] {
+            let cause = Some("refused".into());
+            let driver = Caused { text, cause };
+            let error = Error::new(ErrorKind::Unavailable, "no connection").with_source(driver);
+            assert_eq!(error.to_string(), line);
+            assert_eq!(chain(&error), "no connection: handshake failed: refused");
+            assert!(error.get_ref().is_some_and(|source| source.is::<Caused>()));
+        }
+    }
+
+    #[test]
+    fn an_error_within_an_error_has_each_text_once() {
+        let down = Error::new(ErrorKind::Unavailable, "down").with_source("refused");
+        let error = Error::new(ErrorKind::Unavailable, "no server").with_source(down);
+        assert_eq!(chain(&error), "no server: down: refused");
+        assert_eq!(chain(&Error::contended()), "somebody else holds it");
     }
 
     #[test]

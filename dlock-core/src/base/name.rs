@@ -1,6 +1,6 @@
 //! The name of a lock.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Borrow, fmt, sync::Arc};
 
 /// The name of a lock: 1 to 255 bytes of UTF-8 without control characters (K10).
 ///
@@ -22,7 +22,7 @@ impl LockName {
     /// The longest name, in bytes: what fits a column or a file name without hashing surprises.
     pub const BYTES_MAX: usize = 255;
 
-    /// The name as it was given.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -38,6 +38,25 @@ impl fmt::Display for LockName {
 impl fmt::Debug for LockName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+impl AsRef<str> for LockName {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+/// Maps with names as keys are searched by text.
+impl Borrow<str> for LockName {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<LockName> for String {
+    fn from(name: LockName) -> Self {
+        name.as_str().to_owned()
     }
 }
 

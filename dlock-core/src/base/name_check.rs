@@ -1,6 +1,6 @@
-//! What a name may be, and what it is made of.
+//! The rules for names, and the conversions that check them.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, str::FromStr};
 
 use super::{
     error::{Error, ErrorKind},
@@ -8,7 +8,7 @@ use super::{
 };
 
 impl LockName {
-    /// Checks `name`.
+    /// Makes a lock name of `name` after checking it.
     ///
     /// # Errors
     ///
@@ -35,6 +35,14 @@ impl LockName {
             ));
         }
         Ok(Self(name.into()))
+    }
+}
+
+impl FromStr for LockName {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::new(name)
     }
 }
 
@@ -79,6 +87,14 @@ mod tests {
         assert!(LockName::new(&"x".repeat(256)).is_err());
         assert!(LockName::new(&"é".repeat(128)).is_err());
         assert!(LockName::new("").is_err());
+    }
+
+    #[test]
+    fn a_map_of_names_is_searched_by_text() {
+        let name: LockName = "seat/14C".parse().expect("a name");
+        let by_name = std::collections::HashMap::from([(name, 1)]);
+        assert_eq!(by_name.get("seat/14C"), Some(&1));
+        assert!("".parse::<LockName>().is_err());
     }
 
     #[test]

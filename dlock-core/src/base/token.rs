@@ -1,12 +1,42 @@
 //! Fencing tokens.
 
-use std::{fmt, num::NonZeroU64};
+use std::{
+    fmt,
+    num::{NonZeroU64, ParseIntError, TryFromIntError},
+    str::FromStr,
+};
 
 /// A fencing token: of two grants of one name, the later one has the larger token (K5).
 ///
 /// A resource that remembers the largest token it has seen and refuses smaller ones never accepts a
-/// write of somebody who held the lock before. See Kleppmann, *How to do distributed locking*
+/// write of an earlier holder. See Kleppmann, *How to do distributed locking*
 /// (2016), and the sequencers of Chubby (OSDI 2006, §2.4).
+///
+/// ```
+/// use dlock_core::Token;
+///
+/// /// A resource that refuses the writes of earlier holders.
+/// struct Register {
+///     largest: Option<Token>,
+///     value: u32,
+/// }
+///
+/// impl Register {
+///     fn write(&mut self, token: Token, value: u32) -> bool {
+///         if self.largest > Some(token) {
+///             return false;
+///         }
+///         (self.largest, self.value) = (Some(token), value);
+///         true
+///     }
+/// }
+///
+/// let mut register = Register { largest: None, value: 0 };
+/// assert!(register.write(Token::try_from(8)?, 1));
+/// assert!(!register.write(Token::try_from(7)?, 2));
+/// assert_eq!(register.value, 1);
+/// # Ok::<(), std::num::TryFromIntError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(NonZeroU64);
 
@@ -30,7 +60,7 @@ impl Token {
         self.0.get()
     }
 
-    /// This token moved up by `base`; `None` past the number range.
+    /// The token plus `base`; `None` past the number range.
     #[must_use]
     pub const fn with_base(self, base: u64) -> Option<Self> {
         match self.0.checked_add(base) {
@@ -46,6 +76,35 @@ impl From<NonZeroU64> for Token {
     }
 }
 
+impl From<Token> for NonZeroU64 {
+    fn from(token: Token) -> Self {
+        token.0
+    }
+}
+
+impl From<Token> for u64 {
+    fn from(token: Token) -> Self {
+        token.get()
+    }
+}
+
+impl TryFrom<u64> for Token {
+    type Error = TryFromIntError;
+
+    fn try_from(value: u64) -> Result<Self, TryFromIntError> {
+        NonZeroU64::try_from(value).map(Self)
+    }
+}
+
+/// Reads what `Display` writes: a decimal number that is not zero.
+impl FromStr for Token {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(Self)
+    }
+}
+
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
@@ -55,5 +114,23 @@ impl fmt::Display for Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Token({})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_it_is_written() {
+        for value in [1, 77, u64::MAX] {
+            let token = Token::try_from(value).expect("not zero");
+            assert_eq!(token.to_string().parse(), Ok(token));
+            assert_eq!(u64::from(token), value);
+        }
+        assert!(Token::try_from(0).is_err());
+        for text in ["", "0", "-1", "x", "18446744073709551616"] {
+            assert!(text.parse::<Token>().is_err(), "{text:?}");
+        }
     }
 }

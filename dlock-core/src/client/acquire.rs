@@ -20,6 +20,23 @@ use crate::{
 };
 
 /// An acquire that waits: made by [`Locker::acquire`](crate::Locker::acquire), run by `.await`.
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// use std::time::Duration;
+///
+/// let guard = locks
+///     .acquire("seat/14C")
+///     .ttl(Duration::from_secs(10))
+///     .wait(Duration::from_secs(2))
+///     .note("checkout 77")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "an acquire does nothing unless it is awaited"]
 pub struct Acquire {
@@ -38,13 +55,45 @@ impl Acquire {
     setters!();
     wait_setters!();
 
-    /// Does not renew the lock: it ends after its ttl.
+    /// Turns renewal off: the lock ends after its ttl.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// use std::time::Duration;
+    ///
+    /// // Free again after 100 ms, even if the guard is kept.
+    /// let ttl = Duration::from_millis(100);
+    /// let guard = locks.acquire("report").ttl(ttl).no_renewal().await?;
+    /// let next = locks.acquire("report").await?;
+    /// assert!(next.is_held() && !guard.is_held());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn no_renewal(mut self) -> Self {
         self.options.renewal = Renewal::None;
         self
     }
 
-    /// Takes the lock, runs `body` while it is held, and releases it, always.
+    /// Takes the lock, runs `body` while it is held, and always releases it.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// use std::time::Duration;
+    ///
+    /// let acquire = locks.acquire("seat/14C").wait(Duration::from_secs(2));
+    /// let token = acquire.scope(async |guard| Ok::<_, dlock_core::Error>(guard.token())).await?;
+    /// // The lock is released again.
+    /// let next = locks.acquire("seat/14C").await?;
+    /// assert!(next.token() > token);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -92,8 +141,23 @@ impl IntoFuture for Acquire {
     }
 }
 
-/// An acquire that asks once: made by [`Locker::try_acquire`](crate::Locker::try_acquire), run by
+/// An acquire that does not wait: made by [`Locker::try_acquire`](crate::Locker::try_acquire), run by
 /// `.await`.
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// let job = locks.try_acquire("nightly-report").note("cron on web-3");
+/// let Some(guard) = job.await? else {
+///     println!("another process does it");
+///     return Ok(());
+/// };
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "an acquire does nothing unless it is awaited"]
 pub struct TryAcquire(Acquire);
@@ -104,22 +168,22 @@ impl TryAcquire {
         Self(acquire)
     }
 
-    /// As [`Acquire::ttl`].
+    /// Sets the ttl, as [`Acquire::ttl`].
     pub fn ttl(self, ttl: Duration) -> Self {
         Self(self.0.ttl(ttl))
     }
 
-    /// As [`Acquire::shared`].
+    /// Takes the lock shared, as [`Acquire::shared`].
     pub fn shared(self) -> Self {
         Self(self.0.shared())
     }
 
-    /// As [`Acquire::note`].
+    /// Sets the note, as [`Acquire::note`].
     pub fn note(self, note: &str) -> Self {
         Self(self.0.note(note))
     }
 
-    /// As [`Acquire::no_renewal`].
+    /// Turns renewal off, as [`Acquire::no_renewal`].
     pub fn no_renewal(self) -> Self {
         Self(self.0.no_renewal())
     }

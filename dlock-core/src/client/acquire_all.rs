@@ -3,7 +3,9 @@
 use std::{
     future::{Future, IntoFuture},
     pin::Pin,
+    slice,
     time::Duration,
+    vec,
 };
 
 use crate::{
@@ -23,7 +25,21 @@ use crate::{
 /// An acquire of several locks, all or none: made by
 /// [`Locker::acquire_all`](crate::Locker::acquire_all), run by `.await`.
 ///
-/// They are renewed while the later ones are waited for, so there is no way to turn renewal off.
+/// The first locks are renewed while the later ones are waited for, so renewal cannot be turned off.
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// use std::time::Duration;
+///
+/// let names = ["account/3", "account/7"];
+/// let guards = locks.acquire_all(names).wait(Duration::from_secs(2)).await?;
+/// guards.release().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "an acquire does nothing unless it is awaited"]
 pub struct AcquireAll {
@@ -82,7 +98,22 @@ impl IntoFuture for AcquireAll {
     }
 }
 
-/// Several held locks, sorted by name. Dropping it releases them all in the background.
+/// Several held locks, sorted by name. Dropping the set releases them all in the background.
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// let guards = locks.acquire_all(["account/7", "account/3"]).await?;
+/// for guard in &guards {
+///     println!("{} is held under token {}", guard.name(), guard.token());
+/// }
+/// assert!(guards.get("account/3").is_some());
+/// guards.release().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "guards that are dropped release their locks"]
 pub struct GuardSet {
@@ -91,11 +122,11 @@ pub struct GuardSet {
 
 impl GuardSet {
     /// The guards, sorted by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Guard> {
+    pub fn iter(&self) -> slice::Iter<'_, Guard> {
         self.guards.iter()
     }
 
-    /// The guard of `name`, if it is one of the set.
+    /// The guard of `name`, if it is in the set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Guard> {
         self.guards
@@ -103,13 +134,30 @@ impl GuardSet {
             .find(|guard| guard.name().as_str() == name)
     }
 
-    /// Whether all are held at this moment.
+    /// Whether all locks are held at this moment.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.guards.iter().all(Guard::is_held)
     }
 
-    /// Ends when the first of them is lost, with its name; never on a release.
+    /// Ends when the first of the locks is lost, with its name and the cause; never on a release.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::{Locker, LostCause, memory::Memory};
+    ///
+    /// let store = Memory::new();
+    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let guards = locks.acquire_all(["account/3", "account/7"]).await?;
+    /// store.revoke("account/7");
+    /// let (name, cause) = guards.lost().await;
+    /// assert_eq!((name.as_str(), cause), ("account/7", LostCause::Removed));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Cancel safety
     ///
@@ -127,7 +175,7 @@ impl GuardSet {
         .await
     }
 
-    /// Releases them all.
+    /// Releases all locks of the set.
     ///
     /// # Errors
     ///
@@ -151,5 +199,24 @@ impl GuardSet {
     /// Fails if one was lost while later ones were waited for.
     fn check(&self) -> Result<()> {
         self.guards.iter().try_for_each(Guard::check)
+    }
+}
+
+/// Takes the set apart: each guard is released by itself.
+impl IntoIterator for GuardSet {
+    type Item = Guard;
+    type IntoIter = vec::IntoIter<Guard>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.guards.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a GuardSet {
+    type Item = &'a Guard;
+    type IntoIter = slice::Iter<'a, Guard>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }

@@ -1,4 +1,4 @@
-//! What a locker is made of.
+//! The builder of a locker.
 
 use std::{
     sync::{Arc, atomic::AtomicUsize},
@@ -25,13 +25,42 @@ use crate::{
 };
 
 impl Locker {
-    /// A locker over `backend`, which must have no other locker.
+    /// Builds a locker over `backend`, which must have no other locker.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// use dlock_core::{Locker, memory::Memory};
+    ///
+    /// let backend = Arc::new(Memory::new());
+    /// let locks = Locker::builder(backend).ttl(Duration::from_secs(10)).build()?;
+    /// assert!(locks.acquire("seat/14C").await?.is_held());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder(backend: Arc<dyn DistributedLock>) -> LockerBuilder {
         LockerBuilder::new(backend)
     }
 }
 
-/// Makes a [`Locker`].
+/// Builds a [`Locker`]: the defaults of its acquires, and its clock.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// use std::{sync::Arc, time::Duration};
+///
+/// use dlock_core::{Locker, memory::Memory};
+///
+/// let locks = Locker::builder(Arc::new(Memory::new()))
+///     .ttl(Duration::from_secs(10))
+///     .wait(Duration::from_secs(60))
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct LockerBuilder {
@@ -73,27 +102,42 @@ impl LockerBuilder {
         self
     }
 
-    /// The default wait of an acquire; zero asks once. By default 30 s, or 10 s more than
+    /// The default wait of an acquire; zero tries once. By default 30 s, or 10 s more than
     /// [`restart_guard`](crate::Capabilities::restart_guard) if that is longer.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = Some(wait);
         self
     }
 
-    /// Is added to every token: for a move from a store whose tokens were larger. Zero by default.
+    /// A number that is added to every token: for a move from a store with larger ones. Zero by default.
     pub fn token_base(mut self, token_base: u64) -> Self {
         self.token_base = token_base;
         self
     }
 
-    /// Where time is read; the machine's boot-time clock by default. Tests that pause tokio's clock
-    /// give a [pausable](Clock::pausable) one, here and to the backend.
+    /// The clock of all deadlines; the machine's boot-time clock by default. Tests that pause tokio's
+    /// clock give a [pausable](Clock::pausable) one, here and to the backend.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Makes the locker, in the current runtime. No I/O.
+    /// Builds the locker, in the current runtime. No I/O.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// use dlock_core::{Locker, memory::Memory};
+    ///
+    /// // The settings are checked here, before the first acquire.
+    /// let locks = Locker::builder(Arc::new(Memory::new())).ttl(Duration::from_nanos(1));
+    /// let error = locks.build().unwrap_err();
+    /// assert!(error.to_string().contains("ttl 1ns is out of range"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -118,7 +162,7 @@ impl LockerBuilder {
         if token_base > Self::TOKEN_BASE_MAX {
             let max = Self::TOKEN_BASE_MAX;
             return Err(invalid(format!(
-                "a token_base of {token_base} is not allowed, 0 to {max} is"
+                "token_base {token_base} is out of range (0 to {max})"
             )));
         }
         if Handle::try_current().is_err() {

@@ -69,7 +69,7 @@ pub(crate) async fn drive(
     result
 }
 
-/// When an attempt ends without a grant: its time is over, or the locker's.
+/// The end of an attempt without a grant: its wait is over, or the locker ends.
 struct EndOfWait {
     shared: Arc<Shared>,
     until: BootInstant,

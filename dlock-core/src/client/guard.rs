@@ -1,4 +1,4 @@
-//! What a user holds while the lock is held.
+//! The guard of a held lock.
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
@@ -17,8 +17,22 @@ use crate::{
 /// A held lock. Dropping it releases the lock in the background: that never blocks, spawns or panics,
 /// and works off-runtime, during a panic and while the runtime shuts down.
 ///
-/// It is renewed until it ends. Held is what [`is_held`](Self::is_held) says, which reads the clock;
-/// a resource that outlives the lock is protected by the [`token`](Self::token).
+/// The locker renews the lock until the guard ends. [`is_held`](Self::is_held) reads the clock, so it is
+/// never true after the deadline. A resource that outlives the lock is protected by the
+/// [`token`](Self::token).
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// let guard = locks.acquire("invoices").await?;
+/// println!("writing under token {}", guard.token());
+/// guard.run(async { println!("dropped here if the lock is lost") }).await?;
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// Forgetting a guard (`mem::forget`) keeps it held until the locker is
 /// [shut down](crate::Locker::shutdown).
@@ -40,7 +54,7 @@ impl Guard {
         }
     }
 
-    /// What is locked.
+    /// The name of the lock.
     #[must_use]
     pub fn name(&self) -> &LockName {
         &self.hold.lease.name
@@ -71,7 +85,7 @@ impl Guard {
         self.hold.is_held()
     }
 
-    /// How long the lock is still held without a renewal: zero when it is not held,
+    /// The time that the lock is still held without a renewal: zero when it is not held,
     /// [`Duration::MAX`] where the hold has no deadline.
     #[must_use]
     pub fn remaining(&self) -> Duration {
@@ -85,8 +99,23 @@ impl Guard {
     /// Ends when the lock is lost, at its deadline at the latest (K8); never on a release. The future
     /// is `'static`: it can be kept and polled apart from the guard.
     ///
-    /// At that moment the lock may be granted to somebody else. To stop in time, see
+    /// From that moment another holder may have the lock. To stop earlier, see
     /// [`expires_within`](Self::expires_within).
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let guard = locks.acquire("leader").await?;
+    /// # async fn serve_requests() {}
+    /// tokio::select! {
+    ///     cause = guard.lost() => println!("not the leader any more: {cause}"),
+    ///     () = serve_requests() => guard.release().await?,
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn lost(&self) -> Lost {
         Lost::new(&self.hold)
     }
@@ -95,11 +124,38 @@ impl Guard {
     /// release. A renewal that succeeds moves the moment away. The future is `'static`.
     ///
     /// A loss that the store reports gives no time: both futures end then.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// use std::time::Duration;
+    ///
+    /// // Without renewal the lock expires after its ttl.
+    /// let guard = locks.acquire("report").ttl(Duration::from_millis(100)).no_renewal().await?;
+    /// guard.expires_within(Duration::from_millis(20)).await;
+    /// println!("20 ms to save the work");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn expires_within(&self, left: Duration) -> ExpiresWithin {
         ExpiresWithin::new(&self.hold, left)
     }
 
     /// Runs `work` while the lock is held; drops it where it stands when the lock is lost.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// let guard = locks.acquire("report").await?;
+    /// let pages = guard.run(async { 12 }).await?;
+    /// assert_eq!(pages, 12);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -113,7 +169,7 @@ impl Guard {
         self.check().map(|()| value)
     }
 
-    /// Fails with `Lost` if it is not held.
+    /// Fails with `Lost` if the lock is not held.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_held() {
             Ok(())
@@ -122,7 +178,7 @@ impl Guard {
         }
     }
 
-    /// As [`run`](Self::run), without the check at the end.
+    /// Runs `work` as [`run`](Self::run) does, without the check at the end.
     pub(crate) async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T> {
         tokio::select! {
             biased;
@@ -133,6 +189,22 @@ impl Guard {
 
     /// Renews the lock now. Needed only without automatic renewal, or to be sure that the store
     /// still knows the lock.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// use std::time::Duration;
+    ///
+    /// let guard = locks.acquire("batch").ttl(Duration::from_secs(10)).no_renewal().await?;
+    /// for _page in 0..3 {
+    ///     // A page that hangs lets the lock expire.
+    ///     guard.renew().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -147,6 +219,21 @@ impl Guard {
     }
 
     /// Releases the lock and waits for the store's confirmation.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// let guard = locks.acquire("seat/14C").await?;
+    /// match guard.release().await {
+    ///     Ok(()) => println!("free again"),
+    ///     Err(error) if error.is_lost() => println!("another holder may have had it: {error}"),
+    ///     Err(error) => println!("free at its deadline at the latest: {error}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -21,17 +21,32 @@ use crate::{
 
 /// Takes locks from one store. Cheap to clone; clones are one locker.
 ///
-/// It lives in the tokio runtime that it was made in: there it asks the store, also for those who call
-/// from another one, renews what is held and releases what is dropped. When that runtime ends, it grants
-/// nothing more (`Unavailable`), and what was held ends by its ttl.
+/// A locker lives in the tokio runtime that it was made in. There it sends all requests, also for callers
+/// from another runtime, renews held locks and releases dropped ones. When that runtime ends, new acquires
+/// fail with `Unavailable`, and held locks end by their ttl.
 ///
-/// When the last locker, guard and attempt are gone, what is still to be released is, for 5 s at the most,
-/// and the backend is closed, in the background; [`shutdown`](Self::shutdown) waits for that.
+/// When the last clone, guard and attempt are dropped, pending releases go on in the background for at
+/// most 5 s. Then the backend is closed. [`shutdown`](Self::shutdown) waits for both.
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// let guard = locks.acquire("seat/14C").await?;
+/// let other = locks.clone();
+/// assert!(other.try_acquire("seat/14C").await?.is_none());
+///
+/// guard.release().await?;
+/// assert!(other.try_acquire("seat/14C").await?.is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Locker(pub(super) UserRef);
 
 impl Locker {
-    /// Takes the lock `name`, waiting for it as long as the locker's default says.
+    /// Takes the lock `name`. If it is taken, waits for at most the locker's default wait.
     ///
     /// ```
     /// # use dlock_core::{memory::Memory, Locker};
@@ -66,7 +81,23 @@ impl Locker {
         Acquire::new(self.0.clone(), name.try_into().map_err(Error::from))
     }
 
-    /// Takes the lock `name` if it is free: `None` when it is taken. The store is always asked.
+    /// Takes the lock `name` if it is free, else returns `None`. Each call asks the store.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// match locks.try_acquire("nightly-report").await? {
+    ///     Some(guard) => {
+    ///         println!("this process writes the report");
+    ///         guard.release().await?;
+    ///     }
+    ///     None => println!("another process writes it"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -85,8 +116,20 @@ impl Locker {
 
     /// Takes all of `names`, or none.
     ///
-    /// They are taken one after the other, sorted by their bytes and without doubles, so that two
+    /// The locks are taken one after the other, sorted by their bytes and without duplicates, so two
     /// callers never wait for each other in a circle. The wait is one limit for all of them.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// let accounts = locks.acquire_all(["account/7", "account/3"]).await?;
+    /// assert!(accounts.is_held());
+    /// accounts.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -109,6 +152,20 @@ impl Locker {
 
     /// Takes the lock `name`, runs `body` while it is held, and releases it: see [`Acquire::scope`].
     ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// let sold = locks.scope("seat/14C", async |guard| {
+    ///     println!("selling under token {}", guard.token());
+    ///     Ok::<_, dlock_core::Error>(1)
+    /// }).await?;
+    /// assert_eq!(sold, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Acquire::scope`].
@@ -130,6 +187,19 @@ impl Locker {
     }
 
     /// Returns the holder of the lock `name`, if there is one.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// let guard = locks.acquire("seat/14C").note("checkout 77").await?;
+    /// let holder = locks.inspect("seat/14C").await?.expect("held");
+    /// assert_eq!(holder.note.as_deref(), Some("checkout 77"));
+    /// assert_eq!(holder.token, Some(guard.token()));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -160,15 +230,31 @@ impl Locker {
         Ok(holder)
     }
 
-    /// What the store can do.
+    /// The properties of the store.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.0.capabilities
     }
 
-    /// Ends the locker: refuses new acquires, ends waiting ones with `Unavailable`, notifies guards
-    /// of their loss ([`Closed`](LostCause::Closed)), releases everything and closes the backend.
-    /// The second time it finds nothing to do.
+    /// Ends the locker and releases all its locks.
+    ///
+    /// New and waiting acquires fail with `Unavailable`. Guards are lost, with the cause
+    /// [`Closed`](LostCause::Closed). In the end the backend is closed. A second call does nothing.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// use std::time::Duration;
+    ///
+    /// let guard = locks.acquire("seat/14C").await?;
+    /// locks.shutdown(Duration::from_secs(5)).await?;
+    /// assert!(!guard.is_held());
+    /// assert!(locks.acquire("seat/14C").await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

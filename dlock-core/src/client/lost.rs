@@ -24,11 +24,46 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + Sync>>;
 ///
 /// Level-triggered: one that is made after the loss ends at once. It never ends when the lock is
 /// released. It needs a tokio runtime to be polled in.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// use std::sync::Arc;
+///
+/// use dlock_core::{Locker, LostCause, memory::Memory};
+///
+/// let store = Memory::new();
+/// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+/// let guard = locks.acquire("leader").await?;
+/// let observer = tokio::spawn(guard.lost());
+/// store.revoke("leader");
+/// assert_eq!(observer.await.unwrap(), LostCause::Removed);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Lost(Boxed<LostCause>);
 
 /// Ends when a lock is about to expire: made by
 /// [`Guard::expires_within`](crate::Guard::expires_within).
+///
+/// ```
+/// # use dlock_core::{Locker, memory::Memory};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// use std::time::Duration;
+///
+/// let guard = locks.acquire("report").ttl(Duration::from_millis(100)).no_renewal().await?;
+/// let expires = guard.expires_within(Duration::from_millis(20));
+/// let warning = tokio::spawn(async move {
+///     expires.await;
+///     println!("stop now");
+/// });
+/// warning.await.unwrap();
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct ExpiresWithin(Boxed<()>);
 

@@ -1,4 +1,4 @@
-//! What users of locks call.
+//! The types that users of locks call.
 
 pub(crate) mod acquire;
 pub(crate) mod acquire_all;

@@ -19,7 +19,7 @@ use crate::{
     engine::shared::UserRef,
 };
 
-/// How long to wait for a lock that is taken.
+/// The wait for a lock that is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitFor {
     Never,
@@ -51,7 +51,7 @@ impl Options {
         }
     }
 
-    /// When the wait is over that begins now.
+    /// The end of a wait that begins now.
     pub(crate) fn until(&self, wait: WaitFor, ttl: Duration) -> BootInstant {
         match wait {
             // A grant that is answered after its ttl is over: there is nothing to wait for.
@@ -123,7 +123,7 @@ pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()
     let guard = capabilities.restart_guard;
     let why = if !(min..=max).contains(&ttl) {
         let [ttl, min, max] = [ttl, min, max].map(humantime::format_duration);
-        format!("a ttl of {ttl} is not allowed here, {min} to {max} is")
+        format!("ttl {ttl} is out of range ({min} to {max})")
     } else if !guard.is_zero() && ttl > guard {
         // The lock would outlive the wait of a store that forgot it (K1).
         too_long_to_guard(ttl, guard)
@@ -133,7 +133,7 @@ pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()
     Err(Error::new(ErrorKind::InvalidInput, why))
 }
 
-/// Why a ttl is refused that is longer than the store waits after it may have forgotten its locks.
+/// The reason to refuse a ttl longer than the wait of a store that may have forgotten its locks.
 pub(crate) fn too_long_to_guard(ttl: Duration, guard: Duration) -> String {
     let [ttl, guard] = [ttl, guard].map(humantime::format_duration);
     format!(
@@ -160,21 +160,21 @@ fn check_note(note: &str) -> Result<()> {
 /// The setters that all acquires share.
 macro_rules! setters {
     () => {
-        /// How long a grant lives in the store without a renewal; within the backend's bounds. The
+        /// Sets how long a grant lives in the store without a renewal, within the backend's bounds. The
         /// default is the locker's.
         pub fn ttl(mut self, ttl: Duration) -> Self {
             self.options.ttl = Some(ttl);
             self
         }
 
-        /// Lets others hold it shared at the same time; `Unsupported` where the backend has no
-        /// shared mode.
+        /// Takes the lock shared: other shared holders may have it at the same time. `Unsupported`
+        /// where the backend has no shared mode.
         pub fn shared(mut self) -> Self {
             self.options.mode = Mode::Shared;
             self
         }
 
-        /// What people see who inspect the lock: at most 255 bytes without control characters.
+        /// Sets a note for people who inspect the lock: at most 255 bytes without control characters.
         pub fn note(mut self, note: &str) -> Self {
             self.options.note = Some(note.into());
             self
@@ -185,13 +185,28 @@ macro_rules! setters {
 /// The setters of waiting acquires.
 macro_rules! wait_setters {
     () => {
-        /// How long to wait while the lock is taken; zero asks once. The default is the locker's.
+        /// Sets how long to wait while the lock is taken; zero tries once. The default is the locker's.
         pub fn wait(mut self, wait: Duration) -> Self {
             self.options.wait = Some(WaitFor::AtMost(wait));
             self
         }
 
-        /// Waits without an end.
+        /// Waits without a limit.
+        ///
+        /// ```
+        /// # use dlock_core::{Locker, memory::Memory};
+        /// # #[tokio::main(flavor = "current_thread")]
+        /// # async fn main() -> dlock_core::Result<()> {
+        /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+        /// # let (first, second) = (locks.clone(), locks);
+        /// let guard = first.acquire("leader").await?;
+        /// // Becomes the leader when this one is gone, however long that takes.
+        /// let next = tokio::spawn(async move { second.acquire("leader").wait_forever().await });
+        /// guard.release().await?;
+        /// assert!(next.await.unwrap()?.is_held());
+        /// # Ok(())
+        /// # }
+        /// ```
         pub fn wait_forever(mut self) -> Self {
             self.options.wait = Some(WaitFor::Forever);
             self

@@ -1,11 +1,11 @@
-//! The configuration that was found.
+//! The configuration: a URL, and its source.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use super::{source::Source, url::BackendUrl};
 use crate::base::error::{Error, Result};
 
-/// Which store to use and how: a URL, and where it came from.
+/// The configuration of a store: a URL, and the source it came from.
 ///
 /// `Display` writes the URL, its password masked.
 ///
@@ -27,11 +27,11 @@ impl Config {
         Self { url, source }
     }
 
-    /// The configuration that `url` is.
+    /// Makes the configuration of `url`.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when it is no URL.
+    /// `InvalidConfig` if `url` is malformed.
     pub fn from_url(url: &str) -> Result<Self> {
         Ok(Self::new(BackendUrl::parse(url)?, Source::Argument))
     }
@@ -42,7 +42,7 @@ impl Config {
         &self.url
     }
 
-    /// Where it came from.
+    /// The source of the configuration.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
@@ -52,6 +52,20 @@ impl Config {
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.url, f)
+    }
+}
+
+impl From<BackendUrl> for Config {
+    fn from(url: BackendUrl) -> Self {
+        Self::new(url, Source::Argument)
+    }
+}
+
+impl FromStr for Config {
+    type Err = Error;
+
+    fn from_str(url: &str) -> Result<Self> {
+        Self::from_url(url)
     }
 }
 

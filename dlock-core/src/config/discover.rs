@@ -18,6 +18,17 @@ impl Config {
     /// Finds the configuration of this process, as [`Discovery`] says: `DLOCK_URL`, the file that
     /// `DLOCK_CONFIG` names, `dlock.toml` in the current directory, else `file:`.
     ///
+    /// ```
+    /// use dlock_core::{Config, Result};
+    ///
+    /// fn print_store() -> Result<()> {
+    ///     let config = Config::discover()?;
+    ///     println!("{config}, from {}", config.source());
+    ///     Ok(())
+    /// }
+    /// # print_store().unwrap();
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Discovery::find`].
@@ -26,7 +37,7 @@ impl Config {
     }
 }
 
-/// Looks for the configuration. The first of these that is there counts, and counts alone:
+/// Finds the configuration. Uses the first of these sources that is set, and ignores the rest:
 ///
 /// 1. a URL or a file that was given as an argument,
 /// 2. the environment variable `DLOCK_URL`,
@@ -34,7 +45,7 @@ impl Config {
 /// 4. `dlock.toml` in the current directory,
 /// 5. `file:`.
 ///
-/// One that is there but empty or broken is an error, never passed over.
+/// A source that is set but empty or broken is an error: it is never skipped.
 ///
 /// ```
 /// use dlock_core::config::{Discovery, Source};
@@ -55,7 +66,7 @@ pub struct Discovery<'a> {
 type Environment<'a> = Box<dyn Fn(&str) -> Option<OsString> + 'a>;
 
 impl<'a> Discovery<'a> {
-    /// Looks in this process's environment and current directory.
+    /// Makes a search in this process's environment and current directory.
     #[must_use]
     pub fn new() -> Self {
         let env = Box::new(|name: &str| std::env::var_os(name));
@@ -67,35 +78,35 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    /// The URL that was given as an argument, if there was one.
+    /// Sets the URL that was given as an argument, if there was one.
     #[must_use]
     pub fn url(mut self, url: Option<&'a str>) -> Self {
         self.url = url;
         self
     }
 
-    /// The configuration file that was given as an argument, if there was one.
+    /// Sets the configuration file that was given as an argument, if there was one.
     #[must_use]
     pub fn file(mut self, file: Option<&'a Path>) -> Self {
         self.file = file;
         self
     }
 
-    /// Another environment than this process's.
+    /// Sets another environment than this process's.
     #[must_use]
     pub fn env(mut self, env: impl Fn(&str) -> Option<OsString> + 'a) -> Self {
         self.env = Box::new(env);
         self
     }
 
-    /// Another directory than the current one to look for `dlock.toml` in.
+    /// Sets the directory of `dlock.toml`, in place of the current one.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = directory.into();
         self
     }
 
-    /// Finds and reads the configuration. Reads files, and blocks on that alone.
+    /// Finds and reads the configuration. Blocks only while it reads files.
     ///
     /// # Errors
     ///
@@ -143,7 +154,7 @@ impl Default for Discovery<'_> {
 }
 
 impl fmt::Debug for Discovery<'_> {
-    /// Without the URL, which may hold a password.
+    /// Leaves out the URL, which may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Discovery")
             .field("file", &self.file)

@@ -16,19 +16,19 @@ use crate::base::error::Result;
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 impl Config {
-    /// The configuration in the text of a TOML file: `url = "…"`, and beside it any key that the
-    /// URL may have, as a string, an integer or a boolean. A key is either in the URL or in the
-    /// file.
+    /// Reads the configuration in the text of a TOML file: `url = "…"` and keys of the URL.
+    ///
+    /// A key is a string, an integer or a boolean. It is either in the URL or in the file.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` with line and column when it is no TOML, and for a missing or wrong URL, a
-    /// key that is given twice or a value of another type.
+    /// `InvalidConfig` with line and column if the text is not TOML; also for a missing or wrong URL, a key
+    /// that is given twice or a value of another type.
     pub fn from_toml(text: &str) -> Result<Self> {
         parse(text, Source::Argument)
     }
 
-    /// The configuration in the TOML file at `path`, as [`Config::from_toml`]. Blocks while it
+    /// Reads the configuration in the TOML file at `path`, as [`Config::from_toml`]. Blocks while it
     /// reads.
     ///
     /// # Errors
@@ -57,8 +57,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Config>> {
     }
 }
 
-/// Reads `url = "…"` and the keys that a URL has too. They become part of the URL, so that whoever
-/// reads the settings need not know where they were written.
+/// Reads `url = "…"` and the keys of a URL. They become part of the URL, so that readers of settings need
+/// not know where they were written.
 pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
         // Only where and why: the error's own text quotes the line, which may hold a password.
@@ -85,7 +85,7 @@ pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
     Ok(Config::new(url, source))
 }
 
-/// The value as it would stand in a URL, or why it could not.
+/// The value as text of a URL, or the reason why it cannot be one.
 fn text_of(key: &str, value: Value) -> Result<String, String> {
     let text = match value {
         Value::String(text) => text,

@@ -1,8 +1,8 @@
-//! The URL is the configuration.
+//! Configuration by a URL, a file or the environment.
 //!
-//! A [`Config`] is found by [`Discovery`], or made of a URL or a file; a [`Registry`] reads it,
-//! strictly, and opens the store. All errors before the opening are `InvalidConfig`, one line, and
-//! never hold a password.
+//! A [`Config`] is found by [`Discovery`], or made of a URL or a file. A [`Registry`] reads it strictly
+//! and opens the store. All errors before the opening are `InvalidConfig`, one line, and never hold a
+//! password.
 
 mod configuration;
 mod discover;

@@ -1,4 +1,4 @@
-//! Which schemes there are, and what opens them.
+//! The registry of URL schemes and the backends behind them.
 
 use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -18,8 +18,32 @@ pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Arc<dyn DistributedL
 
 type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>;
 
-/// The backends that a URL can name: a plain value, so that tests and programs with backends of
-/// their own make another one.
+/// The backends that a URL can name, by scheme.
+///
+/// A plain value: tests, and programs with backends of their own, make another one.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use dlock_core::{config::{Config, Registry}, memory::Memory};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// let registry = Registry::new().register("table", |settings| {
+///     // Settings are read here, before any I/O; what is left over is an error.
+///     let rows = settings.take_u64("rows", 1..=1000)?.unwrap_or(100);
+///     println!("a table of {rows} rows");
+///     Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
+/// });
+/// let locks = registry.connect(&Config::from_url("table:?rows=10&ttl=20s")?).await?;
+/// assert!(locks.acquire("seat/14C").await?.is_held());
+///
+/// let wrong = Config::from_url("table:?row=10")?;
+/// let error = registry.connect(&wrong).await.unwrap_err();
+/// assert!(error.to_string().contains("did you mean \"rows\"?"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Default)]
 pub struct Registry {
     entries: BTreeMap<&'static str, Entry>,
@@ -27,14 +51,14 @@ pub struct Registry {
 
 enum Entry {
     Present(Factory),
-    /// It exists, but this program was built without it.
+    /// A known backend that this program was built without.
     Missing {
         feature: &'static str,
     },
 }
 
 impl Registry {
-    /// A registry that knows nothing.
+    /// Makes a registry without backends.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

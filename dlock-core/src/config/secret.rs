@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What secrets look like wherever they would be printed.
+/// The text that is printed in place of a secret.
 pub(super) const MASK: &str = "***";
 
 /// A password. `Debug` and `Display` print `***`; only [`Secret::expose`] gives it away.
@@ -31,6 +31,18 @@ impl Secret {
     }
 }
 
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MASK)
@@ -43,8 +55,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether the value of the URL key `key` is a secret: decided by the name, so that it is known
-/// before any backend has looked at the URL. A key that no backend has counts, too, as in `passwd` or in
+/// Whether the value of the URL key `key` is a secret.
+///
+/// The name decides, so that it is known before any backend has read the URL. A key that no backend has counts, too, as in `passwd` or in
 /// capitals: it is refused, but quoted or traced for that.
 pub(super) fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Where a configuration comes from.
+//! The sources of a configuration.
 
 use std::{fmt, path::PathBuf};
 
@@ -10,10 +10,10 @@ pub const URL_VARIABLE: &str = "DLOCK_URL";
 pub const FILE_VARIABLE: &str = "DLOCK_CONFIG";
 /// The configuration file that is looked for in the current directory.
 pub const FILE_NAME: &str = "dlock.toml";
-/// What is used when nothing is configured: locks between the processes of one user on one machine.
+/// The URL that is used if none is configured: locks between the processes of one user on one machine.
 pub const DEFAULT_URL: &str = "file:";
 
-/// Where a [`Config`](super::Config) came from.
+/// The source of a [`Config`](super::Config).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
@@ -21,9 +21,9 @@ pub enum Source {
     Argument,
     /// The environment variable [`DLOCK_URL`](URL_VARIABLE).
     Environment,
-    /// This file.
+    /// The configuration file with this path.
     File(PathBuf),
-    /// Nowhere: [`DEFAULT_URL`].
+    /// No source is set: [`DEFAULT_URL`].
     Default,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// An `InvalidConfig` error that says where the wrong setting is.
+    /// Makes an `InvalidConfig` error that says where the wrong setting is.
     pub(super) fn invalid(&self, why: impl fmt::Display) -> Error {
         let message = match self {
             Self::Argument | Self::Default => why.to_string(),

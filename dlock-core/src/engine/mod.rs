@@ -1,4 +1,4 @@
-//! What runs behind a locker.
+//! The background work of a locker.
 
 pub(crate) mod call;
 pub(crate) mod cleanup;

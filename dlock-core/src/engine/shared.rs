@@ -1,4 +1,4 @@
-//! What all clones of a locker, its guards and its attempts share.
+//! The state that all clones of a locker, its guards and its attempts share.
 
 use std::{
     fmt,

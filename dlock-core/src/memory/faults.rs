@@ -18,11 +18,11 @@ use crate::{
 pub enum Operation {
     /// Taking a lock.
     Acquire,
-    /// Renewing it.
+    /// Renewing a lock.
     Renew,
-    /// Releasing it.
+    /// Releasing a lock.
     Release,
-    /// Reading its holder.
+    /// Reading the holder of a lock.
     Inspect,
 }
 
@@ -32,9 +32,10 @@ pub enum Operation {
 pub enum Fault {
     /// The request is lost: nothing happens, and the answer is an `Unavailable` with unknown effect.
     LoseRequest,
-    /// The reply is lost: it happens, and the answer is an `Unavailable` with unknown effect.
+    /// The reply is lost: the operation happens, and the answer is an `Unavailable` with unknown effect.
     LoseReply,
-    /// Nothing comes back before [`clear_faults`](crate::memory::Memory::clear_faults); then it happens.
+    /// The reply is held back until [`clear_faults`](crate::memory::Memory::clear_faults); then the operation
+    /// happens.
     Stall,
     /// The store refuses: `Denied`, and nothing happens.
     Deny,
@@ -47,7 +48,7 @@ pub(super) struct Faults {
     cleared: Notify,
 }
 
-/// What becomes of a reply.
+/// The fate of a reply.
 #[derive(Clone, Copy)]
 pub(super) enum Reply {
     Arrives,

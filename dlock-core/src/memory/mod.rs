@@ -1,7 +1,6 @@
 //! The contract as code: a store of locks in this process's memory.
 //!
-//! It is the reference that other backends are compared with, and what users test their own code
-//! against: faults can be injected.
+//! Other backends are compared with it, and users test their own code with it: faults can be injected.
 
 mod faults;
 mod store;
@@ -38,8 +37,9 @@ use crate::{
     },
 };
 
-/// Locks in memory, for this process alone. A clone is another client of the same store: give one
-/// each to as many lockers as needed, and keep one to make the store misbehave.
+/// Locks in memory, for this process alone.
+///
+/// A clone is another client of the same store: give one to each locker, and keep one to inject faults.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -52,7 +52,7 @@ use crate::{
 /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
 /// let guard = locks.acquire("report").await?;
 ///
-/// // Somebody deletes the lock: the code under test must notice.
+/// // The lock is deleted from the store: the code under test must notice.
 /// store.revoke("report");
 /// assert!(!guard.is_held());
 ///
@@ -80,13 +80,13 @@ impl Memory {
     /// A waiter sleeps until the very end of the holder's lease; this is what timers may be late.
     const TAKEOVER_MAX: Duration = Duration::from_millis(10);
 
-    /// An empty store.
+    /// Makes an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::with_clock(Clock::boottime())
     }
 
-    /// An empty store whose leases end by `clock`; for tests that pause time, with the same clock
+    /// Makes an empty store whose leases end by `clock`; for tests that pause time, with the same clock
     /// for the locker.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
@@ -98,6 +98,23 @@ impl Memory {
     }
 
     /// Makes every `operation` of every client fail as `fault` says, until [`clear_faults`](Self::clear_faults).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::{Locker, memory::{Fault, Memory, Operation}};
+    ///
+    /// let store = Memory::new();
+    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// store.inject(Operation::Acquire, Fault::Deny);
+    /// assert!(locks.acquire("report").await.is_err());
+    /// store.clear_faults();
+    /// assert!(locks.acquire("report").await.is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn inject(&self, operation: Operation, fault: Fault) {
         self.faults.inject(operation, fault, None);
     }
@@ -112,13 +129,47 @@ impl Memory {
         self.faults.clear();
     }
 
-    /// Ends every hold of `name` without notifying its holder, whose next renewal finds it: an eviction, a
-    /// flush, an early expiry.
+    /// Ends every hold of `name` without notifying its holder: an eviction, a flush, an early expiry.
+    ///
+    /// The holder learns of it at its next renewal.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::{Locker, memory::Memory};
+    ///
+    /// let store = Memory::new();
+    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let guard = locks.acquire("report").await?;
+    /// store.expire("report");
+    /// assert!(guard.is_held());
+    /// assert!(guard.renew().await.unwrap_err().is_lost());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn expire(&self, name: &str) {
         self.store.remove(name);
     }
 
-    /// Ends every hold of `name` and notifies its holder at once, as a store does that pushes.
+    /// Ends every hold of `name` and notifies its holder at once, like a store with notifications.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::{Locker, LostCause, memory::Memory};
+    ///
+    /// let store = Memory::new();
+    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let guard = locks.acquire("report").await?;
+    /// store.revoke("report");
+    /// assert_eq!(guard.lost().await, LostCause::Removed);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn revoke(&self, name: &str) {
         for attempt in self.store.remove(name) {
             attempt.report_lost(LostCause::Removed);

@@ -58,7 +58,7 @@ struct Waiting {
     turn: Arc<Notify>,
 }
 
-/// The lock is taken, until `free_at` unless it is renewed or released.
+/// The answer that the lock is taken, until `free_at` unless it is renewed or released.
 pub(super) struct Taken {
     pub(super) free_at: BootInstant,
 }

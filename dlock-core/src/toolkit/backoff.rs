@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Pauses that double: from 50 ms to 1 s by default.
 ///
-/// A server that restarts is asked again soon, and one that is down for long once a second.
+/// A server that restarts is tried again soon, and one that is down for long once a second.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,4 +1,4 @@
-//! For those who write a backend: parts that several backends share.
+//! Parts that several backends share.
 
 pub(crate) mod backoff;
 mod batcher;

@@ -45,8 +45,9 @@ struct Slot<T> {
     failure: Option<(BootInstant, Error)>,
 }
 
-/// The turn of one caller, with access to the value. [`finish`](Self::finish) ends it; a turn that is
-/// dropped shares no result, and the next caller tries.
+/// The turn of one caller, with access to the value.
+///
+/// [`finish`](Self::finish) ends it. A turn that is dropped shares no result, and the next caller tries.
 pub struct Turn<T> {
     clock: Clock,
     slot: OwnedMutexGuard<Slot<T>>,

@@ -6,7 +6,7 @@ use crate::{
     toolkit::backoff::Backoff,
 };
 
-/// Reports that the store cannot be asked, and pauses before the next try (K6).
+/// Reports that the store cannot be reached, and pauses before the next try (K6).
 ///
 /// For waiting attempts, after an error that may pass. The caller decides which ones do.
 ///

@@ -16,6 +16,20 @@ async fn all_are_held_sorted_and_once() {
     assert!(store.names().is_empty());
 }
 
+#[tokio::test]
+async fn a_set_that_is_taken_apart_is_released_one_by_one() {
+    let store = Memory::new();
+    let locks = locker(store.clone());
+    let set = locks.acquire_all(["a", "b"]).await.expect("free");
+    assert!((&set).into_iter().all(|guard| guard.is_held()));
+    let mut guards = set.into_iter();
+    let (a, b) = (guards.next().expect("a"), guards.next().expect("b"));
+    a.release().await.expect("held");
+    assert!(b.is_held() && guards.next().is_none());
+    let names: Vec<_> = store.names().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["b"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_cannot_be_had_frees_the_others_within_one_wait() {
     let (clock, store, locks) = paused();

@@ -1,6 +1,6 @@
 //! Questions about an error, which decide what to do next.
 
-use std::{error::Error as _, fmt};
+use std::fmt;
 
 use dlock_core::{Error, ErrorKind};
 
@@ -12,7 +12,7 @@ use crate::errors::codes::{
 /// Whether the session belongs to a former primary, or a proxy has moved it.
 pub(crate) fn is_session_moved(error: &Error) -> bool {
     let is_session_moved = error
-        .source()
+        .get_ref()
         .is_some_and(|source| source.is::<SessionMoved>());
     is_session_moved || number(error) == Some(NO_STATEMENT)
 }
@@ -59,7 +59,7 @@ pub(crate) fn is_no_session(error: &Error) -> bool {
 /// Whether the session is over, and its row free.
 pub(crate) fn is_session_over(error: &Error) -> bool {
     error
-        .source()
+        .get_ref()
         .and_then(|source| source.downcast_ref())
         .is_some_and(is_connection_error)
 }

@@ -1,7 +1,5 @@
 //! Numbers of the server's errors.
 
-use std::error::Error as _;
-
 use dlock_core::Error;
 use sqlx::mysql::MySqlDatabaseError;
 
@@ -34,7 +32,7 @@ pub(crate) const SESSION_OVER: [u16; 5] = [1053, 1927, 2006, 2013, 4031];
 
 /// The number of an error that the server sent.
 pub(crate) fn number(error: &Error) -> Option<u16> {
-    code(error.source()?.downcast_ref()?)
+    code(error.get_ref()?.downcast_ref()?)
 }
 
 /// The number of an error of the driver that the server sent.

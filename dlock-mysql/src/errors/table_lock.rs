@@ -50,6 +50,8 @@ fn blocked_by(statement: &str) -> Error {
 
 /// Whether a table, or a row other than a lock's, is locked; also of an error of [`of_table_statement`].
 pub(crate) fn is_table_locked(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    let source = error
+        .get_ref()
+        .and_then(|source| source.downcast_ref::<Error>());
     is_contended(error) || source.is_some_and(is_contended)
 }

@@ -116,7 +116,10 @@ async fn t63_a_cancelled_waiter_leaves_the_queue(flavour: Flavour) -> Outcome {
     until("it has left", async || Ok(waiting(&node).await? == 0)).await?;
     held.release().await?;
     let third = open(&node.url(), TTL_LONG).await?;
-    let guard = third.try_acquire("a").await?.ok_or("a ghost has it")?;
+    let guard = third
+        .try_acquire("a")
+        .await?
+        .ok_or("an undone acquire has it")?;
     Ok(guard.release().await?)
 }
 

@@ -23,7 +23,7 @@ use crate::{
 
 cases![
     t66_a_heartbeat_that_another_session_answers_ends_the_hold,
-    a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_killed,
+    a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is_not_killed,
     k09_an_acquire_whose_end_does_not_arrive_is_undone,
     a_committed_token_is_for_the_session_that_still_holds,
 ];
@@ -61,16 +61,16 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
 }
 
 /// Connections are numbered anew by each start of a server.
-async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_killed(
+async fn a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is_not_killed(
     flavour: Flavour,
 ) -> Outcome {
     let mut node = start(flavour).await?;
     let (open_to, server) = (Arc::new(AtomicBool::new(true)), node.address());
     let is_open = open_to.clone();
     let proxy = Proxy::switch(move |_| is_open.load(Ordering::Acquire).then_some(server))?;
-    // So that there are fewer connections after the restart before the stranger comes.
+    // So that there are fewer connections after the restart before the foreign session comes.
     for _ in 0..100 {
-        stranger(&node).await?;
+        foreign_session(&node).await?;
     }
     let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
     warm(&node, &locker).await?;
@@ -81,10 +81,10 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     proxy.set(Direction::ToServer, Fault::Hold);
     proxy.set(Direction::ToClient, Fault::Hold);
     node.restart().await?;
-    let (mut stranger, number) = loop {
-        let (stranger, number) = stranger(&node).await?;
+    let (mut foreign_session, number) = loop {
+        let (foreign_session, number) = foreign_session(&node).await?;
         if number >= session {
-            break (stranger, number);
+            break (foreign_session, number);
         }
     };
     assert_eq!(number, session, "somebody else came between");
@@ -97,12 +97,12 @@ async fn a_stranger_with_the_number_of_a_session_from_before_a_restart_is_not_ki
     );
     drop(held);
     soon("all is released", locker.shutdown(SOON)).await??;
-    tell(&mut stranger, "DO 1").await?;
+    tell(&mut foreign_session, "DO 1").await?;
     Ok(())
 }
 
 /// A session of the user of the locks, and its number.
-async fn stranger(node: &Node) -> Outcome<(MySqlConnection, u64)> {
+async fn foreign_session(node: &Node) -> Outcome<(MySqlConnection, u64)> {
     let mut session = MySqlConnection::connect(&node.url()).await?;
     let row = query("SELECT CONNECTION_ID()").fetch_one(&mut session);
     let number = row.await?.try_get_unchecked(0)?;

@@ -35,12 +35,12 @@ async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: F
         open(&node.url(), TTL_LONG).await?,
     );
     let held = take(&holder, "a").await?;
-    let mut ghosts = Vec::new();
+    let mut vanished = Vec::new();
     for count in 1..=5 {
-        let ghost = open(&node.url_at(proxy.address()), TTL_LONG).await?;
-        let waiter = tokio::spawn(ghost.acquire("a").wait_forever().into_future());
+        let waiter_client = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+        let waiter = tokio::spawn(waiter_client.acquire("a").wait_forever().into_future());
         until("it waits", async || Ok(waiting(&node).await? == count)).await?;
-        ghosts.push((ghost, waiter));
+        vanished.push((waiter_client, waiter));
     }
     let waiter = tokio::spawn(healthy.acquire("a").wait_forever().into_future());
     until("it waits", async || Ok(waiting(&node).await? == 6)).await?;

@@ -1,7 +1,5 @@
 //! What an error says about the connection and the server behind it.
 
-use std::error::Error as _;
-
 use dlock_core::Error;
 use redis::RedisError;
 
@@ -66,5 +64,5 @@ pub(crate) fn is_connection_failure(error: &Error) -> bool {
 }
 
 fn driver_error(error: &Error) -> Option<&RedisError> {
-    error.source()?.downcast_ref()
+    error.get_ref()?.downcast_ref()
 }

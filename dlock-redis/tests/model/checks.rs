@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt};
 
 use crate::{
     rules::{GUARD, Setting},
-    server::{Micros, Token},
+    units::{Micros, Token},
 };
 
 /// How long it may take until a server says whether a lock is free when nothing goes wrong: the guard,

@@ -3,7 +3,8 @@
 use crate::{
     dice::Dice,
     rules::{GUARD, Mutant, Rules, SKEW},
-    server::{Command, History, Micros, NAMES, Reply, Take, Token},
+    server::{Command, History, NAMES, Reply, Take},
+    units::{Micros, Token},
 };
 
 /// How often an attempt is sent whose answers are lost.

@@ -17,6 +17,7 @@ mod faults;
 mod mutants;
 mod rules;
 mod server;
+mod units;
 mod walk;
 mod world;
 

@@ -1,6 +1,6 @@
 //! The setting of a walk, and the variant of the design that it walks through.
 
-use crate::{fault::Fault, server::Micros};
+use crate::{fault::Fault, units::Micros};
 
 /// How long a new history grants nothing, by the server's clock.
 pub(crate) const GUARD: Micros = 300_000;

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::rules::{AHEAD, FRESH, GUARD, Mutant, Rules};
-
-pub(crate) type Micros = i64;
-pub(crate) type Token = i64;
+use crate::{
+    rules::{AHEAD, FRESH, GUARD, Mutant, Rules},
+    units::{Micros, Token},
+};
 
 pub(crate) const NAMES: usize = 2;
 

@@ -1,7 +1,7 @@
 //! A random walk: what happens, how often.
 
 use crate::{
-    checks::Violation, dice::Dice, fault::Fault, rules::Rules, server::Micros, world::World,
+    checks::Violation, dice::Dice, fault::Fault, rules::Rules, units::Micros, world::World,
 };
 
 /// How many steps it has.

@@ -5,7 +5,8 @@ use crate::{
     client::{Client, Connection, Learned, Request},
     dice::Dice,
     rules::{GUARD, Mutant, Rules, SKEW, SYNC, Setting},
-    server::{Data, Micros, NAMES, Reply, Server},
+    server::{Data, NAMES, Reply, Server},
+    units::Micros,
 };
 
 const CLIENTS: usize = 3;

@@ -13,8 +13,8 @@ mod dropped;
 mod endings;
 mod foreign;
 mod forgotten;
-mod ghosts;
 mod hanging;
+mod late_grants;
 mod lost_acquires;
 mod lost_endings;
 mod memory;
@@ -64,7 +64,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         endings::trials,
         foreign::trials,
         forgotten::trials,
-        ghosts::trials,
+        late_grants::trials,
         hanging::trials,
         lost_acquires::trials,
         lost_endings::trials,

@@ -7,13 +7,13 @@ mod again;
 mod connecting;
 mod contact;
 mod crowds;
+mod foreign;
 mod interop;
 mod layout;
 mod lost_replies;
 mod partitions;
 mod queues;
 mod sessions;
-mod strangers;
 mod support;
 mod times;
 
@@ -42,7 +42,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         partitions::trials,
         queues::trials,
         sessions::trials,
-        strangers::trials,
+        foreign::trials,
         times::trials,
     ];
     let trials = groups.iter().flat_map(|group| group(flavour)).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The settings that mean the same whatever the store is; `None` where they are not given.
+/// The settings that mean the same for every store; `None` where they are not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommonSettings {

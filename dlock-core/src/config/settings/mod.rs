@@ -1,4 +1,4 @@
-//! What a backend reads its settings from.
+//! The settings of a backend, read from its URL.
 
 mod common;
 mod readers;
@@ -9,14 +9,39 @@ pub use self::common::CommonSettings;
 use super::{configuration::Config, secret::Secret, source::Source, suggest::suggest, url::Host};
 use crate::base::error::{Error, Result};
 
-/// The settings of one backend, to be taken out one by one: the parts of the URL and its keys.
+/// The settings of one backend: the parts of the URL and its keys, to be taken one by one.
 ///
-/// Whatever nobody took is an error in the end, so that a mistyped `ttl` never means the default
-/// and a host that a store has no use for is not silently left out (K11). A taken key is a known
-/// one.
+/// Parts and keys that are not taken are errors in the end (K11). So a mistyped `ttl` never means the
+/// default, and a host that a store has no use for is not silently ignored. A taken key is a known one.
 ///
-/// Each `take_` method fails with `InvalidConfig` when the value is given and not allowed; its
-/// message has the value and what is allowed.
+/// Each `take_` method fails with `InvalidConfig` if the value is malformed or out of range. Its message has
+/// the value and what is allowed.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use dlock_core::{Result, config::{Secret, Settings}};
+///
+/// /// The configuration of a backend with one server: `scheme://:password@host:port?timeout=2s`.
+/// struct TableConfig {
+///     host: String,
+///     password: Option<Secret>,
+///     timeout: Duration,
+/// }
+///
+/// fn read(settings: &mut Settings) -> Result<TableConfig> {
+///     let bounds = Duration::from_millis(10)..=Duration::from_secs(60);
+///     let timeout = settings.take_duration("timeout", bounds)?;
+///     let [host] = &settings.take_hosts()[..] else {
+///         return Err(settings.invalid("give one host, as in table://host"));
+///     };
+///     Ok(TableConfig {
+///         host: host.to_string(),
+///         password: settings.take_password(),
+///         timeout: timeout.unwrap_or(Duration::from_secs(2)),
+///     })
+/// }
+/// ```
 pub struct Settings {
     source: Source,
     user: Option<String>,
@@ -52,39 +77,39 @@ impl Settings {
         &self.common
     }
 
-    /// The error for settings that are wrong because of `why`: says where they came from.
+    /// Makes the error for settings that are wrong because of `why`, with their source.
     #[must_use]
     pub fn invalid(&self, why: impl fmt::Display) -> Error {
         self.source.invalid(why)
     }
 
-    /// Who logs in.
+    /// Takes the user who logs in.
     pub fn take_user(&mut self) -> Option<String> {
         self.user.take()
     }
 
-    /// The password of the URL; never empty.
+    /// Takes the password of the URL; never empty.
     pub fn take_password(&mut self) -> Option<Secret> {
         self.password.take()
     }
 
-    /// The servers, in the order given; may be none.
+    /// Takes the servers, in the order given; may be none.
     pub fn take_hosts(&mut self) -> Vec<Host> {
         std::mem::take(&mut self.hosts)
     }
 
-    /// The path, decoded, with its leading slash if it has one; `None` when there is none.
+    /// Takes the path, decoded, with its leading slash if it has one; `None` if it is empty.
     pub fn take_path(&mut self) -> Option<String> {
         Some(std::mem::take(&mut self.path)).filter(|path| !path.is_empty())
     }
 
-    /// The value of `key`, which is a known one from now on.
+    /// Takes the value of `key`, which is a known key from now on.
     pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
         self.params.remove(key)
     }
 
-    /// Refuses what nobody took.
+    /// Refuses parts and keys that were not taken.
     pub(super) fn finish(self) -> Result<()> {
         let parts = [
             ("user", self.user.is_some()),
@@ -109,7 +134,7 @@ impl Settings {
 }
 
 impl fmt::Debug for Settings {
-    /// Without values, which may be secret.
+    /// Leaves out the values, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<_> = self.params.keys().collect();
         f.debug_struct("Settings")

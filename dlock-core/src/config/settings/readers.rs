@@ -1,4 +1,4 @@
-//! How values are read: typed, with bounds, and with errors that name both.
+//! Typed readers of settings, with bounds, and with errors that name both.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -38,11 +38,12 @@ impl Settings {
         }
     }
 
-    /// How long the store grants nothing after it may have forgotten its locks: the key `restart_guard`
-    /// of backends that wait then, from zero, which turns it off, to `max`. By default the `ttl`, and at
-    /// least that of a locker for which none is set. It becomes
-    /// [`Capabilities::restart_guard`](crate::Capabilities::restart_guard), so that a longer ttl in the
-    /// code is refused, too.
+    /// Takes the key `restart_guard`: how long the store grants nothing after it may have forgotten its locks.
+    ///
+    /// For backends that wait then. From zero, which turns the wait off, to `max`. By default the `ttl`, but
+    /// not less than a locker's default ttl. The value becomes
+    /// [`Capabilities::restart_guard`](crate::Capabilities::restart_guard), so a longer ttl in the code is
+    /// refused, too.
     ///
     /// # Errors
     ///
@@ -58,13 +59,14 @@ impl Settings {
         }
     }
 
-    /// The prefix of all names in the store, the common key `prefix`; for backends whose stores
-    /// have one name space. At most [`Settings::PREFIX_BYTES_MAX`] bytes; may be empty, for
-    /// backends that have another default.
+    /// Takes the common key `prefix`, the prefix of all names in the store.
+    ///
+    /// For backends whose stores have one name space. At most [`Settings::PREFIX_BYTES_MAX`] bytes; may be
+    /// empty, for backends that have another default.
     ///
     /// # Errors
     ///
-    /// As said [above](Self).
+    /// `InvalidConfig` if the prefix is too long.
     pub fn take_prefix(&mut self) -> Result<Option<String>> {
         let Some(prefix) = self.take("prefix") else {
             return Ok(None);
@@ -77,11 +79,11 @@ impl Settings {
         Ok(Some(prefix))
     }
 
-    /// A text that is not empty.
+    /// Takes a text that is not empty.
     ///
     /// # Errors
     ///
-    /// As said [above](Self).
+    /// `InvalidConfig` if the value is empty.
     pub fn take_str(&mut self, key: &'static str) -> Result<Option<String>> {
         match self.take(key) {
             Some(value) if value.is_empty() => {
@@ -91,22 +93,24 @@ impl Settings {
         }
     }
 
-    /// A secret that is not empty. `key` has the word `password`, `passphrase` or `secret` in it,
-    /// by which all that print URLs know to mask the value.
+    /// Takes a secret that is not empty.
+    ///
+    /// `key` has the word `password`, `passphrase` or `secret` in it: values of such keys are masked wherever
+    /// the URL is printed.
     ///
     /// # Errors
     ///
-    /// As said [above](Self), but without the value.
+    /// `InvalidConfig` if the value is empty; the message does not have it.
     pub fn take_secret(&mut self, key: &'static str) -> Result<Option<Secret>> {
         debug_assert!(is_secret_key(key), "the value of {key:?} would be printed");
         Ok(self.take_str(key)?.map(Secret::new))
     }
 
-    /// `true` or `false`.
+    /// Takes `true` or `false`.
     ///
     /// # Errors
     ///
-    /// As said [above](Self).
+    /// `InvalidConfig` if the value is neither.
     pub fn take_bool(&mut self, key: &'static str) -> Result<Option<bool>> {
         let Some(value) = self.take(key) else {
             return Ok(None);
@@ -118,11 +122,11 @@ impl Settings {
         }
     }
 
-    /// A whole number within `allowed`.
+    /// Takes a whole number within `allowed`.
     ///
     /// # Errors
     ///
-    /// As said [above](Self).
+    /// `InvalidConfig` if the value is malformed or out of range.
     pub fn take_u64(
         &mut self,
         key: &'static str,
@@ -142,12 +146,12 @@ impl Settings {
         }
     }
 
-    /// A time within `allowed`, with its unit: `10s`, `500ms`, `1m 30s`.
+    /// Takes a time within `allowed`, with its unit: `10s`, `500ms`, `1m 30s`.
     ///
     /// # Errors
     ///
-    /// As said [above](Self). A bare number is refused too: nobody can see whether `ttl=5` means
-    /// seconds or milliseconds.
+    /// `InvalidConfig` if the value is malformed or out of range. A number without a unit is malformed:
+    /// `ttl=5` could mean seconds or milliseconds.
     pub fn take_duration(
         &mut self,
         key: &'static str,

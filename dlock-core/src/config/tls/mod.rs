@@ -6,7 +6,7 @@ use self::pem::{certificates, private_key};
 use super::settings::Settings;
 use crate::base::error::{Error, ErrorKind, Result};
 
-/// Where the systems have the authorities that they trust.
+/// The files in which systems keep the authorities that they trust.
 const SYSTEM_CA: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -14,9 +14,10 @@ const SYSTEM_CA: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// What `tls_ca`, `tls_cert` and `tls_key` name: files in PEM form of at most 1 MiB. Each is looked at,
-/// as drivers take one without a certificate and trust nobody then. When they are read is said by each
-/// backend.
+/// The files that `tls_ca`, `tls_cert` and `tls_key` name, in PEM form, of at most 1 MiB.
+///
+/// Each file is checked: drivers accept one without a certificate, and trust no server then. Each backend
+/// says when it reads them.
 #[derive(Clone, Debug, Default)]
 pub struct TlsFiles {
     ca: Option<String>,
@@ -24,7 +25,7 @@ pub struct TlsFiles {
     client: Option<(String, String)>,
 }
 
-/// The alerts by which a server says that it does not trust the client's certificate, or misses one
+/// The alerts of a server that does not trust the client's certificate, or misses one
 /// (RFC 8446, section 6.2).
 const ALERTS_OF_CLIENT: [u8; 10] = [
     40,  // handshake_failure
@@ -40,13 +41,13 @@ const ALERTS_OF_CLIENT: [u8; 10] = [
 ];
 
 impl TlsFiles {
-    /// What it means that the client does not trust the server's certificate, and what to do.
+    /// The kind and text of the error that the client does not trust the server's certificate.
     pub const UNTRUSTED: (ErrorKind, &'static str) = (
         ErrorKind::InvalidConfig,
         "the server's certificate is not trusted; give its authority by tls_ca=",
     );
 
-    /// What it means that the server sent an alert of this number, and what to do; `None` if it is not
+    /// The kind and text of the error for an alert of the server; `None` if the alert with this number is not
     /// about the client's certificate.
     #[must_use]
     pub fn of_alert(number: u8) -> Option<(ErrorKind, &'static str)> {
@@ -57,7 +58,7 @@ impl TlsFiles {
         ))
     }
 
-    /// Reads the three keys.
+    /// Reads the keys `tls_ca`, `tls_cert` and `tls_key`.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl TlsFiles {
         Ok(Self { ca, client })
     }
 
-    /// Whether an authority of one's own is given.
+    /// Whether `tls_ca` is given.
     #[must_use]
     pub fn has_ca(&self) -> bool {
         self.ca.is_some()
@@ -88,7 +89,7 @@ impl TlsFiles {
         self.client.is_some()
     }
 
-    /// The certificates to trust; `None` for those of the system.
+    /// Reads the certificates to trust; `None` for those of the system.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl TlsFiles {
         self.ca.as_deref().map(certificates).transpose()
     }
 
-    /// As [`ca`](Self::ca), for a driver that does not find the system's by itself.
+    /// Reads the certificates to trust, those of the system included: for drivers that do not find them.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ impl TlsFiles {
         }
     }
 
-    /// The client's certificate and its key, if it has them.
+    /// Reads the client's certificate and its key, if they are given.
     ///
     /// # Errors
     ///

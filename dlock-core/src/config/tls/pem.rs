@@ -18,7 +18,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 /// The lists of authorities that systems have are a quarter of this.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// What a DER sequence begins with: each certificate is one.
+/// The first byte of a DER sequence: each certificate is one.
 const SEQUENCE: u8 = 0x30;
 
 /// The file's text, which has certificates.
@@ -56,7 +56,7 @@ fn is_encrypted(text: &[u8]) -> bool {
     text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
 }
 
-/// Without anything of the file.
+/// The reason to refuse a file, without any of its text.
 fn why(error: &pem::Error) -> &'static str {
     match error {
         pem::Error::NoItemsFound => "there is none",
@@ -103,7 +103,7 @@ fn bounded(path: &str) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// What no error may show.
+    /// Text that no error may show.
     const SECRET: &str = "c2VjcmV0c2VjcmV0c2VjcmV0";
 
     /// The error of a file with this text.

@@ -1,16 +1,26 @@
 //! The servers in a URL.
 
-use std::{fmt, net::Ipv6Addr};
+use std::{fmt, net::Ipv6Addr, str::FromStr};
 
 use super::syntax::{Parsed, invalid};
+use crate::base::error::{Error, ErrorKind};
 
 /// A server in a [`BackendUrl`](super::BackendUrl). `Display` writes it as in a URL.
+///
+/// ```
+/// use dlock_core::config::Host;
+///
+/// let host: Host = "[::1]:6379".parse()?;
+/// assert_eq!((&*host.name, host.port), ("::1", Some(6379)));
+/// assert_eq!(host.to_string(), "[::1]:6379");
+/// # Ok::<(), dlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Host {
     /// A DNS name or an address; an IPv6 address without its brackets.
     pub name: String,
-    /// Its port, if the URL has one: 1 to 65535.
+    /// The port, if the URL has one: 1 to 65535.
     pub port: Option<u16>,
 }
 
@@ -25,7 +35,16 @@ impl fmt::Display for Host {
     }
 }
 
-/// Parses `host,host:port,[address]:port`; nothing is no hosts.
+/// Reads `host`, `host:port` or `[address]:port`.
+impl FromStr for Host {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse_host(text).map_err(|why| Error::new(ErrorKind::InvalidConfig, why))
+    }
+}
+
+/// Parses `host,host:port,[address]:port`; an empty text has no hosts.
 pub(super) fn parse_hosts(text: &str) -> Parsed<Vec<Host>> {
     if text.is_empty() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! How a URL is quoted that cannot be parsed: without whatever may be a password.
+//! Quoting of a malformed URL, without any part that may be a password.
 
 use crate::config::secret::{MASK, is_secret_key};
 

@@ -1,4 +1,4 @@
-//! The URL that says which store to use, and how.
+//! The URL of a store.
 
 mod host;
 mod mask;
@@ -17,8 +17,8 @@ use super::secret::{MASK, Secret, is_secret_key};
 /// `scheme:path?key=value` for a store without hosts.
 ///
 /// All parts but the scheme may be missing. User, password, path and values are percent-decoded;
-/// `+` is a plus sign. The parser is strict: what it does not understand is an error, never left
-/// out. `Display` and `Debug` mask the password, and so do its errors.
+/// `+` is a plus sign. The parser is strict: a part that it does not understand is an error. `Display`,
+/// `Debug` and errors mask the password.
 ///
 /// ```
 /// use dlock_core::config::BackendUrl;
@@ -45,13 +45,13 @@ impl BackendUrl {
     /// The longest URL, in bytes.
     pub const BYTES_MAX: usize = 4096;
 
-    /// Which store it is, in lower case: `"redis"`.
+    /// The scheme, in lower case: `"redis"`.
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// Who logs in.
+    /// The user who logs in.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
@@ -82,7 +82,7 @@ impl BackendUrl {
     }
 }
 
-/// What has a meaning in some part of a URL, or none in any.
+/// The characters with a meaning in some part of a URL, and those that no part may have.
 const RESERVED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -96,7 +96,7 @@ const IN_USER: &AsciiSet = &RESERVED.add(b':').add(b'/');
 const IN_VALUE: &AsciiSet = &RESERVED.add(b'&');
 
 impl fmt::Display for BackendUrl {
-    /// In normal form, and with the password masked.
+    /// Writes the URL in normal form, with the password masked.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.scheme)?;
         // Without the empty authority, a path of two slashes would be read as a host.

@@ -1,4 +1,4 @@
-//! The parser of URLs. It says why it refuses; whoever calls it quotes the URL, masked.
+//! The parser of URLs. It says why it refuses; its caller quotes the URL, masked.
 //!
 //! No message of this file quotes a user, a password, or what stands where a port should be, since
 //! that may be a password whose host is missing.

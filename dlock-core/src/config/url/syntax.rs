@@ -1,17 +1,17 @@
-//! The parts that a URL is made of: keys, escapes, and why one is not allowed.
+//! The parts of a URL: keys, escapes, and the reasons to refuse them.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// What was parsed, or why not.
+/// The parsed value, or the reason to refuse it.
 pub(super) type Parsed<T> = Result<T, Cow<'static, str>>;
 
 pub(super) fn invalid<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
     Err(why.into())
 }
 
-/// Refuses what no backend can have as a key, whoever writes it: URL or file.
+/// Refuses a key of a URL or a file that no backend can have.
 pub(in crate::config) fn check_key(key: &str) -> Parsed<()> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if key.is_empty() || !key.chars().all(allowed) {
@@ -22,7 +22,7 @@ pub(in crate::config) fn check_key(key: &str) -> Parsed<()> {
     Ok(())
 }
 
-/// Decodes what is printed and stored, where a control character can only do harm.
+/// Decodes text that is printed and stored. A control character in it is refused.
 pub(super) fn decode(text: &str, what: &str) -> Parsed<String> {
     let decoded = unescape(text, what)?;
     if decoded.contains(char::is_control) {

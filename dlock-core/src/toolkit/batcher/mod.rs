@@ -80,8 +80,8 @@ struct Member<T, A> {
 }
 
 impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
-    /// For requests that no caller waits for, such as renewals: batches of at most `size_max` members,
-    /// which are gathered for 5 ms.
+    /// Makes a batcher for requests that no caller waits for, such as renewals: batches of at most
+    /// `size_max` members, which are gathered for 5 ms.
     ///
     /// `send` makes the request of a batch: it reads the clock when it sends, answers each member, and has
     /// a time-out.
@@ -92,8 +92,10 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         Self::with(size_max, WINDOW, false, send)
     }
 
-    /// For requests that callers wait for, such as acquires: one that comes alone is sent at once. Later
-    /// ones are sent together as soon as they are as many as are in flight, or after 1 ms.
+    /// Makes a batcher for requests that callers wait for, such as acquires.
+    ///
+    /// A request that comes alone is sent at once. Later ones are sent together as soon as they are as many
+    /// as are in flight, or after 1 ms.
     ///
     /// So two or three batches of about the same size overlap: the server works on one while the callers
     /// of another go on. With one batch in flight, either the server or the callers would always wait.
