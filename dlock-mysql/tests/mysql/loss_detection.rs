@@ -122,7 +122,11 @@ async fn t65_a_killed_session_is_known_where_no_connection_is_left(flavour: Flav
         let locker = open(&node.url(), TTL_LONG).await?;
         let held = take(&locker, "a").await?;
         let session = holder(&node).await?;
-        assert_eq!(sessions(&node).await?.len(), 2);
+        // A third one, which the server has refused, may be in its list for a moment.
+        until("it has no third connection", async || {
+            Ok(sessions(&node).await?.len() == 2)
+        })
+        .await?;
         best = best.min(kill(&node, &held, &session).await?);
         drop(held);
         locker.shutdown(TTL_LONG).await?;
