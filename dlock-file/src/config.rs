@@ -56,8 +56,8 @@ impl FileConfig {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when the user database knows no home of this user; `Unavailable` when it
-    /// cannot be asked.
+    /// `InvalidConfig` when the user database knows no home of this user; `Unavailable` when it cannot be
+    /// read.
     pub fn of_user() -> Result<Self> {
         let uid = nix::unistd::geteuid();
         let instead = "give a directory, as in file:/var/lock/app";
@@ -109,7 +109,7 @@ impl FileConfig {
         &self.directory
     }
 
-    /// What is put before every name.
+    /// The prefix of every name.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix

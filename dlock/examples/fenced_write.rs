@@ -82,7 +82,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("bob holds it under token {}", quick.token());
     assert!(document.write(quick.token(), "by bob")?);
 
-    // She wakes up. Nothing has told her yet, so a look at the guard alone would not have helped.
+    // She wakes up. She has no notification yet, so a check of the guard alone would not have helped.
     println!("alice believes that she holds it: {}", slow.is_held());
     let accepted = document.write(slow.token(), "by alice, late")?;
     println!(

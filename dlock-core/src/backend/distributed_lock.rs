@@ -35,7 +35,7 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 ///     toolkit::Lock,
 /// };
 ///
-/// /// Locks in a table of this process. A real store is asked by requests with a time-out.
+/// /// Locks in a table of this process. A real store needs requests with a time-out.
 /// #[derive(Debug, Default)]
 /// struct TableLock(Lock<Table>);
 ///

@@ -143,7 +143,7 @@ impl Guard {
         ExpiresWithin::new(&self.hold, left)
     }
 
-    /// Runs `work` while the lock is held; drops it where it stands when the lock is lost.
+    /// Runs `work` while the lock is held; drops it at its current await point when the lock is lost.
     ///
     /// ```
     /// # use dlock_core::{Locker, memory::Memory};

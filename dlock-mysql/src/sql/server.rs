@@ -18,8 +18,8 @@ pub(crate) struct SessionId {
 
 /// One start of one server: its `server_id`, and the second of its start.
 ///
-/// `UUID_SHORT()` cannot tell two starts apart: it has one byte of the id, and after 2^24 values the
-/// count carries into the second.
+/// `UUID_SHORT()` cannot distinguish two starts: it has one byte of the id, and after 2^24 values the count
+/// carries into the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ServerStart(pub(crate) u64);
 
