@@ -19,7 +19,7 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long it then stays away.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What is said where there is no hand-over to measure.
+/// The note of a run without a hand-over to measure.
 pub(crate) const NONE: &str =
     "no hand-over: there was none, or other processes cannot reach this store";
 
@@ -71,12 +71,11 @@ pub async fn measure(
     Ok(sum_up(turns, run_for))
 }
 
-/// What the second process does: takes turns on `name` and gives them as one line of JSON, to be
-/// printed.
+/// Runs the second process: takes turns on `name` and returns them as one line of JSON, to be printed.
 ///
 /// # Errors
 ///
-/// Whatever the store answers.
+/// The errors of the store.
 ///
 /// # Cancel safety
 ///

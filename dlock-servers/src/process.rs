@@ -88,14 +88,14 @@ impl Process {
         })
     }
 
-    /// Its process id while it runs.
+    /// The process id while the process runs.
     #[must_use]
     pub fn pid(&self) -> Option<Pid> {
         let child = self.child.as_ref()?;
         Pid::from_raw(i32::try_from(child.id()).ok()?)
     }
 
-    /// Its directory.
+    /// The directory of the process.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()

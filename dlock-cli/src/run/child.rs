@@ -14,7 +14,7 @@ use crate::{
     run::{reexec, terminal::Terminal},
 };
 
-/// What the supervisor needs of the command; a trait so that it can be tested on a paused clock.
+/// The command, as the supervisor uses it; a trait so that it can be tested on a paused clock.
 pub(crate) trait Process {
     /// Sends `signal` to it, and to its process group where it has one of its own.
     fn send(&self, signal: Signal);
@@ -31,7 +31,7 @@ pub(crate) trait Process {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    /// Its process id, which is also that of its group where it leads one.
+    /// The command's process id, which is also that of its group where it leads one.
     pid: Option<Pid>,
     leads_group: bool,
 }

@@ -28,7 +28,7 @@ impl Deadlines {
     /// off the tries that follow a failed one.
     const GRACE_PARTS_MIN: u32 = 3;
 
-    /// The deadlines for `ttl`, with the `grace` that the user asked for, if any.
+    /// The deadlines for `ttl`, with the `grace` that the user has set, if any.
     pub(crate) fn new(ttl: Duration, grace: Option<Duration>) -> Result<Self, Failure> {
         let sixth = ttl / Self::DEFAULT_PARTS;
         let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));

@@ -205,7 +205,7 @@ impl Session<'_> {
 /// How it went with the command.
 #[derive(Debug)]
 enum Outcome {
-    /// It was not started.
+    /// The command was not started.
     Signalled(Signal),
     Ended(Ended),
 }

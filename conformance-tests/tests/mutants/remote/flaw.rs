@@ -1,6 +1,6 @@
-//! What can be wrong with the store or its client.
+//! Flaws of the store or of its client.
 
-/// What is wrong.
+/// A flaw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// Nothing.
@@ -13,7 +13,7 @@ pub(crate) enum Flaw {
     RenewsBlindly,
     /// A counter of tokens goes with what is forgotten, and with a restart (K5).
     CountsAnew,
-    /// Who waits keeps a place for good, and is granted the lock without asking for it (K6).
+    /// A waiter keeps a place for good, and is granted the lock without a request for it (K6).
     QueuesTheDead,
     /// After it has forgotten, the store grants at once (K1).
     GrantsAtOnce,
