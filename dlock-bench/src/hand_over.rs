@@ -13,7 +13,7 @@ use crate::{Summary, measure::Durations};
 /// How long each process holds the lock: long enough for the other one to be waiting.
 pub(crate) const HOLD: Duration = Duration::from_millis(4);
 
-/// How long it waits for its turn, whatever the store's configuration says.
+/// How long it waits for its turn, instead of the configured wait.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// How long it then stays away.
@@ -39,7 +39,7 @@ struct Turn {
 ///
 /// # Errors
 ///
-/// `Internal` when the worker cannot be started or fails; whatever the store answers.
+/// `Internal` when the worker cannot be started or fails; the errors of the store.
 ///
 /// # Cancel safety
 ///

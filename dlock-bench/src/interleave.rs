@@ -53,7 +53,7 @@ impl Contender {
         let slice = slice::run(&mut self.tasks, run_for).await?;
         let after = cpu_time(server).await?;
         self.add(&slice);
-        // A server that was restarted meanwhile counts from zero.
+        // A server that was restarted in between counts from zero.
         let spent = after
             .zip(before)
             .and_then(|(after, before)| after.checked_sub(before));

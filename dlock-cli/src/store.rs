@@ -42,7 +42,7 @@ impl Store {
         &self.0
     }
 
-    /// The ttl of its locks. One that is wrong is told by [`connect`](Self::connect).
+    /// The ttl of its locks. One that is wrong is reported by [`connect`](Self::connect).
     pub(crate) fn ttl(&self) -> Duration {
         let configured = self
             .0

@@ -48,8 +48,8 @@ impl FileConfig {
         })
     }
 
-    /// Locks in the one directory of this user, whatever the environment says: `.local/state/dlock`
-    /// in the home that the user database names.
+    /// Locks in the one directory of this user, independent of the environment: `.local/state/dlock` in the
+    /// home that the user database names.
     ///
     /// Not `$HOME`, `$XDG_RUNTIME_DIR` or a temporary directory: those differ between cron, a login
     /// and a service, which would then silently not exclude each other.

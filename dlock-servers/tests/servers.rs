@@ -25,7 +25,7 @@ type Outcome = Result<(), Failed>;
 /// Set for the process that is killed: the name of its server.
 const OWNER_ENV: &str = "DLOCK_TEST_SERVER_OWNER";
 
-/// The limit for whatever a test waits for; costs time only where something is wrong.
+/// The limit for each wait of a test; costs time only where something is wrong.
 const SOON: Duration = Duration::from_secs(60);
 
 /// A Cluster is six servers, and the machine may have two processors.

@@ -79,7 +79,7 @@ impl Running {
 impl Process for Running {
     fn send(&self, signal: Signal) {
         let Some(pid) = self.pid else { return };
-        // Both fail only when nobody is left to receive it.
+        // Both fail only when no process is left to receive it.
         let _ = if self.leads_group {
             kill_process_group(pid, signal)
         } else if self.child.id().is_some() {

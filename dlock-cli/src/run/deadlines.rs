@@ -1,16 +1,16 @@
-//! When a command is told that its lock is about to end.
+//! Deadlines for the signals to a command whose lock is about to end.
 
 use std::time::Duration;
 
 use crate::base::{duration, exit::Failure};
 
-/// How long before the deadline the command is told to end, and then made to.
+/// How long before the deadline the command gets TERM, and then KILL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadlines {
     /// TERM is sent when renewals fail and less than this is left.
     pub(crate) grace: Duration,
-    /// KILL is sent when less than this is left: time for the system to end the command before
-    /// somebody else enters.
+    /// KILL is sent when less than this is left: time for the system to end the command before another
+    /// holder enters.
     pub(crate) kill: Duration,
 }
 

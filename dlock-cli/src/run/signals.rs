@@ -111,8 +111,7 @@ impl Signals {
     }
 }
 
-/// Stops this process until somebody continues it: what SIGTSTP does to a program that does not
-/// catch it.
+/// Stops this process until it gets SIGCONT: what SIGTSTP does to a program that does not catch it.
 pub(crate) fn stop_self() {
     // A process may always signal itself.
     let _ = kill_process(getpid(), Signal::STOP);

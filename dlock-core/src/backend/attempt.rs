@@ -172,7 +172,7 @@ impl Attempt {
     ///
     /// # Cancel safety
     ///
-    /// Safe: a new call sees a cancellation that happened meanwhile.
+    /// Safe: a new call sees a cancellation that happened between the two.
     pub async fn cancelled(&self) {
         self.until(|| self.is_cancelled().then_some(())).await;
     }

@@ -183,7 +183,7 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// # Cancel safety
     ///
     /// Needed: core drops the future after half of what remains of the lease, 10 s at the most, which
-    /// counts as unknown. A later renewal or release copes with whatever it left.
+    /// counts as unknown. A later renewal or release copes with what the dropped one left.
     async fn renew(&self, lease: &Lease) -> Result<Renewed>;
 
     /// Frees the grant of `lease` and nothing else; success also if it is gone already (K4).

@@ -22,8 +22,8 @@ pub(crate) fn shared_kind(_directory: BorrowedFd<'_>) -> Result<Option<&'static 
     Ok(None)
 }
 
-/// The magic numbers of statfs(2), `linux/magic.h` and the file systems' own sources. FUSE is here
-/// because sshfs, virtiofs and the mounts of object stores cannot be told from local ones.
+/// The magic numbers of statfs(2), `linux/magic.h` and the file systems' own sources. FUSE is here because
+/// sshfs, virtiofs and the mounts of object stores cannot be distinguished from local ones.
 const SHARED: &[(u32, &str)] = &[
     (0x0000_6969, "NFS"),
     (0x0000_517b, "SMB"),

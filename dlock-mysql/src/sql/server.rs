@@ -55,8 +55,8 @@ impl Product {
 
     /// The query that [`ServerInfo`] is read from.
     ///
-    /// Time and uptime come from one reading of the clock, so their difference is the start, whatever the
-    /// clock does. A clock that was set back behind the start makes the uptime negative, hence the cast.
+    /// Time and uptime come from one reading of the clock, so their difference is the start, even if the
+    /// clock is set. A clock that was set back behind the start makes the uptime negative, hence the cast.
     pub(crate) fn info_query(self, tokens: Tokens) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",

@@ -4,7 +4,7 @@ use std::{ffi::OsString, fmt};
 
 use crate::Certificates;
 
-/// How a member is set up; by default it lets everybody in without TLS.
+/// How a member is set up; by default it needs no login and no TLS.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "tests write it as a literal")]
 pub struct Options {

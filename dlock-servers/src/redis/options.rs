@@ -4,7 +4,7 @@ use std::{fmt, path::Path};
 
 use crate::Certificates;
 
-/// How a server is set up; by default it keeps nothing, and lets everybody in without TLS.
+/// How a server is set up; by default it keeps nothing, and needs no login and no TLS.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "tests write it as a literal")]
 pub struct Options {

@@ -9,7 +9,7 @@ pub(crate) enum Flaw {
     TakesSilenceForNo,
     /// A client that hears nothing takes its lock for renewed (K2, K8).
     RenewsUnheard,
-    /// A client takes its lock for renewed whatever it hears (K3, K8).
+    /// A client takes its lock for renewed after any reply (K3, K8).
     RenewsBlindly,
     /// A counter of tokens goes with what is forgotten, and with a restart (K5).
     CountsAnew,

@@ -21,7 +21,7 @@ pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     /// Whether it ran, or may have been cut short, because its lock was lost or about to be.
     pub(crate) lost: bool,
-    /// Whether the user was told so.
+    /// Whether the loss was reported to the user.
     pub(crate) told: bool,
 }
 
