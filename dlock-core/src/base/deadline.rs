@@ -24,9 +24,9 @@ impl SentAt {
         self.0
     }
 
-    /// The deadline that a success of the request proves: `sent + min(requested, granted)·0.99 − 2 ms`
-    /// (K2). The hundredth covers clocks whose rates differ, the margin the stores' rounding; both as in
-    /// the Redis documentation's lock algorithm and redsync.
+    /// The deadline that a success of the request proves: `sent + ttl·0.99 − 2 ms`, with the shorter of the
+    /// two ttls (K2). The hundredth covers clocks whose rates differ, the margin the stores' rounding; both as
+    /// in the Redis documentation's lock algorithm and redsync.
     #[must_use]
     pub fn deadline(self, asked: Duration, granted: Duration) -> Deadline {
         let ttl = asked.min(granted);

@@ -112,7 +112,10 @@ impl LockFile {
         tried().map_err(|error| errors::of_io(&self.path, error))
     }
 
-    /// Whether another process or locker holds it. The contents do not prove that: a killed holder leaves its line, and another program's lock has none.
+    /// Whether another process or locker holds it.
+    ///
+    /// The contents do not prove that: a killed holder leaves its line, and another program's lock has
+    /// none.
     pub(crate) fn is_held(&self) -> Result<bool> {
         let held = || -> io::Result<bool> {
             if !succeeded(self.open.try_lock_shared())? {
