@@ -1,7 +1,7 @@
 //! The contract of dlock as tests: one suite for every backend and every layer, of this workspace
 //! and of others.
 //!
-//! A [`Target`] tells how a backend is reached. Its [capabilities](dlock_core::Capabilities) select the
+//! A [`Target`] describes how a backend is reached. Its [capabilities](dlock_core::Capabilities) select the
 //! cases, at least one for each clause of the contract. A test binary without a harness suffices:
 //!
 //! ```no_run
@@ -36,7 +36,7 @@
 //!
 //! Cases record a [`history`], which a pure [`checker`] examines. Where several processes can reach the
 //! store, the binary starts itself as worker processes, which are stopped and killed. The crate's
-//! `README.md` tells how to read and extend the suite.
+//! `README.md` describes how to read and extend the suite.
 
 mod case;
 mod clauses;

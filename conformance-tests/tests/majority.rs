@@ -34,11 +34,11 @@ struct Majority {
     tokens: Arc<Tokens>,
 }
 
-/// What a grant consists of: by node, the inner request and its lease.
+/// The parts of a grant: by node, the inner request and its lease.
 type Parts = [(AcquireRequest, Option<Lease>); NODES];
 
 impl Majority {
-    /// Asks all nodes once.
+    /// Sends one request to each node.
     async fn round(&self, request: &AcquireRequest) -> Result<Lease> {
         let left = Arc::new(AtomicUsize::new(NODES));
         let part = |node: usize| {

@@ -1,4 +1,4 @@
-//! A backend of somebody else, in full; what it takes to run the suite on it is at the end.
+//! A backend of another project, in full; what it takes to run the suite on it is at the end.
 //!
 //! It keeps its locks in one file, for the processes of one machine: the smallest store that ends a
 //! hold by its ttl and that a killed or stopped process can be tried with. Not for use: every change
@@ -25,19 +25,19 @@ use dlock_core::{
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-/// How often a waiter looks.
+/// The interval at which a waiter checks the file.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// A client of the locks in a directory.
 #[derive(Debug)]
 struct Ledger {
     directory: PathBuf,
-    /// Tells its holds from those of other clients.
+    /// Distinguishes its holds from those of other clients.
     client: u64,
     closed: AtomicBool,
 }
 
-/// What the file says, by name.
+/// The content of the file, by name.
 type Table = HashMap<String, Entry>;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ struct Held {
 }
 
 impl Entry {
-    /// Who holds it, if anybody does now.
+    /// The current hold, if there is one.
     fn held(&mut self) -> Option<&mut Held> {
         let now = Clock::boottime().now().as_nanos();
         self.held.as_mut().filter(|held| held.until > now)
@@ -204,7 +204,7 @@ impl DistributedLock for Ledger {
     }
 }
 
-// From here on it is what the suite asks for.
+// From here on: what the suite requires.
 
 /// Each case has a directory for itself.
 #[derive(Debug, Default)]

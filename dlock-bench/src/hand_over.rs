@@ -13,13 +13,13 @@ use crate::{Summary, measure::Durations};
 /// How long each process holds the lock: long enough for the other one to be waiting.
 pub(crate) const HOLD: Duration = Duration::from_millis(4);
 
-/// How long it waits for its turn, whatever the store's configuration says.
+/// How long it waits for its turn, instead of the configured wait.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// How long it then stays away.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What is said where there is no hand-over to measure.
+/// The note of a run without a hand-over to measure.
 pub(crate) const NONE: &str =
     "no hand-over: there was none, or other processes cannot reach this store";
 
@@ -39,7 +39,7 @@ struct Turn {
 ///
 /// # Errors
 ///
-/// `Internal` when the worker cannot be started or fails; whatever the store answers.
+/// `Internal` when the worker cannot be started or fails; the errors of the store.
 ///
 /// # Cancel safety
 ///
@@ -71,12 +71,11 @@ pub async fn measure(
     Ok(sum_up(turns, run_for))
 }
 
-/// What the second process does: takes turns on `name` and gives them as one line of JSON, to be
-/// printed.
+/// Runs the second process: takes turns on `name` and returns them as one line of JSON, to be printed.
 ///
 /// # Errors
 ///
-/// Whatever the store answers.
+/// The errors of the store.
 ///
 /// # Cancel safety
 ///

@@ -20,12 +20,12 @@ const SLICE_MAX: Duration = Duration::from_millis(100);
 /// Into how many slices a run is cut at least.
 const SLICES_MIN: u32 = 10;
 
-/// Those who take turns, and what they have done so far.
+/// One side of a comparison: its tasks, and their results so far.
 pub(crate) struct Contender {
     tasks: Tasks,
     durations: Durations,
     took: Duration,
-    /// What the server spent; `None` when it does not say.
+    /// The processor time that the server used; `None` when it does not report it.
     server_cpu: Option<Duration>,
 }
 
@@ -53,7 +53,7 @@ impl Contender {
         let slice = slice::run(&mut self.tasks, run_for).await?;
         let after = cpu_time(server).await?;
         self.add(&slice);
-        // A server that was restarted meanwhile counts from zero.
+        // A server that was restarted in between counts from zero.
         let spent = after
             .zip(before)
             .and_then(|(after, before)| after.checked_sub(before));
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::workload::Cycle;
 
-    /// Its cycles wait for so long.
+    /// A task whose cycles take this long.
     struct Waits(Duration);
 
     #[async_trait]
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Its processor works for a millisecond between two questions.
+    /// A server whose processor works for a millisecond between two readings.
     #[derive(Default)]
     struct Busy(std::sync::atomic::AtomicU64);
 

@@ -71,7 +71,7 @@ impl Plan {
 ///
 /// # Errors
 ///
-/// Whatever the store answers; nothing is left held.
+/// The errors of the store; nothing is left held.
 ///
 /// # Cancel safety
 ///

@@ -22,7 +22,7 @@ impl Durations {
         self.0.saturating_record(nanos.max(1));
     }
 
-    /// What happened within `took`; `None` if nothing did.
+    /// The summary of the cycles within `took`; `None` without cycles.
     pub(crate) fn sum_up(&self, took: Duration) -> Option<Summary> {
         let count = self.0.len();
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -37,7 +37,7 @@ impl Durations {
     }
 }
 
-/// What came out of one workload.
+/// The result of one workload.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
@@ -49,8 +49,8 @@ pub struct Summary {
     pub median_ns: u64,
     /// 99 of 100 took no longer, in nanoseconds.
     pub p99_ns: u64,
-    /// What the server's processor spent on one, in nanoseconds, with everything else that the server
-    /// did meanwhile; `None` when it does not say, or was not asked.
+    /// The server's processor time for one cycle, in nanoseconds, including everything else that the server
+    /// did in that time; `None` when the server does not report it, or was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_ns: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The report that is printed.
 
 use std::{fmt, time::Duration};
 
@@ -16,13 +16,13 @@ pub struct Report {
     pub backend: &'static str,
     /// One row for each workload.
     pub rows: Vec<Row>,
-    /// What one cycle of the floor is; `None` for a store without one.
+    /// One cycle of the floor, in words; `None` for a store without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<&'static str>,
-    /// What one cycle of the server's own lock is; `None` for a store without one.
+    /// One cycle of the server's own lock, in words; `None` for a store without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_lock: Option<&'static str>,
-    /// What could not be measured, and why.
+    /// The measurements that were not possible, each with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -35,10 +35,10 @@ pub struct Row {
     pub workload: &'static str,
     /// How many tasks or processes ran at a time.
     pub at_a_time: usize,
-    /// What came out.
+    /// The result of the workload.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What to compare it with, if the store has that.
+    /// The baseline of the comparison, if the store has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
     /// The server's own lock, if it has one.
@@ -46,20 +46,20 @@ pub struct Row {
     pub own_lock: Option<Baseline>,
 }
 
-/// What a workload is compared with.
+/// A baseline that a workload is compared with.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Baseline {
     /// `floor`, the store's driver alone, `own lock` of the server, `round trip` to it, or a durable `write`.
     pub what: &'static str,
-    /// What came out of it.
+    /// The result of the baseline.
     #[serde(flatten)]
     pub summary: Summary,
     /// Beside a floor or an own lock: the workload's rate as a part of its, the median of all rounds.
     /// Beside a round trip or a write: how many of them the workload takes at the median.
     pub ratio: f64,
-    /// Half of the rounds had a ratio between these two, where there were rounds. Where they are far apart, the
-    /// machine was too busy, or slept too deeply between two requests, to tell.
+    /// Half of the rounds had a ratio between these two, where there were rounds. Where they are far apart,
+    /// the machine was too busy, or slept too deeply between two requests, for a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quartiles: Option<[f64; 2]>,
 }

@@ -7,10 +7,10 @@ use tokio::task::JoinSet;
 
 use crate::workload::Cycle;
 
-/// What each of the tasks does.
+/// The tasks that run side by side.
 pub(crate) type Tasks = Vec<Box<dyn Cycle>>;
 
-/// What came out of one slice.
+/// The result of one slice.
 pub(crate) struct Slice {
     /// How long each cycle took.
     pub(crate) durations: Vec<Duration>,

@@ -2,9 +2,9 @@
 
 use dlock_core::{Result, backend::async_trait};
 
-/// What one task does again and again.
+/// A cycle that one task repeats.
 #[async_trait]
 pub(crate) trait Cycle: Send {
-    /// Takes what nobody else wants, and frees it.
+    /// Takes a lock that no other task wants, and frees it.
     async fn cycle(&mut self) -> Result<()>;
 }

@@ -12,7 +12,7 @@ use crate::{
     cli::args::Global,
 };
 
-/// A store that was found but not asked yet.
+/// A store that is configured but not connected yet.
 #[derive(Debug)]
 pub(crate) struct Store(Config);
 
@@ -37,12 +37,12 @@ impl Store {
         Ok(Self(config))
     }
 
-    /// What it was found to be.
+    /// The configuration that was found.
     pub(crate) fn config(&self) -> &Config {
         &self.0
     }
 
-    /// The ttl of its locks. One that is wrong is told by [`connect`](Self::connect).
+    /// The ttl of its locks. One that is wrong is reported by [`connect`](Self::connect).
     pub(crate) fn ttl(&self) -> Duration {
         let configured = self
             .0
@@ -62,7 +62,7 @@ impl Store {
     }
 }
 
-/// What one process keeps to itself is no store for a program that is started again and again.
+/// Refuses the memory store: it is local to one process, and the program is started again and again.
 pub(crate) fn refuse_memory(config: &Config) -> Result<(), Failure> {
     if config.url().scheme() == "memory" {
         let why = "memory: holds within one process, and dlock would exclude nobody; use file:";

@@ -6,8 +6,8 @@ use crate::hold::Hold;
 
 /// The condition under which a transaction of etcd happens only while the lock is held.
 ///
-/// etcd itself compares: a write that was sent in time and arrives late is refused, whatever the clocks
-/// say. In the words of any client: *if the create revision of `key` is `create_revision`*.
+/// etcd itself compares: a write that was sent in time and arrives late is refused, independent of all
+/// clocks. In the words of any client: *if the create revision of `key` is `create_revision`*.
 ///
 /// ```no_run
 /// use dlock_core::Locker;

@@ -48,16 +48,16 @@ impl FileConfig {
         })
     }
 
-    /// Locks in the one directory of this user, whatever the environment says: `.local/state/dlock`
-    /// in the home that the user database names.
+    /// Locks in the one directory of this user, independent of the environment: `.local/state/dlock` in the
+    /// home that the user database names.
     ///
     /// Not `$HOME`, `$XDG_RUNTIME_DIR` or a temporary directory: those differ between cron, a login
     /// and a service, which would then silently not exclude each other.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when the user database knows no home of this user; `Unavailable` when it
-    /// cannot be asked.
+    /// `InvalidConfig` when the user database knows no home of this user; `Unavailable` when it cannot be
+    /// read.
     pub fn of_user() -> Result<Self> {
         let uid = nix::unistd::geteuid();
         let instead = "give a directory, as in file:/var/lock/app";
@@ -109,7 +109,7 @@ impl FileConfig {
         &self.directory
     }
 
-    /// What is put before every name.
+    /// The prefix of every name.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix

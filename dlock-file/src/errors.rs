@@ -8,7 +8,7 @@ use rustix::io::Errno;
 /// The backend's name in errors and metrics.
 pub(crate) const BACKEND: &str = "file";
 
-/// What became of `path` when the system answered with `error`.
+/// Describes `path` and the system's `error` as an error of dlock.
 ///
 /// The effect is always [`Effect::None`]: a call into the local system ends before it returns, and
 /// a descriptor that is closed on the way out takes its lock with it.

@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Hold {
     attempt: Attempt,
     token: Token,
-    /// The lock's name, prefix included, as it stands in the file.
+    /// The lock's name, prefix included, as it is in the file.
     name: String,
     file_name: FileName,
     /// `None` after the release.

@@ -152,7 +152,7 @@ impl Lifecycle {
         self.end();
         self.held.close();
         if let Some(task) = open.and_then(|open| open.task) {
-            // The task ends at once, unless its runtime stands still.
+            // The task ends at once, unless its runtime is not driven.
             let _ = timeout(RECHECK_EVERY, task).await;
         }
     }

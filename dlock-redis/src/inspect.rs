@@ -7,7 +7,7 @@ use redis::FromRedisValue;
 
 use crate::{errors, keys::Keys, longest_ttl::LongestTtl, scripts::Call, topology::router::Router};
 
-/// What `PTTL` answers for a missing key.
+/// The answer of `PTTL` for a missing key.
 const NO_KEY: i64 = -2;
 
 /// Reads the value and the ttl of a lock.

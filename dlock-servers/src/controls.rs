@@ -1,6 +1,6 @@
-//! What can be done to any server.
+//! Controls of any server: kill, terminate, stop, continue, restart.
 
-/// Gives a node with a `process` and a `resume` what can be done to each of them.
+/// Gives a node with a `process` and a `resume` the controls of each of them.
 macro_rules! controls {
     ($node:ty) => {
         impl $node {

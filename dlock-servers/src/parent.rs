@@ -19,8 +19,8 @@ use std::{
     thread,
 };
 
-/// Runs the rest of its words, unless the process that its first word names is not its parent any
-/// more: then that died before setpriv could ask for the signal.
+/// Runs the rest of its words, unless the process that its first word names is not its parent any more:
+/// then that died before setpriv could request the signal.
 const IF_PARENT_LIVES: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
 
 struct Start {

@@ -56,7 +56,7 @@ impl Port {
         )))
     }
 
-    /// Its number.
+    /// The number of the port.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number

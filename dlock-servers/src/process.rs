@@ -22,8 +22,8 @@ use super::{
 /// How much of a log is shown.
 const LOG_TAIL_LINES: usize = 40;
 
-/// A server and its directory; both are gone when it is dropped, and the process also when this one
-/// dies in whatever way. (The directory then stays in the system's temporary one.)
+/// A server and its directory. Both are gone when it is dropped, and the process also when this one dies in
+/// any way. (The directory then stays in the system's temporary one.)
 #[derive(Debug)]
 pub struct Process {
     program: Program,
@@ -88,14 +88,14 @@ impl Process {
         })
     }
 
-    /// Its process id while it runs.
+    /// The process id while the process runs.
     #[must_use]
     pub fn pid(&self) -> Option<Pid> {
         let child = self.child.as_ref()?;
         Pid::from_raw(i32::try_from(child.id()).ok()?)
     }
 
-    /// Its directory.
+    /// The directory of the process.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()

@@ -10,7 +10,7 @@ pub(super) const ASK_EVERY: Duration = Duration::from_millis(10);
 /// How long a server may take for anything. Generous: it costs time only where something is wrong.
 pub(super) const SERVER_MAX: Duration = Duration::from_secs(60);
 
-/// Asks until the answer is `Ok`, at most [`SERVER_MAX`] long.
+/// Repeats `ask` until the answer is `Ok`, at most [`SERVER_MAX`] long.
 ///
 /// # Errors
 ///

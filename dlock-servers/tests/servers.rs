@@ -25,7 +25,7 @@ type Outcome = Result<(), Failed>;
 /// Set for the process that is killed: the name of its server.
 const OWNER_ENV: &str = "DLOCK_TEST_SERVER_OWNER";
 
-/// What must happen happens within this; costs time only where something is wrong.
+/// The limit for each wait of a test; costs time only where something is wrong.
 const SOON: Duration = Duration::from_secs(60);
 
 /// A Cluster is six servers, and the machine may have two processors.
@@ -323,7 +323,7 @@ async fn a_cluster_works_with_passwords_and_tls(program: Program) -> Outcome {
     Ok(())
 }
 
-/// Starts itself again as the owner of a server, kills it, and looks for the server.
+/// Starts itself again as the owner of a server, kills it, and checks that the server ends.
 fn dies_with_its_owner(flavour: Flavour) -> Outcome {
     flavour.find()?;
     let mut owner = Command::new(env::current_exe()?)

@@ -7,7 +7,7 @@ use std::{
 
 use libtest_mimic::Trial;
 
-/// What must be available: `all`, or names separated by commas.
+/// The backends and servers that must be available: `all`, or names separated by commas.
 const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 
 /// The trials of the backend or server `name`, ignored if it was not found.
@@ -34,7 +34,7 @@ fn require_or_ignore<T>(
             Err(reason.into())
         })];
     }
-    // A test that cannot run must not look like one that passed. Nothing depends on this line.
+    // A test that cannot run must not appear as one that passed. Nothing depends on this line.
     let _ = writeln!(io::stderr(), "{name} is not tested: {reason}");
     trials
         .into_iter()

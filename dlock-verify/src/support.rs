@@ -1,5 +1,5 @@
-//! What tests of one backend under faults share: bounds, waiting for a state, and dropping a future
-//! half-way.
+//! Shared parts of the tests of one backend under faults: bounds, waiting for a state, and dropping a
+//! future half-way.
 
 use std::{
     fmt::Display,
@@ -17,11 +17,11 @@ use tokio::{runtime::Builder, time::timeout};
 
 pub use crate::availability::if_available;
 
-/// What a case ends with: anything that can be displayed is a reason to fail.
+/// The result of a case: anything that can be displayed is a reason to fail.
 pub type Outcome<T = ()> = Result<T, Failed>;
 
-/// What must happen happens within this: long enough for a busy machine, and far less than the ttls
-/// of 120 s of the locks that time shall not free.
+/// The time within which an expected event happens: long enough for a busy machine, and far less than the
+/// ttls of 120 s of the locks that time shall not free.
 pub const SOON: Duration = Duration::from_secs(15);
 
 /// How often a state without notification is polled.

@@ -21,10 +21,10 @@ use tokio::{
     time::timeout,
 };
 
-/// What must happen happens within this; costs time only where something is wrong.
+/// The time within which an expected event happens; costs time only where something is wrong.
 const SOON: Duration = Duration::from_secs(20);
 
-/// What must not happen has not happened after this.
+/// The time after which an event that must not happen has not happened.
 const NOT_YET: Duration = Duration::from_millis(100);
 
 /// How a connection of the server ended.

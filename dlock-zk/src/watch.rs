@@ -30,7 +30,7 @@ pub(crate) enum Purpose {
     Wait,
     /// A lock is held; without a watch its node is verified periodically.
     Hold,
-    /// It saves requests.
+    /// A watch that saves requests.
     Cache,
 }
 

@@ -31,7 +31,7 @@ impl FencedFile {
         options.map(Self)
     }
 
-    /// Writes `text`; false when somebody with a later lock has written already.
+    /// Writes `text`; false when a later holder of the lock has written already.
     fn write(&mut self, token: Token, text: &str) -> io::Result<bool> {
         // Compare and write are one step to other writers: the resource's own business, and short.
         self.0.lock()?;
@@ -68,7 +68,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let mut document = FencedFile::open(&directory.path().join("document"))?;
 
-    // A store that can be told to misbehave, and two clients of it.
+    // A store that can be made to misbehave, and two clients of it.
     let store = Memory::new();
     let alice = Locker::builder(Arc::new(store.clone())).build()?;
     let bob = Locker::builder(Arc::new(store.clone())).build()?;
@@ -76,13 +76,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let slow = alice.acquire("document").await?;
     println!("alice holds it under token {}", slow.token());
 
-    // Her process is paused; meanwhile her lease ends in the store, and Bob gets the lock.
+    // Her process is paused. Her lease ends in the store, and Bob gets the lock.
     store.expire("document");
     let quick = bob.acquire("document").await?;
     println!("bob holds it under token {}", quick.token());
     assert!(document.write(quick.token(), "by bob")?);
 
-    // She wakes up. Nothing has told her yet, so a look at the guard alone would not have helped.
+    // She wakes up. She has no notification yet, so a check of the guard alone would not have helped.
     println!("alice believes that she holds it: {}", slow.is_held());
     let accepted = document.write(slow.token(), "by alice, late")?;
     println!(

@@ -47,7 +47,7 @@ async fn campaign(id: u32, locks: &Locker) -> dlock::Result<()> {
 
 async fn lead(id: u32, guard: &Guard) -> dlock::Result<()> {
     println!("candidate {id} leads, term {}", guard.token());
-    // When the lock is lost, the work is dropped where it stands.
+    // When the lock is lost, the work is dropped at its current await point.
     guard
         .run(async {
             for round in 1..=ROUNDS {

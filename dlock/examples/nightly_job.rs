@@ -1,5 +1,5 @@
-//! A job that cron starts on every machine and that runs once: who does not get the lock goes home,
-//! and who gets it looks first whether the job was done already, as an earlier holder may have
+//! A job that cron starts on every machine and that runs once. A process that does not get the lock exits.
+//! The process that gets it first checks whether the job was done already, as an earlier holder may have
 //! finished in time.
 //!
 //! `cargo run -p dlock-rs --example nightly_job`

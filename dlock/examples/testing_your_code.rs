@@ -1,5 +1,5 @@
-//! How to test that your own code stops when its lock is lost: give it a locker over [`Memory`],
-//! which can be told to fail. The test at the end runs here as the program.
+//! How to test that your own code stops when its lock is lost: give it a locker over [`Memory`], which can
+//! be made to fail. The test at the end runs here as the program.
 //!
 //! `cargo run -p dlock-rs --example testing_your_code`
 

@@ -1,4 +1,4 @@
-//! What a user of `connect` meets: good URLs, and clear refusals of bad ones.
+//! The results of `connect`: good URLs, and clear refusals of bad ones.
 
 #![expect(clippy::expect_used, reason = "a test fails by it")]
 

@@ -1,4 +1,4 @@
-//! What a case expects of locks and guards, within its bounds.
+//! Expectations of a case about locks and guards, within its bounds.
 
 use std::{fmt::Display, time::Duration};
 

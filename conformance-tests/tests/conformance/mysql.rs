@@ -169,7 +169,7 @@ impl MySql {
         };
         tokio::select! {
             found = looking => found,
-            // Nobody has it locked.
+            // No session has it locked.
             _ = waiting => Ok(Vec::new()),
         }
     }

@@ -85,7 +85,7 @@ impl Running {
         }
     }
 
-    /// Who has the keys.
+    /// The nodes that have the keys.
     async fn masters(&self) -> io::Result<Vec<&Node>> {
         let nodes = match self {
             Self::Server(node) => std::slice::from_ref(node),
@@ -233,7 +233,7 @@ fn url_shared(url: &str, prefix: &str) -> String {
     format!("{url}?restart_guard=0s&prefix={prefix}")
 }
 
-/// They will forget.
+/// The URL of servers that will forget.
 fn url_alone(url: &str, prefix: &str) -> String {
     let (ttl, guard) = (TTL_DEDICATED.as_secs(), RESTART_GUARD.as_secs());
     format!("{url}?ttl={ttl}s&restart_guard={guard}s&prefix={prefix}")

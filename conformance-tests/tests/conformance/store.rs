@@ -27,7 +27,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(1);
 /// A store, and the way into it behind its backend's back.
 #[async_trait]
 pub(super) trait Store: Debug + Send + Sync + 'static {
-    /// Its servers, which end when this is dropped.
+    /// The store's servers, which end when this is dropped.
     type Servers: Debug + Send + Sync;
 
     /// As [`Target::name`].
@@ -69,7 +69,7 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// The URL by which it finds them at `address` instead.
     fn url_at(&self, servers: &Self::Servers, address: SocketAddr, prefix: &str) -> String;
 
-    /// What separates a prefix from the name of a lock.
+    /// The separator between a prefix and the name of a lock.
     fn separator(&self) -> &'static str;
 
     /// As [`Backdoor::remove`].
@@ -267,12 +267,12 @@ fn prefix_of(address: &str) -> Result<&str> {
     Ok(prefix)
 }
 
-/// What a server does not do for the suite.
+/// The failure of a server to do what the suite requests.
 pub(super) fn broken(source: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new(ErrorKind::Unavailable, "cannot use the test's servers").with_source(source)
 }
 
-/// What a store is asked for although its extras do not have it.
+/// The refusal of a request that the store's extras do not support.
 fn cannot(what: &str) -> Error {
     Error::new(ErrorKind::Internal, format!("this store cannot {what}"))
 }

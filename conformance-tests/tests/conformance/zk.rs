@@ -63,8 +63,8 @@ impl Running {
     }
 }
 
-/// Paths of all nodes under a prefix that belong to a session, asked of the leader. (The version of the layout stays,
-/// `%layout`, and so do empty directories until the servers remove them.)
+/// Paths of all nodes under a prefix that belong to a session, as the leader has them. (The version of the
+/// layout stays, `%layout`, and so do empty directories until the servers remove them.)
 async fn nodes(client: &Client, prefix: &str) -> Result<Vec<String>> {
     client.sync("/").await.map_err(broken)?;
     let top = format!("/{prefix}");

@@ -69,7 +69,7 @@ impl Interpose for NoMargin {
     }
 }
 
-/// Renews without asking whether it is still there (K3).
+/// Renews without a check that it is still there (K3).
 pub(super) struct RenewsBlindly;
 
 #[async_trait]
@@ -158,7 +158,7 @@ impl Interpose for FreshTokens {
     }
 }
 
-/// Asks again and again instead of being woken, in no order (K6).
+/// Polls instead of being woken, in no order (K6).
 pub(super) struct Polls;
 
 #[async_trait]

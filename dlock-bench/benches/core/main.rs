@@ -1,4 +1,4 @@
-//! What the core itself costs, on the memory backend: `cargo bench -p dlock-bench`.
+//! The costs of the core itself, on the memory backend: `cargo bench -p dlock-bench`.
 //!
 //! Prints each figure beside its bound, and fails when one is over it. All bounds are ratios of one
 //! run, counts or bytes: this machine's speed is not judged.

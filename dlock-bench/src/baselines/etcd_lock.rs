@@ -1,7 +1,7 @@
 //! etcd's own Lock RPC, with a lease of its own for each lock.
 //!
-//! A lock on a shared lease would be taken by everybody who shares it, as the server tells holders
-//! apart by their leases only. And one without a lease gets one that nobody keeps alive.
+//! A lock on a shared lease would be taken by all that share it, as the server distinguishes holders by
+//! their leases only. And one without a lease gets one that no client keeps alive.
 
 use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
 use etcd_client::{Client, Error as DriverError, LockOptions};

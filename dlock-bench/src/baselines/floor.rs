@@ -8,10 +8,10 @@ use crate::{report::Baseline, workload::Cycle};
 
 /// The driver of one store, connected with the URL that dlock has.
 pub(crate) trait Floor: Send + Sync {
-    /// What one cycle is, in words.
+    /// Describes one cycle in words.
     fn what(&self) -> &'static str;
 
-    /// A task that takes and frees `name`, which is nobody else's.
+    /// A task that takes and frees `name`, which no other task uses.
     fn task(&self, name: &str) -> Box<dyn Cycle>;
 
     /// The server, if the store has one.
@@ -25,18 +25,18 @@ pub(crate) trait Floor: Send + Sync {
 
 /// A lock that the server offers by itself: what users have without dlock.
 pub(crate) trait OwnLock: Send + Sync {
-    /// What one cycle is, in words.
+    /// Describes one cycle in words.
     fn what(&self) -> &'static str;
 
-    /// A task that takes and frees `name`, which is nobody else's.
+    /// A task that takes and frees `name`, which no other task uses.
     fn task(&self, name: &str) -> Box<dyn Cycle>;
 }
 
 /// The process at the other end.
 #[async_trait]
 pub(crate) trait Server: Send + Sync {
-    /// What a hand-over is counted in: a round trip, or a durable write where a store makes one for each
-    /// change of a lock.
+    /// The unit in which a hand-over is counted: a round trip, or a durable write where a store makes one
+    /// for each change of a lock.
     fn unit(&self) -> &'static str {
         Baseline::ROUND_TRIP
     }
@@ -44,6 +44,6 @@ pub(crate) trait Server: Send + Sync {
     /// Makes one of it.
     async fn round_trip(&self) -> Result<()>;
 
-    /// What it has spent of its processor since its start; `None` when it does not say.
+    /// The processor time that the server has used since its start; `None` when it does not report it.
     async fn cpu_time(&self) -> Result<Option<Duration>>;
 }

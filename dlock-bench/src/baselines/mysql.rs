@@ -17,7 +17,7 @@ use crate::workload::Cycle;
 /// The server of the URL.
 pub(crate) struct MySqlFloor {
     options: MySqlConnectOptions,
-    /// For what is asked beside the cycles.
+    /// For the queries beside the cycles.
     asking: Mutex<MySqlConnection>,
 }
 

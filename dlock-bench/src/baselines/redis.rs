@@ -133,7 +133,7 @@ impl Server for RedisFloor {
     }
 }
 
-/// What the thread that runs the commands has spent; `None` from a server that does not count it.
+/// The processor time of the thread that runs the commands; `None` from a server that does not count it.
 fn main_thread(info: &str) -> Option<Duration> {
     let seconds = |key: &str| {
         let line = info.lines().find_map(|line| line.strip_prefix(key))?;

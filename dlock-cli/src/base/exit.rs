@@ -1,4 +1,4 @@
-//! What the program says when it ends: a code for scripts, a line for people.
+//! The end of the program: an exit code for scripts, a line for people.
 
 use std::process::{ExitCode, ExitStatus};
 
@@ -16,7 +16,7 @@ impl Exit {
     pub(crate) const FREE: Self = Self(1);
     /// Wrong usage or configuration; trying again will not help.
     pub(crate) const USAGE: Self = Self(64);
-    /// The store could not be asked; trying again later may help.
+    /// The store could not be reached; trying again later may help.
     pub(crate) const UNAVAILABLE: Self = Self(69);
     /// A defect in dlock, or the system refused something that it never should.
     pub(crate) const INTERNAL: Self = Self(70);
@@ -29,7 +29,7 @@ impl Exit {
     /// The command is not there.
     pub(crate) const NOT_FOUND: Self = Self(127);
 
-    /// The end by `signal`, as shells tell it: 128 + its number.
+    /// The end by `signal`, as shells report it: 128 + its number.
     pub(crate) fn by_signal(signal: Signal) -> Self {
         Self::by_raw_signal(signal.as_raw())
     }

@@ -1,4 +1,4 @@
-//! What all subcommands use: exit codes, output, durations, the async runtime, tracing.
+//! Shared parts of all subcommands: exit codes, output, durations, the async runtime, tracing.
 
 pub(crate) mod duration;
 pub(crate) mod exit;

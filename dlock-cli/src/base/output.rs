@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use crate::base::exit::{Exit, Failure};
 
-/// Prints `dlock: MESSAGE` to stderr, as one line whatever is in it.
+/// Prints `dlock: MESSAGE` to stderr, always as one line.
 pub(crate) fn say(message: &str) {
     // Nowhere is left to complain about a broken stderr.
     let _ = writeln!(io::stderr(), "dlock: {}", one_line(message));

@@ -1,4 +1,4 @@
-//! What clap says about a wrong command line, in one line.
+//! Errors in the command line: clap's message in one line.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ fn one_line(text: &str) -> String {
     wanted.collect::<Vec<_>>().join("; ")
 }
 
-/// What clap does not know: that a word too many is most often the command.
+/// The hint that clap does not have: a word too many is most often the command.
 fn hint(error: &Error) -> &'static str {
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word))
@@ -64,7 +64,7 @@ fn hint(error: &Error) -> &'static str {
     }
 }
 
-/// `word` without what stands between `://` and the last `@`, and without its query.
+/// `word` without the text between `://` and the last `@`, and without its query.
 fn masked(word: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = word.split_once("://") else {
         return word.into();

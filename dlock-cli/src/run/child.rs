@@ -14,7 +14,7 @@ use crate::{
     run::{reexec, terminal::Terminal},
 };
 
-/// What the supervisor needs of the command; a trait so that it can be tested on a paused clock.
+/// The command, as the supervisor uses it; a trait so that it can be tested on a paused clock.
 pub(crate) trait Process {
     /// Sends `signal` to it, and to its process group where it has one of its own.
     fn send(&self, signal: Signal);
@@ -31,7 +31,7 @@ pub(crate) trait Process {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    /// Its process id, which is also that of its group where it leads one.
+    /// The command's process id, which is also that of its group where it leads one.
     pid: Option<Pid>,
     leads_group: bool,
 }
@@ -79,7 +79,7 @@ impl Running {
 impl Process for Running {
     fn send(&self, signal: Signal) {
         let Some(pid) = self.pid else { return };
-        // Both fail only when nobody is left to receive it.
+        // Both fail only when no process is left to receive it.
         let _ = if self.leads_group {
             kill_process_group(pid, signal)
         } else if self.child.id().is_some() {

@@ -1,4 +1,4 @@
-//! What to tell somebody who did not get the lock.
+//! The message for a lock that was not acquired.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::{
     inspect::holder,
 };
 
-/// How long the message may wait for the holder's name. A store may have to ask the holder: MySQL gives
-/// it 2 s, and takes the question back then.
+/// How long the message may wait for the holder's name. A store may have to query the holder: MySQL allows
+/// 2 s for that, and then cancels the query.
 const ASK_MAX: Duration = Duration::from_secs(3);
 
-/// The failure to get `name`, with its holder as far as the store tells in time.
+/// The failure to get `name`, with its holder as far as the store reports it in time.
 pub(crate) async fn failure(locker: &Locker, name: &LockName, wait: &WaitArgs) -> Failure {
     let asked = timeout(ASK_MAX, locker.inspect(name)).await;
     let holder = asked.ok().and_then(Result::ok).flatten();

@@ -1,16 +1,16 @@
-//! When a command is told that its lock is about to end.
+//! Deadlines for the signals to a command whose lock is about to end.
 
 use std::time::Duration;
 
 use crate::base::{duration, exit::Failure};
 
-/// How long before the deadline the command is told to end, and then made to.
+/// How long before the deadline the command gets TERM, and then KILL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadlines {
     /// TERM is sent when renewals fail and less than this is left.
     pub(crate) grace: Duration,
-    /// KILL is sent when less than this is left: time for the system to end the command before
-    /// somebody else enters.
+    /// KILL is sent when less than this is left: time for the system to end the command before another
+    /// holder enters.
     pub(crate) kill: Duration,
 }
 
@@ -28,7 +28,7 @@ impl Deadlines {
     /// off the tries that follow a failed one.
     const GRACE_PARTS_MIN: u32 = 3;
 
-    /// The deadlines for `ttl`, with the `grace` that the user asked for, if any.
+    /// The deadlines for `ttl`, with the `grace` that the user has set, if any.
     pub(crate) fn new(ttl: Duration, grace: Option<Duration>) -> Result<Self, Failure> {
         let sixth = ttl / Self::DEFAULT_PARTS;
         let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));

@@ -100,8 +100,8 @@ impl Session<'_> {
         } else {
             WAIT_SIGNALS
         };
-        // Takes a wait that was given up out of the queue, and ends sessions. Both end by themselves,
-        // but a grant that nobody heard of keeps the lock until then (K9).
+        // Takes a wait that was given up out of the queue, and ends sessions. Both end by themselves, but a
+        // grant whose answer was lost keeps the lock until then (K9).
         let closed = self
             .unless_ended(withstands, locker.shutdown(CLEANUP_MAX))
             .await;
@@ -205,7 +205,7 @@ impl Session<'_> {
 /// How it went with the command.
 #[derive(Debug)]
 enum Outcome {
-    /// It was not started.
+    /// The command was not started.
     Signalled(Signal),
     Ended(Ended),
 }

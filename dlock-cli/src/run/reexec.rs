@@ -18,7 +18,7 @@ use crate::base::{
     output::describe,
 };
 
-/// The first argument that asks for this step.
+/// The first argument that selects this step.
 const WORD: &str = "__exec";
 
 /// The arguments that make a new dlock become `command`, and die with this one.
@@ -28,8 +28,8 @@ pub(crate) fn arguments(command: &[OsString]) -> impl Iterator<Item = OsString> 
     head.into_iter().chain(command.iter().cloned())
 }
 
-/// Becomes the command if `arguments` (without the program's name) ask for it; returns only when
-/// they do not, or when it failed.
+/// Becomes the command if `arguments` (without the program's name) select this step; returns only when they
+/// do not, or when it failed.
 pub(crate) fn become_command(arguments: &[OsString]) -> Option<Failure> {
     let [word, rest @ ..] = arguments else {
         return None;
@@ -54,7 +54,7 @@ pub(crate) fn become_command(arguments: &[OsString]) -> Option<Failure> {
     Some(cannot_run(program, &error))
 }
 
-/// Asks the kernel to kill this process when its parent dies, and checks that it has not yet.
+/// Requests SIGKILL from the kernel for the death of the parent, and checks that it still lives.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn die_with(parent: Pid) -> Result<(), Failure> {
     if let Err(error) = process::set_parent_process_death_signal(Some(process::Signal::KILL)) {

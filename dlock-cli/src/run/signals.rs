@@ -15,15 +15,15 @@ use tokio::{
 
 use crate::run::terminal::Terminal;
 
-/// What is caught and passed on in any case.
+/// The signals that are always caught and passed on.
 const ALWAYS: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::USR1, Signal::USR2];
 
-/// What a terminal sends to the command and to dlock alike: caught, so that dlock lives to release
-/// and to report, and passed on only where there is no terminal.
+/// The signals that a terminal sends to the command and to dlock alike. They are caught, so that dlock
+/// lives to release and to report, and passed on only where there is no terminal.
 const KEYS: [Signal; 2] = [Signal::INT, Signal::QUIT];
 
-/// What is passed on only where there is no terminal, and left to itself where there is one: there,
-/// Ctrl-Z stops dlock and the command together.
+/// The signals that are passed on only where there is no terminal. Where there is one they are not caught:
+/// there, Ctrl-Z stops dlock and the command together.
 const JOB_CONTROL: [Signal; 3] = [Signal::TSTP, Signal::CONT, Signal::WINCH];
 
 /// All signals that are caught, from [`Signals::catch`] on.
@@ -87,7 +87,7 @@ impl Signals {
 
     /// A signal that has arrived already and would have [ended](Self::ending) dlock.
     pub(crate) async fn arrived_ending(&mut self) -> Option<Signal> {
-        // The runtime looks for signals while this task yields.
+        // The runtime polls for signals while this task yields.
         tokio::task::yield_now().await;
         select! {
             biased;
@@ -111,18 +111,17 @@ impl Signals {
     }
 }
 
-/// Stops this process until somebody continues it: what SIGTSTP does to a program that does not
-/// catch it.
+/// Stops this process until it gets SIGCONT: what SIGTSTP does to a program that does not catch it.
 pub(crate) fn stop_self() {
     // A process may always signal itself.
     let _ = kill_process(getpid(), Signal::STOP);
 }
 
-/// The signals that whoever started dlock wants to be ignored.
+/// The signals that the process that started dlock has set to be ignored.
 struct Ignored(u64);
 
 impl Ignored {
-    /// Asks the kernel; where it does not say, none is ignored.
+    /// Reads them from the kernel; where it does not say, none is ignored.
     fn read() -> Self {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         Self(Self::parse(&status).unwrap_or(0))

@@ -58,7 +58,7 @@ fn a_held_lock_is_0_and_says_by_whom() {
     assert_eq!(holder_json["note"], "checkout 77");
     assert_eq!(holder_json["mode"], "exclusive");
 
-    // Looking on does not disturb: the holder ends well, and the lock is free.
+    // An inspection does not disturb: the holder ends well, and the lock is free.
     holder.stdin = None;
     assert_eq!(holder.end(), (0, String::new()));
     assert_eq!(store.code(&["inspect", "a"]), 1);

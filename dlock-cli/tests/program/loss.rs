@@ -29,7 +29,7 @@ fn a_removed_lock_file_kills_the_command_and_all_of_its_group() {
     for file in lock_files(&store) {
         fs::remove_file(file).expect("removed");
     }
-    // Nobody has its output open any more, so the child of the command is gone, too.
+    // No process has its output open any more, so the child of the command is gone, too.
     assert_eq!(program.silence(), Vec::<String>::new());
     let (code, said) = program.end();
     assert_eq!(code, 76);
@@ -76,7 +76,7 @@ fn a_killed_holder_lets_the_next_one_in_within_100_ms() {
 #[test]
 fn a_command_whose_dlock_is_gone_already_is_not_run() {
     let store = Store::new();
-    // Nobody's parent has the process id 2147483647.
+    // No process has a parent with the process id 2147483647.
     let output = store
         .bare(&["__exec", "2147483647", "--", "echo", "entered"])
         .output();

@@ -1,4 +1,4 @@
-//! What the command gets, and what comes back of it.
+//! The input of the command, and its output and exit code.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -4,8 +4,8 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 
 use crate::support::{Program, Store};
 
-/// A shell that waits for its child `cat` until that is told to end. Its own words about the child
-/// are nobody's concern.
+/// A shell that waits for its child `cat` until that gets a signal to end. Its own words about the child do
+/// not matter.
 fn start(store: &Store, trap: &str) -> Program {
     let script = format!("exec 2>/dev/null; {trap}; cat");
     let mut program = store.start(&["run", "a", "--", "sh", "-c", &script]);

@@ -81,7 +81,7 @@ impl Store {
             .unwrap_or_else(|| panic!("ended by a signal: {output:?}"))
     }
 
-    /// Whether nobody holds `name`: it can be taken at once.
+    /// Whether `name` is free: it can be taken at once.
     pub(crate) fn is_free(&self, name: &str) -> bool {
         self.code(&["run", name, "--try", "--", "true"]) == 0
     }
@@ -95,7 +95,7 @@ impl Store {
 /// A running program with its stdin held open and its stdout read line by line.
 pub(crate) struct Program {
     pid: Pid,
-    /// What it reads; it ends when this is dropped.
+    /// The program's standard input; the program ends when this is dropped.
     pub(crate) stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     said: Receiver<String>,
@@ -145,7 +145,7 @@ impl Program {
         self.lines.recv_timeout(PATIENCE).expect("a line of output")
     }
 
-    /// Waits until nobody has its output open any more: neither dlock nor anything it started.
+    /// Waits until no process has its output open any more: neither dlock nor anything it started.
     pub(crate) fn silence(&self) -> Vec<String> {
         rest(&self.lines)
     }
@@ -179,7 +179,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // A failed test leaves nothing behind: whoever it started ends with its parent.
+        // A failed test leaves nothing behind: the processes that it started end with their parent.
         if self.ended.try_recv().is_err() {
             let _ = kill_process(self.pid, Signal::KILL);
         }
@@ -222,7 +222,7 @@ pub(crate) fn undisturbed(program: &str) -> Vec<&str> {
     vec![program]
 }
 
-/// What dlock said, which must be one line and no panic.
+/// The message of dlock, which must be one line and no panic.
 pub(crate) fn one_line(output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).expect("UTF-8");
     assert_eq!(said.lines().count(), 1, "{said:?}");

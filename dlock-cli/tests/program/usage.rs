@@ -1,4 +1,4 @@
-//! Whatever a user types: the right code, one line, no panic.
+//! Wrong command lines: the right code, one line, no panic.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, process::Stdio};
 

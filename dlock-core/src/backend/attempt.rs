@@ -99,7 +99,7 @@ pub struct Attempt(Arc<Inner>);
 struct Inner {
     id: AttemptId,
     state: State,
-    /// Whether the store's last answer was that the lock is taken; false while it has not been asked.
+    /// Whether the store's last answer was that the lock is taken; false before the first request.
     contended: AtomicBool,
     /// The last reason why the store could not be reached.
     unavailable: Lock<Option<Error>>,
@@ -172,7 +172,7 @@ impl Attempt {
     ///
     /// # Cancel safety
     ///
-    /// Safe: a new call sees a cancellation that happened meanwhile.
+    /// Safe: a new call sees a cancellation that happened between the two.
     pub async fn cancelled(&self) {
         self.until(|| self.is_cancelled().then_some(())).await;
     }
@@ -239,7 +239,7 @@ impl Attempt {
         Error::contended_with(self.0.warning.lock().as_deref())
     }
 
-    /// Reports that the store cannot be asked at present, and `why`. A wait that ends now ends as
+    /// Reports that the store cannot be reached at present, and `why`. A wait that ends now ends as
     /// `Unavailable`, with that reason (K6).
     ///
     /// The first report of an attempt is logged as a warning at once: the wait may be long.

@@ -35,7 +35,7 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 ///     toolkit::Lock,
 /// };
 ///
-/// /// Locks in a table of this process. A real store is asked by requests with a time-out.
+/// /// Locks in a table of this process. A real store needs requests with a time-out.
 /// #[derive(Debug, Default)]
 /// struct TableLock(Lock<Table>);
 ///
@@ -183,7 +183,7 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// # Cancel safety
     ///
     /// Needed: core drops the future after half of what remains of the lease, 10 s at the most, which
-    /// counts as unknown. A later renewal or release copes with whatever it left.
+    /// counts as unknown. A later renewal or release copes with what the dropped one left.
     async fn renew(&self, lease: &Lease) -> Result<Renewed>;
 
     /// Frees the grant of `lease` and nothing else; success also if it is gone already (K4).

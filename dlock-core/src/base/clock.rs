@@ -107,8 +107,8 @@ impl Clock {
         Self::default()
     }
 
-    /// A clock for tests that follows tokio's: it stands still after `tokio::time::pause` and moves
-    /// with `tokio::time::advance`. [`Clock::jump`] moves it alone, as a suspended machine does.
+    /// A clock for tests that follows tokio's: it stops at `tokio::time::pause` and moves with
+    /// `tokio::time::advance`. [`Clock::jump`] moves it alone, as a suspended machine does.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

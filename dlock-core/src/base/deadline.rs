@@ -24,12 +24,12 @@ impl SentAt {
         self.0
     }
 
-    /// The deadline that a success of the request proves: `sent + min(asked, granted)·0.99 − 2 ms`
-    /// (K2). The hundredth covers clocks whose rates differ, the margin the stores' rounding; both
-    /// as in the Redis documentation's lock algorithm and redsync.
+    /// The deadline that a success of the request proves: `sent + min(requested, granted)·0.99 − 2 ms`
+    /// (K2). The hundredth covers clocks whose rates differ, the margin the stores' rounding; both as
+    /// in the Redis documentation's lock algorithm and redsync.
     #[must_use]
-    pub fn deadline(self, asked: Duration, granted: Duration) -> Deadline {
-        let ttl = asked.min(granted);
+    pub fn deadline(self, requested: Duration, granted: Duration) -> Deadline {
+        let ttl = requested.min(granted);
         let drift = ttl / Deadline::DRIFT_DIVISOR;
         let held = ttl.saturating_sub(drift).saturating_sub(Deadline::MARGIN);
         Deadline(self.0.after(held))

@@ -22,7 +22,7 @@ pub enum ErrorKind {
     InvalidInput,
     /// A URL, configuration file or option is wrong.
     InvalidConfig,
-    /// The backend cannot do what was asked for.
+    /// The backend does not support the requested operation.
     Unsupported,
     /// A defect in dlock, in a backend, or an answer of the store that makes no sense.
     Internal,

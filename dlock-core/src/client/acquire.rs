@@ -97,8 +97,8 @@ impl Acquire {
     ///
     /// # Errors
     ///
-    /// Why the lock was not granted; what `body` failed with; `Lost` when the lock was lost before
-    /// `body` ended, which is then dropped where it stands. Once `body` has ended while the lock was
+    /// Why the lock was not granted; what `body` failed with; `Lost` when the lock was lost before `body`
+    /// ended, which is then dropped at its current await point. Once `body` has ended while the lock was
     /// held, its value is returned: a release that fails goes on in the background.
     ///
     /// # Cancel safety

@@ -64,7 +64,7 @@ impl AcquireAll {
         let invalid = |error: Error| error.in_context("acquire", backend, None);
         let mut names = names.map_err(invalid)?;
         options.check().map_err(invalid)?;
-        // One order for everybody: callers never wait for each other in a circle.
+        // One order for all callers: they never wait for each other in a circle.
         names.sort_unstable();
         names.dedup();
         let wait = options.wait_for();

@@ -41,7 +41,8 @@ pub(crate) async fn drive(
         until,
     };
     let permit = match request.wait {
-        // K6: it asks the store itself, whatever others of this process are waiting for.
+        // K6: a try sends its request to the store itself, without waiting for other attempts of this
+        // process.
         Wait::Never => None,
         Wait::UntilCancelled => Some(end.wait_for_turn(&request).await?),
     };
@@ -55,7 +56,7 @@ pub(crate) async fn drive(
     let result = tokio::select! {
         biased;
         result = &mut driven => result,
-        // Nothing but a grant beats the end, and that was looked for just now.
+        // Only a grant precedes the end, and that was checked just now.
         error = end.reached(why) => Err(match error.kind() {
             ErrorKind::Contended => error,
             // Its answer is missing: it may be granted at this moment, and is undone then (K9).

@@ -143,7 +143,7 @@ impl Guard {
         ExpiresWithin::new(&self.hold, left)
     }
 
-    /// Runs `work` while the lock is held; drops it where it stands when the lock is lost.
+    /// Runs `work` while the lock is held; drops it at its current await point when the lock is lost.
     ///
     /// ```
     /// # use dlock_core::{Locker, memory::Memory};
@@ -237,9 +237,9 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// An error other than `Lost` means that the store may hold it until its deadline: core goes on
-    /// trying in the background. `Lost` means that it was not held any more when this was called, so
-    /// that what was done under it may have been done by somebody else, too.
+    /// An error other than `Lost` means that the store may hold it until its deadline: core goes on trying
+    /// in the background. `Lost` means that it was not held any more when this was called, so that another
+    /// holder may have done the same work, too.
     ///
     /// # Cancel safety
     ///

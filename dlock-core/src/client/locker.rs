@@ -64,7 +64,7 @@ impl Locker {
     ///
     /// # Errors
     ///
-    /// `Contended` when the wait is over; `Unavailable` when the store could not be asked;
+    /// `Contended` when the wait is over; `Unavailable` when the store could not be reached;
     /// `InvalidInput` for a name, ttl or note that is not allowed; `Unsupported` for a mode that the
     /// store does not have; others as the store says.
     ///
@@ -81,7 +81,7 @@ impl Locker {
         Acquire::new(self.0.clone(), name.try_into().map_err(Error::from))
     }
 
-    /// Takes the lock `name` if it is free, else returns `None`. Each call asks the store.
+    /// Takes the lock `name` if it is free, else returns `None`. Each call sends a request to the store.
     ///
     /// ```
     /// # use dlock_core::{Locker, memory::Memory};

@@ -57,8 +57,8 @@ impl fmt::Debug for Secret {
 
 /// Whether the value of the URL key `key` is a secret.
 ///
-/// The name decides, so that it is known before any backend has read the URL. A key that no backend has counts, too, as in `passwd` or in
-/// capitals: it is refused, but quoted or traced for that.
+/// The name decides, so that it is known before any backend has read the URL. A key that no backend has
+/// counts, too, as in `passwd` or in capitals: it is refused, but quoted or traced for that.
 pub(super) fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     ["pass", "pwd", "secret"]

@@ -8,7 +8,7 @@ use crate::base::error::{Error, ErrorKind};
 pub const URL_VARIABLE: &str = "DLOCK_URL";
 /// The environment variable with the path of the configuration file.
 pub const FILE_VARIABLE: &str = "DLOCK_CONFIG";
-/// The configuration file that is looked for in the current directory.
+/// The name of the configuration file in the current directory.
 pub const FILE_NAME: &str = "dlock.toml";
 /// The URL that is used if none is configured: locks between the processes of one user on one machine.
 pub const DEFAULT_URL: &str = "file:";

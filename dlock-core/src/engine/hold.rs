@@ -42,8 +42,8 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Makes `lease` a hold, unless the attempt was cancelled or lost meanwhile or the answer came
-    /// after the deadline (K2, K7). What could not be held is released in the background.
+    /// Makes `lease` a hold, unless the attempt was cancelled or lost by then or the answer came after the
+    /// deadline (K2, K7). What could not be held is released in the background.
     pub(crate) fn grant(shared: &Arc<Shared>, lease: Lease) -> Result<Arc<Self>> {
         let token = Token::with_base(lease.token, shared.token_base);
         let hold = Arc::new(Self {

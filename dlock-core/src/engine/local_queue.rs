@@ -28,7 +28,7 @@ pub(crate) struct Permit {
     answered: bool,
 }
 
-/// What [`LocalQueue::enter`] gives.
+/// The outcome of [`LocalQueue::enter`].
 pub(crate) enum Admission {
     Admitted(Permit),
     /// The permit is sent here. A waiter that drops its receiver leaves the queue.
@@ -105,7 +105,7 @@ impl LocalQueue {
         drop(queues);
         for Waiter { attempt, turn, .. } in next {
             if answered {
-                // The store can be asked: a wait that ends before the next answer is contended.
+                // The store answers requests: a wait that ends before the next answer is contended.
                 attempt.copy_contention(&before);
             }
             // If the waiter was cancelled, the permit is dropped here: the next one gets it.

@@ -1,5 +1,5 @@
-//! What a locker counts, by the `metrics` crate: per backend, never per name, so that the number of
-//! series is bounded. Without a recorder each costs some nanoseconds.
+//! The metrics of a locker, recorded with the `metrics` crate: per backend, never per name, so that the
+//! number of series is bounded. Without a recorder each costs some nanoseconds.
 
 use std::time::Duration;
 

@@ -39,7 +39,7 @@ const RETRY_PART: u32 = 8;
 /// but not sooner than this, or a store that is down would be hammered near each deadline,
 const RETRY_MIN: Duration = Duration::from_millis(10);
 
-/// and not later than this, or a long lease would stay in doubt for minutes.
+/// and not later than this, or the state of a long lease would stay unknown for minutes.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// A hold, as the scheduler needs it.

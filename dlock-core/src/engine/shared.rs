@@ -99,9 +99,9 @@ impl Shared {
         Error::new(ErrorKind::Unavailable, why)
     }
 
-    /// Asks the backend in the runtime that the locker lives in, wherever the user calls from: what
-    /// the backend shares among all locks, such as a connection or a request that many leave with,
-    /// would stand still with a runtime that is not driven, and end with one that ends (K13).
+    /// Runs `work` of the backend in the runtime that the locker lives in, wherever the user calls from. A
+    /// backend shares connections and batches among all locks. In another runtime they would stall while it
+    /// is not driven, and end when it ends (K13).
     ///
     /// Dropping the future drops `work`.
     pub(crate) async fn on_home_runtime<T: Send + 'static>(

@@ -73,7 +73,7 @@ impl<T: Send + 'static> SingleFlight<T> {
     ///
     /// # Errors
     ///
-    /// That of a turn that ended meanwhile, if it was a failure; or that of `work`.
+    /// That of an earlier turn that ended during the wait, if it was a failure; or that of `work`.
     ///
     /// # Cancel safety
     ///

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// A password is something around this word, so that finding the word is finding the password.
 const PASSWORD: &str = "hunter2";
 
-/// Text that looks enough like a URL to get deep into the parser.
+/// Text that is similar enough to a URL to get deep into the parser.
 fn url_like() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("redis"),

@@ -17,18 +17,18 @@ use dlock_core::{
 
 use crate::common::{NAME, locker, millis, poll_times, secs, until_unused};
 
-/// What it does wrong.
+/// A flaw of the backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Flaw {
     /// Says that the lock is lost while it is still waiting, and waits for the cancellation.
     LosesWhileItWaits,
-    /// Is granted 50 ms after it was asked, whatever becomes of the question, and answers 50 ms later.
+    /// Is granted 50 ms after the call, even if the caller is gone, and answers 50 ms later.
     AnswersLate,
     PanicsInAcquire,
     PanicsInTheFirstRenewal,
     PanicsInTheFirstRelease,
     NeverReleases,
-    /// Releases 50 ms after it was asked, unless it is closed by then.
+    /// Releases 50 ms after the call, unless it is closed by then.
     ReleasesLate,
     /// Never gets an answer, and says why.
     IsCutOff,
@@ -278,7 +278,7 @@ async fn a_shutdown_waits_for_releases_that_are_on_their_way() {
     }
 }
 
-/// A guard that is dropped has ended before its release is told to the background.
+/// A guard that is dropped has ended before its release is handed to the background.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_waits_for_guards_that_are_just_dropped() {
     for round in 0..3_000 {

@@ -1,4 +1,4 @@
-//! K7: an attempt that nobody wants leaves nothing behind, wherever it was given up.
+//! K7: an attempt whose caller is gone leaves nothing behind, wherever it was cancelled.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! What the tests of core share.
+//! Shared parts of the tests of core.
 
 use std::{
     future::Future,
@@ -61,7 +61,7 @@ pub(crate) async fn settle() {
     }
 }
 
-/// Waits until nobody holds or waits for anything in `store`.
+/// Waits until `store` has no holder and no waiter.
 pub(crate) async fn until_unused(store: &Memory) {
     let unused = async {
         while !store.names().is_empty() {

@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::common::{NAME, locker, millis, secs};
 
-/// A store whose renewals leave together, and which knows where it is asked.
+/// A store whose renewals are sent as one batch, and which records the runtime that calls it.
 #[derive(Debug)]
 struct Store {
     memory: Memory,

@@ -1,4 +1,4 @@
-//! What the core promises, on the memory backend.
+//! The promises of the core, on the memory backend.
 
 #![expect(clippy::expect_used, reason = "a test fails by it")]
 

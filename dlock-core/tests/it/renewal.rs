@@ -194,7 +194,7 @@ async fn a_renewal_finds_another_holder() {
     assert!(second.is_held() && second.token() > first.token());
 }
 
-/// A store that answers two seconds after it was asked, and counts from the question.
+/// A store that answers two seconds after the request, and counts from the request.
 #[derive(Debug)]
 struct Slow(Memory);
 

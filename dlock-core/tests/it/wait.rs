@@ -16,7 +16,7 @@ use crate::common::{CountingPolls, NAME, locker, millis, paused, secs, settle, u
 async fn a_wait_ends_as_contended_when_its_time_is_over() {
     let (clock, _store, locks) = paused();
     let _holder = locks.acquire(NAME).await.expect("free");
-    // The second one stands in the store's queue, the third behind it in the gate.
+    // The second one waits in the store's queue, the third behind it in the local queue.
     let wait = || async {
         let start = clock.now();
         let error = locks.acquire(NAME).wait(secs(2)).await.expect_err("held");
@@ -114,7 +114,7 @@ async fn a_hundred_are_served_in_order_and_one_is_on_the_wire() {
         }));
         settle().await;
     }
-    // The holder's one poll, and one poll of the one waiter that asks the store.
+    // The holder's one poll, and one poll of the one waiter that sends requests to the store.
     assert_eq!(on_wire.load(Ordering::SeqCst), 2);
     holder.release().await.expect("held");
     for task in tasks {

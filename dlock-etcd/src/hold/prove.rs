@@ -32,7 +32,7 @@ use crate::{
 /// A key moves again when the leader changes again, or when a move has no reply; not for ever.
 const MOVES_MAX: u32 = 4;
 
-/// What a hold is proved for.
+/// The event for which a hold is proved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     Grant,

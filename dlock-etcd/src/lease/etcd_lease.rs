@@ -60,7 +60,7 @@ struct State {
     ends_by: Option<BootInstant>,
 }
 
-/// What a lease proves of a hold on it.
+/// The proof that a lease gives of a hold on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseProof {
     /// The hold is proved by a request that was sent then.

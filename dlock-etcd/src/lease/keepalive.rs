@@ -12,7 +12,7 @@ use crate::lease::etcd_lease::{EtcdLease, LeaseProof};
 /// The lease is kept alive after this part of its ttl, so that many tries fit in.
 const KEEPALIVE_PART: u32 = 6;
 
-/// The longest time between two checks whether the lease is used, whatever its ttl (K12).
+/// The longest time between two checks whether the lease is used, for any ttl (K12).
 const UNUSED_CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Waiting attempts are checked for being polled once in this part of the lease's ttl.

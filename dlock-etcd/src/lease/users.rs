@@ -30,11 +30,11 @@ struct Table {
 }
 
 enum LeaseUser {
-    /// It is about to create its key.
+    /// The user is about to create its key.
     Starting,
-    /// It has created a key, or tries to, and is not granted.
+    /// The user has created a key, or tries to, and is not granted.
     Waiting(Weak<dyn Waiter>),
-    /// It holds a lock.
+    /// The user holds a lock.
     Holding(Attempt),
 }
 

@@ -1,4 +1,4 @@
-//! What all keys of one backend share.
+//! The context that all keys of one backend share.
 
 use std::sync::Arc;
 

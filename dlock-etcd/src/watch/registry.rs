@@ -88,7 +88,7 @@ impl Registry {
         }
     }
 
-    /// What the task does next.
+    /// Chooses the next action of the task.
     pub(crate) fn next(&self) -> NextAction {
         let now = self.members.clock.now();
         let mut table = self.table.lock();

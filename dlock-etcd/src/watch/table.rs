@@ -20,7 +20,7 @@ pub(super) struct Table {
     by_key: HashMap<Vec<u8>, Vec<i64>>,
     /// The ids of the present stream.
     pub(super) ids: WatchIds,
-    /// What to request from the server, in order.
+    /// The requests to send to the server, in order.
     pub(super) commands: VecDeque<Command>,
     /// The watches that begin later, in order.
     pub(super) delayed: VecDeque<(BootInstant, i64)>,
@@ -53,7 +53,7 @@ pub(super) enum Command {
     Cancel(i64),
 }
 
-/// What the task does next.
+/// The next action of the task.
 pub(crate) enum NextAction {
     Create(Vec<u8>, WatchOptions),
     /// By the server's id.

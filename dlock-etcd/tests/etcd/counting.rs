@@ -84,7 +84,7 @@ async fn k13_renewals_of_a_thousand_locks_are_one_keep_alive(flavour: Flavour) -
     let before = renewed().await?;
     tokio::time::sleep(Duration::from_secs(12)).await;
     let keep_alives = renewed().await? - before;
-    // Every sixth of the ttl, and a few that were asked for sooner.
+    // Every sixth of the ttl, and a few that were requested sooner.
     assert!((4.0..=24.0).contains(&keep_alives), "{keep_alives}");
     assert!(guards.iter().all(dlock::Guard::is_held));
     locker.shutdown(Duration::from_secs(10)).await?;

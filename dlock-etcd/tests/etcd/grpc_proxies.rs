@@ -122,7 +122,7 @@ async fn k06_many_waiters_are_woken_in_order(flavour: Flavour) -> Outcome {
         guard.release().await?;
     }
     for waits in waiting {
-        // One after another is asked for: the last one, thirty round trips later.
+        // They are requested one after another: the last one, thirty round trips later.
         soon("its turn", waits).await???.release().await?;
     }
     assert_eq!(node.keys("dlock/many-").await?, []);

@@ -68,7 +68,7 @@ async fn t34_a_full_server_frees_what_many_release_while_others_try(flavour: Fla
     let tries = try_all(&locker, names("more"));
     let (released, tried) = tokio::join!(release_all(guards), tries.join_all());
     released?;
-    // What is asked for together it does not weigh: it may give some, and refuses the others.
+    // It does not weigh what is requested together: it may give some, and refuses the others.
     for tried in tried {
         match tried {
             Ok(guard) => guard.ok_or("it is free")?.release().await?,

@@ -61,7 +61,7 @@ pub(crate) async fn wait(
 struct Waiter {
     /// `None` where there is no watch; then it polls.
     subscription: Option<Subscription>,
-    /// It starts before the first event, which may have come before the subscription.
+    /// The back-off starts before the first event, which may have come before the subscription.
     back_off: BackOff,
 }
 

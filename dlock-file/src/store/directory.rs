@@ -25,10 +25,10 @@ use crate::{
 /// Other users with write access could remove or occupy locks.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// A directory with this bit, such as the system's temporary one, is meant for everybody.
+/// A directory with this bit, such as the system's temporary one, is meant for all users.
 const STICKY: u32 = 0o1000;
 
-/// Which file it is, whatever its name.
+/// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,

@@ -1,8 +1,8 @@
 //! Which file systems cannot carry locks: those that other machines share.
 //!
-//! Two machines that mount one would each take the lock, or each get a different idea of it:
-//! `flock` is kept by each machine alone, or depends on the mount's options, and inotify tells of
-//! local changes only. So they are refused, rather than silently fail to exclude.
+//! Two machines that mount one would each take the lock, or each get a different idea of it: `flock` is
+//! local to each machine, or depends on the mount's options, and inotify reports local changes only. So
+//! they are refused, rather than silently fail to exclude.
 
 use std::os::fd::BorrowedFd;
 
@@ -22,8 +22,8 @@ pub(crate) fn shared_kind(_directory: BorrowedFd<'_>) -> Result<Option<&'static 
     Ok(None)
 }
 
-/// The magic numbers of statfs(2), `linux/magic.h` and the file systems' own sources. FUSE is here
-/// because sshfs, virtiofs and the mounts of object stores cannot be told from local ones.
+/// The magic numbers of statfs(2), `linux/magic.h` and the file systems' own sources. FUSE is here because
+/// sshfs, virtiofs and the mounts of object stores cannot be distinguished from local ones.
 const SHARED: &[(u32, &str)] = &[
     (0x0000_6969, "NFS"),
     (0x0000_517b, "SMB"),

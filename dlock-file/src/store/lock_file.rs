@@ -28,11 +28,11 @@ const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// The result of one try to lock a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TryLock {
-    /// It is ours.
+    /// The file is locked by this process.
     Locked,
     /// Another process or locker holds it.
     Contended,
-    /// It is free, but an inspection has it locked at this moment.
+    /// The file is free, but an inspection has it locked at this moment.
     Inspected,
 }
 
@@ -93,8 +93,8 @@ impl LockFile {
 
     /// Tries once to lock it exclusively.
     ///
-    /// Holders lock exclusively and [`is_held`](Self::is_held) shared, so a second, shared try tells
-    /// the two apart: an inspector never makes a free lock look taken.
+    /// Holders lock exclusively and [`is_held`](Self::is_held) shared, so a second, shared try
+    /// distinguishes the two: an inspector never makes a free lock appear taken.
     pub(crate) fn try_lock(&self) -> Result<TryLock> {
         let tried = || -> io::Result<TryLock> {
             if succeeded(self.open.try_lock())? {
@@ -112,7 +112,10 @@ impl LockFile {
         tried().map_err(|error| errors::of_io(&self.path, error))
     }
 
-    /// Whether another process or locker holds it. The contents do not prove that: a killed holder leaves its line, and another program's lock has none.
+    /// Whether another process or locker holds it.
+    ///
+    /// The contents do not prove that: a killed holder leaves its line, and another program's lock has
+    /// none.
     pub(crate) fn is_held(&self) -> Result<bool> {
         let held = || -> io::Result<bool> {
             if !succeeded(self.open.try_lock_shared())? {
@@ -124,7 +127,7 @@ impl LockFile {
         held().map_err(|error| errors::of_io(&self.path, error))
     }
 
-    /// Its record. Other contents are an empty record; a record of another layout is an error.
+    /// Reads the record. Other contents are an empty record; a record of another layout is an error.
     pub(crate) fn read(&self) -> Result<Record> {
         let mut bytes = [0; RECORD_BYTES];
         let read = self.open.read_at(&mut bytes, 0);

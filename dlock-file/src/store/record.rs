@@ -18,16 +18,16 @@ use crate::{errors::BACKEND, keys::LAYOUT};
 /// with the longest note and host name (1000 bytes).
 pub(crate) const RECORD_BYTES: usize = 1024;
 
-/// What the file of another program does not start with; after it comes the version of the layout.
+/// The first bytes of every lock file; the version of the layout comes after them.
 const MARK: &str = "dlock ";
 
-/// What the file of another program, or another version, does not start with.
+/// The first bytes of a lock file of this version. A file of another program or version starts otherwise.
 const HEADER: &str = "dlock 1 ";
 
 /// Every token has this many digits, so that a shorter one never leaves digits of a longer one.
 const TOKEN_DIGITS: usize = 20;
 
-/// What was read from a lock file.
+/// The record that was read from a lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The token of the last grant; `None` in a new, cut or foreign file.

@@ -25,7 +25,7 @@ fn refused(path: &Path) -> Error {
     error
 }
 
-/// Checks kind and line of the error; `{path}` in the line stands for the path.
+/// Checks kind and line of the error; `{path}` in the line is replaced by the path.
 fn assert_refused(path: &Path, kind: ErrorKind, line: &str) {
     let error = refused(path);
     let line = format!("cannot connect (file): {line}").replace("{path}", &path.to_string_lossy());
@@ -85,7 +85,7 @@ fn a_directory_that_others_write_to_is_refused() {
 fn a_stranger_s_directory_and_an_unwritable_one_are_refused() {
     let outer = directory();
     let root = rustix::process::geteuid().is_root();
-    // Root may write anywhere, so as root the worker is somebody else.
+    // Root may write anywhere, so as root the worker is another user.
     let binary = binary_for_strangers(outer.path());
     let locks = outer.path().join("locks");
     fs::create_dir(&locks).expect("made");
@@ -107,7 +107,7 @@ fn a_stranger_s_directory_and_an_unwritable_one_are_refused() {
         "{said}"
     );
     chmod(&locks, 0o700);
-    // Somebody else's file in our directory: left by a run as root.
+    // Another user's file in our directory: left by a run as root.
     fs::write(locks.join("a.lock"), "").expect("written");
     chmod(&locks.join("a.lock"), if root { 0o600 } else { 0o000 });
     let said = ask("lock");

@@ -1,4 +1,4 @@
-//! What worker processes do.
+//! The jobs of the worker processes.
 
 use std::{fs, path::Path, process::Command, time::Duration};
 

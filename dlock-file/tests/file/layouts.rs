@@ -1,4 +1,5 @@
-//! The version of what is in a directory: compared when it is opened, and what it stands for byte for byte.
+//! The version of a directory's layout: compared when it is opened, and the layout of each version byte for
+//! byte.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path, sync::Barrier, thread};
 
@@ -74,7 +75,7 @@ async fn k01_a_lock_file_of_another_layout_is_refused_and_left_alone() {
     drop(locks.acquire("b").await.expect("free"));
 }
 
-/// Those of before the record have the same layout, and write none.
+/// Processes from before the record have the same layout, and write no record.
 #[tokio::test]
 async fn k01_processes_with_and_without_a_record_exclude_each_other() {
     let directory = directory();

@@ -47,7 +47,7 @@ async fn k08_a_moved_or_removed_directory_is_a_loss() {
     let guard = locks.acquire("a").await.expect("free");
     fs::rename(&inner, outer.path().join("elsewhere")).expect("moved");
     soon(guard.lost()).await;
-    // It is made anew, with all checks, and watched as the first one was.
+    // It is created again, with all checks, and watched as the first one was.
     let guard = locks.acquire("a").await.expect("free in the new one");
     fs::remove_dir_all(&inner).expect("removed");
     soon(guard.lost()).await;

@@ -16,7 +16,7 @@ mod shared;
 mod support;
 mod worker;
 
-/// What the worker processes run; nothing in the test run itself.
+/// Runs the job of a worker process; does nothing in the test run itself.
 #[test]
 fn worker() {
     if let Some((job, directory)) = worker::job() {

@@ -1,4 +1,4 @@
-//! A user who has no inotify instance left: nobody tells anything.
+//! A user who has no inotify instance left: there are no notifications.
 
 use std::{fs, os::unix::fs::chown, path::Path, time::Duration};
 

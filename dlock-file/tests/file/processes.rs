@@ -164,7 +164,7 @@ async fn a_release_frees_the_lock_while_a_child_is_on_its_way_to_exec() {
 #[tokio::test]
 async fn k06_twenty_waiting_processes_idle_and_all_get_their_turn() {
     const PROCESSES: usize = 20;
-    /// Long enough for a busy loop to be far above the bound, and over two looks of each waiter.
+    /// Long enough for a busy loop to be far above the bound, and over two polls of each waiter.
     const WATCHED: Duration = Duration::from_secs(2);
     /// Ticks of 10 ms: 1 % of what one core can do for each waiter.
     const TICKS_MAX: u64 = 2 * PROCESSES as u64;

@@ -1,4 +1,4 @@
-//! What the tests of this backend share.
+//! Shared parts of the tests of this backend.
 
 use std::{
     env, fs,
@@ -22,7 +22,7 @@ pub(crate) fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
-/// A copy of this binary in `directory`, which anybody can reach from now on: the original may be where
+/// A copy of this binary in `directory`, which all users can reach from now on: the original may be where
 /// another user cannot.
 pub(crate) fn binary_for_strangers(directory: &Path) -> PathBuf {
     chmod(directory, 0o755);

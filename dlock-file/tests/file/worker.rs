@@ -10,7 +10,7 @@ use std::{
 const JOB: &str = "DLOCK_FILE_TEST_JOB";
 const DIRECTORY: &str = "DLOCK_FILE_TEST_DIRECTORY";
 
-/// What a worker says starts with this; the rest is the test harness.
+/// The start of each line of a worker; the other lines are the test harness's.
 const MARK: &str = "@";
 
 /// A process at work. Killed when dropped.

@@ -13,15 +13,15 @@ use crate::{
     },
 };
 
-/// What the server does if the row is locked.
+/// The server's behaviour if the row is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockMode {
-    /// It refuses: nearly always enough.
+    /// The server refuses: nearly always enough.
     NoWait,
-    /// It skips the row. The second try of a `try`: an inspection of a free row locks it for an instant, and to
-    /// `NOWAIT` MariaDB has one error for a locked row and a locked table.
+    /// The server skips the row. The second try of a `try`: an inspection of a free row locks it for an
+    /// instant, and to `NOWAIT` MariaDB has one error for a locked row and a locked table.
     SkipLocked,
-    /// It waits.
+    /// The server waits.
     Wait,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Connection {
     connection: MySqlConnection,
     /// The session at the server.
     pub(crate) session: SessionId,
-    /// What tokens are token_of by.
+    /// The epoch of the tokens that this connection grants.
     pub(crate) epoch: Epoch,
     /// Seconds of silence after which the server ends the session.
     pub(crate) wait_timeout: u64,

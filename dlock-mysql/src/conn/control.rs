@@ -69,8 +69,8 @@ impl Control {
 
     /// Runs `work` in its turn, in a task of its own (K13); `work` sends a few bounded requests.
     ///
-    /// Connects if need be, and probes the server of a new connection. Callers that wait meanwhile share a
-    /// failure to connect, and no other.
+    /// Connects if need be, and probes the server of a new connection. Callers that wait for the connection
+    /// share a failure to connect, and no other.
     pub(crate) async fn run<R, W>(
         &self,
         work: impl FnOnce(ControlTurn) -> W + Send + 'static,
@@ -124,7 +124,7 @@ impl Control {
 
     /// Ends a session, and waits until its locks are free; success also if it is over.
     ///
-    /// Killing it again tells whether it is over: not every account sees its own sessions in a list.
+    /// A second kill shows whether it is over: not every account sees its own sessions in a list.
     pub(crate) async fn end_session(&self, session: SessionId) -> Result<()> {
         for _ in 0..KILLS_MAX {
             let kill = self.run(move |mut turn| async move { turn.kill("KILL", session).await });

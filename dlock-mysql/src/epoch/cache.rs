@@ -65,7 +65,7 @@ impl EpochCache {
         self.with(|shared| shared.refresh(epoch, start));
     }
 
-    /// Refreshes `epoch`, and tells whether a grant that is requested at `now` has to read the row.
+    /// Refreshes `epoch`, and returns whether a grant that is requested at `now` has to read the row.
     ///
     /// In the third quarter of an epoch's time one grant reads it for all, and in the last quarter each.
     pub(crate) fn must_read(

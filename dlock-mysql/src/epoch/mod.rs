@@ -1,4 +1,4 @@
-//! What the row of `dlock_epoch` says, without I/O.
+//! The rules of the epoch row (`dlock_epoch`), without I/O.
 
 pub(crate) mod cache;
 pub(crate) mod guard_clock;

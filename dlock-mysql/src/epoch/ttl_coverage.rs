@@ -51,7 +51,7 @@ impl Period {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
     Yes,
-    /// It may, and the row has to be read again.
+    /// The ttl may be covered: the row has to be read again.
     Soon,
     No,
 }

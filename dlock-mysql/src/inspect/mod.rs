@@ -58,7 +58,7 @@ async fn answer(pool: &Pool, id: u64, row: &str) -> Result<Option<Holder>> {
             return Ok(Some(Holder::parse(&line).unwrap_or_default()));
         }
     }
-    // Released meanwhile, or a holder that does not answer.
+    // Released by now, or a holder that does not answer.
     let is_free = is_free(pool, row).await?;
     Ok((!is_free).then(Holder::foreign))
 }

@@ -18,8 +18,8 @@ pub(crate) struct SessionId {
 
 /// One start of one server: its `server_id`, and the second of its start.
 ///
-/// `UUID_SHORT()` cannot tell two starts apart: it has one byte of the id, and after 2^24 values the
-/// count carries into the second.
+/// `UUID_SHORT()` cannot distinguish two starts: it has one byte of the id, and after 2^24 values the count
+/// carries into the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ServerStart(pub(crate) u64);
 
@@ -55,8 +55,8 @@ impl Product {
 
     /// The query that [`ServerInfo`] is read from.
     ///
-    /// Time and uptime come from one reading of the clock, so their difference is the start, whatever the
-    /// clock does. A clock that was set back behind the start makes the uptime negative, hence the cast.
+    /// Time and uptime come from one reading of the clock, so their difference is the start, even if the
+    /// clock is set. A clock that was set back behind the start makes the uptime negative, hence the cast.
     pub(crate) fn info_query(self, tokens: Tokens) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",

@@ -6,7 +6,7 @@ use dlock_core::backend::LayoutVersion;
 /// column with a default, or a further row, does not.
 pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1).per("database");
 
-/// Stands for tables that were created before they had a version.
+/// The layout of tables that were created before they had a version.
 pub(crate) const LAYOUT_UNVERSIONED: &str = "0";
 
 /// One row for each name: the row that is locked. It never changes, so old rows can be deleted at any time.

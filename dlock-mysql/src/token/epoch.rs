@@ -11,8 +11,8 @@
 //!   on, and the true primary must soon be ahead of it. Other connections still use the old epoch; so an epoch
 //!   counts for [`SERIALS`] values only, and a raise uses these up first.
 //! * Two starts within one second would count alike, so a server grants nothing in its first two.
-//! * No client raises it before the guard of a start is over ([`crate::guard`]). So a row that names a start
-//!   proves that it grants, whatever the server's clock shows.
+//! * No client raises it before the guard of a start is over ([`crate::guard`]). So a row that names a
+//!   start proves that it grants, at any time of the server's clock.
 //! * A server that was demoted and promoted again without a restart has connections from before. So a reading
 //!   counts for half a second, and then the row is read again after the grant. A server that takes over from
 //!   another one waits as long before it raises the epoch. Until then it grants nothing.

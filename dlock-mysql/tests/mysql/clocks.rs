@@ -27,7 +27,7 @@ cases![
 
 const HOUR: i64 = 3_600;
 
-/// It counts whole seconds.
+/// One second: the server's clock is read in whole seconds.
 const NEXT_SECOND: Duration = Duration::from_secs(1);
 
 /// A server that is awake for longer than a step of its clock takes.
@@ -100,7 +100,7 @@ async fn a_clock_that_is_set_during_a_wait_ends_no_guard(flavour: Flavour) -> Ou
     is_off(&node, HOUR).await?;
     let guard = cut_off.followed_by(&other, ttl + NEXT_SECOND).await?;
     guard.release().await?;
-    // One that is set back behind the start holds up nobody for longer.
+    // One that is set back behind the start delays no grant for longer.
     node.restart().await?;
     clock.set(-HOUR)?;
     is_off(&node, -HOUR).await?;
@@ -109,7 +109,7 @@ async fn a_clock_that_is_set_during_a_wait_ends_no_guard(flavour: Flavour) -> Ou
     Ok(guard.release().await?)
 }
 
-/// The guard begins when somebody comes, not with a start that the server shows.
+/// The guard begins when the first client connects, not with a start that the server shows.
 async fn a_clock_that_is_set_before_the_first_check_ends_no_guard(flavour: Flavour) -> Outcome {
     let (mut node, clock) = start_with_clock(flavour).await?;
     let ttl = Duration::from_secs(12);

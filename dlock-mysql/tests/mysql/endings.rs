@@ -153,7 +153,7 @@ async fn t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it(
     Ok(())
 }
 
-/// Its session had ended by then, and somebody else was granted.
+/// The session of the grant had ended by then, and another client was granted.
 async fn t64_a_grant_whose_reply_comes_after_the_ttl_is_none(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -218,7 +218,7 @@ async fn t67_a_server_made_read_only_loses_its_locks(flavour: Flavour) -> Outcom
     Ok(())
 }
 
-/// MariaDB ends them, if told so, before a holder could know.
+/// MariaDB ends silent transactions, if configured so, before a holder could know.
 async fn a_limit_for_silent_transactions_ends_no_hold(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     if flavour == Flavour::MariaDbStable {
@@ -239,7 +239,7 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     let proxy = Proxy::start(node.address())?;
     let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
     warm(&node, &locker).await?;
-    // The connection that is idle now: its next reply comes too late for anybody.
+    // The connection that is idle now: its next reply comes too late.
     let connections = proxy.connections();
     let idle = connections.get(HOLDING_CONNECTION).ok_or("no connection")?;
     idle.set(Direction::ToClient, Fault::Discard);
@@ -302,7 +302,7 @@ async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcom
     Ok(())
 }
 
-/// The exception `mysql.session-ended`: a row lock ends with its session, and nobody reaches its holder.
+/// The exception `mysql.session-ended`: a row lock ends with its session, and its holder is not reachable.
 async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
     flavour: Flavour,
 ) -> Outcome {
@@ -332,7 +332,7 @@ async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
             _ => proxy.end(End::Server),
         }
         let next = soon("it is granted", waiter).await???;
-        // It is not told before its time is over, and not later either. The token covers it.
+        // It is not notified before its time is over, and not later either. The token covers it.
         let cause = within(ttl + SLACK, "the loss", lost).await?;
         let told = clock.now().since(cut);
         assert_eq!(cause, LostCause::Expired, "{how}");
@@ -359,7 +359,7 @@ async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
     let ended = clock.now();
     proxy.end(End::Server);
     let next = soon("it is granted", waiter).await???;
-    // The connection that looks after it has to be given up first, which takes `timeout`.
+    // The connection that monitors it has to be given up first, which takes `timeout`.
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionEnded);
     let told = clock.now().since(ended);

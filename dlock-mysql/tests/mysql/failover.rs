@@ -95,8 +95,8 @@ async fn t69_a_promoted_replica_waits_for_the_holds_of_before(flavour: Flavour) 
     Ok(guard.release().await?)
 }
 
-/// It is writable, as it was when it crashed, and somebody still reaches it: the token does not cover what
-/// that one does until the epoch of the true primary is raised, in half a minute.
+/// The former primary is writable, as it was when it crashed, and a client still reaches it. The token does
+/// not cover what that client does until the epoch of the true primary is raised, in half a minute.
 async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> Outcome {
     let [mut former, replica] = pair(flavour, None).await?;
     until_granting(&former).await?;

@@ -78,7 +78,7 @@ impl CutOff {
         Ok(guard)
     }
 
-    /// Lets `other` have its lock meanwhile. It hears of it when its time is over, and the token covers that.
+    /// Lets `other` have its lock. The holder is notified when its time is over, and the token covers that.
     pub(crate) async fn overtaken_by(&self, other: &Locker) -> Outcome {
         let guard = soon("it is granted", other.acquire("x")).await??;
         assert!(guard.token() > self.held.token());

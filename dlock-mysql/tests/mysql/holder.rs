@@ -1,4 +1,4 @@
-//! A holder that can be killed: this binary, started again, which takes and releases as it is told.
+//! A holder that can be killed: this binary, started again, which takes and releases on command.
 
 use std::{
     env,
@@ -21,10 +21,10 @@ use tokio::{
 
 use crate::support::{HOLDING_CONNECTION, Outcome, TTL_LONG, open, within};
 
-/// What it locks.
+/// The name of its lock.
 const NAME: &str = "killed";
 
-/// What it says when it has released.
+/// The line that it prints after the release.
 const RELEASED: &str = "released";
 
 /// Set for the process that holds: the URL.
@@ -138,7 +138,7 @@ pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let Err(failed) = support::run(LIFE_MAX, serve(&url)) else {
         return Some(ExitCode::SUCCESS);
     };
-    // Instead of what was ordered; nobody may listen any more.
+    // Instead of the output that was ordered; its reader may be gone.
     let _ = writeln!(io::stdout(), "{}", failed.message().unwrap_or("?"));
     Some(ExitCode::FAILURE)
 }

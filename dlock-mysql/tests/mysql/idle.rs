@@ -1,4 +1,4 @@
-//! Connections that nobody uses, and that their server ends.
+//! Connections that are idle, and that their server ends.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn idle_connections_are_closed_before_their_server_ends_them(flavour: Flav
     Ok(())
 }
 
-/// Its session is over, and what ends it does not arrive: behind a line that is cut nothing does.
+/// The session is over, and its end does not arrive: behind a line that is cut nothing does.
 async fn a_connection_that_was_idle_for_too_long_is_not_used(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;

@@ -26,14 +26,14 @@ const CYCLES: [usize; 2] = [5, 1];
 /// No round takes longer, nor does a server to start.
 const ROUND_MAX: Duration = Duration::from_secs(100);
 
-/// Who is killed.
+/// The process that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Server,
     Holder,
 }
 
-/// Where the holder stands then.
+/// The point that the holder has reached then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
     BeforeTheSelect,

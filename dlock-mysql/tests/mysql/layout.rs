@@ -83,7 +83,7 @@ async fn another_layout_is_refused_with_both_numbers(flavour: Flavour) -> Outcom
     Ok(take(&locker, "a").await?.release().await?)
 }
 
-/// As they were before they told it.
+/// Tables from before the layout was recorded in them.
 async fn tables_without_a_layout_are_refused(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     node.query("ALTER TABLE locks.dlock_epoch DROP COLUMN layout")

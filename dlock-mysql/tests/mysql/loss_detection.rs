@@ -1,4 +1,4 @@
-//! How soon the end of a session is detected, whatever else goes on.
+//! How soon the end of a session is detected, also beside other work.
 
 use std::{
     sync::{
@@ -44,7 +44,7 @@ async fn kill(node: &Node, held: &Guard, session: &str) -> Outcome<Duration> {
     Ok(clock.now().since(killed))
 }
 
-/// The connection that asks, answers and makes rows hangs.
+/// The connection that inspects, answers inspections and makes rows hangs.
 async fn t65_a_killed_session_is_known_while_the_tables_are_not_answered(
     flavour: Flavour,
 ) -> Outcome {
@@ -81,7 +81,7 @@ async fn t65_a_killed_session_is_known_while_others_inspect(flavour: Flavour) ->
     for number in 0..ASKERS {
         let name = format!("held {number}");
         guards.push(take(&locker, &name).await?);
-        // Its own locker, too, asks.
+        // Its own locker inspects, too.
         let asker = match number {
             0 => locker.clone(),
             _ => open(&node.url(), TTL_LONG).await?,
@@ -112,7 +112,7 @@ async fn t65_a_killed_session_is_known_while_others_inspect(flavour: Flavour) ->
     Ok(())
 }
 
-/// Then each session is asked by itself.
+/// Then each session is probed by itself.
 async fn t65_a_killed_session_is_known_where_no_connection_is_left(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")

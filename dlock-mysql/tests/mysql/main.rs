@@ -27,7 +27,7 @@ use dlock_servers::{SetClock, mysql::Flavour};
 use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
-/// What the cases with a clock of their own need besides a server.
+/// The library for the cases with a clock of their own.
 const CLOCK: &str = "libfaketime";
 
 /// Each case has a server of its own, which takes seconds of a processor to make.

@@ -34,7 +34,7 @@ async fn a_connection_that_is_used_often_prepares_its_statements(flavour: Flavou
     let before = said(&node, "Com_stmt_prepare").await?;
     use_often(&locker, "a").await?;
     use_often(&locker, "b").await?;
-    // What locks and what frees, whatever the name.
+    // Two statements for all names: one locks and one frees.
     assert_eq!(said(&node, "Com_stmt_prepare").await?, before + 2);
     assert!(said(&node, "Com_stmt_execute").await? > before + 2);
     Ok(())
@@ -122,7 +122,7 @@ async fn a_line_that_is_slow_is_no_failure_when_it_prepares(flavour: Flavour) ->
     Ok(())
 }
 
-/// What is prepared sets no silence: it is for holds of the ttl before.
+/// A prepared statement does not set the session's limit of silence: it is for holds of the ttl before.
 async fn a_prepared_connection_has_the_silence_of_each_ttl(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -137,7 +137,7 @@ async fn a_prepared_connection_has_the_silence_of_each_ttl(flavour: Flavour) -> 
     Ok(next.release().await?)
 }
 
-/// What was read was new when it was sent, and is old when it is granted.
+/// The epoch that was read was new when the request was sent, and is old when the lock is granted.
 async fn t69_a_request_that_arrives_late_counts_by_no_old_epoch(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -176,7 +176,7 @@ async fn use_often(locker: &Locker, name: &str) -> Outcome {
     Ok(())
 }
 
-/// What the server says of all its sessions.
+/// A counter of the server over all its sessions.
 async fn said(node: &Node, what: &str) -> Outcome<u64> {
     let rows = node
         .query(&format!("SHOW GLOBAL STATUS LIKE '{what}'"))

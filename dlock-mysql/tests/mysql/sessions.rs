@@ -31,12 +31,12 @@ cases![
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// A proxy that shares sessions has moved it: whoever answers, it is not the one that holds. The next renewal
-/// finds out.
+/// A proxy that shares sessions has moved it: the session that answers is not the one that holds. The next
+/// renewal finds out.
 async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Flavour) -> Outcome {
     let ttl = Duration::from_secs(6);
     let node = start(flavour).await?;
-    // Of each locker: what works with the tables, what holds, what looks after sessions.
+    // Of each locker: the connections for tables, for holds and for the control of sessions.
     let relay = Relay::start(node.address(), [HOLDING_CONNECTION, 3 + HOLDING_CONNECTION]).await?;
     let url = format!("{}?tls=disabled", node.url_at(relay.address));
     let mut held = Vec::new();
@@ -60,7 +60,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     Ok(())
 }
 
-/// Connections are numbered anew by each start of a server.
+/// Connections are numbered from the beginning by each start of a server.
 async fn a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is_not_killed(
     flavour: Flavour,
 ) -> Outcome {
@@ -76,7 +76,7 @@ async fn a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is
     warm(&node, &locker).await?;
     let held = take(&locker, "a").await?;
     let session: u64 = holder(&node).await?.parse()?;
-    // It hears nothing, and nobody hears it.
+    // Neither direction reaches the other end.
     open_to.store(false, Ordering::Release);
     proxy.set(Direction::ToServer, Fault::Hold);
     proxy.set(Direction::ToClient, Fault::Hold);
@@ -109,7 +109,8 @@ async fn foreign_session(node: &Node) -> Outcome<(MySqlConnection, u64)> {
     Ok((session, number))
 }
 
-/// Its reply is lost, and so is the end of its connection: only its `KILL` frees the row before its ttl.
+/// The acquire's reply is lost, and so is the end of its connection: only its `KILL` frees the row before
+/// its ttl.
 async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
@@ -131,7 +132,7 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     Ok(guard.release().await?)
 }
 
-/// Its session ends while the counter is committed, and somebody else has the row.
+/// The session ends while the counter is committed, and another client has the row.
 async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let url = format!("{}?token=committed&timeout=30s", node.url());
@@ -139,7 +140,7 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     let held = take(&locker, "a").await?;
     let session = holder(&node).await?;
     held.release().await?;
-    // The counter waits for the gate.
+    // The counter waits for the lock of the trigger.
     let mut gate = root(&node).await?;
     tell(&mut gate, "DO GET_LOCK('gate', 0)").await?;
     let trigger = "CREATE TRIGGER locks.gate BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \

@@ -54,7 +54,7 @@ async fn t71_each_lock_is_a_connection_up_to_held_max(flavour: Flavour) -> Outco
     for name in ["a", "b", "c"] {
         guards.push(take(&locker, name).await?);
     }
-    // One more for the tables, and one for looking after them.
+    // One more for the tables, and one to monitor the others.
     until("all connections", async || {
         Ok(sessions(&node).await?.len() == 5)
     })
@@ -128,7 +128,7 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
     Ok(())
 }
 
-/// K13: an acquire or a look that is left where it is, as in a `select!` whose other branch takes long.
+/// K13: an acquire or an inspection that is not polled, as in a `select!` whose other branch takes long.
 async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;
@@ -165,11 +165,11 @@ async fn renewals_go_on_beside_one_that_is_not_polled(flavour: Flavour) -> Outco
     Ok(held.release().await?)
 }
 
-/// K12: what it asks is a row.
+/// K12: an inspection sends its question as a row.
 async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;
-    // Nobody answers for it.
+    // This session does not answer inspections.
     let mut foreign = MySqlConnection::connect(&node.url()).await?;
     let lock = "INSERT INTO dlock_locks VALUES ('a'); BEGIN; SELECT name FROM dlock_locks WHERE name = \
                 'a' FOR UPDATE";

@@ -1,4 +1,4 @@
-//! What the cases work with: a server of their own, clients of it, and bounds.
+//! Shared parts of the cases: a server of their own, clients of it, and bounds.
 
 use std::{future::Future, time::Duration};
 
@@ -74,7 +74,7 @@ pub(crate) async fn open_with(url: &str, keys: &str) -> dlock::Result<Locker> {
     dlock::connect(&*format!("{url}{mark}{keys}")).await
 }
 
-/// Nothing passes any more, in neither direction, and nobody hears of it.
+/// Stops the traffic in both directions, without an error at either end.
 pub(crate) fn cut_off(proxy: &Proxy) {
     proxy.set(Direction::ToServer, Fault::Hold);
     proxy.set(Direction::ToClient, Fault::Hold);
@@ -94,7 +94,7 @@ pub(crate) async fn waiting(node: &Node) -> Outcome<usize> {
     Ok(count.ok_or("no count")?.parse()?)
 }
 
-/// The server shows its transactions as they were when nobody had looked for a tenth of a second.
+/// The server refreshes its list of transactions only after a tenth of a second without a query of it.
 const TRANSACTIONS_NEW: Duration = Duration::from_millis(150);
 
 /// The session that holds the one lock that is held.
@@ -111,8 +111,8 @@ pub(crate) async fn holder(node: &Node) -> Outcome<String> {
     holders.pop().ok_or_else(|| "nobody holds".into())
 }
 
-/// Has `locker`, the only one of its server, make all connections that it needs, in this order: what works
-/// with the tables, what holds a lock, what looks after sessions. The second one is idle then.
+/// Has `locker`, the only one of its server, make all connections that it needs, in this order: the one for
+/// tables, the one that holds a lock, the one that controls sessions. The second one is idle then.
 pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
     let held = take(locker, "warm").await?;
     until("it is looked after", async || {

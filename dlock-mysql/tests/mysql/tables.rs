@@ -28,13 +28,13 @@ cases![
 /// How long the statement of a waiter may wait before it is sent again.
 const QUEUE_MAX: Duration = Duration::from_secs(4);
 
-/// What new grants wait behind is said within this.
+/// The time within which the reason why new grants wait is reported.
 const SAID_MAX: Duration = Duration::from_secs(1);
 
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// All that others write waits meanwhile.
+/// All writes of others wait during the backup.
 async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let holder = open(&node.url(), TTL_LONG).await?;
@@ -42,7 +42,7 @@ async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     let mut waiters = Vec::new();
     for count in 1..=2 {
         let other = open(&node.url(), TTL_LONG).await?;
-        // In whatever order they are granted.
+        // The order of the grants does not matter.
         waiters.push(tokio::spawn(async move {
             other.acquire("a").wait_forever().await?.release().await
         }));
@@ -105,7 +105,7 @@ async fn renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written(
     Ok(())
 }
 
-/// What goes on, and what is said, beside the statement that is begun.
+/// Checks holds and error messages beside the statement that `begin` starts.
 async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) -> Outcome {
     let proxy = Proxy::start(node.address())?;
     let (locker, other) = (
@@ -167,7 +167,7 @@ async fn at_once<T>(what: &str, answer: impl Future<Output = T>) -> Outcome<T> {
     within(SLACK, what, answer).await
 }
 
-/// It waits behind the change, and says why; then it is granted.
+/// The waiter waits behind the change, and reports why; then it is granted.
 async fn a_wait_outlives_a_change_of_the_table(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let (locker, other) = (
@@ -224,7 +224,8 @@ async fn waiting_for_table(node: &Node) -> Outcome<usize> {
     Ok(node.query(sql).await?.len())
 }
 
-/// What a locker reads of that table proves for nearly three ttls that a restart is waited for.
+/// The number of ttls that the case goes on: a locker's reading of that table proves for nearly three that
+/// a restart is waited for.
 const PROVED_TTLS: u32 = 5;
 
 /// One who had to wait has read the row of the epoch in its transaction: the change waits behind it, and all who

@@ -25,7 +25,7 @@ cases![
 /// How long a connection uses what it has read of the epoch.
 const READ_MAX: Duration = Duration::from_millis(500);
 
-/// An epoch that was lost is made anew from the server's clock, which counts seconds. Longer than
+/// An epoch that was lost is created again from the server's clock, which counts seconds. Longer than
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
 

@@ -1,4 +1,5 @@
-//! Waiters whose host vanished stand in the queue of the server (T63), which does not look after them.
+//! Waiters whose host vanished stay in the queue of the server (T63), which does not check whether they
+//! live.
 
 use std::time::Duration;
 

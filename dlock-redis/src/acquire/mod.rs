@@ -22,7 +22,7 @@ use crate::{
     pubsub::Subscriptions,
 };
 
-/// What an acquire needs.
+/// The parts of the backend that an acquire uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Acquirer<'a> {
     pub(crate) batcher: &'a Arc<CommandBatcher>,

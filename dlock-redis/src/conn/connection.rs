@@ -36,11 +36,11 @@ pub(crate) struct Connection {
 pub(super) enum Grants {
     /// From this time on, while the server has this history.
     From(BootInstant, Arc<History>),
-    /// It could not write its record at that time.
+    /// The server could not write the record of its history at that time.
     Refused(BootInstant, Arc<Error>),
 }
 
-/// What to do about a connection that must not grant.
+/// The reaction to a connection that must not grant.
 pub(super) enum Refusal {
     Wait(Error),
     Reprobe(Error),

@@ -110,7 +110,7 @@ impl History {
         })
     }
 
-    /// What the server verifies before it grants.
+    /// The conditions that the server verifies before it grants.
     pub(super) fn grant_check(&self, least_token: u64) -> GrantCheck<'_> {
         GrantCheck {
             record_keys: &self.record_keys,

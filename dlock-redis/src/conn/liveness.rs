@@ -1,7 +1,7 @@
 //! Pings on a pub/sub connection.
 //!
-//! A connection that swallows everything looks like an idle one. So it is pinged while there are waiters; while
-//! a reply is overdue, the waiters poll.
+//! A half-open connection and an idle one receive the same: nothing. So the connection is pinged while
+//! there are waiters; while a reply is overdue, the waiters poll.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 

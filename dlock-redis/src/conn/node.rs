@@ -115,7 +115,7 @@ impl Node {
             return Err(errors::of_request(error));
         }
         let retried = self.retry(request).await;
-        // The first request may have been executed, whatever the second one's effect.
+        // The first request may have been executed, independent of the second one's effect.
         retried.map_err(|error| match was_cut {
             true => error.with_effect(Effect::Unknown),
             false => error,

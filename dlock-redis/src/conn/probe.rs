@@ -21,7 +21,7 @@ pub(crate) struct Expected<'a> {
 pub(crate) struct ServerInfo {
     /// The connection, as the server identifies it.
     pub(crate) client: ClientId,
-    /// Its uptime, as it reports it.
+    /// The server's uptime, as the server reports it.
     pub(crate) uptime: Duration,
 }
 
@@ -174,7 +174,7 @@ fn own_slots(nodes: &str) -> Vec<(u16, u16)> {
     let slots = myself.unwrap_or_default().split(' ').skip(8);
     let ranges = slots.filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        // A slot that is moving to another node stands in brackets: it is skipped.
+        // A slot that is moving to another node is in brackets: it is skipped.
         Some((first.parse().ok()?, last.parse().ok()?))
     });
     ranges.collect()

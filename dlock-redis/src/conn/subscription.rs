@@ -22,7 +22,7 @@ pub(crate) trait PushHandler: Send + Sync + 'static {
     fn has_any_waiter(&self) -> bool;
 }
 
-/// What a waiter knows of the connection that it has subscribed on.
+/// A waiter's view of the connection that it has subscribed on.
 #[derive(Clone)]
 pub(crate) struct Subscription {
     state: Arc<State>,

@@ -1,4 +1,4 @@
-//! What an error says about the connection and the server behind it.
+//! Classification of errors: what each says about the connection and the server behind it.
 
 use dlock_core::Error;
 use redis::RedisError;
@@ -11,7 +11,7 @@ pub(crate) struct Redirect {
     pub(crate) scope: RedirectScope,
 }
 
-/// What a redirection is valid for.
+/// The scope of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RedirectScope {
     /// All keys of the slot: it has moved.

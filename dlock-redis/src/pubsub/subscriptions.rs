@@ -28,7 +28,7 @@ pub(crate) struct Subscriptions(Arc<Lock<HashMap<String, Channel>>>);
 struct Channel {
     /// Mostly one: a cancelled waiter may be leaving while the next one of its locker has come.
     waiters: Vec<Arc<Notify>>,
-    /// Nodes that may have a subscription. The last waiter ends it, whichever began it.
+    /// Nodes that may have a subscription. The last waiter ends it, even if another one began it.
     nodes: Vec<Arc<Node>>,
 }
 

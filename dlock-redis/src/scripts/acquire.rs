@@ -43,7 +43,7 @@ pub(crate) struct AcquireCall<'a> {
     pub(crate) creates_counter: bool,
 }
 
-/// What the script verifies before it grants.
+/// The conditions that the script verifies before it grants.
 pub(crate) struct GrantCheck<'a> {
     /// The keys that may have the record of the server's history.
     pub(crate) record_keys: &'a [String],

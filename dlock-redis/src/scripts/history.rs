@@ -32,7 +32,7 @@ pub(crate) struct HistoryCall<'a> {
     pub(crate) least_token: u64,
 }
 
-/// What the script answers.
+/// The reply of the script.
 pub(crate) struct HistoryReply {
     /// The server's clock, in microseconds.
     pub(crate) server_time: u64,

@@ -181,7 +181,8 @@ impl Router {
         keys::counter(&self.options.prefix, slot)
     }
 
-    /// Notes a token of a grant: later grants to this client are above it, whatever a server's clock (K5).
+    /// Notes a token of a grant: later grants to this client are above it, even if a server's clock is not
+    /// (K5).
     pub(crate) fn observe_token(&self, token: Token) {
         self.highest_token.fetch_max(token.get(), Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! What must be true of every walk.
+//! The rules that every walk must keep.
 
 use std::{collections::HashMap, fmt};
 
@@ -11,7 +11,7 @@ use crate::{
 /// the ttl of what was taken before, and some requests.
 const SETTLES_MAX: Micros = 8 * GUARD;
 
-/// What was broken.
+/// A rule that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clause {
     /// Two hold one name (K1).
@@ -45,11 +45,11 @@ pub(crate) struct Grant {
     pub(crate) client: usize,
     pub(crate) name: usize,
     pub(crate) token: Token,
-    /// Its index in the order of grants.
+    /// The index of the grant in the order of grants.
     pub(crate) serial: u64,
 }
 
-/// What has been seen in a walk.
+/// The grants of a walk so far.
 pub(crate) struct Checks {
     setting: Setting,
     grants: Vec<Grant>,
@@ -70,7 +70,7 @@ impl Checks {
         self.grants.len()
     }
 
-    /// A server answered an attempt, whether or not anybody hears it.
+    /// A server answered an attempt, whether or not the answer arrives.
     pub(crate) fn answers(&mut self, serial: u64, token: Token) -> Result<(), Violation> {
         let first = *self.answered.entry(serial).or_insert(token);
         broken_if(first != token, Clause::Same, || {

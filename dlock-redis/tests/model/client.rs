@@ -10,7 +10,7 @@ use crate::{
 /// How often an attempt is sent whose answers are lost.
 const TRIES_MAX: u32 = 3;
 
-/// What a deadline is earlier than the end in the server (K2), besides a hundredth of the ttl.
+/// The time by which a deadline is earlier than the end in the server (K2), without a hundredth of the ttl.
 const MARGIN: Micros = 2_000;
 
 /// Where requests go.
@@ -20,7 +20,7 @@ pub(crate) struct Connection {
     pub(crate) server: usize,
     /// The server's process.
     pub(crate) run: u32,
-    /// Its index among the client's.
+    /// The index of the attempt among the client's.
     pub(crate) number: u32,
 }
 
@@ -57,10 +57,10 @@ enum Phase {
     Freeing,
 }
 
-/// What an answer made of its client.
+/// The effect of a reply on its client.
 pub(crate) enum Learned {
     Nothing,
-    /// It holds a lock now.
+    /// The client holds a lock now.
     Granted,
     Renewed,
     /// The connection is abandoned: the server does not grant any more.
@@ -69,11 +69,11 @@ pub(crate) enum Learned {
 
 pub(crate) struct Client {
     pub(crate) connection: Connection,
-    /// What the server behind the connection said of its data, and when it grants.
+    /// The history that the server behind the connection reported, and when the server grants.
     checked: Option<(History, Micros)>,
     /// The highest token that it was given.
     highest: Token,
-    /// What its idea of the server's clock is ahead.
+    /// The time by which its estimate of the server's clock is ahead.
     ahead: Micros,
     /// How soon it releases what it holds: a share.
     leaves: f64,
@@ -135,14 +135,14 @@ impl Client {
         }
     }
 
-    /// For how long it must not ask for the lock that it wants.
+    /// For how long it must not request the lock that it wants.
     pub(crate) fn guarded(&self, now: Micros) -> Option<Micros> {
         let wants = matches!(self.phase, Phase::Idle | Phase::Taking) && self.open.is_none();
         let (_, grants_from) = self.checked?;
         (wants && now < grants_from).then_some(grants_from - now)
     }
 
-    /// What it asks next, if anything; `fresh` is the number of an attempt that begins.
+    /// The next request, if there is one; `fresh` is the number of an attempt that begins.
     pub(crate) fn asks(
         &mut self,
         now: Micros,

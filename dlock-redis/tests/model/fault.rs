@@ -1,4 +1,4 @@
-//! What goes wrong in a walk.
+//! Faults of a walk.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {

@@ -28,7 +28,7 @@ impl Fault {
         match self {
             Self::Cut => &[0.0, 0.01, 0.1],
             Self::Pause => &[0.0, 0.01, 0.03],
-            // Then a counter that was there and came back may look fresh.
+            // Then a counter that was there and came back may appear fresh.
             Self::RoleChange if setting == Setting::SetBack => &[0.0],
             Self::Flush => &[0.0, 0.01, 0.04],
             Self::RoleChange => &[0.0, 0.01, 0.05],

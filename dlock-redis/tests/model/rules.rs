@@ -20,7 +20,7 @@ pub(crate) const SKEW: Micros = 20_000;
 /// How far a clock is set at once.
 pub(crate) const LEAP: Micros = 700_000;
 
-/// What happens in a walk besides lost and late messages, and what is checked.
+/// The events of a walk, in addition to lost and late messages, and the rules that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
     /// Data are forgotten in every way that the design covers; the clocks of all servers agree.
@@ -50,7 +50,7 @@ impl Setting {
 /// A broken copy of the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
-    /// The script takes the next number, whatever the time is.
+    /// The script takes the next number, at any time of the clock.
     NoClock,
     /// The client carries the server's clock on, and is off.
     CarriedClock,

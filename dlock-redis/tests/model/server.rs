@@ -39,7 +39,7 @@ pub(crate) struct Data {
     locks: [Option<Lock>; NAMES],
 }
 
-/// What it says to take a lock.
+/// The request to take a lock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Take {
     pub(crate) attempt: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Take {
     pub(crate) least: Token,
     /// The history that the client has read.
     pub(crate) history: History,
-    /// What the client thinks the server's clock shows.
+    /// The client's estimate of the server's clock.
     pub(crate) carried: Micros,
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Command {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
-    /// It is a replica now.
+    /// The server is a replica now.
     ReadOnly,
     History {
         history: History,
@@ -95,7 +95,7 @@ pub(crate) struct Server {
     pub(crate) life: u32,
     /// When it was promoted.
     pub(crate) promoted: Micros,
-    /// What its clock is ahead.
+    /// The time by which the server's clock is ahead.
     pub(crate) ahead: Micros,
     data: Data,
     past: VecDeque<Data>,
@@ -118,12 +118,12 @@ impl Server {
         self.data
     }
 
-    /// What a replica, or the disk, may have of it: the last is the newest.
+    /// The former states that a replica, or the disk, may have: the last is the newest.
     pub(crate) fn past(&self) -> &VecDeque<Data> {
         &self.past
     }
 
-    /// Its data are these now, from elsewhere.
+    /// Replaces the data by `data`, from elsewhere.
     pub(crate) fn load(&mut self, data: Data) {
         self.data = data;
         self.past.clear();

@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// A client asks what it wants to ask; or for how long it must not.
+    /// A client sends its next request; or returns for how long it must not.
     pub(crate) fn ask(&mut self, client: usize) -> Option<Micros> {
         let id = self.number();
         let asking = &mut self.clients[client];
@@ -305,13 +305,13 @@ impl World {
     }
 }
 
-/// What becomes of a former primary.
+/// The state of a former primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demoted {
     /// All connections to it end.
     Dead,
-    /// It is a replica, and connections to it live on.
+    /// The server is a replica, and connections to it live on.
     Replica,
-    /// It takes itself for the primary.
+    /// The server takes itself for the primary.
     CutOff,
 }

@@ -1,4 +1,4 @@
-//! Names of which one cannot be had, asked for together with others: it is refused, and they are not
+//! Names of which one is not available, requested together with others: it is refused, and they are not
 //! (K13).
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ cases![
     k13_a_hold_that_becomes_forbidden_harms_no_other,
 ];
 
-/// So often are they asked for: which of them leave together is different each time.
+/// The number of requests for them: the batches differ each time.
 const ROUNDS: u32 = 30;
 
 /// Other names beside each that cannot be had.

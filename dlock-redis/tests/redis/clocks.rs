@@ -1,7 +1,7 @@
 //! The server's clock is set (T13): forward it ends locks early, back it must not repeat tokens.
 //!
-//! Its clock is libfaketime's; without that library these cases are ignored. The newest servers end
-//! under it, as their allocator asks for the time before it is ready, so the stable one stands for all.
+//! Its clock is libfaketime's; without that library these cases are ignored. The newest servers end under
+//! it, as their allocator reads the time before it is ready, so only the stable one is tested.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Fake {
         until("the clock is set", moved).await
     }
 
-    /// What its clock shows, in seconds.
+    /// The time of the server's clock, in seconds.
     async fn time(&self) -> Outcome<i64> {
         let parts = self.node.command(&["TIME"]).await?.array()?;
         let seconds = parts.into_iter().next().ok_or("no time")?;
@@ -105,7 +105,7 @@ async fn t14_the_guard_does_not_go_by_an_uptime_that_follows_the_clock(
     assert!(held.is_held());
     Ok(())
 }
-/// What a holder has left that is dead by now.
+/// Leaves the lock of a holder that is dead by now.
 async fn leave_dead(fake: &Fake, ttl: Duration) -> Outcome {
     let value = "0123456789abcdef0123456789abcdef 7 1 1@gone";
     let ttl = ttl.as_millis().to_string();

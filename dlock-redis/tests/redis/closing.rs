@@ -27,7 +27,7 @@ async fn k12_a_shutdown_ends_connections_to_a_silent_server(program: Program) ->
     assert!(shut_down.is_err(), "the releases are not confirmed");
     assert!(soon("the wait ends", waiter).await??.is_err());
     node.cont()?;
-    // Those for requests and for wake-ups, and those that were begun meanwhile and succeed now.
+    // Those for requests and for wake-ups, and those that were begun in the meantime and succeed now.
     let connections = proxy.connections();
     assert!(connections.len() >= 2);
     for (number, connection) in connections.iter().enumerate() {

@@ -29,7 +29,7 @@ cases![
 /// `connect_timeout` of these clients.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// What connecting may take longer on a busy machine.
+/// The time by which connecting may take longer on a busy machine.
 const SLACK: Duration = Duration::from_secs(2);
 
 async fn connect(url: &str) -> Outcome<dlock::Result<Locker>> {

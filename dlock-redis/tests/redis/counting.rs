@@ -1,4 +1,4 @@
-//! How much is asked of the server.
+//! The number of requests to the server.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -23,7 +23,7 @@ cases![
     renewals_that_are_due_together_are_few_requests,
 ];
 
-/// What clients have asked for since [`reset`], by command; not what scripts did, nor the test.
+/// The requests of clients since [`reset`], by command; without those of scripts and of the test.
 async fn requests(node: &Node) -> Outcome<BTreeMap<String, u64>> {
     const OTHERS: [&str; 12] = [
         "append",

@@ -28,7 +28,7 @@ cases![
 /// With `prefix=`, the key is the name.
 const PLAIN: &str = "prefix=";
 
-/// What redis-py writes: the 32 hexadecimal digits of a UUID.
+/// The value that redis-py writes: the 32 hexadecimal digits of a UUID.
 const THEIRS: &str = "d1fd5c6a2b4711efbe32325096b39f47";
 
 /// How redis-py releases.
@@ -111,7 +111,7 @@ async fn a_foreign_lock_without_an_end_can_be_waited_for(program: Program) -> Ou
     Ok(())
 }
 
-/// It has become a foreign lock: no release is published when an administrator deletes it.
+/// A lock without an end is a foreign lock: no release is published when an administrator deletes it.
 async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let holder = connect(node.address(), PLAIN).await?;

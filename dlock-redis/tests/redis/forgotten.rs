@@ -160,7 +160,7 @@ async fn t14_a_failover_waits_for_the_guard_of_its_own(program: Program) -> Outc
     Ok(guard.release().await?)
 }
 
-/// It has no ttl: a server that lost it may have lost locks, too.
+/// The counter has no ttl: a server that lost it may have lost locks, too.
 async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     acquaint(&node).await?;
@@ -172,8 +172,8 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// The primary becomes a replica of one that lacks its last lock, and the primary again, before anybody used the
-/// other one: the same run, and its own record. Connections live through it.
+/// The primary becomes a replica of one that lacks its last lock, and the primary again, before the other
+/// one was used: the same run, and its own record. Connections live through it.
 async fn t14_a_primary_that_was_a_replica_in_between_is_guarded(program: Program) -> Outcome {
     let (first, second) = start_pair(&program).await?;
     acquaint(&first).await?;

@@ -56,7 +56,7 @@ async fn t16_a_connection_that_hangs_keeps_no_released_lock(program: Program) ->
     until_clean(&node).await
 }
 
-/// It answers before another one is there, which is not needed then.
+/// The slow connection answers before another one is there, which is not needed then.
 async fn t16_a_connection_that_is_slow_is_not_abandoned(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;

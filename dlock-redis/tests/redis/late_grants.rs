@@ -34,7 +34,7 @@ cases![
 /// Short, so that a silence outlasts them all.
 const KEYS: &str = "timeout=500ms&connect_timeout=1s";
 
-/// Longer than all time-outs, and than anybody waits for the undoing.
+/// Longer than all time-outs, and than the undoing is waited for.
 const SILENCE: Duration = Duration::from_secs(9);
 
 /// Three ways to want a lock no more.

@@ -29,7 +29,7 @@ cases![
     t02_an_acquire_that_arrives_after_its_end_grants_nothing,
 ];
 
-/// Nothing of what is lost before the server is done, and it is asked again.
+/// A request that is lost before the server has no effect, and is sent again.
 async fn t01_lost_request_of_an_acquire(program: Program) -> Outcome {
     let client = Proxied::new(&program).await?;
     for _ in 0..RACES {
@@ -80,7 +80,7 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         let requests = client.last()?;
         let waiter = tokio::spawn(client.locker.acquire("a").into_future());
         until_listeners(&client.node, "a", 1).await?;
-        // The waiter may be asking for the second time just now.
+        // The waiter may be sending its second request just now.
         let asked = async || {
             Ok(value(&client.node, "a")
                 .await?

@@ -43,7 +43,7 @@ use dlock_servers::{SetClock, redis::Flavour};
 use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
-/// What the cases with a clock of their own need besides a server.
+/// The library for the cases with a clock of their own.
 const CLOCK: &str = "libfaketime";
 
 /// Cases mostly wait, but the machine may have two processors, and some measure how long.

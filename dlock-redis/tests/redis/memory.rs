@@ -106,7 +106,7 @@ async fn t17_out_of_memory_is_definite_and_spares_holders(program: Program) -> O
     until_clean(&node).await
 }
 
-/// Its mark on the lock, which asks the holder to publish, needs memory.
+/// The waiter's mark on the lock, which requests a notification from the holder, needs memory.
 async fn t17_a_waiter_that_cannot_request_a_notification_polls(program: Program) -> Outcome {
     let node = start(&program, &["maxmemory-policy noeviction"]).await?;
     let holder = connect(node.address(), "").await?;

@@ -24,7 +24,7 @@ cases![
 
 const TTL: Duration = Duration::from_secs(2);
 
-/// What a timer may be late on a busy machine. `is_held` needs none, and is never late.
+/// The time by which a timer may be late on a busy machine. `is_held` needs none, and is never late.
 const LATE: Duration = Duration::from_millis(500);
 
 /// Cuts a holder off: another client gets the lock, and no late request of the holder has an effect.

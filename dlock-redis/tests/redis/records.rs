@@ -1,4 +1,4 @@
-//! What stands in the server besides the locks: the layout, its version, and rolling upgrades within it.
+//! Data in the server other than the locks: the layout, its version, and rolling upgrades within it.
 
 use std::time::Duration;
 

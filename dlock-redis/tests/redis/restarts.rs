@@ -90,7 +90,7 @@ async fn outlasts(program: &Program, late: Duration) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// What was acknowledged may still be missing: a disk that was wiped, or a replica instead.
+/// Acknowledged data may still be missing: a disk that was wiped, or a replica instead.
 async fn t14_a_restart_is_guarded_whatever_was_persisted(program: Program) -> Outcome {
     let kinds = [
         Persistence::Rdb,
@@ -169,7 +169,7 @@ async fn k11_a_ttl_beyond_the_guard_is_refused_before_the_request(program: Progr
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     assert!(error.to_string().contains("restart_guard=30s"), "{error}");
     assert_eq!(crate::support::calls(&node, "eval").await?, before);
-    // Of a URL it is refused before anybody is asked: there is no server.
+    // Of a URL it is refused before any request: there is no server.
     let unused = "127.0.0.1:1".parse()?;
     let error = refused(open(unused, "ttl=60s&restart_guard=30s").await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");

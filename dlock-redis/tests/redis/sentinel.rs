@@ -133,7 +133,7 @@ async fn t08_a_planned_failover_loses_no_acknowledged_lock(program: Program) -> 
     until_clean(&servers.nodes()[new]).await
 }
 
-/// T9: the former primary still has the lock and cannot say so to anybody.
+/// T9: the former primary still has the lock and cannot report it.
 async fn t09_a_stopped_primary_is_detected_and_replaced(program: Program) -> Outcome {
     let servers = replicated(&program, 1).await?;
     let locker = connect(&servers, "min_acks=1&timeout=1s&connect_timeout=3s").await?;

@@ -38,7 +38,7 @@ struct Move<'a> {
 }
 
 impl<'a> Move<'a> {
-    /// Its keys may be at either from now on.
+    /// Begins the move: from now on, the keys may be at either node.
     async fn begin(cluster: &'a Cluster, from: usize, to: usize) -> Outcome<Self> {
         let slot = slot(&cluster.nodes()[from]).await?;
         Self::begin_with(cluster, from, to, slot).await
@@ -239,7 +239,7 @@ async fn start(program: &Program, line: &str) -> Outcome<Cluster> {
     Ok(Cluster::start(program, &options).await?)
 }
 
-/// They send requests elsewhere by a port alone: the host is that of the node that was asked.
+/// Nameless nodes redirect by a port alone: the host is that of the node that got the request.
 async fn t11_nodes_without_names_of_their_own_are_followed(program: Program) -> Outcome {
     let nameless = "cluster-preferred-endpoint-type unknown-endpoint";
     let cluster = start(&program, nameless).await?;

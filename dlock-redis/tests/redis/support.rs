@@ -1,4 +1,4 @@
-//! What the cases work with: a server of their own, clients of it, and bounds.
+//! Shared parts of the cases: a server of their own, clients of it, and bounds.
 
 use std::{
     future::{Future, poll_fn},
@@ -25,7 +25,7 @@ pub(crate) use dlock_verify::{
 /// A ttl that no case lives to see the end of: what is free before was not freed by time.
 pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 
-/// What may go wrong once in a while is tried this often.
+/// The number of rounds for a fault that occurs only once in a while.
 pub(crate) const RACES: u32 = 50;
 
 /// A woken waiter needs no more than this, and a ttl is far longer.
@@ -124,7 +124,7 @@ pub(crate) async fn warm_up(locker: &Locker) -> Outcome {
 /// The counter of tokens.
 pub(crate) const COUNTER: &str = "dlock:{all}fence";
 
-/// What the server remembers of its history.
+/// The key of the record of the server's history.
 pub(crate) const RECORD: &str = "dlock:{all}record";
 
 /// Makes the server one that has known dlock for an hour, and so waits for no guard.

@@ -1,4 +1,4 @@
-//! Tokens grow, whatever the server forgets (K5).
+//! Tokens grow, also when the server has forgotten data (K5).
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ async fn k05_tokens_grow_over_kill_and_restart_with_persistence(program: Program
     Ok(())
 }
 
-/// What was granted after the snapshot is forgotten, but the counter is there: an old one.
+/// The grants after the snapshot are forgotten, but the counter is there: an old one.
 async fn k05_tokens_grow_over_the_restart_from_an_old_snapshot(program: Program) -> Outcome {
     let mut node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
@@ -181,7 +181,7 @@ async fn k05_names_share_one_counter(program: Program) -> Outcome {
     Ok(())
 }
 
-/// It was overwritten, or is above the exact numbers of a script.
+/// The counter was overwritten, or is above the exact numbers of a script.
 async fn k05_a_counter_that_is_none_heals(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;

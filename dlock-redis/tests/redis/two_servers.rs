@@ -21,7 +21,7 @@ cases![
     t08_a_failover_without_its_guard_is_reported_by_the_next_renewal,
 ];
 
-/// What a renewal may take longer on a busy machine.
+/// The time by which a renewal may take longer on a busy machine.
 const SLACK: Duration = Duration::from_secs(1);
 
 /// An address whose server can be changed.

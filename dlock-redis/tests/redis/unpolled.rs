@@ -24,7 +24,7 @@ const POLLS: u32 = 16;
 /// A wait for a lock that stays taken has fewer polls than that, and then sleeps.
 const SLEEPS: Duration = Duration::from_millis(200);
 
-/// What passes the proxy is that late, so that each phase has polls of its own.
+/// The delay of messages through the proxy, so that each phase has polls of its own.
 const DELAY: Duration = Duration::from_millis(2);
 
 async fn k13_an_acquire_unpolled_while_it_connects_delays_no_other(program: Program) -> Outcome {

@@ -1,4 +1,4 @@
-//! Asking a member by its JSON gateway.
+//! Requests to a member through its JSON gateway.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -22,7 +22,7 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    /// Asks `path`, such as `/v3/kv/range`, on a connection of its own.
+    /// Sends a request to `path`, such as `/v3/kv/range`, on a connection of its own.
     ///
     /// # Errors
     ///

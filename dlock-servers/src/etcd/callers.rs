@@ -1,7 +1,7 @@
-//! Who has dialled.
+//! The callers of a port: the process behind each connection.
 //!
-//! All members of a cluster must know each of them by the same address, so no address says who uses it.
-//! The kernel knows: it tells the sockets of each process, and a server of ours is known by the
+//! All members of a cluster must know each of them by the same address, so no address identifies its
+//! caller. The kernel does: it lists the sockets of each process, and a server of ours is known by the
 //! directory that it runs in.
 
 use std::{
@@ -22,7 +22,7 @@ pub(super) fn caller(directories: &[PathBuf], from: SocketAddr, to: SocketAddr) 
     })
 }
 
-/// What the socket between two addresses is called, at the end of the first one.
+/// The name of the socket between two addresses, at the end of the first one.
 fn socket(table: &str, from: SocketAddr, to: SocketAddr) -> Option<String> {
     let ends = (words(from)?, words(to)?);
     table.lines().find_map(|line| {

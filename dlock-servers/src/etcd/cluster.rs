@@ -95,7 +95,7 @@ impl Cluster {
         self.nodes.iter().map(Node::address).collect()
     }
 
-    /// What carries the connections that one member makes to another one.
+    /// The proxy of the connections that one member makes to another one.
     #[must_use]
     pub fn link(&self, from: usize, to: usize) -> &Proxy {
         &self.links[from][to]

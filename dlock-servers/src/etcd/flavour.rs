@@ -16,7 +16,7 @@ impl Flavour {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Stable, Self::Newest];
 
-    /// Its name in the names of tests.
+    /// The flavour's name in the names of tests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Flavour {
         }
     }
 
-    /// Its server.
+    /// Finds the server's program.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Flavour {
         self.program("etcd")
     }
 
-    /// Its own client program, `etcdctl`.
+    /// Finds the client program, `etcdctl`.
     ///
     /// # Errors
     ///

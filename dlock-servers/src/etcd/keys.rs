@@ -1,4 +1,4 @@
-//! What a member has, behind its clients' backs.
+//! The keys of a member, read without its clients' connections.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::{Node, base64};
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Its value.
+    /// The value of the key.
     pub value: String,
     /// The revision in which it was made.
     pub create_revision: u64,

@@ -1,7 +1,7 @@
 //! etcd: one member, or a cluster of them.
 //!
-//! Tests ask a member by a port of its own that nothing stands before: no fault, no certificate and no
-//! client's connection.
+//! Tests send their requests to a port of the member that has nothing before it: no fault, no certificate
+//! and no client's connection.
 
 mod admin;
 mod base64;

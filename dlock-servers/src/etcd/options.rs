@@ -4,11 +4,11 @@ use std::{ffi::OsString, fmt};
 
 use crate::Certificates;
 
-/// How a member is set up; by default it lets everybody in without TLS.
+/// How a member is set up; by default it needs no login and no TLS.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "tests write it as a literal")]
 pub struct Options {
-    /// Who is let in.
+    /// The users that may log in.
     pub login: Login,
     /// Whether its clients' connections are encrypted.
     pub tls: Tls,
@@ -16,11 +16,11 @@ pub struct Options {
     pub arguments: Vec<String>,
 }
 
-/// Who is let in.
+/// The users that may log in.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Login {
-    /// Everybody.
+    /// All clients, without a login.
     #[default]
     Open,
     /// The user `root`, with all permissions and this password; tests add others.
@@ -31,12 +31,12 @@ pub enum Login {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Tls {
-    /// They are not.
+    /// Connections are not encrypted.
     #[default]
     Off,
-    /// They are; clients need no certificate.
+    /// Connections are encrypted; clients need no certificate.
     On,
-    /// They are, and clients need a certificate.
+    /// Connections are encrypted, and clients need a certificate.
     Mutual,
 }
 

@@ -1,4 +1,4 @@
-//! Asking a server as its administrator.
+//! Statements to a server as its administrator.
 
 use std::{io, path::PathBuf, process::Stdio, time::Duration};
 

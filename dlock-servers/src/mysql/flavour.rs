@@ -16,7 +16,7 @@ impl Flavour {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::MariaDbStable, Self::MySqlNewest];
 
-    /// Its name in the names of tests.
+    /// The flavour's name in the names of tests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Flavour {
         }
     }
 
-    /// Its program.
+    /// Finds the server's program.
     ///
     /// # Errors
     ///

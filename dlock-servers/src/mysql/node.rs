@@ -8,7 +8,7 @@ use tokio::process::Command;
 use super::{Flavour, Options, admin::Admin, options::common};
 use crate::{Port, Process, Program, controls::controls};
 
-/// Who logs in over the network, with which password, to which database.
+/// The user that logs in over the network, with its password and its database.
 const USER: &str = "app";
 const PASSWORD: &str = "hunter2";
 const DATABASE: &str = "locks";

@@ -11,11 +11,11 @@ use crate::{Program, SetClock};
 pub struct Options {
     /// More options of its command line, such as `--read-only=ON`.
     pub arguments: Vec<String>,
-    /// Its clock, if that is set; else the machine's.
+    /// The server's clock, if that is set; else the machine's.
     pub clock: Option<SetClock>,
 }
 
-/// What keeps a server from reading the machine's own settings, and small.
+/// The arguments that keep a server from reading the machine's own settings, and small.
 const SMALL: [&str; 3] = [
     "--no-defaults",
     "--user=root",

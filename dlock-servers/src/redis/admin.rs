@@ -1,4 +1,4 @@
-//! Asking a server by its administration socket.
+//! Commands to a server through its administration socket.
 
 use std::{io, path::PathBuf, time::Duration};
 

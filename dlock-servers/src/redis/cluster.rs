@@ -209,7 +209,7 @@ impl Cluster {
     }
 }
 
-/// What makes a server a node.
+/// The lines of the configuration that make a server a node.
 fn lines(bus: &Port, options: &Options) -> Vec<String> {
     let encrypted = if options.tls == Tls::Off { "no" } else { "yes" };
     vec![

@@ -18,7 +18,7 @@ impl Flavour {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::RedisStable, Self::RedisNewest, Self::ValkeyNewest];
 
-    /// Its name in the names of tests.
+    /// The flavour's name in the names of tests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Flavour {
         }
     }
 
-    /// Its program.
+    /// Finds the server's program.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ pub struct Node {
     certificates: Option<Certificates>,
 }
 
-/// What servers that belong together share.
+/// The settings that servers of one group share.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     program: &'a Program,

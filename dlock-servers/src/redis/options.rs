@@ -4,13 +4,13 @@ use std::{fmt, path::Path};
 
 use crate::Certificates;
 
-/// How a server is set up; by default it keeps nothing, and lets everybody in without TLS.
+/// How a server is set up; by default it keeps nothing, and needs no login and no TLS.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "tests write it as a literal")]
 pub struct Options {
-    /// What outlives a restart.
+    /// The data that outlives a restart.
     pub persistence: Persistence,
-    /// Who is let in.
+    /// The users that may log in.
     pub login: Login,
     /// Whether connections are encrypted.
     pub tls: Tls,
@@ -18,15 +18,14 @@ pub struct Options {
     pub lines: Vec<String>,
 }
 
-/// What outlives a restart.
+/// The data that outlives a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Persistence {
     /// Nothing.
     #[default]
     None,
-    /// What was there at the last snapshot: one is taken on SIGTERM and after each second with a
-    /// change.
+    /// The data of the last snapshot: one is taken on SIGTERM and after each second with a change.
     Rdb,
     /// All but about the last second.
     AofEverySecond,
@@ -34,14 +33,14 @@ pub enum Persistence {
     AofAlways,
 }
 
-/// Who is let in.
+/// The users that may log in.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Login {
-    /// Everybody.
+    /// All clients, without a login.
     #[default]
     Open,
-    /// Who knows the password.
+    /// Clients with this password.
     Password(String),
     /// Only this user, with this password.
     User(String, String),
@@ -51,12 +50,12 @@ pub enum Login {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Tls {
-    /// They are not.
+    /// Connections are not encrypted.
     #[default]
     Off,
-    /// They are; clients need no certificate.
+    /// Connections are encrypted; clients need no certificate.
     On,
-    /// They are, and clients need a certificate.
+    /// Connections are encrypted, and clients need a certificate.
     Mutual,
 }
 

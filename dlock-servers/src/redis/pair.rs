@@ -8,8 +8,8 @@ use dlock_verify::proxy::Proxy;
 
 use dlock_core::toolkit::Lock;
 
-/// A primary and its replica, without Sentinels: new connections are led to whoever is the primary, and
-/// the others stay where they are, as with an address that moves. They end when this is dropped.
+/// A primary and its replica, without Sentinels. New connections are led to the present primary, and the
+/// others stay where they are, as with an address that moves. They end when this is dropped.
 #[derive(Debug)]
 pub struct Pair {
     nodes: [Node; 2],

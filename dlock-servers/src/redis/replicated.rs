@@ -185,7 +185,7 @@ impl Replicated {
     }
 }
 
-/// What makes a Sentinel watch the primary on `port`.
+/// The lines of the configuration that make a Sentinel watch the primary on `port`.
 fn watch(port: u16, login: &Login) -> Vec<String> {
     let mut lines = vec![
         format!("sentinel monitor {NAME} 127.0.0.1 {port} {QUORUM}"),

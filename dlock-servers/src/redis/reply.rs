@@ -1,4 +1,4 @@
-//! What a server answers (RESP2).
+//! Replies of a server (RESP2).
 
 use std::io;
 

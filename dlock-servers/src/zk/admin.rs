@@ -11,7 +11,7 @@ use tokio::{
 /// How long an answer may take.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// Asks a server one of them.
+/// Sends a server one of the four-letter words.
 pub(super) async fn command(address: SocketAddr, word: &str) -> io::Result<String> {
     let asking = async {
         let mut stream = TcpStream::connect(address).await?;

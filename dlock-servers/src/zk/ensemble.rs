@@ -13,7 +13,8 @@ const SIZE: usize = 3;
 #[derive(Debug)]
 pub struct Ensemble {
     nodes: Vec<Node>,
-    /// What each server sees of the port where another one leads: `links[from][to]`.
+    /// The proxies in front of the port where each server leads, one for each other server:
+    /// `links[from][to]`.
     links: Vec<Vec<Proxy>>,
     /// For leading, and for elections.
     _ports: Vec<[Port; 2]>,

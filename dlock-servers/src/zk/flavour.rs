@@ -10,7 +10,7 @@ const DIRECTORY: &str = "/usr/share/java";
 /// The servers themselves. The last names the machine's own jars, of which it must not find the first.
 const OWN: [&str; 2] = ["zookeeper-jute.jar", "zookeeper.jar"];
 
-/// What they load beside themselves, as far as it is not in the list of their own jar.
+/// The other jars that the servers load, as far as they are not in the list of their own jar.
 const OTHERS: [&str; 5] = [
     "slf4j-api.jar",
     "slf4j-simple.jar",
@@ -43,7 +43,7 @@ impl Flavour {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Stable, Self::Newest];
 
-    /// Its name in the names of tests.
+    /// The flavour's name in the names of tests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Flavour {
         }
     }
 
-    /// Its program.
+    /// Finds the server's program.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Java {
         &self.class_path
     }
 
-    /// What comes before the server's own argument, with further properties.
+    /// The arguments before the server's own argument, with further properties.
     pub(super) fn arguments(&self, properties: &[String]) -> Vec<String> {
         let mut arguments = [
             // Little memory, and a quick start.

@@ -98,7 +98,7 @@ impl Node {
         Some((port.address(), certificates))
     }
 
-    /// Its answer to a four-letter word.
+    /// Sends a four-letter word, and returns the answer.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Node {
         end_session(self.address(), session).await
     }
 
-    /// What it is: `standalone`, `leader`, `follower` or `read-only`.
+    /// The server's mode: `standalone`, `leader`, `follower` or `read-only`.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use tokio::{
 /// How long it may take.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// What a session's number is mixed with (`ZooKeeperServer.superSecret`).
+/// The constant that a session's number is mixed with (`ZooKeeperServer.superSecret`).
 const SECRET: i64 = 0xB341_5C00;
 
 /// The generator of `java.util.Random`.
@@ -25,7 +25,7 @@ const MASK: u64 = (1 << 48) - 1;
 /// The type of a request to end one's session (`OpCode.closeSession`).
 const CLOSE: i32 = -11;
 
-/// What a server grants at the most is less.
+/// The requested session timeout: longer than any that a server grants.
 const TIMEOUT_MS: i32 = 60_000;
 
 /// Takes over the session by a connection of its own, and ends it.

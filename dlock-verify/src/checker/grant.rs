@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Grant {
     /// The lock.
     pub name: String,
-    /// Who holds it.
+    /// The client that holds it.
     pub client: u32,
     /// The number of the attempt among those of its client.
     pub op: u64,

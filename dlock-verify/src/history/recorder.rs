@@ -104,7 +104,8 @@ impl RecordedGuard {
         &self.guard
     }
 
-    /// Asks the guard whether it is held and until when, and records the answer; whether it is.
+    /// Reads from the guard whether it is held and until when, and records both; returns whether it is
+    /// held.
     #[must_use]
     pub fn report(&self) -> bool {
         let now = self.recorder.0.clock.now();

@@ -40,7 +40,7 @@ pub(super) enum Stop {
     Broken,
 }
 
-/// What arrived, and when.
+/// A piece of the stream, and the time of its arrival.
 struct Chunk {
     arrived: BootInstant,
     what: What,
@@ -52,7 +52,7 @@ enum What {
     Reset,
 }
 
-/// What a fault means for a chunk.
+/// The treatment of a chunk under a fault.
 enum Verdict {
     Pass,
     PassAt(u32),

@@ -61,7 +61,7 @@ impl Reconnect {
         tokio::spawn(heartbeat::run(session.clone(), self.config.clone()));
         tokio::spawn(verify_unwatched::run(session.clone()));
         *self.current.lock() = Some(session.clone());
-        // A backend that was closed meanwhile keeps no session.
+        // A backend that was closed by then keeps no session.
         self.current().map(|current| current.unwrap_or(session))
     }
 

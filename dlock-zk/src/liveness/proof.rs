@@ -14,9 +14,9 @@
 //! * If the write went over another connection, the leader has heard of the session when that was made, which was
 //!   after the answer.
 //!
-//! So the session ends no earlier than `T` after the first exchange was sent, whatever was late or suspended, and no
-//! proof lasts longer. A proof lasts `T/2` at most, and only if it was acknowledged within `T/12`: the rest is for a
-//! leader that polls late.
+//! So the session ends no earlier than `T` after the first exchange was sent, even if messages were late or
+//! machines suspended, and no proof lasts longer. A proof lasts `T/2` at most, and only if it was
+//! acknowledged within `T/12`: the rest is for a leader that polls late.
 
 use std::time::Duration;
 

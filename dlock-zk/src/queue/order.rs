@@ -69,8 +69,9 @@ pub(crate) fn sequence(child: &str) -> Option<i32> {
         .flatten()
 }
 
-/// Whether the number of a new node tells its position (T48). The counter of a directory ends at its largest
-/// value. Later nodes get that value one by one, or numbers below zero when they are created at once.
+/// Whether the number of a new node gives its position (T48). The counter of a directory ends at its
+/// largest value. Later nodes get that value one by one, or numbers below zero when they are created at
+/// once.
 pub(crate) fn is_counted(child: &str) -> bool {
     sequence(child).is_some_and(|number| (0..i32::MAX).contains(&number))
 }

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(in_flight(&limit), 0);
     }
 
-    /// It is notified of a free slot, and does not take it.
+    /// The first waiter is notified of a free slot, and does not take it.
     #[tokio::test]
     async fn one_that_is_not_polled_holds_up_others_until_the_next_heartbeat() {
         let limit = RequestLimit::default();

@@ -1,4 +1,4 @@
-//! What people read when it does not work, and encrypted and authenticated connections (T51, K11).
+//! Messages of connections that fail, and encrypted and authenticated connections (T51, K11).
 
 use std::time::Duration;
 
@@ -308,7 +308,7 @@ async fn t51_a_connection_that_is_lost_during_the_probe(java: Java) -> Outcome {
     proxy.set_next(slow);
     let address = proxy.address();
     let connecting = tokio::spawn(async move { connect(address, LONG).await });
-    // An answer is on its way for longer than this takes. The driver asks for a session, then for a ping.
+    // An answer is on its way for longer than this takes. The driver requests a session, then sends a ping.
     for answer in ["a session", "a pong"] {
         let answered = proxy.seen(ToClient);
         until(answer, async || Ok(proxy.seen(ToClient) > answered)).await?;

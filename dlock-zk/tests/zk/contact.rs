@@ -25,8 +25,8 @@ cases![
     t50_the_leader_dies_under_holders_and_waiters,
 ];
 
-/// What is acknowledged late may be of a session that the leader has not heard of for as long. It is late
-/// by more than a twelfth of the session, but not so late that the driver changes its server.
+/// A late acknowledgement may be of a session that the leader has not heard of for as long. It is late by
+/// more than a twelfth of the session, but not so late that the driver changes its server.
 async fn t40_a_slow_acknowledgement_proves_nothing(java: Java) -> Outcome {
     const LATE: Duration = Duration::from_millis(1_120);
     let (_node, proxy, locker) = start_proxied(&java).await?;
@@ -129,7 +129,7 @@ async fn t41_another_server_takes_over_before_the_deadline(java: Java) -> Outcom
     Ok(guard.release().await?)
 }
 
-/// The driver's times follow from what is asked for: it has to ask for what the servers give.
+/// The driver's times follow from the requested time-out: it has to request what the servers give.
 async fn t41_a_session_that_the_servers_make_shorter(java: Java) -> Outcome {
     // At most twenty ticks.
     const GIVEN: Duration = Duration::from_secs(4);

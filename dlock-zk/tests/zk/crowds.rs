@@ -72,7 +72,7 @@ async fn k06_more_names_waited_for_than_watches(java: Java) -> Outcome {
         Ok(nodes >= 2 * NAMES)
     })
     .await?;
-    // Until then the last has asked for its watch, if it was to.
+    // Until then the last has requested its watch, if it was to.
     tokio::time::sleep(BOUND).await;
     let watched = node.command("wchp").await?;
     let (quick, mut slow): (Vec<_>, Vec<_>) = waiting

@@ -1,4 +1,5 @@
-//! What others do to our directories, and what callers do to our futures (T45, T47, T49, T51).
+//! Changes of our directories by other clients, and callers that drop or stall our futures (T45, T47, T49,
+//! T51).
 
 use std::{pin::pin, time::Duration};
 
@@ -112,7 +113,7 @@ async fn t49_a_lost_reply_while_the_directory_is_made(java: Java) -> Outcome {
     let passed = connection.passed(ToClient);
     let acquire = tokio::spawn(locker.acquire("a").wait_forever().into_future());
     connection.until_passed(ToClient, passed + 1).await;
-    // Now it asks for the directory; the rest of the answer comes earlier than that of this.
+    // Now it requests the directory; the rest of the answer comes earlier than that of this.
     tokio::time::sleep(SLOW / 4).await;
     connection.set(ToClient, Fault::CutInstead);
     soon("the reply is lost", connection.until_ended()).await?;

@@ -20,7 +20,7 @@ cases![
     a_queue_of_kazoo_is_refused,
 ];
 
-/// What Curator loads beside itself.
+/// The jars that Curator loads, its own among them.
 const JARS: [&str; 9] = [
     "curator-recipes.jar",
     "curator-framework.jar",

@@ -1,4 +1,5 @@
-//! The version of what we keep there: compared at connect, and what it stands for byte for byte.
+//! The version of our layout in the servers: compared at connect, and the layout of each version byte for
+//! byte.
 
 use dlock::{ErrorKind, Holder};
 use dlock_servers::zk::Java;
@@ -126,7 +127,7 @@ async fn k01_many_first_contacts_make_one_record(java: Java) -> Outcome {
     Ok(())
 }
 
-/// Those of before the record have the same layout, and write none.
+/// Clients from before the record have the same layout, and write no record.
 async fn k01_clients_with_and_without_a_record_exclude_each_other(java: Java) -> Outcome {
     let node = start(&java).await?;
     let driver = driver(node.address()).await?;
@@ -152,7 +153,7 @@ async fn k01_clients_with_and_without_a_record_exclude_each_other(java: Java) ->
     Ok(guard.release().await?)
 }
 
-/// All paths of the tree but the server's own, and what stands there.
+/// All paths of the tree but the server's own, with their data.
 async fn tree(driver: &Client) -> Outcome<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut above = vec![String::new()];

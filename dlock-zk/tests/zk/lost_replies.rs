@@ -139,7 +139,7 @@ async fn t42_lost_reply_found_at_another_server(java: Java) -> Outcome {
     Ok(())
 }
 
-/// All servers have the creation, and none has written it down when the client asks another one for it:
+/// All servers have the creation, and none has written it down when the client reads it from another one:
 /// only `sync` waits for that.
 async fn t42_lost_creation_found_before_it_is_done(java: Java) -> Outcome {
     const ON_ITS_WAY: Duration = Duration::from_millis(100);

@@ -39,21 +39,21 @@ const APART: Duration = Duration::from_millis(170);
 /// How long what the leader says does not arrive before the follower is cut off.
 const STALL: Duration = Duration::from_millis(2_500);
 
-/// The same for clients that write nothing meanwhile: longer than a proof lasts, and not so long that their
-/// sessions end.
+/// The same for clients that write nothing during the stall: longer than a proof lasts, and not so long
+/// that their sessions end.
 const STALL_WHILE_IDLE: Duration = Duration::from_millis(5_400);
 
 /// How long a write is under way: short enough to count.
 const UNDER_WAY: Duration = Duration::from_millis(300);
 
-/// What happens to the network.
+/// A fault of the network.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     /// Everything stops, in the middle of something.
     AtAnyTime,
     /// Everything stops when each session has just written.
     AfterAcknowledgement,
-    /// What the leader says is late, and when it comes, what it hears stops: writes are acknowledged
+    /// The leader's messages are late. When they arrive, the messages to it stop: writes are acknowledged
     /// though the sessions are not refreshed.
     AfterStall,
     /// The same, and the first writes of the sessions are those that take the locks, just before the end.
@@ -143,7 +143,7 @@ async fn once(ensemble: &Ensemble, cut: Cut, round: u32) -> Outcome<Vec<Duration
     Ok(margins)
 }
 
-/// What the leader says is late; and when it comes, the leader hears nothing more.
+/// Delays the leader's messages; when they arrive, no more messages reach the leader.
 async fn stall(link: &Proxy, meanwhile: impl Future<Output = ()>) {
     link.set(ToClient, Fault::Hold);
     meanwhile.await;
@@ -151,8 +151,8 @@ async fn stall(link: &Proxy, meanwhile: impl Future<Output = ()>) {
     link.set(ToClient, Fault::None);
 }
 
-/// Locks that are asked for just before the end of a stall, as far as they are granted: the leader has
-/// made their nodes, but may have heard of their sessions for the last time when the stall began.
+/// Locks that are requested just before the end of a stall, as far as they are granted: the leader has made
+/// their nodes, but may have heard of their sessions for the last time when the stall began.
 async fn taken_in_a_stall(
     link: &Proxy,
     idle: Vec<(Locker, LockName)>,

@@ -42,7 +42,7 @@ async fn t45_an_acquire_dropped_at_any_poll_leaves_nothing(java: Java) -> Outcom
             drop(guard?);
         }
         let held = soon("it is free again", other.acquire("a")).await??;
-        // It waits, and is polled less often than the later rounds ask for.
+        // It waits, and is polled less often than the later rounds need.
         let wait = locker.acquire("a").wait(Duration::from_millis(50));
         drop_after_polls(wait, polls).await;
         held.release().await?;

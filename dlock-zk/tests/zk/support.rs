@@ -1,4 +1,4 @@
-//! What the cases work with: servers of their own, clients of them, and bounds.
+//! Shared parts of the cases: servers of their own, clients of them, and bounds.
 
 use std::{fmt::Display, future::Future, time::Duration};
 
@@ -16,7 +16,7 @@ pub(crate) use dlock_verify::{
 /// No case takes longer: one that hangs is named by its failure. Some cut an ensemble fifty times.
 const CASE_MAX: Duration = Duration::from_secs(1_800);
 
-/// What may go wrong once in a while is tried this often.
+/// The number of rounds for a fault that occurs only once in a while.
 pub(crate) const RACES: u32 = 50;
 
 /// A tenth of the stock tick.
@@ -57,7 +57,7 @@ pub(crate) async fn start_tidy(java: &Java) -> Outcome<Node> {
     Ok(Node::start(java, &options).await?)
 }
 
-/// A server that stands alone.
+/// A server without an ensemble.
 pub(crate) async fn start(java: &Java) -> Outcome<Node> {
     Ok(Node::start(java, &quick()).await?)
 }
@@ -86,7 +86,7 @@ pub(crate) async fn packets(node: &Node) -> Outcome<u64> {
     Ok(node.metric("zk_packets_received").await?.parse()?)
 }
 
-/// How many watches the server has been asked for that have not fired.
+/// The number of watches that the server has and that have not fired.
 pub(crate) async fn watches(node: &Node) -> Outcome<u64> {
     Ok(node.metric("zk_watch_count").await?.parse()?)
 }

@@ -1,6 +1,6 @@
-//! What can be wrong with the store or its client.
+//! Flaws of the store or of its client.
 
-/// What is wrong.
+/// A flaw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// Nothing.
@@ -9,11 +9,11 @@ pub(crate) enum Flaw {
     TakesSilenceForNo,
     /// A client that hears nothing takes its lock for renewed (K2, K8).
     RenewsUnheard,
-    /// A client takes its lock for renewed whatever it hears (K3, K8).
+    /// A client takes its lock for renewed after any reply (K3, K8).
     RenewsBlindly,
     /// A counter of tokens goes with what is forgotten, and with a restart (K5).
     CountsAnew,
-    /// Who waits keeps a place for good, and is granted the lock without asking for it (K6).
+    /// A waiter keeps a place for good, and is granted the lock without a request for it (K6).
     QueuesTheDead,
     /// After it has forgotten, the store grants at once (K1).
     GrantsAtOnce,

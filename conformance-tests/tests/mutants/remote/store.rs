@@ -1,4 +1,4 @@
-//! What the store knows and answers.
+//! The state of the store, and its answers.
 
 use std::{
     collections::{HashMap, HashSet},

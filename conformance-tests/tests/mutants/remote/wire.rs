@@ -34,7 +34,7 @@ pub(super) enum What {
 pub(super) enum Answer {
     Granted(u64),
     Taken,
-    /// Who holds it, with which token.
+    /// The holder, with its token.
     Held(Option<(String, u64)>),
     Done,
     Gone,

@@ -21,12 +21,12 @@ pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     /// Whether it ran, or may have been cut short, because its lock was lost or about to be.
     pub(crate) lost: bool,
-    /// Whether the user was told so.
+    /// Whether the loss was reported to the user.
     pub(crate) told: bool,
 }
 
-/// What the command was told so far. It only goes forward: a renewal that succeeds after TERM was
-/// sent does not take that back.
+/// The last signal that the command was sent. The state only goes forward: a renewal that succeeds after
+/// TERM was sent does not take that back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     Nothing,
@@ -41,7 +41,7 @@ enum Told {
 ///
 /// # Errors
 ///
-/// The system does not tell how the command ended.
+/// The system does not report how the command ended.
 pub(crate) async fn supervise(
     guard: &Guard,
     command: &mut impl Process,
@@ -87,13 +87,13 @@ pub(crate) async fn supervise(
     })
 }
 
-/// Asks the command to end; a stopped one is continued, or it could not hear.
+/// Sends TERM to the command; a stopped one is continued, or it could not handle the signal.
 fn end(command: &impl Process) {
     command.send(Signal::TERM);
     command.send(Signal::CONT);
 }
 
-/// What asks a command to end.
+/// The signals that request the end of a command.
 const ENDING: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT];
 
 fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {

@@ -17,7 +17,7 @@ pub struct CommonSettings {
 }
 
 impl CommonSettings {
-    /// The shortest ttl that can be configured; backends that talk to a server ask for more.
+    /// The shortest ttl that can be configured; backends that talk to a server require more.
     pub const TTL_MIN: Duration = Duration::from_millis(10);
     /// The longest ttl: a dead holder blocks its lock that long.
     pub const TTL_MAX: Duration = Duration::from_hours(30 * 24);

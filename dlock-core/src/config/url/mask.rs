@@ -16,7 +16,7 @@ pub(super) fn mask(text: &str) -> String {
     let (before_query, query) = match rest.rsplit_once('@') {
         // A secret of the query may go on behind it.
         Some((before, _)) if before.contains('?') => (MASK.to_owned(), None),
-        // All before the last "@": a password may hold "@" and "/" that nobody escaped.
+        // All before the last "@": a password may hold "@" and "/" that are not escaped.
         Some((_, rest)) => {
             let (hosts, query) = split_query(rest);
             (format!("{MASK}@{hosts}"), query)
@@ -95,7 +95,7 @@ mod tests {
                 "redis://h?Sentinel-Password=p&ttl=1s",
                 "redis://h?Sentinel-Password=***&ttl=1s",
             ),
-            // An "&" that nobody escaped.
+            // An "&" that is not escaped.
             (
                 "redis://h?password=p&p&p&ttl",
                 "redis://h?password=***&***&***&***",

@@ -1,7 +1,7 @@
 //! The parser of URLs. It says why it refuses; its caller quotes the URL, masked.
 //!
-//! No message of this file quotes a user, a password, or what stands where a port should be, since
-//! that may be a password whose host is missing.
+//! No message of this file quotes a user, a password, or the text in the place of a port, since that may be
+//! a password whose host is missing.
 
 use std::{collections::BTreeMap, str::FromStr};
 

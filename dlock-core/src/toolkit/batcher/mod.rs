@@ -32,7 +32,7 @@ pub type BatchReply<A> = Result<(SentAt, Vec<A>)>;
 /// A batch that is sent, as a future of its reply.
 pub type BatchFuture<A> = Pin<Box<dyn Future<Output = BatchReply<A>> + Send>>;
 
-/// Sends what many tasks ask for at about the same time as one request.
+/// Combines what many tasks request at about the same time into one request.
 ///
 /// Batches overlap, so that a slow one does not delay the next (K13). Each ends by the time-outs of its
 /// own requests.

@@ -20,7 +20,7 @@ pub(super) fn broken(text: &str) -> Vec<usize> {
     found
 }
 
-/// What a doc comment says on this line.
+/// The words of a doc comment on this line.
 fn doc_words(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("///")

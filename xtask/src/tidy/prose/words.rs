@@ -51,7 +51,7 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 
 /// The words of a line in lower case; names such as `in_flight` and `InFlight` have two.
 ///
-/// A word in capitals alone is somebody else's: a command, a constant of a protocol.
+/// A word in capitals alone is not ours: a command, a constant of a protocol.
 pub(super) fn split(line: &str) -> Vec<String> {
     let names = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     let own = names.filter(|name| name.contains('_') || name.chars().any(char::is_lowercase));
