@@ -350,6 +350,11 @@ async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     let holder = open(&node.url_at(proxy.address()), TTL_LONG).await?;
+    // A loss that was found in time: the connection that monitors is there, and not being made just now.
+    let first = take(&holder, "a").await?;
+    let session = self::holder(&node).await?;
+    node.query(&format!("KILL {session}")).await?;
+    soon("the first loss", first.lost()).await?;
     let held = take(&holder, "a").await?;
     let lost = held.lost();
     let other = open(&node.url(), TTL_LONG).await?;
