@@ -44,6 +44,7 @@ use crate::base::error::{Error, Result};
 /// ```
 pub struct Settings {
     source: Source,
+    scheme: String,
     user: Option<String>,
     password: Option<Secret>,
     hosts: Vec<Host>,
@@ -59,6 +60,7 @@ impl Settings {
         let (source, url) = (config.source().clone(), config.url().clone());
         let mut settings = Self {
             source,
+            scheme: url.scheme,
             user: url.user,
             password: url.password,
             hosts: url.hosts,
@@ -75,6 +77,12 @@ impl Settings {
     #[must_use]
     pub fn common(&self) -> &CommonSettings {
         &self.common
+    }
+
+    /// The scheme of the URL, in lower case: for a backend that has several.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.scheme
     }
 
     /// Makes the error for settings that are wrong because of `why`, with their source.
