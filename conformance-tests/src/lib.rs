@@ -9,7 +9,7 @@
 //! # use conformance_tests::Target;
 //! # use dlock_core::{backend::DistributedLock, Capabilities, Result};
 //! # fn my_capabilities() -> Capabilities { unimplemented!() }
-//! # async fn my_lock(_: &str) -> Result<Arc<dyn DistributedLock>> { unimplemented!() }
+//! # async fn my_lock(_: &str) -> Result<Box<dyn DistributedLock>> { unimplemented!() }
 //! #[derive(Debug)]
 //! struct Mine;
 //!
@@ -24,7 +24,7 @@
 //!     async fn address(&self) -> Result<String> {
 //!         Ok("mine://127.0.0.1:4711".to_owned())
 //!     }
-//!     async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
+//!     async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
 //!         my_lock(address).await
 //!     }
 //! }

@@ -252,8 +252,8 @@ impl Target for MajorityTarget {
         Ok((stores.len() - 1).to_string())
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        Ok(Arc::new(self.client(address)?))
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
+        Ok(Box::new(self.client(address)?))
     }
 
     fn backdoor(&self) -> Option<&dyn Backdoor> {

@@ -227,9 +227,9 @@ impl conformance_tests::Target for LedgerTarget {
         Ok(address)
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
         let (directory, closed) = (PathBuf::from(address), AtomicBool::new(false));
-        Ok(Arc::new(Ledger {
+        Ok(Box::new(Ledger {
             directory,
             client: rand::random(),
             closed,

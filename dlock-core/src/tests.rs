@@ -16,7 +16,7 @@ use crate::{
 async fn the_last_hold_may_go_during_a_tick() {
     let clock = Clock::pausable();
     let store = Memory::with_clock(clock.clone());
-    let locks = Locker::builder(Arc::new(store))
+    let locks = Locker::builder(store)
         .clock(clock.clone())
         .build()
         .expect("locker");

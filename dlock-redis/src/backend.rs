@@ -72,14 +72,12 @@ impl RedisLock {
     /// The connections are dlock's own. On a shared one, a slow request of other code could outlast a ttl.
     ///
     /// ```no_run
-    /// use std::sync::Arc;
-    ///
     /// use dlock_core::Locker;
     /// use dlock_redis::{RedisLock, RedisOptions};
     ///
     /// # async fn example(client: redis::Client) -> dlock_core::Result<()> {
     /// let backend = RedisLock::from_client(&client, RedisOptions::default()).await?;
-    /// let locker = Locker::builder(Arc::new(backend)).build()?;
+    /// let locker = Locker::builder(backend).build()?;
     /// # Ok(())
     /// # }
     /// ```

@@ -10,7 +10,6 @@ use std::{
     fs,
     io::{self, Read, Seek, Write},
     path::Path,
-    sync::Arc,
 };
 
 use dlock::{Locker, Memory, Token};
@@ -70,8 +69,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // A store that can be made to misbehave, and two clients of it.
     let store = Memory::new();
-    let alice = Locker::builder(Arc::new(store.clone())).build()?;
-    let bob = Locker::builder(Arc::new(store.clone())).build()?;
+    let alice = Locker::builder(store.clone()).build()?;
+    let bob = Locker::builder(store.clone()).build()?;
 
     let slow = alice.acquire("document").await?;
     println!("alice holds it under token {}", slow.token());

@@ -11,10 +11,7 @@
 
 use std::{
     error::Error,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -47,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn it_stops_when_the_lock_is_lost() -> Result<(), Box<dyn Error>> {
     let store = Memory::new();
-    let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    let locks = Locker::builder(store.clone()).build()?;
     let (queue, invoices) = mpsc::channel(1);
     let sent = AtomicU32::new(0);
 
@@ -75,7 +72,7 @@ async fn it_stops_when_the_lock_is_lost() -> Result<(), Box<dyn Error>> {
 async fn it_does_nothing_when_the_store_is_down() -> Result<(), Box<dyn Error>> {
     let store = Memory::new();
     store.inject(Operation::Acquire, Fault::LoseRequest);
-    let locks = Locker::builder(Arc::new(store))
+    let locks = Locker::builder(store)
         .wait(Duration::from_millis(100))
         .build()?;
     let (queue, invoices) = mpsc::channel(1);

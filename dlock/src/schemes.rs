@@ -1,7 +1,5 @@
 //! The schemes, and the functions that make a backend of their settings.
 
-use std::sync::Arc;
-
 use dlock_core::{
     Result,
     backend::DistributedLock,
@@ -48,14 +46,12 @@ const ZK: [(&str, bool); 2] = [("zk", false), ("zks", true)];
 /// Add one of your own with [`register`](Registry::register), and open it with [`Registry::connect`].
 ///
 /// ```
-/// use std::sync::Arc;
-///
 /// use dlock::{Config, Memory};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock::Result<()> {
 /// let registry = dlock::registry()
-///     .register("table", |_| Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) })));
+///     .register("table", |_| Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) })));
 /// let locks = registry.connect(&Config::from_url("table:?ttl=10s")?).await?;
 /// assert!(locks.acquire("seat/14C").await?.is_held());
 /// # Ok(())
@@ -127,7 +123,7 @@ fn memory(settings: &mut Settings) -> Result<ConnectFuture> {
     let backend = Memory::new();
     let can = backend.capabilities();
     settings.check_ttl(can.ttl_min..=can.ttl_max)?;
-    Ok(Box::pin(async { Ok(Arc::new(backend) as _) }))
+    Ok(Box::pin(async { Ok(Box::new(backend) as _) }))
 }
 
 #[cfg(feature = "file")]
@@ -141,7 +137,7 @@ fn file(settings: &mut Settings) -> Result<ConnectFuture> {
         .with_prefix(&prefix)
         .map_err(|error| settings.invalid(error))?;
     Ok(Box::pin(async {
-        Ok(Arc::new(FileLock::open(config)?) as _)
+        Ok(Box::new(FileLock::open(config)?) as _)
     }))
 }
 
@@ -149,7 +145,7 @@ fn file(settings: &mut Settings) -> Result<ConnectFuture> {
 fn etcd(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
     let config = EtcdConfig::from_settings(settings, tls)?;
     Ok(Box::pin(async {
-        Ok(Arc::new(EtcdLock::connect(config).await?) as _)
+        Ok(Box::new(EtcdLock::connect(config).await?) as _)
     }))
 }
 
@@ -157,7 +153,7 @@ fn etcd(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
 fn mysql(settings: &mut Settings) -> Result<ConnectFuture> {
     let config = MySqlConfig::from_settings(settings)?;
     Ok(Box::pin(async {
-        Ok(Arc::new(MySqlLock::connect(config).await?) as _)
+        Ok(Box::new(MySqlLock::connect(config).await?) as _)
     }))
 }
 
@@ -165,7 +161,7 @@ fn mysql(settings: &mut Settings) -> Result<ConnectFuture> {
 fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<ConnectFuture> {
     let config = RedisConfig::from_settings(settings, topology, tls)?;
     Ok(Box::pin(async {
-        Ok(Arc::new(RedisLock::connect(config).await?) as _)
+        Ok(Box::new(RedisLock::connect(config).await?) as _)
     }))
 }
 
@@ -173,6 +169,6 @@ fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Conne
 fn zk(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
     let config = ZkConfig::from_settings(settings, tls)?;
     Ok(Box::pin(async {
-        Ok(Arc::new(ZkLock::connect(config).await?) as _)
+        Ok(Box::new(ZkLock::connect(config).await?) as _)
     }))
 }

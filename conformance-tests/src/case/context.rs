@@ -66,7 +66,7 @@ impl CaseContext {
     }
 
     /// A new client of the store, without a locker.
-    pub(crate) async fn backend(&self) -> Outcome<Arc<dyn DistributedLock>> {
+    pub(crate) async fn backend(&self) -> Outcome<Box<dyn DistributedLock>> {
         Ok(self.target.connect(&self.address).await?)
     }
 
@@ -83,7 +83,7 @@ impl CaseContext {
     }
 
     /// A new client of the store over that link, without a locker.
-    pub(crate) async fn backend_over_link(&self, link: &Link) -> Outcome<Arc<dyn DistributedLock>> {
+    pub(crate) async fn backend_over_link(&self, link: &Link) -> Outcome<Box<dyn DistributedLock>> {
         Ok(self.target.connect(&link.address).await?)
     }
 
@@ -100,11 +100,11 @@ impl CaseContext {
     /// A new client of the store, with `by` between its locker and its backend.
     pub(crate) async fn locker_over(&self, by: &Arc<impl Interpose>) -> Outcome<Locker> {
         let backend = Interposed::new(self.backend().await?, by.clone());
-        self.locker_of(Arc::new(backend))
+        self.locker_of(backend)
     }
 
     /// A locker over the case's own client.
-    pub(crate) fn locker_of(&self, backend: Arc<dyn DistributedLock>) -> Outcome<Locker> {
+    pub(crate) fn locker_of(&self, backend: impl DistributedLock) -> Outcome<Locker> {
         let ttl = match self.placement {
             Placement::Shared => self.ttl_long(),
             Placement::Dedicated => self.ttl_dedicated(),

@@ -67,7 +67,12 @@ pub struct Interposed {
 impl Interposed {
     /// `inner`, whose calls go to `by`.
     #[must_use]
-    pub fn new(inner: Arc<dyn DistributedLock>, by: Arc<dyn Interpose>) -> Self {
+    pub fn new(inner: impl DistributedLock, by: Arc<dyn Interpose>) -> Self {
+        Self::shared(Arc::new(inner), by)
+    }
+
+    /// `inner`, which its case calls directly, too.
+    pub(crate) fn shared(inner: Arc<dyn DistributedLock>, by: Arc<dyn Interpose>) -> Self {
         Self { inner, by }
     }
 }

@@ -13,7 +13,7 @@ use dlock_verify::support::Outcome;
 use super::{
     context::CaseContext,
     interpose::{Interpose, Interposed},
-    interposers::lost_reply,
+    interposers::{CallCounter, lost_reply},
 };
 
 /// A lease that no guard holds: what the calls of the backend itself are tried with.
@@ -29,9 +29,9 @@ impl UnguardedLease {
         name: &LockName,
         ttl: Duration,
     ) -> Outcome<Self> {
-        let backend = context.backend().await?;
+        let backend: Arc<dyn DistributedLock> = Arc::from(context.backend().await?);
         let capture = Arc::new(CaptureLease::default());
-        let interposed = Arc::new(Interposed::new(backend.clone(), capture.clone()));
+        let interposed = Interposed::shared(backend.clone(), capture.clone());
         let locker = context.locker_of(interposed)?;
         Self::ask(&locker, name, ttl).await?;
         let lease = capture.0.lock().take().ok_or("the lease was not kept")?;
@@ -46,6 +46,12 @@ impl UnguardedLease {
                 Err(format!("{name:?} should have been granted and kept: {guard:?}").into())
             }
         }
+    }
+
+    /// A locker over the same client.
+    pub(crate) fn locker(&self, context: &CaseContext) -> Outcome<Locker> {
+        let calls = Arc::new(CallCounter::default());
+        context.locker_of(Interposed::shared(self.backend.clone(), calls))
     }
 
     pub(crate) async fn renew(&self) -> Outcome<Renewed> {

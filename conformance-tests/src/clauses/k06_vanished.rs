@@ -62,7 +62,7 @@ impl Host {
             let (name, calls) = (name.clone(), calls.clone());
             runtime.spawn(async move {
                 let backend = target.connect(&address).await?;
-                let interposed = Arc::new(Interposed::new(backend, calls));
+                let interposed = Interposed::new(backend, calls);
                 let locker = Locker::builder(interposed).ttl(ttl).build()?;
                 locker.acquire(&name).wait_forever().await
             });

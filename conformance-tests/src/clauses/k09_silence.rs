@@ -101,7 +101,7 @@ impl<'a> Silence<'a> {
     async fn new(context: &'a CaseContext) -> Outcome<Self> {
         let (link, calls) = (context.link().await?, Arc::new(CallCounter::default()));
         let backend = context.backend_over_link(&link).await?;
-        let locker = context.locker_of(Arc::new(Interposed::new(backend, calls.clone())))?;
+        let locker = context.locker_of(Interposed::new(backend, calls.clone()))?;
         // Its connections are open.
         locker
             .acquire(context.name("warm")?)

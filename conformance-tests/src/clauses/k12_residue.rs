@@ -131,7 +131,7 @@ async fn a_closed_client_refuses_everything(context: &CaseContext) -> Outcome {
         renewed.kind() == ErrorKind::Unavailable,
         "a closed client says: {renewed}"
     );
-    let locker = context.locker_of(backend.clone())?;
+    let locker = loose.locker(context)?;
     let acquired = locker
         .try_acquire(&name)
         .await

@@ -3,7 +3,7 @@
 mod backdoor;
 mod link;
 
-use std::{fmt::Debug, sync::Arc, time::Duration};
+use std::{fmt::Debug, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{Capabilities, Result, backend::DistributedLock};
@@ -40,7 +40,7 @@ pub trait Target: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails the case.
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>>;
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>>;
 
     /// The reason why the target cannot be tested on this machine, such as a missing server.
     ///

@@ -1,9 +1,6 @@
 //! `file:`.
 
-use std::{
-    fs::{self, File, TryLockError},
-    sync::Arc,
-};
+use std::fs::{self, File, TryLockError};
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Reach, Target};
@@ -52,8 +49,8 @@ impl Target for FileTarget {
         Ok(address)
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        Ok(Arc::new(FileLock::open(FileConfig::new(address)?)?))
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
+        Ok(Box::new(FileLock::open(FileConfig::new(address)?)?))
     }
 
     fn reach(&self) -> Reach {

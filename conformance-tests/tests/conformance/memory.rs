@@ -1,7 +1,5 @@
 //! `memory:`.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Target};
 use dlock_core::{
@@ -41,8 +39,8 @@ impl Target for MemoryTarget {
         Ok(format!("memory:{}", stores.len() - 1))
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        Ok(Arc::new(self.client(address)?))
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
+        Ok(Box::new(self.client(address)?))
     }
 
     fn backdoor(&self) -> Option<&dyn Backdoor> {

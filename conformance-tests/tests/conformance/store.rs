@@ -183,7 +183,7 @@ impl<S: Store> Target for Started<S> {
         }
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
         let config = Config::from_url(address)?;
         let (backend, _) = dlock::registry().open(&config).await?;
         Ok(backend)

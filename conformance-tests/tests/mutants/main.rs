@@ -44,11 +44,9 @@ impl Target for Broken {
         Ok("broken:".to_owned())
     }
 
-    async fn connect(&self, _: &str) -> Result<Arc<dyn DistributedLock>> {
-        Ok(Arc::new(Interposed::new(
-            Arc::new(self.store.clone()),
-            self.how.clone(),
-        )))
+    async fn connect(&self, _: &str) -> Result<Box<dyn DistributedLock>> {
+        let inner = self.store.clone();
+        Ok(Box::new(Interposed::new(inner, self.how.clone())))
     }
 
     fn backdoor(&self) -> Option<&dyn Backdoor> {

@@ -1,6 +1,6 @@
 //! An uncontended cycle, as a multiple of one spawn and join of the same run.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use dlock_core::{
     Capabilities, Clock, Holder, LockName, Locker, Result, Token,
@@ -33,10 +33,8 @@ pub(crate) fn measure() -> Vec<Figure> {
 }
 
 async fn compare() -> f64 {
-    let memory = Locker::builder(Arc::new(Memory::new()))
-        .build()
-        .expect("locker");
-    let nothing = Locker::builder(Arc::new(Nothing)).build().expect("locker");
+    let memory = Locker::builder(Memory::new()).build().expect("locker");
+    let nothing = Locker::builder(Nothing).build().expect("locker");
     let [mut spawns, mut cycles, mut bare, mut clocks] = [const { Vec::new() }; 4];
     for _ in 0..SAMPLES {
         spawns.push(timed(spawn_and_join).await);

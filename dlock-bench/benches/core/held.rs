@@ -1,7 +1,5 @@
 //! A hundred thousand held, auto-renewed locks in one locker.
 
-use std::sync::Arc;
-
 use dlock_core::{Locker, memory::Memory};
 
 use crate::figure::{Figure, float, heap};
@@ -14,9 +12,7 @@ pub(crate) fn measure() -> Vec<Figure> {
         .enable_all()
         .build();
     runtime.expect("runtime").block_on(async {
-        let locks = Locker::builder(Arc::new(Memory::new()))
-            .build()
-            .expect("locker");
+        let locks = Locker::builder(Memory::new()).build().expect("locker");
         let mut guards = Vec::with_capacity(LOCKS);
         let before = heap().0;
         for i in 0..LOCKS {

@@ -28,12 +28,12 @@ pub(crate) fn measure() -> Vec<Figure> {
         let clock = Clock::pausable();
         let seconds: Arc<[AtomicUsize; SECONDS]> =
             Arc::new(std::array::from_fn(|_| AtomicUsize::new(0)));
-        let backend = Arc::new(Counting {
+        let backend = Counting {
             store: Memory::with_clock(clock.clone()),
             start: clock.now(),
             seconds: seconds.clone(),
-        });
-        let locker = Locker::builder(backend.clone())
+        };
+        let locker = Locker::builder(backend)
             .ttl(Duration::from_secs(30))
             .clock(clock);
         let locks = locker.build().expect("locker");

@@ -1,7 +1,5 @@
 //! Many waiters on one name: what each costs must not depend on how many there are.
 
-use std::sync::Arc;
-
 use dlock_core::{Clock, Locker, memory::Memory};
 
 use crate::figure::{Figure, float, heap};
@@ -48,9 +46,7 @@ pub(crate) fn measure() -> Vec<Figure> {
 /// Nanoseconds and bytes that each of `count` waiters costs, from queueing to its release.
 async fn serve(count: usize) -> (f64, f64) {
     let clock = Clock::boottime();
-    let locks = Locker::builder(Arc::new(Memory::new()))
-        .build()
-        .expect("locker");
+    let locks = Locker::builder(Memory::new()).build().expect("locker");
     let holder = locks.acquire("name").await.expect("free");
     let (start, before) = (clock.now(), heap().0);
     let mut tasks = Vec::with_capacity(count);

@@ -19,14 +19,14 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 
 /// A store of locks: implemented by each backend. Users hold a [`Locker`](crate::Locker).
 ///
-/// The trait is object-safe. It has no provided methods, so a wrapper must forward each one. Each value
-/// has one locker. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs
+/// The trait is object-safe. It has no provided methods, so a wrapper must forward each one. A locker
+/// owns its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs
 /// no drop guards; each of its exchanges with the store has a time-out of its own.
 ///
 /// # A whole backend
 ///
 /// ```
-/// use std::{collections::HashMap, sync::Arc, time::Duration};
+/// use std::{collections::HashMap, time::Duration};
 ///
 /// use dlock_core::{
 ///     BootInstant, Capabilities, Clock, Error, Expiry, Fencing, Holder, LockName, Locker, LostCause,
@@ -137,7 +137,7 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<()> {
-/// let locks = Locker::builder(Arc::new(TableLock::default())).build()?;
+/// let locks = Locker::builder(TableLock::default()).build()?;
 /// let guard = locks.acquire("seat/14C").await?;
 /// assert!(locks.try_acquire("seat/14C").await?.is_none());
 /// guard.renew().await?;

@@ -7,6 +7,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod attempt;
+mod boxed;
 pub(crate) mod capabilities;
 pub(crate) mod distributed_lock;
 pub(crate) mod holder;

@@ -113,12 +113,12 @@ impl Clock {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::{sync::Arc, time::Duration};
+    /// use std::time::Duration;
     ///
     /// use dlock_core::{Clock, Locker, memory::Memory};
     ///
     /// let clock = Clock::pausable();
-    /// let store = Arc::new(Memory::with_clock(clock.clone()));
+    /// let store = Memory::with_clock(clock.clone());
     /// let locks = Locker::builder(store).clock(clock.clone()).build()?;
     ///
     /// let guard = locks.acquire("report").await?;

@@ -25,7 +25,7 @@ use crate::{
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// use std::time::Duration;
 ///
 /// let guard = locks
@@ -61,7 +61,7 @@ impl Acquire {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// use std::time::Duration;
     ///
     /// // Free again after 100 ms, even if the guard is kept.
@@ -83,7 +83,7 @@ impl Acquire {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// use std::time::Duration;
     ///
     /// let acquire = locks.acquire("seat/14C").wait(Duration::from_secs(2));
@@ -148,7 +148,7 @@ impl IntoFuture for Acquire {
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// let job = locks.try_acquire("nightly-report").note("cron on web-3");
 /// let Some(guard) = job.await? else {
 ///     println!("another process does it");

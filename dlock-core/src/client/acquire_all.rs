@@ -31,7 +31,7 @@ use crate::{
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// use std::time::Duration;
 ///
 /// let names = ["account/3", "account/7"];
@@ -104,7 +104,7 @@ impl IntoFuture for AcquireAll {
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// let guards = locks.acquire_all(["account/7", "account/3"]).await?;
 /// for guard in &guards {
 ///     println!("{} is held under token {}", guard.name(), guard.token());
@@ -145,12 +145,10 @@ impl GuardSet {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::sync::Arc;
-    ///
     /// use dlock_core::{Locker, LostCause, memory::Memory};
     ///
     /// let store = Memory::new();
-    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let locks = Locker::builder(store.clone()).build()?;
     /// let guards = locks.acquire_all(["account/3", "account/7"]).await?;
     /// store.revoke("account/7");
     /// let (name, cause) = guards.lost().await;

@@ -25,23 +25,32 @@ use crate::{
 };
 
 impl Locker {
-    /// Builds a locker over `backend`, which must have no other locker.
+    /// Builds a locker over `backend`, which is the locker's own from now on.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::{sync::Arc, time::Duration};
+    /// use std::time::Duration;
     ///
     /// use dlock_core::{Locker, memory::Memory};
     ///
-    /// let backend = Arc::new(Memory::new());
-    /// let locks = Locker::builder(backend).ttl(Duration::from_secs(10)).build()?;
+    /// let locks = Locker::builder(Memory::new()).ttl(Duration::from_secs(10)).build()?;
     /// assert!(locks.acquire("seat/14C").await?.is_held());
     /// # Ok(())
     /// # }
     /// ```
-    pub fn builder(backend: Arc<dyn DistributedLock>) -> LockerBuilder {
-        LockerBuilder::new(backend)
+    ///
+    /// Clones of a locker share it. A backend cannot be shared, because the end of one locker closes it:
+    ///
+    /// ```compile_fail,E0277
+    /// use std::sync::Arc;
+    ///
+    /// use dlock_core::{Locker, memory::Memory};
+    ///
+    /// let _locks = Locker::builder(Arc::new(Memory::new()));
+    /// ```
+    pub fn builder(backend: impl DistributedLock) -> LockerBuilder {
+        LockerBuilder::new(Arc::new(backend))
     }
 }
 
@@ -50,11 +59,11 @@ impl Locker {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// use std::{sync::Arc, time::Duration};
+/// use std::time::Duration;
 ///
 /// use dlock_core::{Locker, memory::Memory};
 ///
-/// let locks = Locker::builder(Arc::new(Memory::new()))
+/// let locks = Locker::builder(Memory::new())
 ///     .ttl(Duration::from_secs(10))
 ///     .wait(Duration::from_secs(60))
 ///     .build()?;
@@ -127,12 +136,12 @@ impl LockerBuilder {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::{sync::Arc, time::Duration};
+    /// use std::time::Duration;
     ///
     /// use dlock_core::{Locker, memory::Memory};
     ///
     /// // The settings are checked here, before the first acquire.
-    /// let locks = Locker::builder(Arc::new(Memory::new())).ttl(Duration::from_nanos(1));
+    /// let locks = Locker::builder(Memory::new()).ttl(Duration::from_nanos(1));
     /// let error = locks.build().unwrap_err();
     /// assert!(error.to_string().contains("ttl 1ns is out of range"));
     /// # Ok(())

@@ -25,7 +25,7 @@ use crate::{
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// let guard = locks.acquire("invoices").await?;
 /// println!("writing under token {}", guard.token());
 /// guard.run(async { println!("dropped here if the lock is lost") }).await?;
@@ -106,7 +106,7 @@ impl Guard {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// # let guard = locks.acquire("leader").await?;
     /// # async fn serve_requests() {}
     /// tokio::select! {
@@ -129,7 +129,7 @@ impl Guard {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// use std::time::Duration;
     ///
     /// // Without renewal the lock expires after its ttl.
@@ -149,7 +149,7 @@ impl Guard {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// let guard = locks.acquire("report").await?;
     /// let pages = guard.run(async { 12 }).await?;
     /// assert_eq!(pages, 12);
@@ -194,7 +194,7 @@ impl Guard {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// use std::time::Duration;
     ///
     /// let guard = locks.acquire("batch").ttl(Duration::from_secs(10)).no_renewal().await?;
@@ -224,7 +224,7 @@ impl Guard {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// let guard = locks.acquire("seat/14C").await?;
     /// match guard.release().await {
     ///     Ok(()) => println!("free again"),

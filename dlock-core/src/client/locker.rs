@@ -32,7 +32,7 @@ use crate::{
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// let guard = locks.acquire("seat/14C").await?;
 /// let other = locks.clone();
 /// assert!(other.try_acquire("seat/14C").await?.is_none());
@@ -52,7 +52,7 @@ impl Locker {
     /// # use dlock_core::{memory::Memory, Locker};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// use std::time::Duration;
     ///
     /// let guard = locks.acquire("seat/14C").wait(Duration::from_secs(2)).note("checkout 77").await?;
@@ -87,7 +87,7 @@ impl Locker {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// match locks.try_acquire("nightly-report").await? {
     ///     Some(guard) => {
     ///         println!("this process writes the report");
@@ -123,7 +123,7 @@ impl Locker {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// let accounts = locks.acquire_all(["account/7", "account/3"]).await?;
     /// assert!(accounts.is_held());
     /// accounts.release().await?;
@@ -156,7 +156,7 @@ impl Locker {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// let sold = locks.scope("seat/14C", async |guard| {
     ///     println!("selling under token {}", guard.token());
     ///     Ok::<_, dlock_core::Error>(1)
@@ -192,7 +192,7 @@ impl Locker {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// let guard = locks.acquire("seat/14C").note("checkout 77").await?;
     /// let holder = locks.inspect("seat/14C").await?.expect("held");
     /// assert_eq!(holder.note.as_deref(), Some("checkout 77"));
@@ -245,7 +245,7 @@ impl Locker {
     /// # use dlock_core::{Locker, memory::Memory};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+    /// # let locks = Locker::builder(Memory::new()).build()?;
     /// use std::time::Duration;
     ///
     /// let guard = locks.acquire("seat/14C").await?;

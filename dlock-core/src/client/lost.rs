@@ -28,12 +28,10 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + Sync>>;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// use std::sync::Arc;
-///
 /// use dlock_core::{Locker, LostCause, memory::Memory};
 ///
 /// let store = Memory::new();
-/// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+/// let locks = Locker::builder(store.clone()).build()?;
 /// let guard = locks.acquire("leader").await?;
 /// let observer = tokio::spawn(guard.lost());
 /// store.revoke("leader");
@@ -51,7 +49,7 @@ pub struct Lost(Boxed<LostCause>);
 /// # use dlock_core::{Locker, memory::Memory};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// # let locks = Locker::builder(Memory::new()).build()?;
 /// use std::time::Duration;
 ///
 /// let guard = locks.acquire("report").ttl(Duration::from_millis(100)).no_renewal().await?;

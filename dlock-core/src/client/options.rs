@@ -197,7 +197,7 @@ macro_rules! wait_setters {
         /// # use dlock_core::{Locker, memory::Memory};
         /// # #[tokio::main(flavor = "current_thread")]
         /// # async fn main() -> dlock_core::Result<()> {
-        /// # let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+        /// # let locks = Locker::builder(Memory::new()).build()?;
         /// # let (first, second) = (locks.clone(), locks);
         /// let guard = first.acquire("leader").await?;
         /// // Becomes the leader when this one is gone, however long that takes.

@@ -1,6 +1,6 @@
 //! The registry of URL schemes and the backends behind them.
 
-use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
+use std::{collections::BTreeMap, fmt, future::Future, pin::Pin};
 
 use super::{
     configuration::Config,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A backend that is being opened: the part of a factory that talks to the store.
-pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Arc<dyn DistributedLock>>> + Send>>;
+pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Box<dyn DistributedLock>>> + Send>>;
 
 type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>;
 
@@ -23,8 +23,6 @@ type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>
 /// A plain value: tests, and programs with backends of their own, make another one.
 ///
 /// ```
-/// use std::sync::Arc;
-///
 /// use dlock_core::{config::{Config, Registry}, memory::Memory};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -33,7 +31,7 @@ type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>
 ///     // Settings are read here, before any I/O; what is left over is an error.
 ///     let rows = settings.take_u64("rows", 1..=1000)?.unwrap_or(100);
 ///     println!("a table of {rows} rows");
-///     Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
+///     Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) }))
 /// });
 /// let locks = registry.connect(&Config::from_url("table:?rows=10&ttl=20s")?).await?;
 /// assert!(locks.acquire("seat/14C").await?.is_held());
@@ -101,7 +99,7 @@ impl Registry {
     pub async fn open(
         &self,
         config: &Config,
-    ) -> Result<(Arc<dyn DistributedLock>, CommonSettings)> {
+    ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
         let (scheme, factory) = self.find(config)?;
         let in_context = |error: Error| error.in_context("connect", scheme, None);
         let mut settings = Settings::new(config).map_err(in_context)?;

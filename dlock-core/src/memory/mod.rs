@@ -42,14 +42,12 @@ use crate::{
 /// A clone is another client of the same store: give one to each locker, and keep one to inject faults.
 ///
 /// ```
-/// use std::sync::Arc;
-///
 /// use dlock_core::{memory::{Fault, Memory, Operation}, Locker};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = Memory::new();
-/// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+/// let locks = Locker::builder(store.clone()).build()?;
 /// let guard = locks.acquire("report").await?;
 ///
 /// // The lock is deleted from the store: the code under test must notice.
@@ -102,12 +100,10 @@ impl Memory {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::sync::Arc;
-    ///
     /// use dlock_core::{Locker, memory::{Fault, Memory, Operation}};
     ///
     /// let store = Memory::new();
-    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let locks = Locker::builder(store.clone()).build()?;
     /// store.inject(Operation::Acquire, Fault::Deny);
     /// assert!(locks.acquire("report").await.is_err());
     /// store.clear_faults();
@@ -136,12 +132,10 @@ impl Memory {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::sync::Arc;
-    ///
     /// use dlock_core::{Locker, memory::Memory};
     ///
     /// let store = Memory::new();
-    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let locks = Locker::builder(store.clone()).build()?;
     /// let guard = locks.acquire("report").await?;
     /// store.expire("report");
     /// assert!(guard.is_held());
@@ -158,12 +152,10 @@ impl Memory {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> dlock_core::Result<()> {
-    /// use std::sync::Arc;
-    ///
     /// use dlock_core::{Locker, LostCause, memory::Memory};
     ///
     /// let store = Memory::new();
-    /// let locks = Locker::builder(Arc::new(store.clone())).build()?;
+    /// let locks = Locker::builder(store.clone()).build()?;
     /// let guard = locks.acquire("report").await?;
     /// store.revoke("report");
     /// assert_eq!(guard.lost().await, LostCause::Removed);

@@ -22,7 +22,7 @@ fn registry(opened: &Arc<AtomicUsize>) -> Registry {
             let opened = opened.clone();
             Ok(Box::pin(async move {
                 opened.fetch_add(1, Ordering::Relaxed);
-                Ok(Arc::new(Memory::new()) as _)
+                Ok(Box::new(Memory::new()) as _)
             }))
         })
 }
@@ -101,7 +101,7 @@ async fn a_later_backend_takes_the_place_of_an_earlier_one() {
     let other = Arc::default();
     let registry = registry(&opened).register("redis", move |_: &mut Settings| {
         let _: &Arc<()> = &other;
-        Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
+        Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) }))
     });
     assert!(
         registry

@@ -20,7 +20,7 @@ async fn open<T: Send + 'static>(
     let slot = seen.clone();
     let factory = move |settings: &mut Settings| -> Result<ConnectFuture> {
         *slot.lock().unwrap() = Some(read(settings)?);
-        Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
+        Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) }))
     };
     let registry = Registry::new().register("probe", factory);
     registry.open(&Config::from_url(url)?).await?;

@@ -1,6 +1,6 @@
 //! Where the configuration comes from: files, the environment, and which of them counts.
 
-use std::{collections::HashMap, ffi::OsString, fs, path::Path, sync::Arc};
+use std::{collections::HashMap, ffi::OsString, fs, path::Path};
 
 use dlock_core::{
     ErrorKind,
@@ -228,7 +228,7 @@ async fn an_error_says_where_the_setting_is() {
     let world = World::new();
     let path = world.write("dlock.toml", "url = 'memory:'\ntll = '1s'\n");
     let registry = Registry::new().register("memory", |_| {
-        Ok(Box::pin(async { Ok(Arc::new(Memory::new()) as _) }))
+        Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) }))
     });
     let config = world.look().find().unwrap();
     assert_eq!(config.source(), &Source::File(path.clone()));

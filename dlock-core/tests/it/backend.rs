@@ -15,7 +15,7 @@ use dlock_core::{
     memory::Memory,
 };
 
-use crate::common::{NAME, locker, millis, poll_times, secs, until_unused};
+use crate::common::{NAME, Shared, locker, millis, poll_times, secs, until_unused};
 
 /// A flaw of the backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,14 +47,14 @@ struct Flawed {
 }
 
 impl Flawed {
-    fn new(flaw: Flaw, store: Memory) -> Arc<Self> {
+    fn new(flaw: Flaw, store: Memory) -> Shared<Self> {
         let (calls, closed) = (Arc::default(), AtomicUsize::new(0));
-        Arc::new(Self {
+        Shared(Arc::new(Self {
             store,
             flaw,
             calls,
             closed,
-        })
+        }))
     }
 
     fn calls(&self) -> usize {
@@ -154,13 +154,10 @@ impl DistributedLock for Flawed {
     }
 }
 
-fn flawed(flaw: Flaw) -> (Arc<Flawed>, Locker) {
+fn flawed(flaw: Flaw) -> (Shared<Flawed>, Locker) {
     let clock = Clock::pausable();
     let backend = Flawed::new(flaw, Memory::with_clock(clock.clone()));
-    let locks = Locker::builder(backend.clone())
-        .ttl(secs(10))
-        .clock(clock)
-        .build();
+    let locks = backend.builder().ttl(secs(10)).clock(clock).build();
     (backend, locks.expect("locker"))
 }
 
@@ -170,7 +167,7 @@ async fn a_loss_while_waiting_ends_the_attempt() {
     let error = locks.acquire(NAME).await.expect_err("lost");
     assert_eq!(error.lost_cause(), Some(LostCause::SessionEnded));
     locks.shutdown(secs(1)).await.expect("nothing hangs");
-    assert_eq!(backend.calls(), 1);
+    assert_eq!(backend.0.calls(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,10 +175,10 @@ async fn a_question_without_an_answer_may_have_had_an_effect() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
     let asked = locks.acquire(NAME).wait(millis(75));
     let error = asked.await.expect_err("no answer in time");
-    assert_eq!(backend.store.names().len(), 1, "granted");
+    assert_eq!(backend.0.store.names().len(), 1, "granted");
     let told = (error.kind(), error.effect());
     assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown));
-    until_unused(&backend.store).await;
+    until_unused(&backend.0.store).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +201,7 @@ async fn an_answer_after_the_end_of_its_lease_is_no_grant() {
     let error = asked.await.expect_err("it has ended");
     let told = (error.kind(), error.effect());
     assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
-    until_unused(&backend.store).await;
+    until_unused(&backend.0.store).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,12 +213,12 @@ async fn a_shutdown_waits_for_grants_that_are_on_their_way() {
     });
     tokio::time::sleep(millis(75)).await;
     assert_eq!(
-        backend.store.names().len(),
+        backend.0.store.names().len(),
         1,
         "granted, and the answer is on its way"
     );
     locks.shutdown(secs(5)).await.expect("in time");
-    assert!(backend.store.names().is_empty());
+    assert!(backend.0.store.names().is_empty());
     waiter.await.expect("no panic").expect_err("shut down");
 }
 
@@ -230,10 +227,10 @@ async fn a_shutdown_waits_for_what_is_undone() {
     let (backend, locks) = flawed(Flaw::HearsNothing);
     let error = locks.try_acquire(NAME).await.expect_err("no answer");
     assert_eq!(error.effect(), Effect::Unknown);
-    assert_eq!(backend.store.names().len(), 1, "granted");
+    assert_eq!(backend.0.store.names().len(), 1, "granted");
     locks.shutdown(secs(5)).await.expect("in time");
-    assert!(backend.store.names().is_empty());
-    assert_eq!(backend.calls(), 4);
+    assert!(backend.0.store.names().is_empty());
+    assert_eq!(backend.0.calls(), 4);
 }
 
 /// Also of an acquire that is given up by that.
@@ -251,8 +248,8 @@ async fn the_end_of_the_last_locker_waits_for_what_is_undone() {
             locks.try_acquire(NAME).await.expect_err("no answer");
         }
         drop(locks);
-        until_unused(&backend.store).await;
-        assert_eq!(backend.calls(), 4, "dropped: {is_dropped}");
+        until_unused(&backend.0.store).await;
+        assert_eq!(backend.0.calls(), 4, "dropped: {is_dropped}");
     }
 }
 
@@ -271,7 +268,7 @@ async fn a_shutdown_waits_for_releases_that_are_on_their_way() {
             releases.iter().for_each(tokio::task::JoinHandle::abort);
         }
         locks.shutdown(secs(5)).await.expect("in time");
-        assert!(backend.store.names().is_empty(), "dropped: {is_dropped}");
+        assert!(backend.0.store.names().is_empty(), "dropped: {is_dropped}");
         for release in releases.into_iter().filter(|_| !is_dropped) {
             release.await.expect("no panic").expect("confirmed");
         }
@@ -283,12 +280,12 @@ async fn a_shutdown_waits_for_releases_that_are_on_their_way() {
 async fn a_shutdown_waits_for_guards_that_are_just_dropped() {
     for round in 0..3_000 {
         let backend = Flawed::new(Flaw::Nothing, Memory::new());
-        let locks = Locker::builder(backend.clone()).build().expect("locker");
+        let locks = backend.builder().build().expect("locker");
         let guards = locks.acquire_all(["a", "b", "c"]).await.expect("free");
         let dropping = tokio::task::spawn_blocking(move || drop(guards));
         locks.shutdown(secs(5)).await.expect("in time");
         dropping.await.expect("no panic");
-        assert!(backend.store.names().is_empty(), "in round {round}");
+        assert!(backend.0.store.names().is_empty(), "in round {round}");
     }
 }
 
@@ -301,12 +298,12 @@ async fn a_panic_is_an_error_like_others() {
     let (backend, locks) = flawed(Flaw::PanicsInTheFirstRenewal);
     let guard = locks.acquire(NAME).await.expect("free");
     tokio::time::sleep(secs(60)).await;
-    assert!(guard.is_held() && backend.calls() > 1, "tried again");
+    assert!(guard.is_held() && backend.0.calls() > 1, "tried again");
 
     let (backend, locks) = flawed(Flaw::PanicsInTheFirstRelease);
     drop(locks.acquire(NAME).await.expect("free"));
-    until_unused(&backend.store).await;
-    assert_eq!(backend.calls(), 2, "tried again");
+    until_unused(&backend.0.store).await;
+    assert_eq!(backend.0.calls(), 2, "tried again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -315,10 +312,14 @@ async fn what_cannot_be_released_ends_with_the_session_that_the_last_drop_closes
     let guard = locks.acquire(NAME).await.expect("free");
     drop(locks);
     tokio::time::sleep(secs(60)).await;
-    assert_eq!(backend.closed.load(Ordering::SeqCst), 0, "there is a guard");
+    assert_eq!(
+        backend.0.closed.load(Ordering::SeqCst),
+        0,
+        "there is a guard"
+    );
     drop(guard);
     tokio::time::sleep(secs(60)).await;
-    assert_eq!(backend.closed.load(Ordering::SeqCst), 1);
+    assert_eq!(backend.0.closed.load(Ordering::SeqCst), 1);
     let tasks = tokio::runtime::Handle::current()
         .metrics()
         .num_alive_tasks();

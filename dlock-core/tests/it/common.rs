@@ -12,7 +12,7 @@ use std::{
 };
 
 use dlock_core::{
-    Capabilities, Clock, Holder, LockName, Locker, Result,
+    Capabilities, Clock, Holder, LockName, Locker, LockerBuilder, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
     memory::Memory,
 };
@@ -28,14 +28,14 @@ pub(crate) fn millis(millis: u64) -> Duration {
 }
 
 pub(crate) fn locker(backend: impl DistributedLock) -> Locker {
-    Locker::builder(Arc::new(backend)).build().expect("locker")
+    Locker::builder(backend).build().expect("locker")
 }
 
 /// A memory store and a locker of it on a clock that follows tokio's.
 pub(crate) fn paused() -> (Clock, Memory, Locker) {
     let clock = Clock::pausable();
     let store = Memory::with_clock(clock.clone());
-    let locks = Locker::builder(Arc::new(store.clone()))
+    let locks = Locker::builder(store.clone())
         .ttl(secs(10))
         .clock(clock.clone());
     (clock, store, locks.build().expect("locker"))
@@ -189,6 +189,44 @@ impl<F: Fn(&Lease) + Send + Sync + 'static> DistributedLock for OnRenew<F> {
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         (self.1)(lease);
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.0.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
+}
+
+/// A backend that a test observes while its locker uses it.
+#[derive(Debug)]
+pub(crate) struct Shared<B>(pub(crate) Arc<B>);
+
+impl<B: DistributedLock> Shared<B> {
+    /// A locker of this backend.
+    pub(crate) fn builder(&self) -> LockerBuilder {
+        Locker::builder(Self(self.0.clone()))
+    }
+}
+
+#[async_trait]
+impl<B: DistributedLock> DistributedLock for Shared<B> {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.0.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
         self.0.renew(lease).await
     }
 

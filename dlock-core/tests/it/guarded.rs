@@ -49,7 +49,7 @@ impl DistributedLock for Guarded {
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_nobody_set_is_longer_than_the_guard() {
     let (clock, store, _) = paused();
-    let locks = Locker::builder(std::sync::Arc::new(Guarded(store)))
+    let locks = Locker::builder(Guarded(store))
         .clock(clock.clone())
         .build()
         .expect("locker");
@@ -63,7 +63,7 @@ async fn a_wait_that_nobody_set_is_longer_than_the_guard() {
 
 #[tokio::test]
 async fn a_ttl_that_is_longer_than_the_guard_is_refused() {
-    let backend = || std::sync::Arc::new(Guarded(Memory::new()));
+    let backend = || Guarded(Memory::new());
     let locks = Locker::builder(backend()).build().expect("locker");
     let error = locks.acquire(NAME).ttl(secs(61)).await;
     let error = error.expect_err("it would outlive the guard");

@@ -64,9 +64,8 @@ async fn the_longest_wait_does_not_overflow() {
 
 #[tokio::test]
 async fn the_defaults_of_a_locker_are_checked() {
-    let build = |change: fn(LockerBuilder) -> LockerBuilder| {
-        change(Locker::builder(Arc::new(Memory::new()))).build()
-    };
+    let build =
+        |change: fn(LockerBuilder) -> LockerBuilder| change(Locker::builder(Memory::new())).build();
     let error = build(|b| b.ttl(Duration::ZERO)).expect_err("ttl");
     assert_eq!(error.kind(), ErrorKind::InvalidConfig);
     let error = build(|b| b.token_base(u64::MAX)).expect_err("base");
@@ -75,7 +74,7 @@ async fn the_defaults_of_a_locker_are_checked() {
 
 #[tokio::test]
 async fn a_token_base_moves_every_token() {
-    let locks = Locker::builder(Arc::new(Memory::new()))
+    let locks = Locker::builder(Memory::new())
         .token_base(1 << 62)
         .ttl(secs(5))
         .build();

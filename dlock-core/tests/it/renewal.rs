@@ -234,10 +234,7 @@ impl DistributedLock for Slow {
 async fn a_deadline_counts_from_the_request() {
     let clock = Clock::pausable();
     let slow = Slow(Memory::with_clock(clock.clone()));
-    let locks = Locker::builder(Arc::new(slow))
-        .ttl(secs(10))
-        .clock(clock)
-        .build();
+    let locks = Locker::builder(slow).ttl(secs(10)).clock(clock).build();
     let locks = locks.expect("locker");
     let guard = locks.acquire(NAME).await.expect("free");
     assert_eq!(guard.remaining(), millis(7_898));
@@ -267,7 +264,7 @@ async fn locks_that_are_taken_together_are_not_renewed_together() {
             *count += 1;
         }
     });
-    let locks = Locker::builder(Arc::new(backend))
+    let locks = Locker::builder(backend)
         .clock(clock)
         .build()
         .expect("locker");

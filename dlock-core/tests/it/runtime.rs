@@ -1,6 +1,6 @@
 //! Guards and lockers where tokio is not, or not any more.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use dlock_core::{ErrorKind, Guard, Locker, memory::Memory};
 use tokio::runtime::{Builder, Runtime};
@@ -172,7 +172,7 @@ fn a_locker_dropped_before_its_guard() {
 
 #[test]
 fn outside_a_runtime_there_is_no_locker() {
-    let error = Locker::builder(Arc::new(Memory::new()))
+    let error = Locker::builder(Memory::new())
         .build()
         .expect_err("no runtime");
     assert_eq!(error.kind(), ErrorKind::InvalidConfig);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use dlock_core::{
-    ErrorKind, LockName, Locker, LostCause,
+    ErrorKind, LockName, LostCause,
     backend::DistributedLock,
     memory::{Fault, Memory, Operation},
 };
 
-use crate::common::{NAME, locker, paused, secs, settle, until_unused};
+use crate::common::{NAME, Shared, locker, paused, secs, settle, until_unused};
 
 #[tokio::test(start_paused = true)]
 async fn guards_are_told_waiters_end_and_everything_is_released() {
@@ -70,8 +70,8 @@ async fn no_task_is_left() {
 
 #[tokio::test]
 async fn the_last_drop_closes_the_backend() {
-    let client = Arc::new(Memory::new());
-    let locks = Locker::builder(client.clone()).build().expect("locker");
+    let client = Shared(Arc::new(Memory::new()));
+    let locks = client.builder().build().expect("locker");
     let guard = locks.acquire(NAME).await.expect("free");
     drop(locks);
     client

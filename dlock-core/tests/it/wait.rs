@@ -127,9 +127,7 @@ async fn a_hundred_are_served_in_order_and_one_is_on_the_wire() {
 #[tokio::test(start_paused = true)]
 async fn a_waiter_of_another_locker_is_woken_by_a_release_and_by_an_expiry() {
     let (clock, store, locks) = paused();
-    let other = Locker::builder(Arc::new(store.clone()))
-        .clock(clock.clone())
-        .build();
+    let other = Locker::builder(store.clone()).clock(clock.clone()).build();
     let other = other.expect("locker");
 
     let holder = locks.acquire(NAME).await.expect("free");

@@ -10,7 +10,7 @@ use crate::support::{directory, locker, locker_of, open, past_back_off, soon};
 async fn k12_close_ends_everything() {
     let directory = directory();
     let backend = Arc::new(open(directory.path()));
-    let locks = locker_of(backend.clone());
+    let locks = locker_of(&backend);
     let guard = locks.acquire("a").await.expect("free");
     let waiter = tokio::spawn(locks.acquire("a").wait_forever().into_future());
     tokio::task::yield_now().await;
@@ -41,7 +41,8 @@ async fn k12_nothing_is_left_after_a_shutdown_or_a_drop() {
     for shuts_down in [true, false] {
         let backend = Arc::new(open(directory.path()));
         let gone = Arc::downgrade(&backend);
-        let locks = locker_of(backend);
+        let locks = locker_of(&backend);
+        drop(backend);
         drop(locks.acquire("a").await.expect("free"));
         locks
             .acquire("b")
@@ -77,7 +78,7 @@ fn a_backend_outlives_the_runtime_it_was_first_used_in() {
     };
     let first = runtime().expect("runtime");
     first.block_on(async {
-        let locks = locker_of(backend.clone());
+        let locks = locker_of(&backend);
         let guard = locks.acquire("a").await.expect("free");
         guard.release().await.expect("released");
         // It must not close the backend when it goes.
@@ -85,7 +86,7 @@ fn a_backend_outlives_the_runtime_it_was_first_used_in() {
     });
     drop(first);
     runtime().expect("runtime").block_on(async {
-        let (locks, other) = (locker_of(backend.clone()), locker(directory.path()));
+        let (locks, other) = (locker_of(&backend), locker(directory.path()));
         let guard = locks.acquire("a").await.expect("free");
         let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
         past_back_off().await;

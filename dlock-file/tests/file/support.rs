@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Locker, backend::DistributedLock};
+use dlock_core::{
+    Capabilities, Holder, LockName, Locker, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+};
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
@@ -45,11 +48,14 @@ pub(crate) fn open(directory: &Path) -> FileLock {
 
 /// A locker of its own backend, as another process would have it.
 pub(crate) fn locker(directory: &Path) -> Locker {
-    locker_of(Arc::new(open(directory)))
+    Locker::builder(open(directory)).build().expect("locker")
 }
 
-pub(crate) fn locker_of(backend: Arc<dyn DistributedLock>) -> Locker {
-    Locker::builder(backend).build().expect("locker")
+/// A locker whose backend the test keeps, too.
+pub(crate) fn locker_of(backend: &Arc<FileLock>) -> Locker {
+    Locker::builder(Shared(backend.clone()))
+        .build()
+        .expect("locker")
 }
 
 /// Ends within [`TEST_TIMEOUT`], or fails the test.
@@ -62,4 +68,35 @@ pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
 /// Gives a waiter the time to be past its back-off, so that only an event can wake it early.
 pub(crate) async fn past_back_off() {
     tokio::time::sleep(Duration::from_millis(120)).await;
+}
+
+/// A backend that a test observes while its locker uses it.
+#[derive(Debug)]
+struct Shared(Arc<FileLock>);
+
+#[async_trait]
+impl DistributedLock for Shared {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.0.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.0.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
 }

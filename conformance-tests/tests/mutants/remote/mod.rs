@@ -95,10 +95,10 @@ impl Target for Remote {
         Ok(self.server.to_string())
     }
 
-    async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
+    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
         let server = address.parse();
         let server = server.map_err(|_| Error::new(ErrorKind::InvalidConfig, "no address"))?;
-        Ok(Arc::new(Client::new(self.store.lock().flaw, server)))
+        Ok(Box::new(Client::new(self.store.lock().flaw, server)))
     }
 
     fn backdoor(&self) -> Option<&dyn Backdoor> {

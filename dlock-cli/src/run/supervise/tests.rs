@@ -3,7 +3,6 @@
 use std::{
     cell::{Cell, RefCell},
     os::unix::process::ExitStatusExt as _,
-    sync::Arc,
     time::Duration,
 };
 
@@ -61,9 +60,7 @@ impl Scene {
     async fn new(runs: Duration, obeys: bool) -> Self {
         let clock = Clock::pausable();
         let store = Memory::with_clock(clock.clone());
-        let builder = Locker::builder(Arc::new(store.clone()))
-            .clock(clock.clone())
-            .ttl(TTL);
+        let builder = Locker::builder(store.clone()).clock(clock.clone()).ttl(TTL);
         let locker = builder.build().expect("locker");
         let guard = locker.acquire("a").await.expect("guard");
         let command = Fake {

@@ -50,7 +50,7 @@ pub enum Effect {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dlock_core::Result<()> {
-/// let locks = Locker::builder(std::sync::Arc::new(Memory::new())).build()?;
+/// let locks = Locker::builder(Memory::new()).build()?;
 /// let error = locks.acquire("two\nlines").await.unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
 /// assert!(error.to_string().starts_with("cannot acquire (memory): "));
