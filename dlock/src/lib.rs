@@ -30,6 +30,28 @@
 //! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
+//! # Without a URL
+//!
+//! [`Locker::builder`] takes a backend that the program has opened itself. Each feature has a module with the
+//! types of its store: `dlock::etcd`, `dlock::file`, `dlock::mysql`, `dlock::redis` and `dlock::zk`.
+//! [`backend`] has the trait that all of them implement.
+//!
+//! ```
+//! # #[cfg(feature = "file")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use dlock::{Locker, file::{FileConfig, FileLock}};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let backend = FileLock::open(FileConfig::new(directory.path())?)?;
+//! let locks = Locker::builder(backend).build()?;
+//! assert!(locks.acquire("seat/14C").await?.is_held());
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "file"))]
+//! # fn main() {}
+//! ```
+//!
 //! # Settings
 //!
 //! Settings are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
@@ -71,10 +93,26 @@
 
 mod schemes;
 
+#[cfg(feature = "etcd")]
+#[doc(inline)]
+pub use dlock_etcd as etcd;
+#[cfg(feature = "file")]
+#[doc(inline)]
+pub use dlock_file as file;
+#[cfg(feature = "mysql")]
+#[doc(inline)]
+pub use dlock_mysql as mysql;
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use dlock_redis as redis;
+#[cfg(feature = "zk")]
+#[doc(inline)]
+pub use dlock_zk as zk;
+
 pub use dlock_core::{
     Acquire, AcquireAll, AttemptId, BootInstant, Capabilities, Clock, Effect, Error, ErrorKind,
     ExpiresWithin, Expiry, Fencing, Guard, GuardSet, Holder, LockName, Locker, LockerBuilder, Lost,
-    LostCause, Mode, Modes, Order, Result, Token, TryAcquire, Waiting,
+    LostCause, Mode, Modes, Order, Result, Token, TryAcquire, Waiting, backend,
     config::{self, Config},
     memory::{Fault, Memory, Operation},
 };

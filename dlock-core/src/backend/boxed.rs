@@ -13,7 +13,7 @@ use crate::{
     base::{error::Result, name::LockName},
 };
 
-/// What `async_trait` makes of an async function. Written out, as each call would box a second future.
+/// The return type that `async_trait` gives a method. With the macro, each call would box a second future.
 type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A backend of any type, which a [`Locker`](crate::Locker) takes like the backend itself.
