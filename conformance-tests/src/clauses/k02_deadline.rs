@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    BootInstant, Clock, Guard, Result,
+    BootInstant, Clock, Guard, Mode, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
     toolkit::Lock,
 };
@@ -146,11 +146,14 @@ async fn a_hold_that_is_not_renewed_ends_before_the_next_begins(context: &CaseCo
     );
     let [holder, waiter] = [context.locker().await?, context.locker().await?];
     let acquire = holder.acquire(&name).ttl(ttl).no_renewal();
-    let first = group.recorder().acquire(&name, false, acquire).await?;
+    let first = group
+        .recorder()
+        .acquire(&name, Mode::Exclusive, acquire)
+        .await?;
     let wait = context.takeover(ttl) + context.tolerance();
     let second = group
         .recorder()
-        .acquire(&name, false, waiter.acquire(&name).wait(wait))
+        .acquire(&name, Mode::Exclusive, waiter.acquire(&name).wait(wait))
         .await?;
     ensure!(
         !first.guard().is_held(),

@@ -1,5 +1,6 @@
 //! K6, when a holder dies: its lock is granted within what is left of the ttl and `takeover_max`.
 
+use dlock_core::{Expiry, Mode};
 use dlock_verify::support::Outcome;
 
 use crate::{
@@ -36,7 +37,7 @@ async fn a_lock_that_nobody_renews_is_granted_in_time(context: &CaseContext) -> 
 async fn the_lock_of_a_killed_process_is_granted_in_time(context: &CaseContext) -> Outcome {
     let (group, name) = (ClientGroup::new(context), context.name("killed")?);
     // A hold of a process ends with it; any other hold expires after its ttl.
-    let process = context.capabilities.expiry == dlock_core::Expiry::Process;
+    let process = context.capabilities.expiry == Expiry::Process;
     let (ttl, left) = if process {
         (context.ttl_long(), std::time::Duration::ZERO)
     } else {
@@ -54,7 +55,7 @@ async fn the_lock_of_a_killed_process_is_granted_in_time(context: &CaseContext) 
         group.recorder(),
         context.locker().await?.acquire(&name).wait_forever(),
     );
-    let waiting = recorder.acquire(&name, false, acquire);
+    let waiting = recorder.acquire(&name, Mode::Exclusive, acquire);
     let waiting = context.within(context.takeover(left), "the waiter's grant", waiting);
     let (guard, killed) = tokio::join!(waiting, holder.kill());
     killed?;

@@ -2,7 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
-use dlock_core::{LockName, Locker};
+use dlock_core::{LockName, Locker, Mode};
 use dlock_verify::{history::Recorder, support::Outcome};
 
 use super::{
@@ -72,7 +72,11 @@ async fn hold(
     pipe: &Pipe,
 ) -> Outcome {
     let held = recorder
-        .acquire(name, false, locker.acquire(name).ttl(ttl).wait_forever())
+        .acquire(
+            name,
+            Mode::Exclusive,
+            locker.acquire(name).ttl(ttl).wait_forever(),
+        )
         .await?;
     let mut lost = pin!(held.guard().lost());
     loop {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dlock_core::{LockName, Locker};
+use dlock_core::{LockName, Locker, Mode};
 use dlock_verify::{
     history::{FencedRegister, RecordedGuard, Recorder},
     support::Outcome,
@@ -46,14 +46,16 @@ impl Contest {
         store: &dyn FencedStore,
     ) -> Outcome {
         for round in 1..=self.rounds {
-            let shared = self.shared_every.is_some_and(|every| round % every == 0);
+            let mode = self.mode(round);
             let acquire = locker.acquire(name).ttl(self.ttl).wait(TURN_MAX);
-            let acquire = if shared { acquire.shared() } else { acquire };
-            let held = recorder.acquire(name, shared, acquire).await?;
-            if shared {
-                tokio::task::yield_now().await;
-            } else {
-                increment(&held, store).await?;
+            let acquire = match mode {
+                Mode::Exclusive => acquire,
+                Mode::Shared => acquire.shared(),
+            };
+            let held = recorder.acquire(name, mode, acquire).await?;
+            match mode {
+                Mode::Exclusive => increment(&held, store).await?,
+                Mode::Shared => tokio::task::yield_now().await,
             }
             if held.report() {
                 held.release().await?;
@@ -62,6 +64,13 @@ impl Contest {
             }
         }
         Ok(())
+    }
+
+    fn mode(self, round: u32) -> Mode {
+        match self.shared_every {
+            Some(every) if round.is_multiple_of(every) => Mode::Shared,
+            _ => Mode::Exclusive,
+        }
     }
 }
 

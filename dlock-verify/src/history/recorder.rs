@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{BootInstant, Clock, Guard, LockName, Result};
+use dlock_core::{BootInstant, Clock, Guard, LockName, Mode, Result};
 
 use super::event::{Event, EventKind};
 
@@ -36,7 +36,7 @@ impl Recorder {
         }))
     }
 
-    /// Awaits `acquire`, a call for `name` that was not polled yet, and records what comes of it.
+    /// Awaits `acquire`, a call for `name` in `mode` that was not polled yet, and records what comes of it.
     ///
     /// # Errors
     ///
@@ -48,14 +48,14 @@ impl Recorder {
     pub async fn acquire(
         &self,
         name: &LockName,
-        shared: bool,
+        mode: Mode,
         acquire: impl IntoFuture<Output = Result<Guard>>,
     ) -> Result<RecordedGuard> {
         let op = self.0.next_op.fetch_add(1, Ordering::Relaxed);
         self.record(EventKind::Asked {
             op,
             name: name.as_str().to_owned(),
-            shared,
+            shared: mode == Mode::Shared,
         });
         match acquire.await {
             Ok(guard) => {
