@@ -1,7 +1,5 @@
 //! A backend by its type, without a URL and without a second crate.
 
-#![expect(clippy::expect_used, reason = "a test fails by it")]
-
 use dlock::{Locker, Memory, backend::DistributedLock};
 
 /// Compiles only if the facade has the store's types.

@@ -65,6 +65,7 @@ impl Running {
                 Self::Sentinel(Replicated::start(program, &options, REPLICAS).await?)
             }
             Topology::Cluster => Self::Cluster(Cluster::start(program, &options).await?),
+            other => return Err(io::Error::other(format!("no servers for {other:?}"))),
         })
     }
 

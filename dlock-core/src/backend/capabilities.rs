@@ -6,6 +6,8 @@ use std::time::Duration;
 ///
 /// The locker refuses by them, without I/O, what the store cannot do. The conformance suite chooses its
 /// cases and bounds by them.
+///
+/// Exhaustive: each backend must state a new property, so one is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,

@@ -1,7 +1,13 @@
 //! The options of an acquire that a backend sees.
 
 /// Whether other holders may have the lock at the same time.
+///
+/// Exhaustive: each backend must decide about a new variant, so one is a breaking change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "each backend must decide about each variant"
+)]
 pub enum Mode {
     /// One holder alone.
     #[default]
@@ -11,7 +17,13 @@ pub enum Mode {
 }
 
 /// The backend's behaviour when the lock is taken.
+///
+/// Exhaustive: each backend must decide about a new variant, so one is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "each backend must decide about each variant"
+)]
 pub enum Wait {
     /// Returns `Contended`, after one try.
     Never,
@@ -21,7 +33,13 @@ pub enum Wait {
 }
 
 /// Whether the locker renews the lock.
+///
+/// Exhaustive: each backend must decide about a new variant, so one is a breaking change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "each backend must decide about each variant"
+)]
 pub enum Renewal {
     /// The locker renews the lock until the guard ends.
     #[default]

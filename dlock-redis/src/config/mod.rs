@@ -11,6 +11,7 @@ pub use self::options::RedisOptions;
 
 /// The kind of servers at the addresses of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Topology {
     /// One server: `redis://host[:port][/database]`.
     Server,
