@@ -55,7 +55,8 @@
 //! # Settings
 //!
 //! Settings are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
-//! [`config`]. A key that a store does not know is an error. These keys are common:
+//! [`config`]. A key that a store does not know is an error. With the cargo feature `serde`, a [`Config`] can
+//! be a field of the program's own configuration. These keys are common:
 //!
 //! | key | meaning | default |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Each backend feature of the facade compiles without the others.
+//! Each feature of the facade compiles without the others.
 
 use crate::{
     command::Tool,

@@ -2,14 +2,9 @@
 
 use std::{fs::File, io, io::Read, path::Path};
 
-use toml::{Table, Value};
+use toml::Table;
 
-use super::{
-    configuration::Config,
-    secret::is_secret_key,
-    source::Source,
-    url::{BackendUrl, check_key},
-};
+use super::{configuration::Config, source::Source, table::from_table};
 use crate::base::error::Result;
 
 /// The longest configuration file that is read, in bytes.
@@ -57,10 +52,9 @@ pub(super) fn read(path: &Path) -> Result<Option<Config>> {
     }
 }
 
-/// Reads `url = "…"` and the keys of a URL. They become part of the URL, so that readers of settings need
-/// not know where they were written.
+/// Reads the text of a file.
 pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
-    let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
         // Only where and why: the error's own text quotes the line, which may hold a password.
         let (line, column) = error
             .span()
@@ -68,40 +62,7 @@ pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
         let why = error.message().lines().collect::<Vec<_>>().join(", ");
         source.invalid(format!("line {line}, column {column}: {why}"))
     })?;
-    let mut url = match table.remove("url") {
-        Some(Value::String(url)) => BackendUrl::parse(&url).map_err(|why| source.invalid(why))?,
-        Some(other) => {
-            return Err(source.invalid(format!("url is {}, allowed is a string", kind(&other))));
-        }
-        None => return Err(source.invalid("key \"url\" is missing, as in url = \"redis://host\"")),
-    };
-    for (key, value) in table {
-        check_key(&key).map_err(|why| source.invalid(why))?;
-        let value = text_of(&key, value).map_err(|why| source.invalid(why))?;
-        if url.params.insert(key.clone(), value).is_some() {
-            return Err(source.invalid(format!("{key} is given twice: in the URL and as a key")));
-        }
-    }
-    Ok(Config::new(url, source))
-}
-
-/// The value as text of a URL, or the reason why it cannot be one.
-fn text_of(key: &str, value: Value) -> Result<String, String> {
-    let text = match value {
-        Value::String(text) => text,
-        Value::Integer(number) => number.to_string(),
-        Value::Boolean(flag) => flag.to_string(),
-        other => {
-            let kind = kind(&other);
-            return Err(format!(
-                "{key} is {kind}, allowed are a string, an integer and a boolean"
-            ));
-        }
-    };
-    if text.contains(char::is_control) && !is_secret_key(key) {
-        return Err(format!("the {key} has a control character"));
-    }
-    Ok(text)
+    from_table(table, source)
 }
 
 /// Line and column, both from 1, of the byte `at`.
@@ -110,16 +71,4 @@ fn position(text: &str, at: usize) -> (usize, usize) {
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;
     (line, before[line_start..].chars().count() + 1)
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::String(_) => "a string",
-        Value::Integer(_) => "an integer",
-        Value::Float(_) => "a fraction",
-        Value::Boolean(_) => "a boolean",
-        Value::Datetime(_) => "a date",
-        Value::Array(_) => "an array",
-        Value::Table(_) => "a table",
-    }
 }

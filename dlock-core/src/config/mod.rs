@@ -5,6 +5,8 @@
 //! password.
 
 mod configuration;
+#[cfg(feature = "serde")]
+mod deserialize;
 mod discover;
 mod file;
 mod registry;
@@ -12,6 +14,7 @@ mod secret;
 mod settings;
 mod source;
 mod suggest;
+mod table;
 mod tls;
 mod url;
 

@@ -6,6 +6,8 @@
     reason = "a test fails by it"
 )]
 
+#[cfg(feature = "serde")]
+mod deserialize;
 mod registry;
 mod settings;
 mod sources;
