@@ -14,7 +14,8 @@ use crate::{
     },
     client::{
         guard::Guard,
-        options::{Options, WaitFor, setters, wait_setters},
+        options::{Options, WaitFor},
+        setters::{renewal_setters, setters, wait_setters},
     },
     engine::shared::UserRef,
 };
@@ -52,30 +53,9 @@ impl Acquire {
         }
     }
 
-    setters!();
-    wait_setters!();
-
-    /// Turns renewal off: the lock ends after its ttl.
-    ///
-    /// ```
-    /// # use dlock_core::{Locker, memory::Memory};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> dlock_core::Result<()> {
-    /// # let locks = Locker::builder(Memory::new()).build()?;
-    /// use std::time::Duration;
-    ///
-    /// // Free again after 100 ms, even if the guard is kept.
-    /// let ttl = Duration::from_millis(100);
-    /// let guard = locks.acquire("report").ttl(ttl).no_renewal().await?;
-    /// let next = locks.acquire("report").await?;
-    /// assert!(next.is_held() && !guard.is_held());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn no_renewal(mut self) -> Self {
-        self.options.renewal = Renewal::None;
-        self
-    }
+    setters!(options);
+    wait_setters!(options);
+    renewal_setters!(options);
 
     /// Takes the lock, runs `body` while it is held, and always releases it.
     ///
@@ -120,15 +100,8 @@ impl Acquire {
 
     async fn run(self) -> Result<Guard> {
         let Self { options, name } = self;
-        let backend = options.shared.capabilities.backend;
-        let invalid = |error: Error, name| error.in_context("acquire", backend, name);
-        let name = name.map_err(|error| invalid(error, None))?;
-        options
-            .check()
-            .map_err(|error| invalid(error, Some(&name)))?;
-        let wait = options.wait_for();
-        let until = options.until(wait, options.ttl());
-        options.acquire(name, wait, until).await
+        let name = name.map_err(|error| options.in_context(error, None))?;
+        options.begin(Some(&name))?.acquire(name).await
     }
 }
 
@@ -160,33 +133,18 @@ impl IntoFuture for Acquire {
 /// ```
 #[derive(Debug)]
 #[must_use = "an acquire does nothing unless it is awaited"]
-pub struct TryAcquire(Acquire);
+pub struct TryAcquire {
+    acquire: Acquire,
+}
 
 impl TryAcquire {
     pub(crate) fn new(mut acquire: Acquire) -> Self {
         acquire.options.wait = Some(WaitFor::Never);
-        Self(acquire)
+        Self { acquire }
     }
 
-    /// Sets the ttl, as [`Acquire::ttl`].
-    pub fn ttl(self, ttl: Duration) -> Self {
-        Self(self.0.ttl(ttl))
-    }
-
-    /// Takes the lock shared, as [`Acquire::shared`].
-    pub fn shared(self) -> Self {
-        Self(self.0.shared())
-    }
-
-    /// Sets the note, as [`Acquire::note`].
-    pub fn note(self, note: &str) -> Self {
-        Self(self.0.note(note))
-    }
-
-    /// Turns renewal off, as [`Acquire::no_renewal`].
-    pub fn no_renewal(self) -> Self {
-        Self(self.0.no_renewal())
-    }
+    setters!(acquire.options);
+    renewal_setters!(acquire.options);
 }
 
 impl IntoFuture for TryAcquire {
@@ -195,7 +153,7 @@ impl IntoFuture for TryAcquire {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async {
-            match self.0.run().await {
+            match self.acquire.run().await {
                 Ok(guard) => Ok(Some(guard)),
                 Err(error) if error.kind() == ErrorKind::Contended => Ok(None),
                 Err(error) => Err(error),

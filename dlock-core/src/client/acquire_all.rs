@@ -17,7 +17,8 @@ use crate::{
     },
     client::{
         guard::Guard,
-        options::{Options, WaitFor, setters, wait_setters},
+        options::{Options, WaitFor},
+        setters::{setters, wait_setters},
     },
     engine::shared::UserRef,
 };
@@ -55,25 +56,22 @@ impl AcquireAll {
         }
     }
 
-    setters!();
-    wait_setters!();
+    setters!(options);
+    wait_setters!(options);
 
     async fn run(self) -> Result<GuardSet> {
         let Self { options, names } = self;
         let backend = options.shared.capabilities.backend;
-        let invalid = |error: Error| error.in_context("acquire", backend, None);
-        let mut names = names.map_err(invalid)?;
-        options.check().map_err(invalid)?;
+        let mut names = names.map_err(|error| options.in_context(error, None))?;
         // One order for all callers: they never wait for each other in a circle.
         names.sort_unstable();
         names.dedup();
-        let wait = options.wait_for();
-        let until = options.until(wait, options.ttl());
+        let begun = options.begin(None)?;
         let mut set = GuardSet {
             guards: Vec::with_capacity(names.len()),
         };
         for name in names {
-            let next = options.acquire(name, wait, until);
+            let next = begun.acquire(name);
             // Dropping the guards on an error releases what was taken.
             let guard = tokio::select! {
                 biased;

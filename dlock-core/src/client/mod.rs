@@ -8,3 +8,4 @@ pub(crate) mod guard;
 pub(crate) mod locker;
 pub(crate) mod lost;
 pub(crate) mod options;
+mod setters;

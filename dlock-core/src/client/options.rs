@@ -51,29 +51,36 @@ impl Options {
         }
     }
 
-    /// The end of a wait that begins now.
-    pub(crate) fn until(&self, wait: WaitFor, ttl: Duration) -> BootInstant {
-        match wait {
-            // A grant that is answered after its ttl is over: there is nothing to wait for.
-            WaitFor::Never => self.shared.clock.now().after(ttl),
-            WaitFor::AtMost(wait) => self.shared.clock.now().after(wait),
-            WaitFor::Forever => BootInstant::FOREVER,
-        }
+    /// Adds to `error` what was requested, of which backend.
+    pub(crate) fn in_context(&self, error: Error, name: Option<&LockName>) -> Error {
+        error.in_context("acquire", self.shared.capabilities.backend, name)
     }
 
-    pub(crate) fn wait_for(&self) -> WaitFor {
-        match self.wait.unwrap_or(WaitFor::AtMost(self.shared.wait)) {
+    /// Checks everything before any I/O (K11), and begins the wait. The error names `name`.
+    pub(crate) fn begin(self, name: Option<&LockName>) -> Result<Begun> {
+        self.check().map_err(|error| self.in_context(error, name))?;
+        let wait = match self.wait.unwrap_or(WaitFor::AtMost(self.shared.wait)) {
             WaitFor::AtMost(Duration::ZERO) => WaitFor::Never,
             wait => wait,
-        }
+        };
+        let until = match wait {
+            // A grant that is answered after its ttl is over: there is nothing to wait for.
+            WaitFor::Never => self.shared.clock.now().after(self.ttl()),
+            WaitFor::AtMost(wait) => self.shared.clock.now().after(wait),
+            WaitFor::Forever => BootInstant::FOREVER,
+        };
+        Ok(Begun {
+            options: self,
+            wait,
+            until,
+        })
     }
 
-    pub(crate) fn ttl(&self) -> Duration {
+    fn ttl(&self) -> Duration {
         self.ttl.unwrap_or(self.shared.ttl)
     }
 
-    /// Checks everything before any I/O (K11).
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let capabilities = &self.shared.capabilities;
         check_ttl(self.ttl(), capabilities)?;
         if self.mode == Mode::Shared && capabilities.modes == Modes::Exclusive {
@@ -84,16 +91,21 @@ impl Options {
         }
         self.note.as_deref().map_or(Ok(()), check_note)
     }
+}
 
-    /// Takes `name` until `until`.
-    pub(crate) async fn acquire(
-        &self,
-        name: LockName,
-        wait: WaitFor,
-        until: BootInstant,
-    ) -> Result<Guard> {
-        let shared = Arc::clone(&self.shared);
-        let wait = if matches!(wait, WaitFor::Never) {
+/// Checked options, and the wait that has begun with them.
+pub(crate) struct Begun {
+    options: Options,
+    wait: WaitFor,
+    until: BootInstant,
+}
+
+impl Begun {
+    /// Takes `name`, and waits for it as long as the options say.
+    pub(crate) async fn acquire(&self, name: LockName) -> Result<Guard> {
+        let options = &self.options;
+        let shared = Arc::clone(&options.shared);
+        let wait = if matches!(self.wait, WaitFor::Never) {
             Wait::Never
         } else {
             Wait::UntilCancelled
@@ -102,18 +114,19 @@ impl Options {
             shared.clone(),
             shared.clock.clone(),
             name.clone(),
-            self.ttl(),
+            options.ttl(),
             wait,
         );
+        let until = self.until;
         request.wait_until = (until != BootInstant::FOREVER).then_some(until);
-        request.mode = self.mode;
-        request.renewal = self.renewal;
-        request.note = self.note.clone();
+        request.mode = options.mode;
+        request.renewal = options.renewal;
+        request.note = options.note.clone();
         let span = tracing::debug_span!("acquire", name = %name, attempt = %request.attempt.id());
         let result = drive(shared.clone(), request, until).instrument(span).await;
         result.map_err(|error| {
             shared.metrics.failed(&error);
-            error.in_context("acquire", shared.capabilities.backend, Some(&name))
+            options.in_context(error, Some(&name))
         })
     }
 }
@@ -156,62 +169,3 @@ fn check_note(note: &str) -> Result<()> {
     };
     Err(Error::new(ErrorKind::InvalidInput, why))
 }
-
-/// The setters that all acquires share.
-macro_rules! setters {
-    () => {
-        /// Sets how long a grant lives in the store without a renewal, within the backend's bounds. The
-        /// default is the locker's.
-        pub fn ttl(mut self, ttl: Duration) -> Self {
-            self.options.ttl = Some(ttl);
-            self
-        }
-
-        /// Takes the lock shared: other shared holders may have it at the same time. `Unsupported`
-        /// where the backend has no shared mode.
-        pub fn shared(mut self) -> Self {
-            self.options.mode = Mode::Shared;
-            self
-        }
-
-        /// Sets a note for people who inspect the lock: at most 255 bytes without control characters.
-        pub fn note(mut self, note: &str) -> Self {
-            self.options.note = Some(note.into());
-            self
-        }
-    };
-}
-
-/// The setters of waiting acquires.
-macro_rules! wait_setters {
-    () => {
-        /// Sets how long to wait while the lock is taken; zero tries once. The default is the locker's.
-        pub fn wait(mut self, wait: Duration) -> Self {
-            self.options.wait = Some(WaitFor::AtMost(wait));
-            self
-        }
-
-        /// Waits without a limit.
-        ///
-        /// ```
-        /// # use dlock_core::{Locker, memory::Memory};
-        /// # #[tokio::main(flavor = "current_thread")]
-        /// # async fn main() -> dlock_core::Result<()> {
-        /// # let locks = Locker::builder(Memory::new()).build()?;
-        /// # let (first, second) = (locks.clone(), locks);
-        /// let guard = first.acquire("leader").await?;
-        /// // Becomes the leader when this one is gone, however long that takes.
-        /// let next = tokio::spawn(async move { second.acquire("leader").wait_forever().await });
-        /// guard.release().await?;
-        /// assert!(next.await.unwrap()?.is_held());
-        /// # Ok(())
-        /// # }
-        /// ```
-        pub fn wait_forever(mut self) -> Self {
-            self.options.wait = Some(WaitFor::Forever);
-            self
-        }
-    };
-}
-
-pub(crate) use {setters, wait_setters};
