@@ -8,7 +8,7 @@ use std::time::Duration;
 /// cases and bounds by them.
 ///
 /// Exhaustive: each backend must state a new property, so one is a breaking change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "implementors must state every property"
@@ -42,7 +42,7 @@ pub struct Capabilities {
 }
 
 /// The modes of a backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Modes {
     /// One holder at a time.
@@ -52,7 +52,7 @@ pub enum Modes {
 }
 
 /// Whether tokens can be used for fencing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fencing {
     /// Tokens of successive grants strictly grow (K5), within the backend's stated exceptions.
@@ -64,7 +64,7 @@ pub enum Fencing {
 /// The order in which waiters of different processes are granted.
 ///
 /// A process has one place in the store's queue for each name; its own callers take turns behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Order {
     /// First come, first served.
@@ -74,7 +74,7 @@ pub enum Order {
 }
 
 /// How a waiter learns that the lock may be free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Waiting {
     /// The store notifies the waiter.
@@ -86,7 +86,7 @@ pub enum Waiting {
 }
 
 /// The way in which the hold of a holder that is gone ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expiry {
     /// The store ends each hold after its ttl unless it is renewed.

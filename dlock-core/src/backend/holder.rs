@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The holder of a lock, as far as its store knows. For people: it is out of date when it arrives.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Holder {
     /// The attempt that holds the lock; `None` for a client other than dlock.

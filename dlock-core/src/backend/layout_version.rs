@@ -23,7 +23,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 /// assert!(error.to_string().contains("layout 3") && error.to_string().contains("layout 2"));
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LayoutVersion {
     version: u32,
     /// The part of a store that has one version.

@@ -89,7 +89,7 @@ impl fmt::Debug for Lease {
 }
 
 /// The result of a renewal (K3). After an error the result is unknown, and the old deadline stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Renewed {
     /// The lock is held until then.

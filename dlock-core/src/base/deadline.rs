@@ -8,7 +8,7 @@ use crate::base::clock::{BootInstant, Clock};
 ///
 /// Each request on the wire has one. A renewal that joins a shared request takes that request's `SentAt`,
 /// and may join it only before it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SentAt(BootInstant);
 
 impl SentAt {
@@ -37,7 +37,7 @@ impl SentAt {
 }
 
 /// The time until which the holder may act, by its own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Deadline(BootInstant);
 
 impl Deadline {

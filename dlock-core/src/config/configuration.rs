@@ -16,7 +16,7 @@ use crate::base::error::{Error, Result};
 /// assert_eq!(config.to_string(), "redis://:***@db-1?ttl=10s");
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     url: BackendUrl,
     source: Source,

@@ -63,7 +63,7 @@ pub struct Discovery<'a> {
     directory: PathBuf,
 }
 
-type Environment<'a> = Box<dyn Fn(&str) -> Option<OsString> + 'a>;
+type Environment<'a> = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync + 'a>;
 
 impl<'a> Discovery<'a> {
     /// Makes a search in this process's environment and current directory.
@@ -94,7 +94,7 @@ impl<'a> Discovery<'a> {
 
     /// Sets another environment than this process's.
     #[must_use]
-    pub fn env(mut self, env: impl Fn(&str) -> Option<OsString> + 'a) -> Self {
+    pub fn env(mut self, env: impl Fn(&str) -> Option<OsString> + Send + Sync + 'a) -> Self {
         self.env = Box::new(env);
         self
     }

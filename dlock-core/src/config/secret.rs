@@ -14,7 +14,7 @@ pub(super) const MASK: &str = "***";
 /// assert_eq!(format!("{password} {password:?}"), "*** ***");
 /// assert_eq!(password.expose(), "hunter2");
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret(String);
 
 impl Secret {

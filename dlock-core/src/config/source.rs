@@ -14,7 +14,7 @@ pub const FILE_NAME: &str = "dlock.toml";
 pub const DEFAULT_URL: &str = "file:";
 
 /// The source of a [`Config`](super::Config).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
     /// A URL that the program or its user gave.

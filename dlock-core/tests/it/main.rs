@@ -9,6 +9,7 @@ mod guarded;
 mod home;
 mod input;
 mod multi;
+mod public_types;
 mod renewal;
 mod runtime;
 mod scope;

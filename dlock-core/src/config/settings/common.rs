@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The settings that mean the same for every store; `None` where they are not given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CommonSettings {
     /// Key `ttl`: how long a lock lives without a renewal, [`CommonSettings::TTL_MIN`] to

@@ -31,7 +31,7 @@ use super::secret::{MASK, Secret, is_secret_key};
 /// assert_eq!(url.to_string(), "redis://app:***@[::1]:6379/0");
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BackendUrl {
     pub(super) scheme: String,
     pub(super) user: Option<String>,
