@@ -30,6 +30,11 @@
 //! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
+//! # Without a runtime
+//!
+//! The module `blocking` has the same locks for programs without tokio. Its cargo feature, `blocking`, is on by
+//! default.
+//!
 //! # Settings
 //!
 //! Settings are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
@@ -69,6 +74,8 @@
 //! every error has a [`kind`](Error::kind) to decide by. [`Memory`] injects faults, to test your own code.
 //! Authors of a backend start from the crate `dlock-core` and add theirs to the [`registry`].
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod schemes;
 
 pub use dlock_core::{

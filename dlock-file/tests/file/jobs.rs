@@ -21,6 +21,9 @@ pub(crate) const COUNTER: &str = "counter";
 const COMMAND_SECONDS: &str = "60";
 
 pub(crate) fn run(job: &str, directory: &Path) {
+    if job == "count without a runtime" {
+        return crate::blocking::count(directory);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
