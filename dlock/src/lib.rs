@@ -121,6 +121,6 @@ where
 }
 
 /// The examples of the README, compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "blocking"))]
 #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))]
 struct Readme;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Locker, backend::DistributedLock};
+use dlock_core::{Locker, backend::DistributedLock, blocking};
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
@@ -46,6 +46,12 @@ pub(crate) fn open(directory: &Path) -> FileLock {
 /// A locker of its own backend, as another process would have it.
 pub(crate) fn locker(directory: &Path) -> Locker {
     locker_of(Arc::new(open(directory)))
+}
+
+/// The same for a process without a runtime.
+pub(crate) fn blocking_locker(directory: &Path) -> blocking::Locker {
+    let locker = blocking::Locker::builder(open(directory));
+    locker.build().expect("locker")
 }
 
 pub(crate) fn locker_of(backend: Arc<dyn DistributedLock>) -> Locker {
