@@ -3,6 +3,7 @@
 //! | Module | For |
 //! |---|---|
 //! | this one | users of locks: [`Locker`], [`Guard`], [`Error`] and what they are made of |
+//! | `blocking` | users without an async runtime; the cargo feature `blocking`, on by default |
 //! | [`backend`] | authors of a backend: [`DistributedLock`](backend::DistributedLock) is the contract |
 //! | [`toolkit`] | authors of a backend: parts that several backends share |
 //! | [`config`] | programs that find their store by a URL, a file or the environment |
@@ -17,6 +18,8 @@
 
 pub mod backend;
 mod base;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod client;
 pub mod config;
 mod engine;

@@ -52,6 +52,11 @@
 //! # fn main() {}
 //! ```
 //!
+//! # Without a runtime
+//!
+//! The module `blocking` has the same locks for programs without tokio. Its cargo feature, `blocking`, is on by
+//! default.
+//!
 //! # Settings
 //!
 //! Settings are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
@@ -92,6 +97,8 @@
 //! every error has a [`kind`](Error::kind) to decide by. [`Memory`] injects faults, to test your own code.
 //! Authors of a backend start from the crate `dlock-core` and add theirs to the [`registry`].
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod schemes;
 
 #[cfg(feature = "etcd")]
@@ -153,6 +160,6 @@ where
 }
 
 /// The examples of the README, compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "blocking"))]
 #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))]
 struct Readme;

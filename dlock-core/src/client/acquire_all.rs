@@ -119,6 +119,12 @@ pub struct GuardSet {
 }
 
 impl GuardSet {
+    /// The set of `guards`, which are sorted by name.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn from_sorted(guards: Vec<Guard>) -> Self {
+        Self { guards }
+    }
+
     /// The guards, sorted by name.
     pub fn iter(&self) -> slice::Iter<'_, Guard> {
         self.guards.iter()
@@ -159,16 +165,7 @@ impl GuardSet {
     ///
     /// Safe.
     pub async fn lost(&self) -> (LockName, LostCause) {
-        let mut lost: Vec<_> = self.guards.iter().map(Guard::lost).collect();
-        std::future::poll_fn(|cx| {
-            for (lost, guard) in lost.iter_mut().zip(&self.guards) {
-                if let std::task::Poll::Ready(cause) = Pin::new(lost).poll(cx) {
-                    return std::task::Poll::Ready((guard.name().clone(), cause));
-                }
-            }
-            std::task::Poll::Pending
-        })
-        .await
+        first_lost(self.guards.iter()).await
     }
 
     /// Releases all locks of the set.
@@ -196,6 +193,22 @@ impl GuardSet {
     fn check(&self) -> Result<()> {
         self.guards.iter().try_for_each(Guard::check)
     }
+}
+
+/// Ends when the first of `guards` is lost.
+pub(crate) async fn first_lost(
+    guards: impl Iterator<Item = &Guard> + Clone,
+) -> (LockName, LostCause) {
+    let mut lost: Vec<_> = guards.clone().map(Guard::lost).collect();
+    std::future::poll_fn(|cx| {
+        for (lost, guard) in lost.iter_mut().zip(guards.clone()) {
+            if let std::task::Poll::Ready(cause) = Pin::new(lost).poll(cx) {
+                return std::task::Poll::Ready((guard.name().clone(), cause));
+            }
+        }
+        std::task::Poll::Pending
+    })
+    .await
 }
 
 /// Takes the set apart: each guard is released by itself.

@@ -230,6 +230,13 @@ impl Locker {
         Ok(holder)
     }
 
+    /// Waits until the last user of the locker is gone, its releases are confirmed and its backend is closed.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let cleanup = self.0.cleanup.clone();
+        async move { cleanup.ended().await }
+    }
+
     /// The properties of the store.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {

@@ -92,6 +92,12 @@ impl Cleanup {
         self.jobs.is_closed()
     }
 
+    /// Waits until its task has ended.
+    #[cfg(feature = "blocking")]
+    pub(crate) async fn ended(&self) {
+        self.jobs.closed().await;
+    }
+
     /// Frees `grant` in the store, in the background.
     pub(crate) fn release(&self, grant: Arc<dyn Unreleased>) {
         // A locker whose runtime is gone cannot release; the lease ends by its ttl.

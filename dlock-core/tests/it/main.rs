@@ -3,6 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test fails by it")]
 
 mod backend;
+#[cfg(feature = "blocking")]
+mod blocking;
 mod cancel;
 mod common;
 mod guarded;

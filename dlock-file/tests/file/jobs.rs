@@ -1,13 +1,13 @@
 //! The jobs of the worker processes.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{fs, path::Path, process::Command, thread, time::Duration};
 
-use dlock_core::{ErrorKind, Locker, backend::DistributedLock};
+use dlock_core::{ErrorKind, Locker, backend::DistributedLock, blocking};
 use dlock_file::{FileConfig, FileLock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
-    support::{locker, open},
+    support::{blocking_locker, locker, open},
     worker::{say, until_released},
 };
 
@@ -21,6 +21,9 @@ pub(crate) const COUNTER: &str = "counter";
 const COMMAND_SECONDS: &str = "60";
 
 pub(crate) fn run(job: &str, directory: &Path) {
+    if job == "count without a runtime" {
+        return count_without_a_runtime(&blocking_locker(directory), directory);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -95,6 +98,26 @@ async fn count(locks: &Locker, directory: &Path) {
         say(guard.token());
         guard.release().await.expect("released");
     }
+}
+
+/// The same from two threads, without a runtime.
+fn count_without_a_runtime(locks: &blocking::Locker, directory: &Path) {
+    let counter = directory.join(COUNTER);
+    let count = || {
+        for _ in 0..COUNTS / 2 {
+            let guard = locks.acquire("a").wait_forever().lock().expect("granted");
+            let counted = fs::read_to_string(&counter).expect("read");
+            let counted: u64 = counted.parse().expect("number");
+            thread::yield_now();
+            fs::write(&counter, (counted + 1).to_string()).expect("written");
+            say(guard.token());
+            guard.release().expect("released");
+        }
+    };
+    thread::scope(|threads| {
+        threads.spawn(count);
+        threads.spawn(count);
+    });
 }
 
 /// Holds `a`, starts a command that lives on, waits to be killed.

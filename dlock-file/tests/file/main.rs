@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "all of it is a test, helpers included")]
 
+mod blocking;
 mod directories;
 mod endings;
 mod jobs;

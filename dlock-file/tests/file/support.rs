@@ -11,6 +11,7 @@ use std::{
 use dlock_core::{
     Capabilities, Holder, LockName, Locker, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    blocking,
 };
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
@@ -49,6 +50,12 @@ pub(crate) fn open(directory: &Path) -> FileLock {
 /// A locker of its own backend, as another process would have it.
 pub(crate) fn locker(directory: &Path) -> Locker {
     Locker::builder(open(directory)).build().expect("locker")
+}
+
+/// The same for a process without a runtime.
+pub(crate) fn blocking_locker(directory: &Path) -> blocking::Locker {
+    let locker = blocking::Locker::builder(open(directory));
+    locker.build().expect("locker")
 }
 
 /// A locker whose backend the test keeps, too.

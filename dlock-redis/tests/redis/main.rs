@@ -4,6 +4,7 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod batches;
+mod blocking;
 mod clocks;
 mod closing;
 mod cluster;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
         batches::trials,
+        blocking::trials,
         closing::trials,
         cluster::trials,
         connecting::trials,
