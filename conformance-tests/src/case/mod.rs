@@ -3,7 +3,6 @@
 pub mod interpose;
 
 mod client_group;
-mod clients;
 mod context;
 mod definition;
 mod expectations;
