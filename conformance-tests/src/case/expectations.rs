@@ -55,7 +55,7 @@ impl CaseContext {
         Ok(self.take(name, Duration::ZERO).await?.release().await?)
     }
 
-    /// Fails unless `successor` is held, whatever the former holder has sent since its grant.
+    /// Fails unless `successor` is held: requests of the former holder have spared it.
     pub(crate) async fn expect_spared(&self, successor: Guard) -> Outcome {
         self.expect_taken(successor.name()).await?;
         successor.renew().await?;

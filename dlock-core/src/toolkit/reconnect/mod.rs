@@ -68,7 +68,7 @@ struct Present<C> {
     generation: u64,
 }
 
-/// What a [`ReconnectSlot`] does with its connections. The default keeps each until it is abandoned, and drops it.
+/// The hooks of a [`ReconnectSlot`]. By default a connection never ends by itself, and is dropped.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
