@@ -3,14 +3,17 @@
 use std::{future::Future, mem, sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Capabilities, Clock, Guard, LockName, Locker, backend::DistributedLock,
+    BootInstant, Capabilities, Clock, Guard, LockName, Locker, Result, backend::DistributedLock,
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
 use libtest_mimic::Failed;
-use tokio::{runtime::Handle, sync::OnceCell};
+use tokio::{runtime::Handle, sync::OnceCell, task::JoinHandle};
 
-use super::interpose::{Interpose, Interposed};
+use super::{
+    interpose::{Interpose, Interposed},
+    interposers::StalledRenewals,
+};
 use crate::target::{Backdoor, Extra, Link, TTL_DEDICATED, Target};
 
 /// How often a store is polled for what is left in it.
@@ -101,6 +104,25 @@ impl CaseContext {
     pub(crate) async fn locker_over(&self, by: &Arc<impl Interpose>) -> Outcome<Locker> {
         let backend = Interposed::new(self.backend().await?, by.clone());
         self.locker_of(backend)
+    }
+
+    /// A new client's guard of `name`, which is not renewed.
+    pub(crate) async fn hold_unrenewed(&self, name: &LockName, ttl: Duration) -> Outcome<Guard> {
+        let locker = self.locker().await?;
+        Ok(locker.acquire(name).ttl(ttl).no_renewal().await?)
+    }
+
+    /// A new client's guard of `name`, whose renewals hang.
+    pub(crate) async fn hold_stalled(&self, name: &LockName, ttl: Duration) -> Outcome<Guard> {
+        let stalled = Arc::new(StalledRenewals::default());
+        let locker = self.locker_over(&stalled).await?;
+        Ok(locker.acquire(name).ttl(ttl).await?)
+    }
+
+    /// A new client that waits for `name` in a task.
+    pub(crate) async fn spawn_waiter(&self, name: &LockName) -> Outcome<JoinHandle<Result<Guard>>> {
+        let acquire = self.locker().await?.acquire(name).wait_forever();
+        Ok(tokio::spawn(acquire.into_future()))
     }
 
     /// A locker over the case's own client.

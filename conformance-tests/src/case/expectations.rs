@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use dlock_core::{BootInstant, ErrorKind, Fencing, Guard, LockName};
+use dlock_core::{BootInstant, Error, ErrorKind, Fencing, Guard, LockName, Result};
 use dlock_verify::{ensure, support::Outcome};
 use libtest_mimic::Failed;
 use tokio::time::timeout;
@@ -55,6 +55,13 @@ impl CaseContext {
         Ok(self.take(name, Duration::ZERO).await?.release().await?)
     }
 
+    /// Fails unless `successor` is held: requests of the former holder have spared it.
+    pub(crate) async fn expect_spared(&self, successor: Guard) -> Outcome {
+        self.expect_taken(successor.name()).await?;
+        successor.renew().await?;
+        Ok(successor.release().await?)
+    }
+
     /// Another client's guard of `name`, granted within `bound` plus the tolerance.
     pub(crate) async fn take(&self, name: &LockName, bound: Duration) -> Outcome<Guard> {
         let observer = self.observer().await?;
@@ -83,6 +90,25 @@ pub(crate) async fn lost_by(
     }
     context.soon("the loss", guard.lost()).await?;
     Ok(())
+}
+
+/// The error of `what`, which fails as its lock was lost.
+pub(crate) fn loss_error<T>(what: &str, result: Result<T>) -> Outcome<Error> {
+    let error = error_of(what, result)?;
+    ensure!(error.is_lost(), "{what} says: {error}");
+    Ok(error)
+}
+
+/// The error of `what`, which has an unknown effect and is not a loss.
+pub(crate) fn unknown_error<T>(what: &str, result: Result<T>) -> Outcome<Error> {
+    let error = error_of(what, result)?;
+    ensure!(!error.is_lost(), "{what} became a loss: {error}");
+    Ok(error)
+}
+
+fn error_of<T>(what: &str, result: Result<T>) -> Outcome<Error> {
+    let error = result.err();
+    error.ok_or_else(|| format!("{what} is a success").into())
 }
 
 /// Fails unless the later one of two guards has the larger token, where tokens grow (K5).

@@ -96,6 +96,28 @@ impl Interpose for StalledRenewals {
     }
 }
 
+/// Loses the replies to the first requests.
+pub(crate) struct LostReplies(AtomicUsize);
+
+impl LostReplies {
+    /// Loses so many of them.
+    pub(crate) fn first(count: usize) -> Self {
+        Self(AtomicUsize::new(count))
+    }
+
+    /// The result of the next request, instead of its reply if that is lost.
+    pub(crate) fn next(&self) -> Result<()> {
+        let less = |left: usize| left.checked_sub(1);
+        match self
+            .0
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        {
+            Ok(_) => Err(lost_reply()),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
 /// The error of a request whose reply was lost.
 pub(crate) fn lost_reply() -> Error {
     Error::new(ErrorKind::Unavailable, "the reply was lost by the test")

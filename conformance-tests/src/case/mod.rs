@@ -14,8 +14,8 @@ pub(crate) use self::{
     client_group::ClientGroup,
     context::{CaseContext, Placement},
     definition::{Case, case},
-    expectations::{grown, lost_by},
-    interposers::{CallCounter, StalledRenewals, lost_reply},
+    expectations::{grown, loss_error, lost_by, unknown_error},
+    interposers::{CallCounter, LostReplies, StalledRenewals, lost_reply},
     profile::Profile,
     unguarded_lease::UnguardedLease,
 };

@@ -1,22 +1,17 @@
 //! K3: a renewal answers renewed, lost or unknown; it never re-creates a lock, and the token stays.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    ErrorKind, Result,
+    Result,
     backend::{DistributedLock, Lease, Renewed},
 };
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{
-    Case, CaseContext, Profile, UnguardedLease, case, interpose::Interpose, lost_reply,
+    Case, CaseContext, LostReplies, Profile, UnguardedLease, case, interpose::Interpose,
+    unknown_error,
 };
 
 /// The delay between two requests: longer than the pauses of a busy machine.
@@ -80,25 +75,19 @@ async fn a_lock_is_held_beyond_its_ttl(context: &CaseContext) -> Outcome {
 }
 
 /// Loses the replies to the first renewals.
-struct LostRenewals(AtomicUsize);
+struct LostRenewals(LostReplies);
 
 #[async_trait]
 impl Interpose for LostRenewals {
     async fn renew(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<Renewed> {
-        let left = |left: usize| left.checked_sub(1);
-        match self
-            .0
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
-        {
-            Ok(_) => Err(lost_reply()),
-            Err(_) => inner.renew(lease).await,
-        }
+        self.0.next()?;
+        inner.renew(lease).await
     }
 }
 
 async fn unknown_keeps_the_old_deadline(context: &CaseContext) -> Outcome {
     let locker = context
-        .locker_over(&Arc::new(LostRenewals(AtomicUsize::new(1))))
+        .locker_over(&Arc::new(LostRenewals(LostReplies::first(1))))
         .await?;
     let acquire = locker
         .acquire(&context.name("unknown")?)
@@ -107,15 +96,7 @@ async fn unknown_keeps_the_old_deadline(context: &CaseContext) -> Outcome {
     let guard = acquire.await?;
     let first = context.deadline_at_most(&guard);
     tokio::time::sleep(STEP).await;
-    let error = guard
-        .renew()
-        .await
-        .err()
-        .ok_or("a renewal without a reply is a success")?;
-    ensure!(
-        error.kind() != ErrorKind::Lost,
-        "unknown became lost: {error}"
-    );
+    unknown_error("a renewal without a reply", guard.renew().await)?;
     ensure!(
         context.deadline_at_least(&guard) <= first,
         "unknown moved the deadline"
@@ -128,7 +109,7 @@ async fn unknown_keeps_the_old_deadline(context: &CaseContext) -> Outcome {
 async fn a_renewal_that_fails_is_tried_again(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("retried")?, context.ttl_short() * 2);
     let locker = context
-        .locker_over(&Arc::new(LostRenewals(AtomicUsize::new(2))))
+        .locker_over(&Arc::new(LostRenewals(LostReplies::first(2))))
         .await?;
     let guard = locker.acquire(&name).ttl(ttl).await?;
     tokio::time::sleep(ttl + context.capabilities.takeover_max).await;

@@ -1,23 +1,17 @@
 //! K4: a release frees our own grant only, however late or repeated, and differs from a loss.
 
-use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::Poll,
-};
+use std::{pin::pin, sync::Arc, task::Poll};
 
 use async_trait::async_trait;
 use dlock_core::{
-    Error, ErrorKind, Guard, Result,
+    Error, Guard, Result,
     backend::{DistributedLock, Lease, Renewed},
 };
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{
-    Case, CaseContext, Profile, UnguardedLease, case, interpose::Interpose, lost_reply,
+    Case, CaseContext, LostReplies, Profile, UnguardedLease, case, interpose::Interpose,
+    loss_error, unknown_error,
 };
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -79,9 +73,7 @@ async fn a_late_one_spares_the_successor(context: &CaseContext) -> Outcome {
 
 async fn spares(context: &CaseContext, old: &UnguardedLease, successor: Guard) -> Outcome {
     old.release().await?;
-    context.expect_taken(successor.name()).await?;
-    successor.renew().await?;
-    Ok(successor.release().await?)
+    context.expect_spared(successor).await
 }
 
 async fn a_renewal_that_lands_after_it_finds_nothing(context: &CaseContext) -> Outcome {
@@ -123,59 +115,31 @@ async fn it_goes_on_without_its_caller(context: &CaseContext) -> Outcome {
 }
 
 /// Fails the first releases without passing them on.
-struct LostReleases(AtomicUsize);
+struct LostReleases(LostReplies);
 
 #[async_trait]
 impl Interpose for LostReleases {
     async fn release(&self, inner: &dyn DistributedLock, lease: &Lease) -> Result<()> {
-        let left = |left: usize| left.checked_sub(1);
-        match self
-            .0
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
-        {
-            Ok(_) => Err(lost_reply()),
-            Err(_) => inner.release(lease).await,
-        }
+        self.0.next()?;
+        inner.release(lease).await
     }
 }
 
 async fn it_is_retried_until_confirmed(context: &CaseContext) -> Outcome {
     let name = context.name("retried")?;
     let locker = context
-        .locker_over(&Arc::new(LostReleases(AtomicUsize::new(3))))
+        .locker_over(&Arc::new(LostReleases(LostReplies::first(3))))
         .await?;
     let guard = locker.acquire(&name).await?;
-    let error = guard
-        .release()
-        .await
-        .err()
-        .ok_or("a release without a reply is a success")?;
-    ensure!(
-        error.kind() != ErrorKind::Lost,
-        "a release without a reply became a loss: {error}"
-    );
+    unknown_error("a release without a reply", guard.release().await)?;
     context.expect_free_soon(&name).await
 }
 
 async fn it_reports_a_loss(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("lost")?, context.ttl_short());
-    let guard = context
-        .locker()
-        .await?
-        .acquire(&name)
-        .ttl(ttl)
-        .no_renewal()
-        .await?;
+    let guard = context.hold_unrenewed(&name, ttl).await?;
     context.within(ttl, "the loss", guard.lost()).await?;
-    let error = guard
-        .release()
-        .await
-        .err()
-        .ok_or("the release of a lost guard is a success")?;
-    ensure!(
-        error.kind() == ErrorKind::Lost,
-        "the release of a lost guard says: {error}"
-    );
+    loss_error("the release of a lost guard", guard.release().await)?;
     context.expect_free_soon(&name).await
 }
 
@@ -183,14 +147,8 @@ async fn a_scope_reports_a_loss(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("lost")?, context.ttl_short());
     let acquire = context.locker().await?.acquire(&name).ttl(ttl).no_renewal();
     let scope = acquire.scope(async |_: &Guard| std::future::pending::<Result<()>>().await);
-    let error = context.within(ttl, "the end of the scope", scope).await?;
-    let error = error
-        .err()
-        .ok_or("a scope whose lock was lost is a success")?;
-    ensure!(
-        error.kind() == ErrorKind::Lost,
-        "a scope whose lock was lost says: {error}"
-    );
+    let ended = context.within(ttl, "the end of the scope", scope).await?;
+    loss_error("a scope whose lock was lost", ended)?;
     context.expect_free_soon(&name).await
 }
 

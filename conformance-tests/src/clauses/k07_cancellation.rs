@@ -90,18 +90,54 @@ impl Interpose for TripAtPoll {
     }
 }
 
-async fn at_each_poll_of_the_backend(context: &CaseContext) -> Outcome {
-    for at in 1..POLLS_MAX {
-        if cancel_backend(context, at, false).await? {
-            return Ok(());
+/// The future whose polls are counted.
+#[derive(Clone, Copy)]
+enum Polled {
+    Backend,
+    Caller,
+}
+
+/// The lock that is acquired.
+#[derive(Clone, Copy)]
+enum Lock {
+    Free,
+    Taken,
+}
+
+impl Lock {
+    /// The guard of another client, if the lock is taken.
+    async fn holder(self, context: &CaseContext, name: &LockName) -> Outcome<Option<Guard>> {
+        match self {
+            Self::Free => Ok(None),
+            Self::Taken => Ok(Some(context.take(name, Duration::ZERO).await?)),
         }
     }
-    Err("the acquire never ends".into())
+}
+
+async fn at_each_poll_of_the_backend(context: &CaseContext) -> Outcome {
+    at_each_poll(context, Polled::Backend, Lock::Free).await
 }
 
 async fn at_each_poll_of_the_backend_that_waits(context: &CaseContext) -> Outcome {
-    for at in 1..POLLS_MAX {
-        if cancel_backend(context, at, true).await? {
+    at_each_poll(context, Polled::Backend, Lock::Taken).await
+}
+
+async fn at_each_poll_of_the_caller(context: &CaseContext) -> Outcome {
+    at_each_poll(context, Polled::Caller, Lock::Free).await
+}
+
+async fn at_each_poll_of_the_caller_that_waits(context: &CaseContext) -> Outcome {
+    at_each_poll(context, Polled::Caller, Lock::Taken).await
+}
+
+/// Drops an acquire after one poll more each time, until it is done before that.
+async fn at_each_poll(context: &CaseContext, polled: Polled, lock: Lock) -> Outcome {
+    for polls in 0..POLLS_MAX {
+        let is_done = match polled {
+            Polled::Backend => cancel_backend(context, polls + 1, lock).await?,
+            Polled::Caller => cancel_caller(context, polls, lock).await?,
+        };
+        if is_done {
             return Ok(());
         }
     }
@@ -109,14 +145,10 @@ async fn at_each_poll_of_the_backend_that_waits(context: &CaseContext) -> Outcom
 }
 
 /// Drops an acquire when the backend's future has been polled `at` times; whether it was done before.
-async fn cancel_backend(context: &CaseContext, at: usize, contended: bool) -> Outcome<bool> {
+async fn cancel_backend(context: &CaseContext, at: usize, lock: Lock) -> Outcome<bool> {
     let (name, trip) = (context.name("cancelled")?, TripAtPoll::new(at));
     let locker = context.locker_over(&trip).await?;
-    let mut holder = if contended {
-        Some(context.take(&name, Duration::ZERO).await?)
-    } else {
-        None
-    };
+    let mut holder = lock.holder(context, &name).await?;
     let guard = {
         let mut acquire = locker.acquire(&name).wait_forever().into_future();
         loop {
@@ -131,32 +163,10 @@ async fn cancel_backend(context: &CaseContext, at: usize, contended: bool) -> Ou
     after_cancel(context, &locker, &name, holder, guard).await
 }
 
-async fn at_each_poll_of_the_caller(context: &CaseContext) -> Outcome {
-    for polls in 0..POLLS_MAX {
-        if cancel_caller(context, polls, false).await? {
-            return Ok(());
-        }
-    }
-    Err("the acquire never ends".into())
-}
-
-async fn at_each_poll_of_the_caller_that_waits(context: &CaseContext) -> Outcome {
-    for polls in 0..POLLS_MAX {
-        if cancel_caller(context, polls, true).await? {
-            return Ok(());
-        }
-    }
-    Err("the acquire never ends".into())
-}
-
 /// Drops an acquire after `polls` polls of its own; whether it was done by then.
-async fn cancel_caller(context: &CaseContext, mut polls: usize, contended: bool) -> Outcome<bool> {
+async fn cancel_caller(context: &CaseContext, mut polls: usize, lock: Lock) -> Outcome<bool> {
     let (name, locker) = (context.name("cancelled")?, context.locker().await?);
-    let mut holder = if contended {
-        Some(context.take(&name, Duration::ZERO).await?)
-    } else {
-        None
-    };
+    let mut holder = lock.holder(context, &name).await?;
     let guard = {
         let mut acquire = locker.acquire(&name).wait_forever().into_future();
         loop {
@@ -252,23 +262,9 @@ async fn a_grant_and_a_time_out_at_once(context: &CaseContext) -> Outcome {
 async fn one_who_leaves_does_not_block_those_behind(context: &CaseContext) -> Outcome {
     let name = context.name("behind")?;
     let holder = context.take(&name, Duration::ZERO).await?;
-    let leaving = tokio::spawn(
-        context
-            .locker()
-            .await?
-            .acquire(&name)
-            .wait_forever()
-            .into_future(),
-    );
+    let leaving = context.spawn_waiter(&name).await?;
     tokio::time::sleep(RELEASE_AFTER).await;
-    let behind = tokio::spawn(
-        context
-            .locker()
-            .await?
-            .acquire(&name)
-            .wait_forever()
-            .into_future(),
-    );
+    let behind = context.spawn_waiter(&name).await?;
     tokio::time::sleep(RELEASE_AFTER).await;
     leaving.abort();
     holder.release().await?;

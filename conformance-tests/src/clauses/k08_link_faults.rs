@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use dlock_core::{ErrorKind, Guard, Locker};
+use dlock_core::{Guard, Locker};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::{
-    case::{Case, CaseContext, Profile, case, grown, lost_by},
+    case::{Case, CaseContext, Profile, case, grown, loss_error, lost_by},
     target::Link,
 };
 
@@ -125,15 +125,8 @@ async fn stays_lost(
         .soon("what was sent before", link.delivered())
         .await?;
     ensure!(!guard.is_held(), "held again after the loss");
-    let error = guard.release().await.err();
-    let error = error.ok_or("the release of a lost guard is a success")?;
-    ensure!(
-        error.kind() == ErrorKind::Lost,
-        "the release of a lost guard says: {error}"
-    );
+    loss_error("the release of a lost guard", guard.release().await)?;
     let name = successor.name().clone();
-    context.expect_taken(&name).await?;
-    successor.renew().await?;
-    successor.release().await?;
+    context.expect_spared(successor).await?;
     context.expect_free_soon(&name).await
 }

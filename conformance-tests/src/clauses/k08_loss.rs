@@ -5,13 +5,15 @@ use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    ErrorKind, Guard, LostCause, Result,
+    Guard, LostCause, Result,
     backend::{AcquireRequest, Attempt, DistributedLock, Lease},
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, CaseContext, Profile, StalledRenewals, case, interpose::Interpose};
+use crate::case::{
+    Case, CaseContext, Profile, StalledRenewals, case, interpose::Interpose, loss_error,
+};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -32,10 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 async fn it_comes_at_the_deadline_when_renewals_hang(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("hang")?, context.ttl_short());
-    let locker = context
-        .locker_over(&Arc::new(StalledRenewals::default()))
-        .await?;
-    let guard = locker.acquire(&name).ttl(ttl).await?;
+    let guard = context.hold_stalled(&name, ttl).await?;
     let deadline = context.deadline_at_most(&guard);
     let cause = context.within(ttl, "the loss", guard.lost()).await?;
     ensure!(cause == LostCause::Expired, "lost because {cause}");
@@ -67,13 +66,7 @@ async fn lost_for_good(context: &CaseContext, guard: &Guard, cause: LostCause) -
 /// Blocked code on the only thread delays the notification, but `is_held` reads the clock.
 async fn it_needs_no_timer(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("blocked")?, context.ttl_short());
-    let guard = context
-        .locker()
-        .await?
-        .acquire(&name)
-        .ttl(ttl)
-        .no_renewal()
-        .await?;
+    let guard = context.hold_unrenewed(&name, ttl).await?;
     std::thread::sleep(ttl);
     ensure!(
         !guard.is_held(),
@@ -85,10 +78,7 @@ async fn it_needs_no_timer(context: &CaseContext) -> Outcome {
 
 async fn work_is_warned_before_the_deadline(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("warned")?, context.ttl_middle());
-    let locker = context
-        .locker_over(&Arc::new(StalledRenewals::default()))
-        .await?;
-    let guard = locker.acquire(&name).ttl(ttl).await?;
+    let guard = context.hold_stalled(&name, ttl).await?;
     let (early, left) = (ttl * 3 / 4, ttl / 2);
     context
         .within(ttl, "the warning", guard.expires_within(left))
@@ -107,21 +97,11 @@ async fn work_is_warned_before_the_deadline(context: &CaseContext) -> Outcome {
 
 async fn work_is_dropped(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("work")?, context.ttl_short());
-    let guard = context
-        .locker()
-        .await?
-        .acquire(&name)
-        .ttl(ttl)
-        .no_renewal()
-        .await?;
+    let guard = context.hold_unrenewed(&name, ttl).await?;
     let worked = context
         .within(ttl, "the loss", guard.run(std::future::pending::<()>()))
         .await?;
-    let error = worked.err().ok_or("work without an end has ended")?;
-    ensure!(
-        error.kind() == ErrorKind::Lost,
-        "work under a lost lock says: {error}"
-    );
+    let error = loss_error("work under a lost lock", worked)?;
     ensure!(
         error.lost_cause() == Some(LostCause::Expired),
         "lost because: {error}"

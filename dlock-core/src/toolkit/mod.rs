@@ -2,12 +2,14 @@
 
 pub(crate) mod backoff;
 mod batcher;
+mod reconnect;
 mod single_flight;
 mod wait;
 
 pub use self::{
     backoff::Backoff,
     batcher::{BatchFuture, BatchReply, Batcher},
+    reconnect::{ConnectFuture, Connected, ReconnectHooks, ReconnectSlot},
     single_flight::{SingleFlight, Turn},
     wait::{pause, pause_after},
 };

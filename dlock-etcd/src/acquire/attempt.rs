@@ -1,10 +1,10 @@
-//! One attempt that does not wait.
+//! One try: a key in the queue, which is granted if it is the first.
 
 use std::sync::Arc;
 
 use dlock_core::{
     Effect, Error, Result,
-    backend::{AcquireRequest, Lease},
+    backend::{AcquireRequest, Lease, Renewal},
 };
 
 use crate::{
@@ -18,6 +18,54 @@ use crate::{
 
 /// An existing lease may have ended; a second one has not.
 const LEASES_MAX: u32 = 2;
+
+/// The result of a try of an attempt that waits.
+pub(super) type Tried = Result<Lease, NotGranted>;
+
+/// The state of an attempt that has no grant yet.
+pub(super) enum NotGranted {
+    /// There is no key: there was no lease for it, or the attempt is cancelled.
+    NoKey(Error),
+    /// The key may be in the queue: its position, or why that is not known.
+    Queued(Arc<QueueKey>, Result<Position>),
+    /// The key came first and was not granted. It is undone.
+    Undone(Error),
+}
+
+/// Takes the lock if it is free, and else enqueues for it.
+pub(super) async fn enqueue(
+    shared: &Shared,
+    request: &AcquireRequest,
+    watchdog: &Arc<PollWatchdog>,
+) -> Tried {
+    let lease = shared.leases.get_for(request).await;
+    let lease = lease.map_err(NotGranted::NoKey)?;
+    let key = QueueKey::new(&shared.queue, lease, request, watchdog);
+    if request.attempt.is_cancelled() {
+        let error = undo(key, request, false, Error::cancelled()).await;
+        return Err(NotGranted::NoKey(error));
+    }
+    let position = tokio::select! {
+        biased;
+        position = key.enqueue() => position,
+        () = until_lease_ends(request, &key) => Ok(Position::LeaseGone),
+    };
+    match position {
+        Ok(Position::First(created)) => {
+            let granted = grant(shared, request, key, created).await;
+            granted.map_err(NotGranted::Undone)
+        }
+        position => Err(NotGranted::Queued(key, position)),
+    }
+}
+
+/// Completes when the lease of the key ends; keeps a lease of its own alive until then.
+pub(super) async fn until_lease_ends(request: &AcquireRequest, key: &QueueKey) {
+    match request.renewal {
+        Renewal::Auto => key.lease.ending().await,
+        Renewal::None => drop(key.lease.keep_alive(|| true).await),
+    }
+}
 
 /// Takes the lock if it is free; writes nothing if it is taken.
 pub(super) async fn try_acquire(

@@ -32,6 +32,9 @@ async fn try_or_wait(
 ) -> Result<Lease> {
     match request.wait {
         Wait::Never => attempt::try_acquire(shared, request, watchdog).await,
-        _ => wait::acquire(shared, request, watchdog).await,
+        Wait::UntilCancelled => match attempt::enqueue(shared, request, watchdog).await {
+            Ok(lease) => Ok(lease),
+            first => wait::until_granted(shared, request, watchdog, first).await,
+        },
     }
 }

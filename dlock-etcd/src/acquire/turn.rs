@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{Error, backend::AcquireRequest, toolkit::Backoff};
+use dlock_core::{Error, Result, backend::AcquireRequest, toolkit::Backoff};
 use tokio::sync::Notify;
 
 use crate::{
@@ -34,8 +34,6 @@ pub(super) struct Turn<'a> {
     request: &'a AcquireRequest,
     key: &'a QueueKey,
     wake: Arc<Notify>,
-    /// Whether the store may have created the key.
-    pub(super) may_exist: bool,
     /// The revision in which the key was created.
     created: Option<i64>,
     /// The watch of the key itself, which may be deleted.
@@ -51,33 +49,18 @@ impl<'a> Turn<'a> {
             request,
             key,
             wake: Arc::new(Notify::new()),
-            may_exist: false,
             created: None,
             own_watch: None,
             predecessor: None,
         }
     }
 
-    /// Enqueues the key, and waits until it comes first. Requests run to their end; only the sleeps between
-    /// them are cut short.
-    pub(super) async fn run(&mut self) -> EndOfTurn {
+    /// Waits until the key comes first. `tried` is the result of the try that enqueued it. Requests run to their
+    /// end; only the sleeps between them are cut short.
+    pub(super) async fn run(&mut self, mut tried: Result<Position>) -> EndOfTurn {
         let mut backoff = Backoff::new();
-        let mut woken = false;
         loop {
-            if self.request.attempt.is_cancelled() {
-                return EndOfTurn::Cancelled;
-            }
-            if self.key.is_claimed() {
-                return EndOfTurn::Unpolled;
-            }
-            // Before the request: its reply may be lost.
-            self.may_exist = true;
-            let position = match self.created {
-                None => self.key.enqueue().await,
-                Some(created) if woken => self.key.read_position_of_member(created).await,
-                Some(created) => self.key.read_position(created).await,
-            };
-            match position {
+            let woken = match tried {
                 Ok(Position::First(created)) => return EndOfTurn::First(created),
                 Ok(Position::Behind {
                     created,
@@ -87,16 +70,27 @@ impl<'a> Turn<'a> {
                     self.request.attempt.report_contended();
                     backoff.reset();
                     self.watch(created, predecessor, seen);
-                    woken = self.sleep(READ_EVERY).await;
+                    self.sleep(READ_EVERY).await
                 }
                 Ok(Position::Absent | Position::LeaseGone) => return EndOfTurn::KeyLost,
                 Err(error) if error.is_retryable() && !self.shared.members.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
                     self.request.attempt.report_unavailable(&error);
-                    woken = self.sleep(backoff.next_pause()).await;
+                    self.sleep(backoff.next_pause()).await
                 }
                 Err(error) => return EndOfTurn::Refused(error),
+            };
+            if self.request.attempt.is_cancelled() {
+                return EndOfTurn::Cancelled;
             }
+            if self.key.is_claimed() {
+                return EndOfTurn::Unpolled;
+            }
+            tried = match self.created {
+                None => self.key.enqueue().await,
+                Some(created) if woken => self.key.read_position_of_member(created).await,
+                Some(created) => self.key.read_position(created).await,
+            };
         }
     }
 

@@ -1,95 +1,92 @@
-//! An acquire that waits: a key in the queue, and another one when it is lost, until the lock is granted.
+//! A lock that is taken: the wait of a key in the queue, and of another one when it is lost.
 
 use std::sync::Arc;
 
 use dlock_core::{
     Error, Result,
-    backend::{AcquireRequest, Lease, Renewal},
+    backend::{AcquireRequest, Lease},
     toolkit::{Backoff, pause_after},
 };
 
 use crate::{
     acquire::{
+        attempt::{NotGranted, Tried, enqueue, until_lease_ends},
         grant::grant,
         turn::{EndOfTurn, Turn},
         undo::undo,
     },
     errors,
     lease::poll_watchdog::PollWatchdog,
-    queue::key::QueueKey,
+    queue::{key::QueueKey, position::Position},
     shared::Shared,
 };
 
 /// Waits until the lock is granted or the attempt is cancelled. Then its key is removed within 2 s, or in
-/// the background until its lease ends.
-pub(super) async fn acquire(
+/// the background until its lease ends. `tried` is the result of the first try.
+pub(super) async fn until_granted(
     shared: &Shared,
     request: &AcquireRequest,
     watchdog: &Arc<PollWatchdog>,
+    mut tried: Tried,
 ) -> Result<Lease> {
+    let mut backoff = Backoff::new();
     loop {
-        let (key, created) = until_first(shared, request, watchdog).await?;
-        match grant(shared, request, key, created).await {
-            // The key came first, and its lease had ended: the attempt enqueues again (K6).
-            Err(error) if error.is_retryable() && !shared.members.is_closed() => {
-                request.attempt.report_unavailable(&error);
+        match tried {
+            Ok(lease) => return Ok(lease),
+            Err(NotGranted::NoKey(error)) => {
+                after_failure(shared, request, &mut backoff, error).await?;
             }
-            granted => return granted,
+            Err(NotGranted::Queued(key, position)) => {
+                let first = until_first(shared, request, key, position, &mut backoff).await?;
+                if let Some((key, created)) = first {
+                    let granted = grant(shared, request, key, created).await;
+                    tried = granted.map_err(NotGranted::Undone);
+                    continue;
+                }
+            }
+            // The lease of the key had ended: the attempt enqueues again (K6).
+            Err(NotGranted::Undone(error))
+                if error.is_retryable() && !shared.members.is_closed() =>
+            {
+                request.attempt.report_unavailable(&error);
+                backoff.reset();
+            }
+            Err(NotGranted::Undone(error)) => return Err(error),
         }
+        tried = enqueue(shared, request, watchdog).await;
     }
 }
 
-/// Enqueues a key until one comes first, and returns it with its create revision.
+/// Waits until the key comes first, and returns it with its create revision; `None` if the attempt needs another key.
 async fn until_first(
     shared: &Shared,
     request: &AcquireRequest,
-    watchdog: &Arc<PollWatchdog>,
-) -> Result<(Arc<QueueKey>, i64)> {
-    let mut backoff = Backoff::new();
-    loop {
-        let lease = match shared.leases.get_for(request).await {
-            Ok(lease) => lease,
-            Err(error) => {
-                after_failure(shared, request, &mut backoff, error).await?;
-                continue;
-            }
-        };
-        let key = QueueKey::new(&shared.queue, lease, request, watchdog);
-        let mut turn = Turn::new(shared, request, &key);
-        let end = tokio::select! {
-            biased;
-            end = turn.run() => end,
-            () = until_lease_ends(request, &key) => EndOfTurn::KeyLost,
-        };
-        let may_exist = turn.may_exist;
-        drop(turn);
-        match end {
-            EndOfTurn::First(created) => return Ok((key, created)),
-            EndOfTurn::Cancelled => {
-                return Err(undo(key, request, may_exist, Error::cancelled()).await);
-            }
-            EndOfTurn::Refused(error) => {
-                return Err(undo(key, request, may_exist, error).await);
-            }
-            EndOfTurn::Unpolled => {
-                tracing::debug!(name = %request.name, "polled again: enqueues with a new key");
-            }
-            EndOfTurn::KeyLost => {
-                tracing::debug!(name = %request.name, "the queue key is lost: enqueues with a new one");
-                // A request for the old key may be under way.
-                undo(key, request, may_exist, errors::lease_ended()).await;
-                after_failure(shared, request, &mut backoff, errors::lease_ended()).await?;
-            }
+    key: Arc<QueueKey>,
+    position: Result<Position>,
+    backoff: &mut Backoff,
+) -> Result<Option<(Arc<QueueKey>, i64)>> {
+    let mut turn = Turn::new(shared, request, &key);
+    let end = tokio::select! {
+        biased;
+        end = turn.run(position) => end,
+        () = until_lease_ends(request, &key) => EndOfTurn::KeyLost,
+    };
+    drop(turn);
+    match end {
+        EndOfTurn::First(created) => return Ok(Some((key, created))),
+        EndOfTurn::Cancelled => return Err(undo(key, request, true, Error::cancelled()).await),
+        EndOfTurn::Refused(error) => return Err(undo(key, request, true, error).await),
+        EndOfTurn::Unpolled => {
+            tracing::debug!(name = %request.name, "polled again: enqueues with a new key");
+        }
+        EndOfTurn::KeyLost => {
+            tracing::debug!(name = %request.name, "the queue key is lost: enqueues with a new one");
+            // A request for the old key may be under way.
+            undo(key, request, true, errors::lease_ended()).await;
+            after_failure(shared, request, backoff, errors::lease_ended()).await?;
         }
     }
-}
-
-/// Completes when the lease of the key ends; keeps a lease of its own alive until then.
-async fn until_lease_ends(request: &AcquireRequest, key: &QueueKey) {
-    match request.renewal {
-        Renewal::Auto => key.lease.ending().await,
-        Renewal::None => drop(key.lease.keep_alive(|| true).await),
-    }
+    Ok(None)
 }
 
 /// Pauses before the next try; fails if there shall be none.

@@ -5,13 +5,13 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use dlock_core::{
     Clock, Effect, Error, Result,
     backend::SentAt,
-    toolkit::{Lock, SingleFlight, Turn},
+    toolkit::{Connected, ReconnectSlot},
 };
 use etcd_client::{Client, ConnectOptions, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
@@ -27,32 +27,18 @@ pub(crate) struct Members {
     pub(crate) clock: Clock,
     endpoints: Vec<String>,
     options: ConnectOptions,
-    slot: Lock<Slot>,
-    /// At most one login at a time.
-    connecting: SingleFlight<()>,
+    slot: ReconnectSlot<Arc<Client>>,
+    /// The member that the next connection goes to.
+    next: AtomicUsize,
     /// The present generation: streams on an older connection end.
     generation: watch::Sender<u64>,
-    closed: AtomicBool,
     /// Whether the warning about long leases was logged.
     has_warned: AtomicBool,
     raft_term: AtomicU64,
 }
 
-#[derive(Default)]
-struct Slot {
-    /// The member of the present connection, or of the next one.
-    member: usize,
-    connection: Option<Connection>,
-    generation: u64,
-}
-
-/// A connection to one member.
-#[derive(Clone)]
-pub(crate) struct Connection {
-    /// Behind an `Arc`: a clone of the client clones each of its parts.
-    pub(crate) client: Arc<Client>,
-    pub(crate) generation: u64,
-}
+/// A connection to one member; behind an `Arc`, as a clone of the client clones each of its parts.
+pub(crate) type Connection = Connected<Arc<Client>>;
 
 impl Members {
     pub(crate) fn new(config: EtcdConfig) -> Result<Self> {
@@ -61,10 +47,9 @@ impl Members {
             options: config.options()?,
             config,
             clock: Clock::boottime(),
-            slot: Lock::default(),
-            connecting: SingleFlight::new(()),
+            slot: ReconnectSlot::default(),
+            next: AtomicUsize::new(0),
             generation: watch::Sender::default(),
-            closed: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
             raft_term: AtomicU64::new(0),
         })
@@ -102,26 +87,22 @@ impl Members {
 
     /// The present connection, or a new one to the first member that accepts a login.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Connection> {
-        if let Some(connection) = self.current()? {
-            return Ok(connection);
-        }
-        let members = self.clone();
-        let work = |turn: Turn<()>| async move {
-            let connection = match members.current() {
-                Ok(None) => members.connect_any().await,
-                Ok(Some(connection)) => Ok(connection),
-                Err(error) => Err(error),
-            };
-            turn.finish(connection)
+        let connect = || {
+            let members = self.clone();
+            async move { members.connect_any().await }
         };
-        self.connecting.run(work).await
+        self.slot.get(connect).await
     }
 
-    async fn connect_any(&self) -> Result<Connection> {
+    async fn connect_any(&self) -> Result<Arc<Client>> {
         let mut last = Error::closed();
         for _ in 0..self.endpoints.len() {
             match self.connect().await {
-                Ok(client) => return self.install(client),
+                Ok(client) => {
+                    // The next connection is made when this one has failed.
+                    self.rotate();
+                    return Ok(Arc::new(client));
+                }
                 Err(Failure {
                     error,
                     ends_connection,
@@ -130,7 +111,7 @@ impl Members {
                         return Err(error);
                     }
                     last = error;
-                    self.rotate(&mut self.slot.lock());
+                    self.rotate();
                 }
             }
         }
@@ -139,7 +120,7 @@ impl Members {
 
     /// Logs in, if the URL has a login. The driver connects with the first request.
     async fn connect(&self) -> Result<Client, Failure> {
-        let endpoint = self.endpoints[self.slot.lock().member].clone();
+        let endpoint = self.endpoints[self.next.load(Ordering::Acquire)].clone();
         let max = self.config.connect_timeout;
         match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
             Ok(Ok(client)) => Ok(client),
@@ -154,41 +135,26 @@ impl Members {
         }
     }
 
-    fn install(&self, client: Client) -> Result<Connection> {
-        let mut slot = self.slot.lock();
-        if self.is_closed() {
-            return Err(Error::closed());
-        }
-        slot.generation += 1;
-        let connection = Connection {
-            client: Arc::new(client),
-            generation: slot.generation,
-        };
-        slot.connection = Some(connection.clone());
-        Ok(connection)
-    }
-
-    fn current(&self) -> Result<Option<Connection>> {
-        let slot = self.slot.lock();
-        if self.is_closed() {
-            return Err(Error::closed());
-        }
-        Ok(slot.connection.clone())
+    /// Only the task that connects does this.
+    fn rotate(&self) {
+        let next = (self.next.load(Ordering::Acquire) + 1) % self.endpoints.len();
+        self.next.store(next, Ordering::Release);
     }
 
     /// Abandons the connection of this generation; the next request goes to the next member.
     pub(crate) fn abandon(&self, generation: u64) {
-        let mut slot = self.slot.lock();
-        let current = slot.connection.as_ref();
-        if current.is_some_and(|current| current.generation == generation) {
-            self.rotate(&mut slot);
-            self.generation.send_replace(generation + 1);
+        if self.slot.abandon(generation).is_some() {
+            self.end_streams_before(generation + 1);
         }
     }
 
-    fn rotate(&self, slot: &mut Slot) {
-        slot.connection = None;
-        slot.member = (slot.member + 1) % self.endpoints.len();
+    /// A later generation may have been abandoned before.
+    fn end_streams_before(&self, generation: u64) {
+        self.generation.send_if_modified(|present| {
+            let is_later = generation > *present;
+            *present = generation.max(*present);
+            is_later
+        });
     }
 
     /// Completes when the connection of this generation is abandoned.
@@ -199,13 +165,12 @@ impl Members {
     }
 
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.slot.lock().connection = None;
-        self.generation.send_replace(u64::MAX);
+        self.slot.close();
+        self.end_streams_before(u64::MAX);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.slot.is_closed()
     }
 
     /// Completes when the backend is closed.

@@ -106,13 +106,13 @@ impl Members {
             (failure, false)
         })?;
         // The effect of a request that is dropped before its reply is unknown; its caller assumes so.
-        let (failure, timed_out) = match timeout(max, send(connection.client.clone())).await {
+        let (failure, timed_out) = match timeout(max, send(Arc::clone(&connection))).await {
             Ok(Ok(reply)) => return Ok(reply),
             Ok(Err(error)) => (errors::of_request(error, &self.config), false),
             Err(_) => (errors::timed_out(max), true),
         };
         if failure.ends_connection {
-            self.abandon(connection.generation);
+            self.abandon(connection.generation());
         }
         Err((failure, timed_out))
     }

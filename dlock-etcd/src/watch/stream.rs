@@ -39,12 +39,12 @@ async fn serve(registry: &Registry, backoff: &mut Backoff) -> Result<()> {
     };
     let connection = registry.members.connection().await?;
     let max = registry.members.config.request_timeout;
-    let mut client = connection.client.watch_client();
+    let mut client = connection.watch_client();
     let opened = match timeout(max, client.watch(key, Some(options))).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return Err(failed(registry, &connection, error)),
         Err(_) => {
-            registry.members.abandon(connection.generation);
+            registry.members.abandon(connection.generation());
             return Err(errors::timed_out(max).error);
         }
     };
@@ -52,7 +52,7 @@ async fn serve(registry: &Registry, backoff: &mut Backoff) -> Result<()> {
     let ended = tokio::select! {
         ended = send(registry, sender) => ended,
         ended = receive(registry, &connection, responses, backoff) => ended,
-        () = registry.members.abandoned(connection.generation) => Err(None),
+        () = registry.members.abandoned(connection.generation()) => Err(None),
     };
     ended.map_err(|error| match error {
         Some(error) => failed(registry, &connection, error),
@@ -152,7 +152,7 @@ fn refused(registry: &Registry, connection: &Connection, response: &WatchRespons
         registry.compacted(revision);
     } else {
         // A new connection logs in again.
-        registry.members.abandon(connection.generation);
+        registry.members.abandon(connection.generation());
     }
 }
 
@@ -166,7 +166,7 @@ fn failed(
         ends_connection,
     } = errors::of_request(error, &registry.members.config);
     if ends_connection {
-        registry.members.abandon(connection.generation);
+        registry.members.abandon(connection.generation());
     }
     error
 }

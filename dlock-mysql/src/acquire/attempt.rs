@@ -27,14 +27,14 @@ use crate::{
 /// A row is inserted and locked so often: an administrator may delete old rows at that very moment.
 const ROW_TRIES_MAX: usize = 3;
 
+/// The result of a try: the lease, or the connection of one whose row is locked by another holder.
+pub(crate) type Tried = Result<Result<Lease, Contended>>;
+
 /// Another holder has the row locked; the connection holds nothing.
 pub(crate) struct Contended(pub(crate) HeldConnection);
 
 /// Locks the row if it is free. An idle connection that has ended is replaced once.
-pub(crate) async fn try_acquire(
-    acquisition: &Acquisition<'_>,
-    permit: Permit,
-) -> Result<Result<Lease, Contended>> {
+pub(crate) async fn try_acquire(acquisition: &Acquisition<'_>, permit: Permit) -> Tried {
     let Some(connection) = acquisition.pool.reuse() else {
         return try_new_connection(acquisition, permit).await;
     };
@@ -48,10 +48,7 @@ pub(crate) async fn try_acquire(
     }
 }
 
-async fn try_new_connection(
-    acquisition: &Acquisition<'_>,
-    permit: Permit,
-) -> Result<Result<Lease, Contended>> {
+async fn try_new_connection(acquisition: &Acquisition<'_>, permit: Permit) -> Tried {
     let connection = connect(acquisition).await?;
     let mut held = HeldConnection { connection, permit };
     match lock_row(acquisition, &mut held.connection).await {

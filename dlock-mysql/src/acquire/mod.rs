@@ -24,7 +24,7 @@ mod grant;
 mod statement;
 mod wait;
 
-/// Acquires the lock, by one try or by a wait.
+/// Acquires the lock by one try, or then by a wait.
 pub(crate) async fn acquire(
     pool: &Arc<Pool>,
     monitor: &Arc<Monitor>,
@@ -40,6 +40,9 @@ pub(crate) async fn acquire(
                 Err(Error::contended())
             }
         },
-        Wait::UntilCancelled => wait(&acquisition, permit).await,
+        Wait::UntilCancelled => match try_acquire(&acquisition, permit.clone()).await {
+            Ok(Ok(lease)) => Ok(lease),
+            first => wait(&acquisition, permit, first).await,
+        },
     }
 }

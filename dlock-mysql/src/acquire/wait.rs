@@ -9,7 +9,7 @@ use dlock_core::{
 use crate::{
     acquire::{
         acquisition::Acquisition,
-        attempt::{Contended, try_acquire},
+        attempt::{Contended, Tried, try_acquire},
         blocked, grant,
         statement::{LockMode, LockedRow},
     },
@@ -24,12 +24,16 @@ use crate::{
 };
 
 /// Waits until the lock is granted or the attempt is cancelled (K7). A cancelled wait kills its statement and
-/// closes its connection, within `connect_timeout` and `timeout`.
-pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Result<Lease> {
+/// closes its connection, within `connect_timeout` and `timeout`. `tried` is the result of the first try.
+pub(crate) async fn wait(
+    acquisition: &Acquisition<'_>,
+    permit: Permit,
+    mut tried: Tried,
+) -> Result<Lease> {
     let (request, pool) = (acquisition.request, acquisition.pool);
     let mut backoff = Backoff::new();
     loop {
-        let error = match try_acquire(acquisition, permit.clone()).await {
+        let failed = match tried {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(contended)) => {
                 if !acquisition.is_blocked() {
@@ -39,27 +43,29 @@ pub(crate) async fn wait(acquisition: &Acquisition<'_>, permit: Permit) -> Resul
                 match queue(acquisition, contended).await {
                     Ok(Some(lease)) => return Ok(lease),
                     // Another client deleted old rows: the next try inserts the row again.
-                    Ok(None) if request.attempt.is_cancelled() => return Err(Error::cancelled()),
-                    Ok(None) => continue,
-                    Err(error) => error,
+                    Ok(None) => Ok(()),
+                    Err(error) => Err(error),
                 }
             }
-            Err(error) => error,
+            Err(error) => Err(error),
         };
-        if request.attempt.is_cancelled() {
-            return Err(error);
-        }
-        match error.kind() {
-            // The statement was in the queue for as long as the server allows.
-            ErrorKind::Contended => {}
-            ErrorKind::Unavailable if !pool.is_closed() => {
-                pause_after(&request.attempt, &error, &mut backoff).await?;
+        if let Err(error) = failed {
+            if request.attempt.is_cancelled() {
+                return Err(error);
             }
-            _ => return Err(error),
+            match error.kind() {
+                // The statement was in the queue for as long as the server allows.
+                ErrorKind::Contended => {}
+                ErrorKind::Unavailable if !pool.is_closed() => {
+                    pause_after(&request.attempt, &error, &mut backoff).await?;
+                }
+                _ => return Err(error),
+            }
         }
         if request.attempt.is_cancelled() {
             return Err(Error::cancelled());
         }
+        tried = try_acquire(acquisition, permit.clone()).await;
     }
 }
 

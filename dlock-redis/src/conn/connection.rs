@@ -24,7 +24,6 @@ const REPROBE_AFTER: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(super) stream: MultiplexedConnection,
-    pub(super) generation: u64,
     pub(super) client: ClientId,
     pub(super) grants: Grants,
     /// One task at a time waits for replicas: the connection answers nothing else until then.
@@ -47,10 +46,6 @@ pub(super) enum Refusal {
 }
 
 impl Connection {
-    pub(super) fn generation(&self) -> u64 {
-        self.generation
-    }
-
     /// Whether a request that grants may be sent.
     pub(super) fn check_grants(&self, now: BootInstant) -> Result<(), Refusal> {
         match &self.grants {

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Effect, Result, toolkit::SingleFlight};
+use dlock_core::{
+    Effect, Result,
+    toolkit::{Connected, SingleFlight},
+};
 use redis::RedisResult;
 
 use crate::{
@@ -129,7 +132,7 @@ impl Node {
     }
 
     /// The connection, if this request may be sent on it.
-    async fn connection_for(&self, request: Request<'_>) -> Result<Connection> {
+    async fn connection_for(&self, request: Request<'_>) -> Result<Connected<Connection>> {
         let connection = self.reconnect.get().await?;
         if !request.call.grants() {
             return Ok(connection);
@@ -148,7 +151,7 @@ impl Node {
     /// connection may hang while new ones work, or be just slow.
     async fn send_hedged(
         &self,
-        connection: Connection,
+        connection: Connected<Connection>,
         request: Request<'_>,
         hedge_after: Duration,
     ) -> RedisResult<Reply> {
@@ -181,7 +184,7 @@ impl Node {
 
     async fn send_on(
         &self,
-        mut connection: Connection,
+        mut connection: Connected<Connection>,
         request: Request<'_>,
     ) -> RedisResult<Reply> {
         let opener = &self.reconnect.opener;

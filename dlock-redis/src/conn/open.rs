@@ -32,7 +32,6 @@ pub(super) struct Opener {
     pub(super) clock: Clock,
     pub(super) last_contact: LastContact,
     pub(super) abandoned: Abandoned,
-    generation: AtomicU64,
 }
 
 impl Opener {
@@ -51,7 +50,6 @@ impl Opener {
             abandoned: Abandoned::new(clock.clone()),
             clock,
             last_contact: LastContact::default(),
-            generation: AtomicU64::new(0),
         }
     }
 
@@ -78,7 +76,6 @@ impl Opener {
         killed.map_err(|error| errors::of_connect(error, has_tls))?;
         Ok(Connection {
             stream,
-            generation: self.generation.fetch_add(1, Ordering::Relaxed),
             client: server.client,
             grants,
             replication: Arc::new(SingleFlight::new(())),

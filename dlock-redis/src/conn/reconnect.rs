@@ -9,8 +9,8 @@ use std::sync::{
 };
 
 use dlock_core::{
-    Error, Result,
-    toolkit::{Lock, SingleFlight},
+    Result,
+    toolkit::{Connected, ReconnectSlot},
 };
 
 use crate::conn::{connection::Connection, open::Opener};
@@ -18,34 +18,24 @@ use crate::conn::{connection::Connection, open::Opener};
 /// The slot of the present connection.
 pub(super) struct Reconnect {
     pub(super) opener: Opener,
-    current: Lock<Option<Connection>>,
-    /// One task at a time connects.
-    connecting: SingleFlight<()>,
-    closed: AtomicBool,
+    slot: ReconnectSlot<Connection>,
 }
 
 impl Reconnect {
     pub(super) fn new(opener: Opener) -> Self {
         Self {
             opener,
-            current: Lock::default(),
-            connecting: SingleFlight::new(()),
-            closed: AtomicBool::new(false),
+            slot: ReconnectSlot::default(),
         }
     }
 
     /// The connection, which is made if there is none.
-    pub(super) async fn get(self: &Arc<Self>) -> Result<Connection> {
-        if let Some(connection) = self.current()? {
-            return Ok(connection);
-        }
-        let this = self.clone();
-        self.connecting
-            .run(|turn| async move {
-                let connection = this.get_or_open().await;
-                turn.finish(connection)
-            })
-            .await
+    pub(super) async fn get(self: &Arc<Self>) -> Result<Connected<Connection>> {
+        let open = || {
+            let this = self.clone();
+            async move { this.opener.open(|| {}).await }
+        };
+        self.slot.get(open).await
     }
 
     /// A connection beside the one of this generation, which stays in use until the new one is there. Nothing
@@ -54,59 +44,47 @@ impl Reconnect {
         self: &Arc<Self>,
         generation: u64,
         answered: Arc<AtomicBool>,
-    ) -> Result<Connection> {
+    ) -> Result<Connected<Connection>> {
         let this = self.clone();
-        self.connecting
-            .run(move |turn| async move {
-                let connection = this.open_beside(generation, &answered).await;
-                turn.finish(connection)
-            })
-            .await
+        let open_beside = async move { this.open_beside(generation, &answered).await };
+        self.slot.in_turn(open_beside).await
     }
 
     /// Abandons the connection of this generation; the next request opens another one.
     pub(super) fn drop_connection(&self, generation: u64) {
-        let is_it = |connection: &mut Connection| connection.generation == generation;
-        let mut current = self.current.lock();
-        if let Some(connection) = current.take_if(is_it) {
+        if let Some(connection) = self.slot.abandon(generation) {
             self.opener.abandoned.add(connection.client);
         }
     }
 
     /// The generation of the present connection, if there is one.
     pub(super) fn generation(&self) -> Option<u64> {
-        let current = self.current.lock();
-        current.as_ref().map(|connection| connection.generation)
+        self.slot.generation()
     }
 
     /// Whether the present connection leads to another server process than this one.
     pub(super) fn is_to_other_run(&self, run_id: &str) -> bool {
-        let current = self.current.lock();
-        let current = current.as_ref();
+        let current = self.slot.current().ok().flatten();
         current.is_some_and(|connection| !connection.client.is_of_run(run_id))
     }
 
     pub(super) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        *self.current.lock() = None;
+        self.slot.close();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.slot.is_closed()
     }
 
-    async fn get_or_open(&self) -> Result<Connection> {
-        if let Some(connection) = self.current()? {
-            return Ok(connection);
-        }
-        let connection = self.opener.open(|| {}).await?;
-        self.install(connection)
-    }
-
-    async fn open_beside(&self, generation: u64, answered: &AtomicBool) -> Result<Connection> {
-        let is_former = |connection: &Connection| connection.generation == generation;
-        let Some(former) = self.current()?.filter(is_former) else {
-            return self.get_or_open().await;
+    async fn open_beside(
+        &self,
+        generation: u64,
+        answered: &AtomicBool,
+    ) -> Result<Connected<Connection>> {
+        let former = match self.slot.current()? {
+            Some(former) if former.generation() == generation => former,
+            Some(newer) => return Ok(newer),
+            None => return self.slot.install(self.opener.open(|| {}).await?),
         };
         // It is killed with other abandoned ones before the new one is used.
         let abandon_former = || {
@@ -118,21 +96,6 @@ impl Reconnect {
         if self.generation() == Some(generation) {
             return Ok(former);
         }
-        self.install(fresh)
-    }
-
-    fn install(&self, connection: Connection) -> Result<Connection> {
-        *self.current.lock() = Some(connection.clone());
-        // A backend that was closed in the meantime has no connection.
-        self.current().map(|current| current.unwrap_or(connection))
-    }
-
-    fn current(&self) -> Result<Option<Connection>> {
-        let mut current = self.current.lock();
-        if self.is_closed() {
-            *current = None;
-            return Err(Error::closed());
-        }
-        Ok(current.clone())
+        self.slot.install(fresh)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::Result;
+use dlock_core::{Result, toolkit::Connected};
 use redis::Value;
 
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) struct Request<'a> {
 /// The reply, and the connection that it came from.
 pub(crate) struct Reply {
     pub(crate) value: Value,
-    pub(crate) connection: Connection,
+    pub(crate) connection: Connected<Connection>,
     pub(super) reconnect: Arc<Reconnect>,
 }
 

@@ -47,11 +47,3 @@ pub(super) enum QueueView {
     /// The nodes of the queue.
     Children(Vec<String>),
 }
-
-/// The result of a try or a wait.
-pub(super) enum Turn {
-    /// The node is the first of its queue: the lock is granted.
-    First,
-    /// Another client has deleted the node.
-    NodeGone,
-}

@@ -1,35 +1,29 @@
-//! One try without waiting, and the decision whether its node is the first of the queue.
+//! One try: the decision whether the node of an attempt is the first of its queue.
 
-use dlock_core::{Error, Result};
+use dlock_core::Error;
 use zookeeper_client::Error as ZkError;
 
-use super::acquisition::{Acquisition, QueueNode, QueueView, Turn};
+use super::acquisition::{Acquisition, QueueNode, QueueView};
 use crate::{
-    errors::{self, Failure},
+    errors::Failure,
     queue::order::{self, Position},
 };
 
-/// Tries without waiting: `Contended` if the node is not the first.
-pub(super) async fn try_once(acquisition: &Acquisition<'_>, node: &mut QueueNode) -> Result<Turn> {
-    if acquisition.request.attempt.is_cancelled() {
-        return Err(Error::cancelled());
-    }
-    match position(acquisition, node).await {
-        Ok(Position::First) => Ok(Turn::First),
-        Ok(Position::Gone) => Ok(Turn::NodeGone),
-        Ok(Position::After(_)) => Err(Error::contended()),
-        Err(Failure::Request(_)) if acquisition.session.has_ended() => Err(errors::session_ended()),
-        Err(failure) => Err(failure.into_error()),
-    }
-}
-
-/// The position of the node in its queue. A grant is decided here alone: a node that is the first once stays the
-/// first until it is deleted.
-pub(super) async fn position(
+/// The position of the node in its queue, unless the attempt is cancelled. A grant is decided here alone: a node that
+/// is the first once stays the first until it is deleted.
+pub(super) async fn try_once(
     acquisition: &Acquisition<'_>,
     node: &mut QueueNode,
 ) -> Result<Position, Failure> {
-    let Acquisition { session, path, .. } = acquisition;
+    let Acquisition {
+        session,
+        request,
+        path,
+        ..
+    } = acquisition;
+    if request.attempt.is_cancelled() {
+        return Err(Failure::Final(Error::cancelled()));
+    }
     let children = match node.view.take() {
         Some(QueueView::Number(number)) if session.sequences.is_next(&path.directory, number) => {
             return Ok(Position::First);

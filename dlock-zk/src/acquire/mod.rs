@@ -9,12 +9,18 @@ mod wait;
 use std::sync::Arc;
 
 use dlock_core::{
-    ErrorKind, Result,
+    Error, ErrorKind, Result,
     backend::{AcquireRequest, Lease, Wait},
 };
 
-use self::acquisition::{Acquisition, RETRY_AFTER, Turn};
-use crate::{conn::reconnect::Reconnect, nodes, session::holds::HeldNode};
+use self::acquisition::{Acquisition, RETRY_AFTER};
+use crate::{
+    conn::reconnect::Reconnect,
+    errors::{self, Failure},
+    nodes,
+    queue::order::Position,
+    session::holds::HeldNode,
+};
 
 /// How many sessions a try without waiting uses when they end.
 const SESSIONS_MAX: u32 = 3;
@@ -67,20 +73,26 @@ async fn acquire_in(acquisition: &Acquisition<'_>) -> Result<Lease> {
     }
     loop {
         let mut node = enqueue::enqueue(acquisition).await?;
-        let turn = match request.wait {
-            Wait::UntilCancelled => wait::until_first(acquisition, &mut node).await,
-            Wait::Never => attempt::try_once(acquisition, &mut node).await,
+        let tried = attempt::try_once(acquisition, &mut node).await;
+        let is_decided = matches!(tried, Ok(Position::First | Position::Gone));
+        let position = match request.wait {
+            Wait::UntilCancelled if !is_decided => {
+                wait::until_first(acquisition, &mut node, tried).await
+            }
+            _ => tried,
         };
-        let granted = match turn {
-            Ok(Turn::First) => {
+        let granted = match position {
+            Ok(Position::First) => {
                 let attempt = request.attempt.clone();
                 let (path, directory) = (path.child(&node.name), path.directory.clone());
                 let held = HeldNode::new(attempt, path, directory, node.czxid);
                 grant::grant(session, request, Arc::new(held)).await
             }
             // Another client has deleted the node: the attempt goes to the end of the queue.
-            Ok(Turn::NodeGone) => continue,
-            Err(error) => Err(error),
+            Ok(Position::Gone) => continue,
+            Ok(Position::After(_)) => Err(Error::contended()),
+            Err(Failure::Request(_)) if session.has_ended() => Err(errors::session_ended()),
+            Err(failure) => Err(failure.into_error()),
         };
         if granted.is_err() {
             nodes::delete_until_confirmed(session, &path.child(&node.name)).await;

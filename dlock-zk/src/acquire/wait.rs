@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use dlock_core::{Error, Result};
 use zookeeper_client::Error as ZkError;
 
 use super::{
-    acquisition::{Acquisition, QueueNode, RETRY_AFTER, Turn},
-    attempt::position,
+    acquisition::{Acquisition, QueueNode, RETRY_AFTER},
+    attempt::try_once,
 };
 use crate::{
     errors::{self, Failure},
@@ -19,11 +18,12 @@ use crate::{
 /// The interval of lists where the budget has no bytes for another watch.
 const LIST_EVERY: Duration = Duration::from_secs(1);
 
-/// Waits until the node is the first of its queue.
+/// Waits until the node is the first of its queue or deleted. `tried` is the result of the first try.
 pub(super) async fn until_first(
     acquisition: &Acquisition<'_>,
     node: &mut QueueNode,
-) -> Result<Turn> {
+    mut tried: Result<Position, Failure>,
+) -> Result<Position, Failure> {
     let Acquisition {
         session,
         request,
@@ -32,25 +32,17 @@ pub(super) async fn until_first(
     } = acquisition;
     let attempt = &request.attempt;
     loop {
-        if attempt.is_cancelled() {
-            return Err(Error::cancelled());
-        }
-        let position = position(acquisition, node).await;
         let generation = session.connection.generation();
-        let changed = match position {
-            Ok(Position::First) => return Ok(Turn::First),
-            Ok(Position::Gone) => return Ok(Turn::NodeGone),
+        let changed = match tried {
             Ok(Position::After(before)) => {
                 attempt.report_contended();
                 until_changed(acquisition, &path.child(&before), generation).await
             }
             Err(Failure::Request(error)) => Err(error),
-            Err(Failure::Final(error)) => return Err(error),
+            decided => return decided,
         };
         match changed {
-            Ok(()) => {}
-            Err(_) if session.has_ended() => return Err(errors::session_ended()),
-            Err(error) if errors::is_retryable(&error) => {
+            Err(error) if errors::is_retryable(&error) && !session.has_ended() => {
                 tracing::debug!(%error, "waiting continues");
                 attempt.report_unavailable(&errors::of_request(error));
                 tokio::select! {
@@ -58,8 +50,9 @@ pub(super) async fn until_first(
                     () = attempt.cancelled() => {}
                 }
             }
-            Err(error) => return Err(errors::of_request(error)),
+            changed => changed?,
         }
+        tried = try_once(acquisition, node).await;
     }
 }
 

@@ -1,14 +1,11 @@
 //! The current session, or the next one.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
 use dlock_core::{
-    Clock, Error, Result,
+    Clock, Result,
     backend::SentAt,
-    toolkit::{Lock, SingleFlight, Turn},
+    toolkit::{Connected, ReconnectHooks, ReconnectSlot},
 };
 
 use super::{connect, heartbeat};
@@ -17,19 +14,19 @@ use crate::{config::ZkConfig, hold::verify_unwatched, session::Session};
 /// Keeps the current session, and begins the next one when it has ended.
 pub(crate) struct Reconnect {
     pub(crate) config: ZkConfig,
-    current: Lock<Option<Arc<Session>>>,
-    /// One caller connects at a time.
-    connecting: SingleFlight<()>,
-    is_closed: AtomicBool,
+    slot: ReconnectSlot<Arc<Session>>,
 }
 
 impl Reconnect {
     pub(crate) fn new(config: ZkConfig) -> Self {
+        let hooks = ReconnectHooks {
+            has_ended: |session: &Arc<Session>| session.has_ended(),
+            // Also when the backend is dropped: the session's tasks keep it alive, and would never end.
+            discard: |session| session.end(),
+        };
         Self {
             config,
-            current: Lock::default(),
-            connecting: SingleFlight::new(()),
-            is_closed: AtomicBool::new(false),
+            slot: ReconnectSlot::new(hooks),
         }
     }
 
@@ -39,62 +36,28 @@ impl Reconnect {
     /// # Errors
     ///
     /// As [`connect::connect`]; nothing was requested.
-    pub(crate) async fn session(self: &Arc<Self>) -> Result<Arc<Session>> {
-        if let Some(session) = self.current()? {
-            return Ok(session);
-        }
-        let reconnect = self.clone();
-        let work = |turn: Turn<()>| async move {
-            let session = reconnect.connect().await;
-            turn.finish(session)
-        };
-        self.connecting.run(work).await
-    }
-
-    async fn connect(&self) -> Result<Arc<Session>> {
-        if let Some(session) = self.current()? {
-            return Ok(session);
-        }
-        let began = SentAt::now(&Clock::boottime());
-        let client = connect::connect(&self.config).await?;
-        let session = Session::begin(client, began, &self.config);
-        tokio::spawn(heartbeat::run(session.clone(), self.config.clone()));
-        tokio::spawn(verify_unwatched::run(session.clone()));
-        *self.current.lock() = Some(session.clone());
-        // A backend that was closed by then keeps no session.
-        self.current().map(|current| current.unwrap_or(session))
-    }
-
-    fn current(&self) -> Result<Option<Arc<Session>>> {
-        let mut slot = self.current.lock();
-        if self.is_closed() {
-            if let Some(session) = slot.take() {
-                session.end();
-            }
-            return Err(Error::closed());
-        }
-        Ok(slot.clone().filter(|session| !session.has_ended()))
+    pub(crate) async fn session(&self) -> Result<Arc<Session>> {
+        let session = self.slot.get(|| begin(self.config.clone()));
+        session.await.map(Connected::into_inner)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
+        self.slot.is_closed()
     }
 
     /// Ends the session, and with it its locks.
     pub(crate) async fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        let session = self.current.lock().take();
-        if let Some(session) = session {
+        if let Some(session) = self.slot.close() {
             session.close().await;
         }
     }
 }
 
-impl Drop for Reconnect {
-    fn drop(&mut self) {
-        // The session's tasks keep it alive, and would never end.
-        if let Some(session) = self.current.lock().take() {
-            session.end();
-        }
-    }
+async fn begin(config: ZkConfig) -> Result<Arc<Session>> {
+    let began = SentAt::now(&Clock::boottime());
+    let client = connect::connect(&config).await?;
+    let session = Session::begin(client, began, &config);
+    tokio::spawn(heartbeat::run(session.clone(), config));
+    tokio::spawn(verify_unwatched::run(session.clone()));
+    Ok(session)
 }
