@@ -1,0 +1,99 @@
+//! One client: a locker in a runtime of its own, whose time stands still between two steps.
+
+use std::{io, sync::Arc, time::Duration};
+
+use dlock_core::{Clock, Locker, Result, memory::Memory};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinHandle,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    flaw::Flaw,
+    network::{Conditions, Network},
+    random::Random,
+    workload::{Shared, Task},
+};
+use crate::history::{FencedRegister, Recorder};
+
+/// The tasks of a client.
+const TASKS: usize = 2;
+
+pub(super) struct Client {
+    runtime: Runtime,
+    origin: Instant,
+    network: Network,
+    tasks: Vec<JoinHandle<()>>,
+    /// It does not run before this millisecond.
+    pub(super) suspended_until: u64,
+}
+
+/// What a client is made of.
+pub(super) struct Parts {
+    pub(super) store: Memory,
+    pub(super) clock: Clock,
+    pub(super) ttl: Duration,
+    pub(super) random: Random,
+    pub(super) flaw: Option<Flaw>,
+    pub(super) recorder: Recorder,
+    pub(super) register: Arc<FencedRegister>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Client {
+    pub(super) fn start(mut parts: Parts) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()?;
+        let network = Network::new(parts.store.clone(), parts.random.fork(), parts.flaw);
+        let entered = runtime.enter();
+        let origin = Instant::now();
+        let locker = parts.locker(&network).map_err(io::Error::other)?;
+        let tasks = (0..TASKS)
+            .map(|_| {
+                let task = Task {
+                    locker: locker.clone(),
+                    recorder: parts.recorder.clone(),
+                    register: parts.register.clone(),
+                    random: parts.random.fork(),
+                    shared: parts.shared.clone(),
+                };
+                tokio::spawn(task.run())
+            })
+            .collect();
+        drop(entered);
+        Ok(Self {
+            runtime,
+            origin,
+            network,
+            tasks,
+            suspended_until: 0,
+        })
+    }
+
+    pub(super) fn set(&self, conditions: Conditions) {
+        self.network.set(conditions);
+    }
+
+    /// Runs up to this millisecond.
+    pub(super) fn run_until(&self, millis: u64) {
+        let until = self.origin + Duration::from_millis(millis);
+        self.runtime
+            .block_on(async move { sleep_until(until).await });
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.tasks.iter().all(JoinHandle::is_finished)
+    }
+}
+
+impl Parts {
+    fn locker(&self, network: &Network) -> Result<Locker> {
+        Locker::builder(Arc::new(network.clone()))
+            .ttl(self.ttl)
+            .clock(self.clock.clone())
+            .build()
+    }
+}
