@@ -6,7 +6,7 @@ use dlock_core::{Clock, Locker, Result, memory::Memory};
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinHandle,
-    time::{Instant, sleep_until},
+    time::sleep,
 };
 
 use super::{
@@ -22,9 +22,10 @@ const TASKS: usize = 2;
 
 pub(super) struct Client {
     runtime: Runtime,
-    origin: Instant,
     network: Network,
     tasks: Vec<JoinHandle<()>>,
+    /// It has run up to this millisecond.
+    ran_until: u64,
     /// It does not run before this millisecond.
     pub(super) suspended_until: u64,
 }
@@ -49,7 +50,6 @@ impl Client {
             .build()?;
         let network = Network::new(parts.store.clone(), parts.random.fork(), parts.flaw);
         let entered = runtime.enter();
-        let origin = Instant::now();
         let locker = parts.locker(&network).map_err(io::Error::other)?;
         let tasks = (0..TASKS)
             .map(|_| {
@@ -66,9 +66,9 @@ impl Client {
         drop(entered);
         Ok(Self {
             runtime,
-            origin,
             network,
             tasks,
+            ran_until: 0,
             suspended_until: 0,
         })
     }
@@ -78,10 +78,10 @@ impl Client {
     }
 
     /// Runs up to this millisecond.
-    pub(super) fn run_until(&self, millis: u64) {
-        let until = self.origin + Duration::from_millis(millis);
-        self.runtime
-            .block_on(async move { sleep_until(until).await });
+    pub(super) fn run_until(&mut self, millis: u64) {
+        let rest = Duration::from_millis(millis - self.ran_until);
+        self.runtime.block_on(async move { sleep(rest).await });
+        self.ran_until = millis;
     }
 
     pub(super) fn has_ended(&self) -> bool {
