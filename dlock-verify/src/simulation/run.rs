@@ -214,10 +214,8 @@ impl State {
             let other = self.random.below(index as u64 + 1);
             order.swap(index, usize::try_from(other).unwrap_or(0));
         }
-        for client in order
-            .into_iter()
-            .filter_map(|index| self.clients.get(index))
-        {
+        for index in order {
+            let client = &mut self.clients[index];
             if client.suspended_until <= self.now {
                 client.run_until(self.now);
             }
