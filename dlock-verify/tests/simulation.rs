@@ -56,6 +56,16 @@ fn lost_messages_leave_nothing_behind() {
 }
 
 #[test]
+fn a_fast_clock_of_the_store_breaks_no_promise() {
+    let plan = |seed| {
+        Simulation::new(seed)
+            .ttl(Duration::from_millis(300))
+            .millis(1_500)
+    };
+    hold("long leases", plan);
+}
+
+#[test]
 fn many_clients_break_no_promise() {
     let plan = |seed| Simulation::new(seed).clients(6).millis(200);
     hold("many clients", plan);

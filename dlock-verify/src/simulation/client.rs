@@ -17,6 +17,9 @@ use super::{
 };
 use crate::history::{FencedRegister, Recorder};
 
+/// A hold lasts up to one and a half ttls, but not longer than this, in virtual milliseconds.
+const HOLD_MAX: u64 = 500;
+
 /// The tasks of a client.
 const TASKS: usize = 2;
 
@@ -58,6 +61,7 @@ impl Client {
                     recorder: parts.recorder.clone(),
                     register: parts.register.clone(),
                     random: parts.random.fork(),
+                    hold_max: parts.hold_max(),
                     shared: parts.shared.clone(),
                 };
                 tokio::spawn(task.run())
@@ -90,6 +94,11 @@ impl Client {
 }
 
 impl Parts {
+    fn hold_max(&self) -> u64 {
+        let millis = u64::try_from(self.ttl.as_millis()).unwrap_or(HOLD_MAX);
+        (millis / 2).saturating_mul(3).min(HOLD_MAX)
+    }
+
     fn locker(&self, network: &Network) -> Result<Locker> {
         Locker::builder(Arc::new(network.clone()))
             .ttl(self.ttl)

@@ -32,6 +32,9 @@ const SUSPENDS: u64 = 4;
 /// release, than a message that is late, and than the last holds and waits.
 const SETTLES: u64 = 2_500;
 
+/// The store's clock runs faster by one part in so many: as much as deadlines allow for (K2).
+const DRIFT_DIVISOR: u32 = 100;
+
 /// One schedule of a simulation.
 #[derive(Clone, Debug)]
 pub struct Simulation {
@@ -125,6 +128,7 @@ struct State {
     plan: Simulation,
     random: Random,
     clock: Clock,
+    store_clock: Clock,
     store: Memory,
     now: u64,
     clients: Vec<Client>,
@@ -136,10 +140,11 @@ struct State {
 impl State {
     #[expect(clippy::expect_used, reason = "the names are constants")]
     fn new(plan: Simulation) -> Self {
-        let clock = Clock::manual();
+        let (clock, store_clock) = (Clock::manual(), Clock::manual());
         let mut state = Self {
             random: Random::new(plan.seed),
-            store: Memory::with_clock(clock.clone()),
+            store: Memory::with_clock(store_clock.clone()),
+            store_clock,
             clock,
             plan,
             now: 0,
@@ -208,7 +213,9 @@ impl State {
     /// Lets all clients run for so many milliseconds, in random order.
     fn step(&mut self, millis: u64) {
         self.now += millis;
-        self.clock.jump(Duration::from_millis(millis));
+        let step = Duration::from_millis(millis);
+        self.clock.jump(step);
+        self.store_clock.jump(step + step / DRIFT_DIVISOR);
         let mut order: Vec<usize> = (0..self.clients.len()).collect();
         for index in (1..order.len()).rev() {
             let other = self.random.below(index as u64 + 1);

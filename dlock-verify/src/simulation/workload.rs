@@ -20,6 +20,8 @@ pub(super) struct Task {
     pub(super) recorder: Recorder,
     pub(super) register: Arc<FencedRegister>,
     pub(super) random: Random,
+    /// The longest hold, in milliseconds.
+    pub(super) hold_max: u64,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -76,7 +78,7 @@ impl Task {
             true => acquire.shared(),
             false => acquire,
         };
-        let acquire = match self.random.chance(100) {
+        let acquire = match self.random.chance(200) {
             true => acquire.no_renewal(),
             false => acquire,
         };
@@ -106,7 +108,7 @@ impl Task {
     /// Increments the register under the lock, mostly briefly, and ends the hold.
     async fn work(&mut self, name: &LockName, guard: RecordedGuard) {
         let millis = match self.random.below(10) {
-            0 => self.random.below(200),
+            0 => self.random.below(self.hold_max),
             _ => self.random.below(8),
         };
         let token = guard.guard().token().get();
