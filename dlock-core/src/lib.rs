@@ -24,6 +24,12 @@ mod client;
 pub mod config;
 mod engine;
 pub mod memory;
+#[cfg(feature = "simulation")]
+pub mod simulation {
+    //! Repeatable runs: the random numbers of core from a seed.
+
+    pub use crate::base::random::seed;
+}
 #[cfg(test)]
 mod tests;
 pub mod toolkit;

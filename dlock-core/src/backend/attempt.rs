@@ -19,6 +19,7 @@ use crate::{
         clock::BootInstant,
         error::{Error, ErrorKind},
         lock::Lock,
+        random,
     },
 };
 
@@ -40,7 +41,7 @@ pub struct AttemptId(u128);
 
 impl AttemptId {
     fn random() -> Self {
-        Self(rand::random())
+        Self(random::id())
     }
 
     /// The identity with this number.

@@ -89,6 +89,9 @@ fn nanos(duration: Duration) -> u64 {
 #[derive(Clone, Default)]
 pub struct Clock(Source);
 
+/// The first reading of a test's clock: tests can go back from it.
+const HEAD_START: Duration = Duration::from_secs(3600);
+
 #[derive(Clone, Default)]
 enum Source {
     #[default]
@@ -97,6 +100,7 @@ enum Source {
         origin: tokio::time::Instant,
         jumped: Arc<AtomicU64>,
     },
+    Manual(Arc<AtomicU64>),
 }
 
 impl Clock {
@@ -137,15 +141,32 @@ impl Clock {
         })
     }
 
+    /// A clock that only [`jump`](Self::jump) moves, for simulations. It is in no runtime, so that several
+    /// can share it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use dlock_core::Clock;
+    ///
+    /// let clock = Clock::manual();
+    /// let start = clock.now();
+    /// clock.jump(Duration::from_secs(5));
+    /// assert_eq!(clock.now().since(start), Duration::from_secs(5));
+    /// ```
+    #[must_use]
+    pub fn manual() -> Self {
+        Self(Source::Manual(Arc::new(AtomicU64::new(nanos(HEAD_START)))))
+    }
+
     /// Reads the clock. Costs about 30 ns and works off-runtime.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn now(&self) -> BootInstant {
         match &self.0 {
             Source::Boottime => machine_now(),
+            Source::Manual(nanos) => BootInstant(nanos.load(Ordering::Acquire)),
             Source::Tokio { origin, jumped } => {
-                // An hour past the origin, so that tests can go back from the first reading.
-                const HEAD_START: Duration = Duration::from_secs(3600);
                 let run = tokio::time::Instant::now().saturating_duration_since(*origin);
                 BootInstant(jumped.load(Ordering::Acquire))
                     .after(HEAD_START)
@@ -173,11 +194,14 @@ impl Clock {
         }
     }
 
-    /// Moves a [pausable](Clock::pausable) clock forward without moving tokio's timers: what a
-    /// process sees after its machine was suspended for `by`. The machine's own clock ignores it.
+    /// Moves a [pausable](Clock::pausable) or [manual](Clock::manual) clock forward without moving tokio's
+    /// timers: what a process sees after its machine was suspended for `by`. The machine's own clock ignores it.
     pub fn jump(&self, by: Duration) {
-        if let Source::Tokio { jumped, .. } = &self.0 {
-            jumped.fetch_add(nanos(by), Ordering::AcqRel);
+        match &self.0 {
+            Source::Boottime => {}
+            Source::Tokio { jumped: moved, .. } | Source::Manual(moved) => {
+                moved.fetch_add(nanos(by), Ordering::AcqRel);
+            }
         }
     }
 
@@ -186,6 +210,9 @@ impl Clock {
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn unix_micros(&self) -> u64 {
+        if let Source::Manual(nanos) = &self.0 {
+            return nanos.load(Ordering::Acquire) / 1_000;
+        }
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         since_epoch.map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
     }
@@ -196,6 +223,7 @@ impl fmt::Debug for Clock {
         f.write_str(match self.0 {
             Source::Boottime => "Clock(boottime)",
             Source::Tokio { .. } => "Clock(pausable)",
+            Source::Manual(_) => "Clock(manual)",
         })
     }
 }

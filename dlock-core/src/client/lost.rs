@@ -160,6 +160,7 @@ impl Observer {
         };
         let changed = || self.attempt.state().phase() != phase;
         tokio::select! {
+            biased;
             () = self.attempt.woken(changed) => {}
             () = self.clock.sleep_until(until) => {}
         }

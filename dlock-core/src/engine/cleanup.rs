@@ -146,6 +146,8 @@ async fn run(
     let mut draining: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
         tokio::select! {
+            biased;
+            Some(_) = running.join_next() => {}
             job = inbox.recv() => match job {
                 Some(Job::Release(grant)) => {
                     running.spawn(retries.clone().release(grant));
@@ -156,7 +158,6 @@ async fn run(
                 Some(Job::Drain(done)) => draining.push(done),
                 Some(Job::End) | None => break,
             },
-            Some(_) = running.join_next() => {}
         }
         if running.is_empty() {
             for done in draining.drain(..) {
@@ -198,6 +199,7 @@ async fn next_job(
         }
         // What runs may wait for what it sends.
         tokio::select! {
+            biased;
             Some(job) = inbox.recv() => return Some(job),
             _ = running.join_next() => {}
         }

@@ -23,6 +23,7 @@ use crate::{
         clock::{BootInstant, Clock, JumpDetector},
         error::Result,
         lock::Lock,
+        random,
     },
 };
 
@@ -166,6 +167,7 @@ impl Scheduler {
         while let Some(next) = self.tick() {
             let sleep = next.since(self.clock.now());
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(sleep) => {}
                 () = self.sooner.notified() => {}
             }
@@ -251,12 +253,12 @@ impl Scheduler {
 /// together for ever.
 fn first_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let period = deadline.since(now) / RENEW_PART;
-    now.after(period.mul_f64(rand::random_range(0.5..=1.0)))
+    now.after(period.mul_f64(0.5 + 0.5 * random::fraction()))
 }
 
 fn next_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let left = deadline.since(now);
-    let period = (left / RENEW_PART).mul_f64(rand::random_range(0.75..=1.0));
+    let period = (left / RENEW_PART).mul_f64(0.75 + 0.25 * random::fraction());
     // Not at once, also if a store renews without moving the deadline; but in time, also if the ttl is
     // as short as that.
     now.after(period.max(RETRY_MIN.min(left / 2)))

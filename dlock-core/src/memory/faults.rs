@@ -68,6 +68,7 @@ impl Faults {
     /// Fails or stalls if a fault of `operation` is injected; a stall ends with `attempt`.
     pub(super) async fn apply(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
         tokio::select! {
+            biased;
             reply = self.apply_uncancelled(operation) => reply,
             () = attempt.cancelled() => Err(lost()),
         }

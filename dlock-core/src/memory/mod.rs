@@ -191,6 +191,7 @@ impl Memory {
             };
             request.attempt.report_contended();
             tokio::select! {
+                biased;
                 () = ticket.turn() => {}
                 () = request.clock().sleep_until(free_at) => {}
                 () = request.attempt.cancelled() => return Err(Error::cancelled()),

@@ -25,6 +25,20 @@ pub struct Grant {
     pub token: u64,
 }
 
+impl Grant {
+    /// Whether the guard called itself held at any time.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.from < self.to
+    }
+
+    /// Whether both are held at the same time, although they exclude each other.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        !(self.shared && other.shared) && self.from < other.to && other.from < self.to
+    }
+}
+
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

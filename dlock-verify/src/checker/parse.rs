@@ -16,6 +16,8 @@ struct Open {
 pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>) {
     let mut asked: HashMap<(u32, u64), (String, bool, u64)> = HashMap::new();
     let mut open: HashMap<(u32, u64), Open> = HashMap::new();
+    // By client, the grants since its last kill.
+    let mut held: HashMap<u32, Vec<u64>> = HashMap::new();
     let mut violations = Vec::new();
     for Event { at, client, kind } in events {
         let known = match kind {
@@ -38,6 +40,7 @@ pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>
                         to,
                         token,
                     };
+                    held.entry(client).or_default().push(op);
                     open.insert(
                         (client, op),
                         Open {
@@ -56,8 +59,11 @@ pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>
                 .map(|open| open.end(*at))
                 .is_some(),
             EventKind::Killed => {
-                let theirs = open.iter_mut().filter(|((owner, _), _)| owner == client);
-                theirs.for_each(|(_, open)| open.end(*at));
+                for op in held.remove(client).unwrap_or_default() {
+                    if let Some(open) = open.get_mut(&(*client, op)) {
+                        open.end(*at);
+                    }
+                }
                 true
             }
         };

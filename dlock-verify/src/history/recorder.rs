@@ -27,7 +27,16 @@ struct Inner {
 impl Recorder {
     /// A recorder for the client with this number, whose events go to `sink`.
     pub fn new(client: u32, sink: impl Fn(Event) + Send + Sync + 'static) -> Self {
-        let (clock, sink) = (Clock::boottime(), Box::new(sink));
+        Self::with_clock(client, Clock::boottime(), sink)
+    }
+
+    /// As [`new`](Self::new), on the clock of the locker if that is another one.
+    pub fn with_clock(
+        client: u32,
+        clock: Clock,
+        sink: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Self {
+        let sink = Box::new(sink);
         Self(Arc::new(Inner {
             client,
             clock,
@@ -123,6 +132,11 @@ impl RecordedGuard {
     /// Records that the guard was found lost, and drops it.
     pub fn lost(self) {
         self.recorder.record(EventKind::Lost { op: self.op });
+    }
+
+    /// Records the end and drops the guard, which releases it.
+    pub fn abandon(self) {
+        self.recorder.record(EventKind::Releasing { op: self.op });
     }
 
     /// Records the end and releases the guard.

@@ -1,0 +1,71 @@
+//! The check of token order (C2).
+
+use std::collections::BTreeMap;
+
+use super::{grant::Grant, latest::Latest, violation::Violation};
+
+/// The grants whose tokens are not in the order of the grants, or come twice (K5).
+///
+/// A grant precedes another one if it had returned before the other was requested. Of two that exclude each
+/// other, it also precedes if its interval ended before the other's started: a waiter is granted after the
+/// end of what it waited for.
+///
+/// One violation for each grant that does not fit, with one that shows it. Takes O(n log n). A grant that was
+/// over when it returned held nothing, so its token needs no order.
+#[must_use]
+pub fn tokens(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for grants in grants.values() {
+        let mut by_token: Vec<&Grant> = grants.iter().collect();
+        by_token.sort_by_key(|grant| grant.token);
+        violations.extend(repeated(&by_token));
+        by_token.retain(|grant| grant.is_held());
+        violations.extend(misplaced(&by_token));
+    }
+    violations
+}
+
+fn repeated<'a>(by_token: &'a [&Grant]) -> impl Iterator<Item = Violation> + 'a {
+    let pairs = by_token.windows(2).map(|pair| (pair[0], pair[1]));
+    pairs
+        .filter(|(one, other)| one.token == other.token)
+        .map(|(one, other)| violation(one, other))
+}
+
+/// The grants without a place after those with smaller tokens.
+fn misplaced(by_token: &[&Grant]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut asked: Option<&Grant> = None;
+    let mut held = Latest::default();
+    for grant in by_token {
+        let asked_later = asked.filter(|other| other.asked > grant.from);
+        let held_later = held
+            .conflicting(grant)
+            .filter(|other| other.to > grant.from);
+        let Some(other) = asked_later.or(held_later) else {
+            if asked.is_none_or(|asked| asked.asked < grant.asked) {
+                asked = Some(grant);
+            }
+            held.add(grant);
+            continue;
+        };
+        // Otherwise the violation is one of exclusion, and their tokens may be right.
+        if other.token < grant.token && !grant.overlaps(other) {
+            violations.push(violation(grant, other));
+        }
+    }
+    violations
+}
+
+/// The violation by two grants, the earlier one first.
+fn violation(one: &Grant, other: &Grant) -> Violation {
+    let (first, second) = if one.from <= other.from {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    Violation::Tokens {
+        first: first.clone(),
+        second: second.clone(),
+    }
+}
