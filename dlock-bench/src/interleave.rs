@@ -149,8 +149,8 @@ mod tests {
         }
 
         async fn cpu_time(&self) -> Result<Option<Duration>> {
-            let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            Ok(Some(Duration::from_millis(asked)))
+            let readings = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(Some(Duration::from_millis(readings)))
         }
     }
 

@@ -65,7 +65,7 @@ impl Store {
 /// Refuses the memory store: it is local to one process, and the program is started again and again.
 pub(crate) fn refuse_memory(config: &Config) -> Result<(), Failure> {
     if config.url().scheme() == "memory" {
-        let why = "memory: holds within one process, and dlock would exclude nobody; use file:";
+        let why = "memory: locks exist in one process only and would exclude no other run; use file: or a server";
         return Err(Failure::usage(why));
     }
     Ok(())

@@ -22,7 +22,7 @@ pub(crate) fn of_io(path: &Path, error: impl Into<io::Error>) -> Error {
 
 const OTHER: (ErrorKind, &str) = (
     ErrorKind::Unavailable,
-    "the file system failed; look into the system's log",
+    "the file system failed; check the system's log",
 );
 
 fn of_errno(errno: Errno) -> (ErrorKind, &'static str) {

@@ -261,7 +261,7 @@ impl<S: Store> Backdoor for Started<S> {
 fn prefix_of(address: &str) -> Result<&str> {
     let (_, prefix) = address.rsplit_once("prefix=").unwrap_or_default();
     if prefix.is_empty() {
-        let why = "an address without a prefix is everybody's";
+        let why = "an address without a prefix is not ours alone";
         return Err(Error::new(ErrorKind::Internal, why));
     }
     Ok(prefix)

@@ -137,7 +137,7 @@ impl Cycle for EtcdTask {
         if deleted == 1 {
             return Ok(());
         }
-        let why = format!("somebody else uses the key {:?}", self.key);
+        let why = format!("another client uses the key {:?}", self.key);
         Err(Error::new(ErrorKind::Internal, why))
     }
 }

@@ -18,7 +18,7 @@ use crate::workload::Cycle;
 pub(crate) struct MySqlFloor {
     options: MySqlConnectOptions,
     /// For the queries beside the cycles.
-    asking: Mutex<MySqlConnection>,
+    probing: Mutex<MySqlConnection>,
 }
 
 impl MySqlFloor {
@@ -42,8 +42,8 @@ impl MySqlFloor {
             Ok(mode) => options.ssl_mode(mode),
             Err(_) => options,
         };
-        let asking = Mutex::new(options.connect().await.map_err(failed)?);
-        Ok(Self { options, asking })
+        let probing = Mutex::new(options.connect().await.map_err(failed)?);
+        Ok(Self { options, probing })
     }
 }
 
@@ -108,7 +108,7 @@ impl Cycle for MySqlTask {
 #[async_trait]
 impl Server for MySqlFloor {
     async fn round_trip(&self) -> Result<()> {
-        run(&mut *self.asking.lock().await, "DO 1".to_owned()).await
+        run(&mut *self.probing.lock().await, "DO 1".to_owned()).await
     }
 
     async fn cpu_time(&self) -> Result<Option<Duration>> {

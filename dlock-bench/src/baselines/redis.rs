@@ -108,7 +108,7 @@ impl Cycle for RedisTask {
         if free && deleted {
             return Ok(());
         }
-        let why = format!("somebody else uses the key {:?}", self.key);
+        let why = format!("another client uses the key {:?}", self.key);
         Err(Error::new(ErrorKind::Internal, why))
     }
 }

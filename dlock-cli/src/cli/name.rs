@@ -22,14 +22,14 @@ mod tests {
     use crate::base::exit::Exit;
 
     #[test]
-    fn a_name_that_is_not_utf_8_is_told_so() {
+    fn a_name_that_is_not_utf_8_is_refused() {
         let failure = parse(OsStr::from_bytes(b"a\xff")).expect_err("not UTF-8");
         assert_eq!(failure.exit, Exit::USAGE);
         assert_eq!(failure.message, r#"a lock name is UTF-8, "a\xFF" is not"#);
     }
 
     #[test]
-    fn an_empty_name_is_told_so() {
+    fn an_empty_name_is_refused() {
         let failure = parse(OsStr::new("")).expect_err("empty");
         assert_eq!(failure.exit, Exit::USAGE);
         assert_eq!(

@@ -54,8 +54,8 @@ pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> Strin
             format!("in {} unless it is renewed", duration::show(remaining)),
         );
     }
-    if let Some(doubt) = &holder.warning {
-        line("doubt", doubt.clone());
+    if let Some(warning) = &holder.warning {
+        line("warning", warning.clone());
     }
     text
 }
@@ -79,7 +79,8 @@ struct HolderReport<'a> {
     mode: &'static str,
     since: Option<String>,
     remaining_ms: Option<u64>,
-    doubt: Option<&'a str>,
+    #[serde(rename = "doubt")]
+    warning: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
@@ -98,7 +99,7 @@ impl<'a> Report<'a> {
             remaining_ms: holder
                 .remaining
                 .map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
-            doubt: holder.warning.as_deref(),
+            warning: holder.warning.as_deref(),
         });
         Self {
             name: name.as_str(),

@@ -88,7 +88,7 @@ impl Session<'_> {
             Ok(locker) => locker?,
             Err(signal) => return Ok(Exit::by_signal(signal)),
         };
-        tracing::debug!(name = %self.name, ttl = ?self.ttl, "asking for the lock");
+        tracing::debug!(name = %self.name, ttl = ?self.ttl, "requesting the lock");
         let acquire = acquire(&locker, self.name.clone(), self.args, self.ttl);
         let (result, was_granted) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
             Ok(Ok(guard)) => (self.hold(guard).await, true),
@@ -129,7 +129,7 @@ impl Session<'_> {
         match result? {
             Outcome::Signalled(signal) => Ok(Exit::by_signal(signal)),
             Outcome::Ended(ended) if lost || ended.lost => {
-                if !ended.told {
+                if !ended.was_reported {
                     say(&format!(
                         "lost {:?} before the command had ended",
                         self.name

@@ -93,7 +93,7 @@ fn notes_are_checked() {
 }
 
 #[test]
-fn wrong_arguments_are_told_in_one_line() {
+fn wrong_arguments_are_reported_in_one_line() {
     for (args, start) in [
         (
             &["run"][..],
@@ -179,7 +179,7 @@ fn a_closed_pipe_is_no_panic() {
         &["--url", &url, "inspect", "a"],
         &["--url", &url, "inspect", "a", "--json"],
         &["--url", &url, "-vv", "run", "a", "--", "true"],
-        &["--url", "nonsense", "inspect", "a"],
+        &["--url", "no-url", "inspect", "a"],
     ] {
         let (reader, writer) = std::io::pipe().expect("pipe");
         drop(reader);

@@ -217,7 +217,7 @@ impl Attempt {
     /// use dlock_core::{backend::AcquireRequest, Error};
     ///
     /// fn refusal(request: &AcquireRequest) -> Error {
-    ///     let warning = "it has no end: did somebody change its key?";
+    ///     let warning = "it has no end: did another program change its key?";
     ///     request.attempt.report_contended_with(Some(warning.to_owned()));
     ///     request.attempt.contended_error()
     /// }

@@ -72,8 +72,8 @@ impl LayoutVersion {
                 )
             }
             Err(_) => format!(
-                "{found:?} stands where the version of the layout should be, which is {ours} here; \
-                 use another {scope}, or remove it when no lock is held"
+                "the layout version is {found:?}, not a number ({ours} in this dlock); use another {scope}, or \
+                 remove the version when no lock is held"
             ),
         };
         let error = Error::new(ErrorKind::InvalidConfig, message);

@@ -112,8 +112,8 @@ impl Hold {
         let deadline = self.deadline().ok_or_else(|| self.not_held("renew"))?;
         let bound = (deadline.since(self.shared.clock.now()) / 2).min(RENEW_TRY_MAX);
         let hold = self.clone();
-        let asked = async move { catch_panic(hold.shared.backend.renew(&hold.lease)).await };
-        let renewed = match timeout(bound, self.shared.on_home_runtime(asked)).await {
+        let renewal = async move { catch_panic(hold.shared.backend.renew(&hold.lease)).await };
+        let renewed = match timeout(bound, self.shared.on_home_runtime(renewal)).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err(error)) => return Err(self.in_context("renew", error)),
             Err(_) => {
@@ -138,8 +138,8 @@ impl Hold {
     /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
-        let asked = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };
-        let result = release_in_time(self.shared.on_home_runtime(asked)).await;
+        let release = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };
+        let result = release_in_time(self.shared.on_home_runtime(release)).await;
         result.map_err(|error| self.in_context("release", error))
     }
 

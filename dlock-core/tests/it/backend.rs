@@ -176,11 +176,11 @@ async fn a_loss_while_waiting_ends_the_attempt() {
 #[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_may_have_had_an_effect() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
-    let asked = locks.acquire(NAME).wait(millis(75));
-    let error = asked.await.expect_err("no answer in time");
+    let acquire = locks.acquire(NAME).wait(millis(75));
+    let error = acquire.await.expect_err("no answer in time");
     assert_eq!(backend.store.names().len(), 1, "granted");
-    let told = (error.kind(), error.effect());
-    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown));
+    let outcome = (error.kind(), error.effect());
+    assert_eq!(outcome, (ErrorKind::Unavailable, Effect::Unknown));
     until_unused(&backend.store).await;
 }
 
@@ -200,10 +200,14 @@ async fn a_question_without_an_answer_ends_with_the_reason() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_after_the_end_of_its_lease_is_no_grant() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
-    let asked = locks.acquire(NAME).ttl(millis(40));
-    let error = asked.await.expect_err("it has ended");
-    let told = (error.kind(), error.effect());
-    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
+    let acquire = locks.acquire(NAME).ttl(millis(40));
+    let error = acquire.await.expect_err("it has ended");
+    let outcome = (error.kind(), error.effect());
+    assert_eq!(
+        outcome,
+        (ErrorKind::Unavailable, Effect::Unknown),
+        "{error}"
+    );
     until_unused(&backend.store).await;
 }
 
@@ -326,7 +330,7 @@ async fn what_cannot_be_released_ends_with_the_session_that_the_last_drop_closes
 }
 
 #[tokio::test]
-async fn a_loop_of_acquires_starves_nobody() {
+async fn a_loop_of_acquires_starves_no_task() {
     let locks = locker(Memory::new());
     let spinning = tokio::spawn(async move {
         loop {

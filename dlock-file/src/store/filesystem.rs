@@ -47,7 +47,7 @@ const SHARED: &[(u32, &str)] = &[
 
 #[cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "asked on Linux only")
+    expect(dead_code, reason = "called on Linux only")
 )]
 fn kind_of_magic(magic: u32) -> Option<&'static str> {
     SHARED
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_magic_is_found_whatever_its_sign() {
+    fn a_magic_is_found_with_either_sign() {
         assert_eq!(low_word(0xff53_4d42_i64), 0xff53_4d42);
         assert_eq!(low_word(-0x00ac_b2be_i32), 0xff53_4d42);
     }

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn another_layout_is_told_from_garbage() {
+    fn another_layout_is_distinguished_from_garbage() {
         assert_eq!(HEADER, format!("{MARK}{LAYOUT} "));
         for ours in [
             "",

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A user that owns nothing here.
-pub(crate) const STRANGER: u32 = 65_534;
+pub(crate) const OTHER_USER: u32 = 65_534;
 
 pub(crate) fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
@@ -24,7 +24,7 @@ pub(crate) fn chmod(path: &Path, mode: u32) {
 
 /// A copy of this binary in `directory`, which all users can reach from now on: the original may be where
 /// another user cannot.
-pub(crate) fn binary_for_strangers(directory: &Path) -> PathBuf {
+pub(crate) fn binary_for_other_users(directory: &Path) -> PathBuf {
     chmod(directory, 0o755);
     let binary = directory.join("binary");
     fs::copy(env::current_exe().expect("test binary"), &binary).expect("copied");

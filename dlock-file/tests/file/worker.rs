@@ -97,7 +97,7 @@ impl Worker {
     }
 
     /// Lets it go on from [`until_released`].
-    pub(crate) fn tell(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.stdin = None;
     }
 

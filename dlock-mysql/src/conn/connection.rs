@@ -21,7 +21,7 @@ use crate::{
 const CYCLES_AS_TEXT: u32 = 2;
 
 /// The exchange that prepares a statement takes two round trips.
-const PREPARING_TRIPS: u32 = 2;
+const PREPARING_ROUND_TRIPS: u32 = 2;
 
 /// Frees the locked row.
 const COMMIT: &str = "COMMIT";
@@ -160,7 +160,7 @@ impl Connection {
     ) -> Result<Vec<MySqlRow>> {
         let is_new = !self.prepared[statement as usize];
         let max = match is_new {
-            true => request_timeout * PREPARING_TRIPS,
+            true => request_timeout * PREPARING_ROUND_TRIPS,
             false => request_timeout,
         };
         let rows = timeout(max, self.exchange(clock, bound));

@@ -79,7 +79,8 @@ pub(crate) async fn admit(
             .query(clock, &raise, config.request_timeout)
             .await?;
     }
-    let why = "dlock_epoch is changed again and again meanwhile; do two servers share the table?";
+    let why =
+        "dlock_epoch changed during each of our writes; check that no two servers share the table";
     Err(Error::new(ErrorKind::Unavailable, why))
 }
 

@@ -205,7 +205,7 @@ async fn t69_they_grow_while_epochs_are_used_up(flavour: Flavour) -> Outcome {
     };
     tokio::select! {
         used_up = using_up => used_up,
-        failed = counting.join_next() => failed.ok_or("nobody counts")??,
+        failed = counting.join_next() => failed.ok_or("no task counts")??,
     }
 }
 

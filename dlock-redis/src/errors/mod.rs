@@ -50,11 +50,11 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     // With or without TLS against the port's expectation: the server closes the connection, sends garbage,
     // or waits for more bytes.
     let is_parse = error.kind() == redis::ErrorKind::Parse;
-    let is_scheme_doubtful = is_parse || is_cut(&error) || error.is_timeout();
-    let is_scheme_doubtful = is_scheme_doubtful || table::tls_error(&error).is_some();
-    let is_scheme_doubtful = is_scheme_doubtful && !error.is_connection_refusal();
+    let may_be_wrong_scheme = is_parse || is_cut(&error) || error.is_timeout();
+    let may_be_wrong_scheme = may_be_wrong_scheme || table::tls_error(&error).is_some();
+    let may_be_wrong_scheme = may_be_wrong_scheme && !error.is_connection_refusal();
     let hint = match kind {
-        ErrorKind::Unavailable if is_scheme_doubtful => {
+        ErrorKind::Unavailable if may_be_wrong_scheme => {
             format!("{hint}; {}", other_scheme(has_tls)).into()
         }
         _ => Cow::from(hint),

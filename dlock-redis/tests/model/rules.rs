@@ -77,11 +77,11 @@ pub(crate) enum Mutant {
     /// A server that was replaced and came back is the one that it was.
     RunOnly,
     /// The script trusts its history, however long ago the counter was written.
-    NeverLooksAgain,
+    NeverChecksAgain,
     /// The script that detects a promotion in between has written the counter.
     CounterNotRestored,
     /// The probe of a server does not read its counter.
-    CounterNotLookedAt,
+    CounterNotChecked,
     /// Holders have a ttl above the guard.
     TtlAboveGuard,
     /// A server forgets that it was promoted (`repl-backlog-ttl`) before the guard is over.

@@ -160,11 +160,11 @@ pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
     const ROUNDED: Duration = Duration::from_millis(1);
     let clock = Clock::boottime();
     let claimed = clock.now().after(guard.remaining());
-    let asked = clock.now();
+    let began = clock.now();
     let key = format!("dlock:{}", guard.name());
     let left = node.command(&["PTTL", &key]).await?.int()?;
     let left = Duration::from_millis(u64::try_from(left)?);
-    let expiry = asked.after(left).after(ROUNDED);
+    let expiry = began.after(left).after(ROUNDED);
     assert!(claimed <= expiry, "{:?} too long", claimed.since(expiry));
     Ok(())
 }

@@ -128,7 +128,7 @@ impl Cluster {
                     return Ok(at);
                 }
             }
-            Err(io::Error::other("nobody leads"))
+            Err(io::Error::other("no leader"))
         })
         .await
     }

@@ -96,7 +96,7 @@ impl Ensemble {
                     return Ok(index);
                 }
             }
-            Err(io::Error::other("nobody leads"))
+            Err(io::Error::other("no leader"))
         })
         .await
     }

@@ -48,7 +48,7 @@ pub fn tokens(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
         for (index, first) in grants.iter().enumerate() {
             for second in &grants[index + 1..] {
                 let excluded = !(first.shared && second.shared) && first.to <= second.from;
-                let ordered = first.from < second.asked || excluded;
+                let ordered = first.from < second.requested || excluded;
                 let repeated = first.token == second.token;
                 if repeated || ordered && first.token > second.token {
                     let (first, second) = (first.clone(), second.clone());

@@ -15,7 +15,7 @@ pub struct Grant {
     /// Whether others may hold it too.
     pub shared: bool,
     /// When the acquire was called.
-    pub asked: u64,
+    pub requested: u64,
     /// When it returned: the start of the interval in which the guard calls itself held.
     pub from: u64,
     /// The end of that interval: the first of the release, the last reported deadline, the loss and
@@ -30,7 +30,7 @@ impl fmt::Display for Grant {
         let Self {
             client,
             op,
-            asked,
+            requested,
             from,
             to,
             token,
@@ -40,8 +40,8 @@ impl fmt::Display for Grant {
         write!(f, "client {client} attempt {op} ({mode}, token {token}, ")?;
         write!(
             f,
-            "asked {}, held {} to {})",
-            Seconds(*asked),
+            "requested {}, held {} to {})",
+            Seconds(*requested),
             Seconds(*from),
             Seconds(*to)
         )

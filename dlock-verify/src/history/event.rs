@@ -27,7 +27,8 @@ pub struct Event {
 #[non_exhaustive]
 pub enum EventKind {
     /// An acquire is about to be called.
-    Asked {
+    #[serde(rename = "asked")]
+    Requested {
         /// The attempt.
         op: u64,
         /// The lock.

@@ -52,7 +52,7 @@ impl Recorder {
         acquire: impl IntoFuture<Output = Result<Guard>>,
     ) -> Result<RecordedGuard> {
         let op = self.0.next_op.fetch_add(1, Ordering::Relaxed);
-        self.record(EventKind::Asked {
+        self.record(EventKind::Requested {
             op,
             name: name.as_str().to_owned(),
             shared,

@@ -144,9 +144,9 @@ async fn once(ensemble: &Ensemble, cut: Cut, round: u32) -> Outcome<Vec<Duration
 }
 
 /// Delays the leader's messages; when they arrive, no more messages reach the leader.
-async fn stall(link: &Proxy, meanwhile: impl Future<Output = ()>) {
+async fn stall(link: &Proxy, during: impl Future<Output = ()>) {
     link.set(ToClient, Fault::Hold);
-    meanwhile.await;
+    during.await;
     link.set(ToServer, Fault::Hold);
     link.set(ToClient, Fault::None);
 }

@@ -12,7 +12,7 @@ pub(crate) enum Flaw {
     /// A client takes its lock for renewed after any reply (K3, K8).
     RenewsBlindly,
     /// A counter of tokens goes with what is forgotten, and with a restart (K5).
-    CountsAnew,
+    RestartsCount,
     /// A waiter keeps a place for good, and is granted the lock without a request for it (K6).
     QueuesTheDead,
     /// After it has forgotten, the store grants at once (K1).

@@ -148,7 +148,7 @@ impl Backdoor for Remote {
     }
 
     async fn fail_over(&self, _: &str, _: &LockName) -> Result<()> {
-        self.store.lock().count_anew();
+        self.store.lock().restart_count();
         Ok(())
     }
 }
