@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     // Drivers may panic where the system refuses something, as tokio does without descriptors.
     panic::set_hook(Box::new(|panic| {
         output::say(&format!(
-            "a defect, or the system refused something: {panic}"
+            "internal error, or a call to the system failed: {panic}"
         ));
     }));
     let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or(Ok(Exit::INTERNAL));

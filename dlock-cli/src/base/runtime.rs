@@ -32,7 +32,7 @@ fn run<T>(
         let why = describe(&error);
         Failure::new(
             Exit::INTERNAL,
-            format!("the system gives no event queue: {why}"),
+            format!("cannot create the async runtime: {why}"),
         )
     })?;
     let result = runtime.block_on(work);

@@ -34,7 +34,7 @@ impl Deadlines {
         let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));
         if grace >= ttl / Self::GRACE_PARTS_MIN && !grace.is_zero() {
             return Err(Failure::usage(format!(
-                "--grace {} is too long: it must be less than a third of the ttl, which is {}",
+                "--grace {} is too long: it must be less than ttl/3, and the ttl is {}",
                 duration::show(grace),
                 duration::show(ttl),
             )));
@@ -114,7 +114,7 @@ mod tests {
         let failure = Deadlines::new(secs(30), Some(secs(10))).expect_err("too long");
         assert_eq!(
             failure.message,
-            "--grace 10s is too long: it must be less than a third of the ttl, which is 30s"
+            "--grace 10s is too long: it must be less than ttl/3, and the ttl is 30s"
         );
     }
 }

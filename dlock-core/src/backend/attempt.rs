@@ -72,7 +72,7 @@ impl FromStr for AttemptId {
             Ok(id) if is_id => Ok(Self(id)),
             _ => Err(Error::new(
                 ErrorKind::InvalidInput,
-                format!("an attempt is 32 hexadecimal digits, not {text:?}"),
+                format!("attempt id {text:?} is not 32 hexadecimal digits"),
             )),
         }
     }

@@ -57,7 +57,7 @@ impl LostCause {
             Self::Expired => "it expired before a renewal was confirmed",
             Self::Taken => "another holder has it",
             Self::Removed => "its entry is gone from the store",
-            Self::SessionEnded => "the session that carried it is over",
+            Self::SessionEnded => "its session with the store has ended",
             Self::Demoted => "the server no longer grants locks",
             Self::Closed => "the locker was shut down",
         }

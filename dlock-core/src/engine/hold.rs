@@ -67,7 +67,11 @@ impl Hold {
         if self.lease.token.get() > Token::MAX {
             return Err(Error::new(
                 ErrorKind::Internal,
-                "the store gave a token out of range",
+                format!(
+                    "the store returned token {} (allowed: 1 to {})",
+                    self.lease.token.get(),
+                    Token::MAX
+                ),
             ));
         }
         let attempt = &self.lease.attempt;
@@ -117,8 +121,9 @@ impl Hold {
             Ok(Ok(renewed)) => renewed,
             Ok(Err(error)) => return Err(self.in_context("renew", error)),
             Err(_) => {
-                let error = Error::new(ErrorKind::Unavailable, format!("no answer in {bound:?}"))
-                    .with_effect(Effect::Unknown);
+                let error =
+                    Error::new(ErrorKind::Unavailable, format!("no reply within {bound:?}"))
+                        .with_effect(Effect::Unknown);
                 return Err(self.in_context("renew", error));
             }
         };

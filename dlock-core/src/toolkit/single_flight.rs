@@ -93,7 +93,7 @@ impl<T: Send + 'static> SingleFlight<T> {
             }
         });
         let given_up = |error| {
-            let why = "the work of this turn was given up";
+            let why = "the shared operation was cancelled";
             let error = Error::new(ErrorKind::Unavailable, why).with_source(error);
             Err(error.with_effect(Effect::Unknown))
         };

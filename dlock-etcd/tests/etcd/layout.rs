@@ -39,8 +39,8 @@ async fn an_older_and_a_newer_layout_are_refused_with_both_numbers(flavour: Flav
         ("2", "upgrade this dlock"),
         ("2 4711", "upgrade this dlock"),
         ("0", "upgrade the other programs"),
-        ("", "where the version of the layout should be"),
-        ("x1", "where the version of the layout should be"),
+        ("", "the layout version is"),
+        ("x1", "the layout version is"),
     ] {
         node.put(LAYOUT, found).await?;
         let error = refused(connect(node.address(), "").await)?;

@@ -144,7 +144,7 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         }
         let (answer, answered) = oneshot::channel();
         self.inner.add(Member { item, answer });
-        let gone = || Error::new(ErrorKind::Unavailable, "the request was given up");
+        let gone = || Error::new(ErrorKind::Unavailable, "the request was cancelled");
         answered
             .await
             .unwrap_or_else(|_| Err(gone().with_effect(Effect::Unknown)))
@@ -215,7 +215,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
 }
 
 fn wrong_count() -> Error {
-    let why = "the store's backend did not answer each of a request's members";
+    let why = "the backend returned another number of replies than requests";
     Error::new(ErrorKind::Internal, why).with_effect(Effect::Unknown)
 }
 
