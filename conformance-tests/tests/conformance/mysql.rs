@@ -94,7 +94,7 @@ impl Store for MySql {
     async fn residue(&self, node: &Node, prefix: &str) -> Result<Vec<String>> {
         let locked = format!(
             "SELECT CONVERT(name USING utf8mb4) FROM locks.dlock_locks WHERE name LIKE '{prefix}%'; \
-             SELECT 'asked', name FROM locks.dlock_asked WHERE name LIKE '{prefix}%'"
+             SELECT 'question', name FROM locks.dlock_asked WHERE name LIKE '{prefix}%'"
         );
         let mut left = Vec::new();
         let free = format!(

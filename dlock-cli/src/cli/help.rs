@@ -61,8 +61,8 @@ Exit codes:
 The lock may change before you read the output. To act only if it is free, use `dlock run --try`.
 
 JSON: name, held, holder. The holder is null if the lock is free. Otherwise it has host, pid, note,
-token, attempt, mode, since, remaining_ms, doubt; unknown fields are null. `doubt` is a warning for
-people. The token is a string, because it may exceed the integers of JavaScript.";
+token, attempt, mode, since, remaining_ms and doubt, a warning for people; unknown fields are null.
+The token is a string, because it may exceed the integers of JavaScript.";
 
 pub(crate) const SETUP: &str = "\
 Examples:
