@@ -1,4 +1,4 @@
-//! The program `dlock`: runs commands while a lock is held, and says who holds one.
+//! The program `dlock` runs commands while a lock is held, and shows the holder of a lock.
 //!
 //! `main` reads the command line (`cli`) and calls the module of the subcommand: `run`, `inspect`, `setup`,
 //! `bench`, `completions`. All of them use `store` and `base`; `base::exit` has all exit codes.

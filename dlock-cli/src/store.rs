@@ -1,4 +1,4 @@
-//! Which store the command line means, and the way to it.
+//! Finds the store that the command line names, and connects to it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Store {
         Self::find_or(global, None)
     }
 
-    /// The same, unless the user named one as an argument.
+    /// Finds the store like [`find`](Self::find), unless the user named one as an argument.
     pub(crate) fn find_or(global: &Global, named: Option<&str>) -> Result<Self, Failure> {
         let discovery = Discovery::new()
             .url(named.or(global.url.as_deref()))

@@ -45,9 +45,9 @@ impl MySqlLock {
     ///
     /// # Errors
     ///
-    /// `Denied` for a wrong password and missing privileges; `Unsupported` for an old server, Galera and
-    /// several primaries; `InvalidConfig` for a database that is not there; `Unavailable` when the
-    /// server cannot be reached within `connect_timeout` or is read-only.
+    /// `Denied` for a wrong password and missing privileges. `Unsupported` for an old server, Galera and several
+    /// primaries. `InvalidConfig` for a missing database. `Unavailable` when the server is read-only or cannot be
+    /// reached within `connect_timeout`.
     ///
     /// # Cancel safety
     ///

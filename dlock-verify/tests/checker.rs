@@ -294,8 +294,8 @@ fn two_holders_of_one_token_lose_an_update() {
     assert_eq!(kinds, ["lost update"]);
 }
 
-/// Holds that follow each other: of each, who holds it, how long it waited, how long it lasted, how
-/// long the lock was free after it, and how it ended.
+/// Holds that follow each other. Each has its holder, how long it waited, how long it lasted, how long the lock
+/// was free after it, and how it ended.
 fn serial() -> impl Strategy<Value = Vec<Event>> {
     let hold = (0u32..5, 0u64..500, 1u64..100, 0u64..3, 0u8..4);
     prop::collection::vec(hold, 2..40).prop_map(|holds| {

@@ -1,5 +1,5 @@
-//! K9 and K7, when the store is silent for longer than every timeout: an attempt that ended in that time
-//! holds nothing when the store answers again.
+//! K9 and K7, when the store is silent for longer than every timeout. An attempt that ended in that time holds
+//! nothing when the store answers again.
 
 use std::{sync::Arc, time::Duration};
 

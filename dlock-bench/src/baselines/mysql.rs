@@ -17,7 +17,7 @@ use crate::workload::Cycle;
 /// The server of the URL.
 pub(crate) struct MySqlFloor {
     options: MySqlConnectOptions,
-    /// For the queries beside the cycles.
+    /// The connection for the queries beside the cycles.
     probing: Mutex<MySqlConnection>,
 }
 
@@ -70,7 +70,7 @@ struct MySqlTask {
     options: MySqlConnectOptions,
     /// Made by the first cycle, which is part of the warm-up.
     connection: Option<MySqlConnection>,
-    /// In hexadecimal digits.
+    /// The name, in hexadecimal digits.
     row: String,
 }
 

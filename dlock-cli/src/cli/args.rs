@@ -43,7 +43,7 @@ pub(crate) struct Global {
     pub(crate) verbose: u8,
 }
 
-/// One variant for each subcommand, each with a module of its own.
+/// The subcommands, each with a module of its own.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Wait for a lock, run a command while holding it, and exit with the command's code
@@ -103,7 +103,7 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-/// At most one of the three.
+/// The three options for waiting, of which at most one is given.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct WaitArgs {

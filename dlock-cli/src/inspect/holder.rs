@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::base::{duration, output::one_line};
 
-/// In a few words: `pid 4711 on web-3 (checkout 77)`.
+/// The holder in a few words: `pid 4711 on web-3 (checkout 77)`.
 pub(crate) fn who(holder: &Holder) -> String {
     let process = process(holder);
     holder
@@ -24,7 +24,7 @@ fn process(holder: &Holder) -> String {
     }
 }
 
-/// All that is known, a line each.
+/// All known facts of the holder, a line each.
 pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> String {
     let mode = match holder.mode {
         Mode::Shared => "held, shared",
@@ -73,7 +73,7 @@ struct HolderReport<'a> {
     host: Option<&'a str>,
     pid: Option<u32>,
     note: Option<&'a str>,
-    /// As text: a number would be rounded by readers that keep numbers as doubles.
+    /// The token as text: a number would be rounded by readers that keep numbers as doubles.
     token: Option<String>,
     attempt: Option<String>,
     mode: &'static str,

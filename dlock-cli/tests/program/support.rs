@@ -16,7 +16,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Nothing here takes that long unless it hangs.
+/// The bound of each wait: only a hang reaches it.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A directory of locks, and room for the test's files beside it.
@@ -33,7 +33,7 @@ impl Store {
         store
     }
 
-    /// Where the locks are.
+    /// The directory of the locks.
     pub(crate) fn locks(&self) -> PathBuf {
         self.dir.path().join("locks")
     }
@@ -192,7 +192,7 @@ impl Drop for Program {
     }
 }
 
-/// All lines until the writers are gone.
+/// Reads all lines until the writers are gone.
 fn rest(lines: &Receiver<String>) -> Vec<String> {
     let next = || match lines.recv_timeout(TEST_TIMEOUT) {
         Ok(line) => Some(line),
@@ -215,8 +215,8 @@ fn read_lines(stdout: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-/// The words that start `program` with no signal ignored: tests that run in the background of a
-/// script inherit SIGINT and SIGQUIT ignored, and dlock would leave them so.
+/// The words that start `program` with no signal ignored. Tests that run in the background of a script inherit
+/// SIGINT and SIGQUIT ignored, and dlock would leave them so.
 pub(crate) fn undisturbed(program: &str) -> Vec<&str> {
     const HUP_INT_QUIT: u64 = 0b111;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

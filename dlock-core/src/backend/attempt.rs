@@ -177,8 +177,8 @@ impl Attempt {
         self.until(|| self.is_cancelled().then_some(())).await;
     }
 
-    /// Reports that the lock is lost (K8). The guard, if there is one, is notified at once; a loss before
-    /// the grant makes the acquire fail; after a release, and the second time, nothing happens.
+    /// Reports that the lock is lost (K8). The guard, if there is one, is notified at once. A loss before the
+    /// grant makes the acquire fail. After a release, and the second time, nothing happens.
     ///
     /// Never blocks and works off-runtime.
     ///

@@ -6,7 +6,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 
 /// The version of a backend's keys and values in its store.
 ///
-/// The store keeps it under the prefix, and each connect compares it: two programs that would not
+/// The store keeps the version under the prefix, and each connect compares it. Two programs that would not
 /// understand each other's locks must not both grant them.
 ///
 /// Two releases with the same version work together at the same time, so a fleet can be upgraded one

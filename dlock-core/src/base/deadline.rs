@@ -41,7 +41,7 @@ impl SentAt {
 pub struct Deadline(BootInstant);
 
 impl Deadline {
-    /// No deadline: the hold ends with the process.
+    /// The deadline of a hold that ends with the process alone.
     pub const FOREVER: Self = Self(BootInstant::FOREVER);
 
     /// One part in this many of a ttl is given up to clocks that run at different rates.

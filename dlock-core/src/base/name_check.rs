@@ -70,7 +70,7 @@ impl TryFrom<&String> for LockName {
     }
 }
 
-/// So that methods take a checked name and an unchecked one alike.
+/// Lets methods take a checked name and an unchecked one alike.
 impl From<Infallible> for Error {
     fn from(never: Infallible) -> Self {
         match never {}

@@ -29,7 +29,7 @@ use crate::{
 /// A try to renew takes no longer than this, nor than half of what remains of the lease.
 const RENEW_TRY_MAX: Duration = Duration::from_secs(10);
 
-/// When a whole ttl and this have passed since the hold ended, its lease has ended in the store.
+/// The margin on top of a whole ttl after which the lease of an ended hold has ended in the store.
 const LEASE_SLACK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Hold {
@@ -97,7 +97,7 @@ impl Hold {
         Err(self.shared.closed_error())
     }
 
-    /// Until when it is held, if it is.
+    /// The deadline of the hold, while it is held.
     pub(crate) fn deadline(&self) -> Option<BootInstant> {
         self.lease.attempt.deadline()
     }
@@ -140,7 +140,7 @@ impl Hold {
             .ok_or_else(|| self.not_held("renew"))
     }
 
-    /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
+    /// Tries once to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
         let release = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };

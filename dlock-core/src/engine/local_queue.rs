@@ -43,7 +43,7 @@ struct Queue {
     /// The one that was admitted last.
     on_wire: Attempt,
     waiting: VecDeque<Waiter>,
-    /// At this length the cancelled waiters are swept out when the next one comes.
+    /// The length at which cancelled waiters are swept out when the next one comes.
     sweep_at: usize,
 }
 

@@ -22,7 +22,7 @@ use crate::common::{NAME, locker, millis, poll_times, secs, until_unused};
 enum Flaw {
     /// Says that the lock is lost while it is still waiting, and waits for the cancellation.
     LosesWhileItWaits,
-    /// Is granted 50 ms after the call, even if the caller is gone, and answers 50 ms later.
+    /// The acquire is granted 50 ms after the call, even if the caller is gone, and answered 50 ms later.
     AnswersLate,
     PanicsInAcquire,
     PanicsInTheFirstRenewal,
@@ -32,7 +32,7 @@ enum Flaw {
     ReleasesLate,
     /// Never gets an answer, and says why.
     IsCutOff,
-    /// Is granted, and hears so no more than of the first three tries to undo that.
+    /// The acquire is granted. The backend learns no more of that than of the first three tries to undo it.
     HearsNothing,
     Nothing,
 }
@@ -41,7 +41,7 @@ enum Flaw {
 struct Flawed {
     store: Memory,
     flaw: Flaw,
-    /// Of what has the flaw.
+    /// The number of calls to the operation that has the flaw.
     calls: Arc<AtomicUsize>,
     closed: AtomicUsize,
 }

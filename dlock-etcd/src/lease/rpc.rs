@@ -17,7 +17,7 @@ const REVOKE_MAX: Duration = Duration::from_secs(60);
 /// A lease that the store has granted.
 pub(crate) struct Granted {
     pub(crate) id: i64,
-    /// When the confirmed request was sent.
+    /// The send time of the confirmed request.
     pub(crate) sent: SentAt,
     /// How long the store keeps the lease without a keep-alive.
     pub(crate) ttl: Duration,
@@ -41,7 +41,7 @@ pub(crate) async fn grant(members: &Arc<Members>, ttl: Duration) -> Result<Grant
     Ok(Granted { id, sent, ttl })
 }
 
-/// When the confirmed grant was sent, and its ttl.
+/// The send time of the confirmed grant, and its ttl.
 async fn grant_with_id(
     members: &Arc<Members>,
     id: i64,
@@ -88,7 +88,7 @@ pub(crate) async fn revoke(
     members.request_noting(effect_unknown, send).await
 }
 
-/// When the confirmed keep-alive was sent; `None` if the store has no such lease.
+/// The send time of the confirmed keep-alive; `None` if the store has no such lease.
 pub(crate) async fn keep_alive(
     members: &Arc<Members>,
     id: i64,

@@ -1,8 +1,8 @@
-//! Which file systems cannot carry locks: those that other machines share.
+//! The file systems that cannot carry locks: those that other machines share.
 //!
-//! Two machines that mount one would each take the lock, or each get a different idea of it: `flock` is
-//! local to each machine, or depends on the mount's options, and inotify reports local changes only. So
-//! they are refused, rather than silently fail to exclude.
+//! Two machines that mount one would each take the lock, or each get a different idea of it. `flock` is local to
+//! each machine, or depends on the mount's options, and inotify reports local changes only. So they are refused,
+//! rather than silently fail to exclude.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,4 +1,4 @@
-//! Inspection: who holds a lock.
+//! Inspection of a lock's holder.
 //!
 //! A grant writes nothing, as a write costs several times the lock itself. So an inspection inserts a question
 //! into a table, and the holder polls that table and answers.

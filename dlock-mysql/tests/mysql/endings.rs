@@ -58,8 +58,8 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
     Ok(())
 }
 
-/// The row was granted when the server found that its session and another one wait for each other: it
-/// undoes the whole transaction, and with it the grant.
+/// The row was granted when the server found that its session and another one wait for each other. It undoes the
+/// whole transaction, and with it the grant.
 async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     node.query("GRANT LOCK TABLES ON locks.* TO app").await?;

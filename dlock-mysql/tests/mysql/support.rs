@@ -111,7 +111,7 @@ pub(crate) async fn holder(node: &Node) -> Outcome<String> {
     holders.pop().ok_or_else(|| "no session holds".into())
 }
 
-/// Has `locker`, the only one of its server, make all connections that it needs, in this order: the one for
+/// Makes `locker`, the only one of its server, open all connections that it needs. The order is: the one for
 /// tables, the one that holds a lock, the one that controls sessions. The second one is idle then.
 pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
     let held = take(locker, "warm").await?;

@@ -228,8 +228,8 @@ async fn waiting_for_table(node: &Node) -> Outcome<usize> {
 /// a restart is waited for.
 const PROVED_TTLS: u32 = 5;
 
-/// One who had to wait has read the row of the epoch in its transaction: the change waits behind it, and all who
-/// read the row wait behind the change.
+/// A waiter has read the row of the epoch in its transaction. The change waits behind it, and all readers of the
+/// row wait behind the change.
 async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;

@@ -18,8 +18,8 @@ cases![
     a_grant_that_was_waited_for_has_its_whole_ttl,
 ];
 
-/// How long those who vanished may keep the others from a lock, however many they are: a statement of theirs
-/// waits for four seconds at the most, and the last one to be granted has two to confirm.
+/// The time for which vanished waiters may keep the others from a lock, however many they are. A statement of
+/// theirs waits for four seconds at the most, and the last one to be granted has two to confirm.
 const VANISHED_MAX: Duration = Duration::from_secs(6);
 
 /// A busy machine may be so late.

@@ -29,7 +29,7 @@ pub(crate) const IS_SENTINEL: &str =
 /// The node was just added to the Cluster.
 pub(crate) const NO_SLOTS: &str = "this node of the Cluster has no slots yet";
 
-/// Without a `run_id` a restart is not detected.
+/// The reason to refuse a server without a `run_id`: a restart is not detected.
 pub(crate) const NO_RUN_ID: &str =
     "the server's INFO has no run_id, so restarts are not detected; restart_guard=0s accepts that";
 
@@ -104,7 +104,7 @@ pub(crate) fn of_script(line: &[u8]) -> Error {
     }
 }
 
-/// Two independent servers answer at one address.
+/// The error of two independent servers that answer at one address.
 pub(crate) fn two_servers() -> Error {
     let why = "two servers answer at this address, independent of each other (or the server's clock was \
                set); give each its own address, or use redis-sentinel:// or redis-cluster://";

@@ -31,8 +31,8 @@ pub(crate) enum Setting {
     SetBack,
     /// The same, and clocks are set forward: locks end early, tokens grow for each client only.
     SetForward,
-    /// A lock alone is deleted, old data are put back under a running server, a primary that was cut
-    /// off goes on: there may be two holders, and tokens grow all the same.
+    /// A lock alone is deleted, old data are put back under a running server, or a primary that was cut off goes
+    /// on. There may be two holders, and tokens grow all the same.
     Excepted,
 }
 

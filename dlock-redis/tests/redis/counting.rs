@@ -126,8 +126,8 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
     for waiter in waiters {
         soon("it is granted", waiter).await???;
     }
-    // One to take it and one to release it for each; and what those did more who came before the
-    // release of the one before them, as the first one did: few, since that follows its grant.
+    // Each waiter sends one to take it and one to release it. Some send more, as the first one did: they came
+    // before the release of the one before them. They are few, since that follows its grant.
     let sent = requests(&node).await?;
     let total = sent.values().sum::<u64>();
     let early = u64::from(WAITERS) / 10;
@@ -176,8 +176,8 @@ async fn a_contended_name_costs_the_same_however_many_wait(program: Program) -> 
     Ok(())
 }
 
-/// Each is renewed in time, with a request every 5 ms and one for each 500 of them at most: 100,000
-/// locks of 30 s, of which 20,000 may be due in one second, cost no more than 240 requests in it.
+/// Each lock is renewed in time, with at most one request every 5 ms and one for each 500 locks. So 100,000 locks
+/// of 30 s, of which 20,000 may be due in one second, cost at most 240 requests in it.
 async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Outcome {
     const HELD: u32 = 10_000;
     let ttl = Duration::from_secs(15);

@@ -165,8 +165,8 @@ async fn t01_no_reply_ever_to_a_waiting_acquire_is_undone(program: Program) -> O
     Ok(())
 }
 
-/// The network keeps a request for longer than its time-out, and delivers it when the lock has been
-/// taken and released by the request after it.
+/// The network keeps a request for longer than its time-out. It delivers it when the lock has been taken and
+/// released by the request after it.
 async fn t02_an_acquire_that_arrives_after_its_end_grants_nothing(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;

@@ -38,9 +38,9 @@ pub fn exclusion(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
 
 /// The pairs of grants of one name whose tokens are not in the order of the grants (K5).
 ///
-/// A grant precedes another one if it had returned before the other was requested. Of two that exclude
-/// each other, it also precedes if its interval ended before the other's started: a waiter is granted
-/// after the end of what it waited for.
+/// A grant precedes another one if it had returned before the other was requested. Of two that exclude each other,
+/// it also precedes if its interval ended before the other's started. A waiter is granted after the end of what it
+/// waited for.
 #[must_use]
 pub fn tokens(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
     let mut violations = Vec::new();

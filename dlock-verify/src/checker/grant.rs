@@ -14,9 +14,9 @@ pub struct Grant {
     pub op: u64,
     /// Whether others may hold it too.
     pub shared: bool,
-    /// When the acquire was called.
+    /// The time at which the acquire was called.
     pub requested: u64,
-    /// When it returned: the start of the interval in which the guard calls itself held.
+    /// The time at which it returned: the start of the interval in which the guard calls itself held.
     pub from: u64,
     /// The end of that interval: the first of the release, the last reported deadline, the loss and
     /// the death of the process.

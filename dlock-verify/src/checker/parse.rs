@@ -1,4 +1,4 @@
-//! From events to grants.
+//! Reads the grants of a history from its events.
 
 use std::collections::{BTreeMap, HashMap};
 

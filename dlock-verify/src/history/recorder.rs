@@ -140,7 +140,7 @@ impl RecordedGuard {
     }
 }
 
-/// When it ends, by a clock that was read before `remaining` was: never too late.
+/// The end of the hold, by a clock that was read before `remaining` was: never too late.
 fn until(now: BootInstant, remaining: Duration) -> u64 {
     now.after(remaining).as_nanos()
 }

@@ -1,8 +1,8 @@
-//! A store at the other end of a line, the smallest that the suite's cases of lines, restarts and
-//! vanished hosts pass; and what can be wrong with it.
+//! A store at the other end of a line, and its possible flaws. It is the smallest that the suite's cases of lines,
+//! restarts and vanished hosts pass.
 //!
-//! Each request has a connection and a line of its own, and may be sent again: the store knows an attempt
-//! by its number, also one that has been undone.
+//! Each request has a connection and a line of its own, and may be sent again. The store knows an attempt by its
+//! number, also one that has been undone.
 
 mod client;
 mod flaw;

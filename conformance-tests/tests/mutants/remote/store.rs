@@ -34,7 +34,7 @@ pub(super) struct Store {
     tokens: u64,
     /// The longest ttl in use.
     ttl_max: Duration,
-    /// Nothing is granted before.
+    /// The time before which nothing is granted.
     grants_from: BootInstant,
 }
 

@@ -1,8 +1,8 @@
 //! Batching: the requests of many tasks are sent as one.
 //!
-//! Thousands of renewals, or acquires of many tasks, would cost the store a request each; those that come
-//! at about the same time are sent together. A member joins only a batch that has not been sent, and
-//! takes the batch's [`SentAt`]: a time of its own could be later than the send (K2).
+//! Thousands of renewals, or acquires of many tasks, would cost the store a request each. Requests that come at
+//! about the same time are sent together. A member joins only a batch that has not been sent, and takes the
+//! batch's [`SentAt`]. A time of its own could be later than the send (K2).
 
 use std::{
     fmt,
