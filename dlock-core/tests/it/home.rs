@@ -1,4 +1,4 @@
-//! Users who call from another runtime than the one that the locker lives in.
+//! Calls from another runtime than the one that the locker lives in.
 
 use std::{
     collections::HashSet,

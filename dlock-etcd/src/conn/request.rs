@@ -34,7 +34,7 @@ impl Members {
     }
 
     /// Sends a request like [`request`](Self::request), and sets `effect_unknown` when a try without a reply may
-    /// have been executed.
+    /// have been executed, or may be later.
     pub(crate) async fn request_noting<T, F>(
         self: &Arc<Self>,
         effect_unknown: &AtomicBool,

@@ -128,7 +128,7 @@ async fn a_user_without_permission_to_write_it_is_not_refused(flavour: Flavour) 
     let locker = dlock::connect(url.as_str()).await?;
     take(&locker, "a").await?.release().await?;
     assert_eq!(node.keys(LAYOUT).await?, []);
-    // But who finds another one there is.
+    // But a client that finds another one there is.
     node.put(LAYOUT, "2").await?;
     let error = refused(dlock::connect(url.as_str()).await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");

@@ -17,7 +17,7 @@ cases![
     t34_a_full_server_frees_what_many_release_while_others_try,
 ];
 
-/// As little as a server takes.
+/// The smallest quota that a server takes.
 const QUOTA: [&str; 1] = ["--quota-backend-bytes=2097152"];
 
 async fn fill(node: &Node) {

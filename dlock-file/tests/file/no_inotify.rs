@@ -1,4 +1,4 @@
-//! A user who has no inotify instance left: there are no notifications.
+//! A user without a free inotify instance: there are no notifications.
 
 use std::{fs, os::unix::fs::chown, path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     worker::{Worker, say},
 };
 
-/// As often as a waiter polls.
+/// The poll interval of a waiter.
 const HAND_OVER_MAX: Duration = Duration::from_millis(50);
 
 const LOSS_MAX: Duration = Duration::from_secs(1);

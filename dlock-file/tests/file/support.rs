@@ -12,7 +12,7 @@ use dlock_core::{Locker, backend::DistributedLock};
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
-/// Far more than anything here takes; only a hang reaches it.
+/// The bound of each wait: only a hang reaches it.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A user that owns nothing here.

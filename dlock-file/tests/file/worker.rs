@@ -50,7 +50,7 @@ impl Worker {
         )
     }
 
-    /// The same from another binary file and as another user.
+    /// Starts a worker from another binary file and as another user.
     pub(crate) fn start_as(
         job: &str,
         directory: &Path,

@@ -27,7 +27,7 @@ cases![
 
 const HOUR: i64 = 3_600;
 
-/// One second: the server's clock is read in whole seconds.
+/// The resolution of the server's clock: it is read in whole seconds.
 const NEXT_SECOND: Duration = Duration::from_secs(1);
 
 /// A server that is awake for longer than a step of its clock takes.
@@ -49,7 +49,7 @@ async fn t69_tokens_grow_over_starts_for_any_clock(flavour: Flavour) -> Outcome 
         node.resume().await?;
         until_granting(&node).await?;
         is_off(&node, offset).await?;
-        // Both who was there before and who comes now.
+        // Both a client that was there before and one that comes now.
         for locker in [locker, open(&node.url(), TTL_LONG).await?] {
             let guard = take(&locker, "a").await?;
             grows(&mut last, guard.token());

@@ -114,7 +114,7 @@ async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> 
     let granted = clock.now();
     let (mut tokens, mut before) = (0, None);
     loop {
-        // Both who was there before and who comes now.
+        // Both a client that was there before and one that comes now.
         let new = open(&replica.url(), TTL_LONG).await?;
         for locker in [&late, &new] {
             let guard = take(locker, "x").await?;

@@ -30,7 +30,7 @@ const RELEASED: &str = "released";
 /// Set for the process that holds: the URL.
 const HOLDER_ENV: &str = "DLOCK_TEST_HOLDER";
 
-/// No holder lives longer.
+/// The longest life of a holder.
 const LIFE_MAX: Duration = Duration::from_secs(100);
 
 /// How long a server may take, whose machine starts and ends many of them.
@@ -124,7 +124,7 @@ impl Holder {
     }
 }
 
-/// A URL of one who waits for a server that is slow.
+/// The URL of a client that waits for a slow server.
 pub(crate) fn with_long_timeouts(url: &str) -> String {
     let seconds = HELD_UP_MAX.as_secs();
     format!("{url}?timeout={seconds}s&connect_timeout={seconds}s")

@@ -23,7 +23,7 @@ const ROUNDS_ENV: &str = "DLOCK_TEST_ROUNDS";
 /// text yet.
 const CYCLES: [usize; 2] = [5, 1];
 
-/// No round takes longer, nor does a server to start.
+/// The bound of a round, and of the start of a server.
 const ROUND_MAX: Duration = Duration::from_secs(100);
 
 /// The process that is killed.

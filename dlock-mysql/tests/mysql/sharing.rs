@@ -24,7 +24,7 @@ cases![
     an_inspection_that_is_dropped_leaves_no_question,
 ];
 
-/// More than a first try to lock a new name or to inspect has awaits.
+/// The number of polls: more than a first try to lock a new name or to inspect has awaits.
 const POLLS_MAX: u32 = 16;
 
 async fn t60_a_name_that_is_new_to_all_is_granted_once(flavour: Flavour) -> Outcome {

@@ -27,7 +27,7 @@ pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 /// The shortest: no server remembers to wait for it for long.
 const TTL_SHORT: Duration = Duration::from_secs(1);
 
-/// No case takes longer: one that hangs is named by its failure.
+/// The bound of a case: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(100);
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Flavour) -> F) -> Outcome

@@ -29,7 +29,7 @@ const READ_MAX: Duration = Duration::from_millis(500);
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
 
-/// For how many values of `UUID_SHORT()` an epoch counts.
+/// The number of `UUID_SHORT()` values that an epoch counts for.
 const SERIALS: u64 = 1 << 18;
 
 /// How often all are used up, while several lockers count.

@@ -25,7 +25,7 @@ const VANISHED_MAX: Duration = Duration::from_secs(6);
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// Longer than a waiter has to confirm its grant.
+/// A time that is longer than a waiter has to confirm its grant.
 const UNCONFIRMED: Duration = Duration::from_secs(3);
 
 async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: Flavour) -> Outcome {

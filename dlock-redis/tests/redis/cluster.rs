@@ -25,7 +25,7 @@ cases![
     a_server_outside_a_cluster_is_reported,
 ];
 
-/// Long enough for a failover.
+/// The bound of a failover.
 const FAILOVER: Duration = Duration::from_secs(60);
 
 /// One name of many.

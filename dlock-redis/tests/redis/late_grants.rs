@@ -34,10 +34,10 @@ cases![
 /// Short, so that a silence outlasts them all.
 const KEYS: &str = "timeout=500ms&connect_timeout=1s";
 
-/// Longer than all time-outs, and than the undoing is waited for.
+/// The time of the silence: longer than all time-outs, and than the undo is waited for.
 const SILENCE: Duration = Duration::from_secs(9);
 
-/// Three ways to want a lock no more.
+/// Abandons acquires in three ways.
 async fn give_up(locker: &Locker) -> Outcome {
     let mut attempts = JoinSet::new();
     let tries = locker.clone();

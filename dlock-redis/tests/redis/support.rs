@@ -31,7 +31,7 @@ pub(crate) const RACES: u32 = 50;
 /// A woken waiter needs no more than this, and a ttl is far longer.
 pub(crate) const WOKEN: Duration = Duration::from_secs(5);
 
-/// No case takes longer: one that hangs is named by its failure.
+/// The bound of a case: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Program) -> F) -> Outcome
@@ -197,7 +197,7 @@ pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outc
     until_key_listeners(node, &format!("dlock:{name}"), count).await
 }
 
-/// The same by the lock's whole key.
+/// Waits for `count` listeners of the lock with this whole key.
 pub(crate) async fn until_key_listeners(node: &Node, key: &str, count: i64) -> Outcome {
     let channel = format!("{{{key}}}:free");
     until(format!("{count} listen"), async || {

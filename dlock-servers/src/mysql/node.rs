@@ -25,7 +25,7 @@ pub struct Node {
 controls!(Node);
 
 impl Node {
-    /// Starts a server with an empty database and a user who may do everything in it, and waits until
+    /// Starts a server with an empty database and a user with all rights in it, and waits until
     /// it answers.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ async fn serve(listener: TcpListener, store: Arc<Lock<Store>>) {
     while let Ok((mut stream, _)) = listener.accept().await {
         let store = store.clone();
         tokio::spawn(async move {
-            // Who is gone needs no answer.
+            // A client that is gone needs no answer.
             if let Ok(request) = receive(&mut stream).await {
                 let answer = store.lock().answer(&request);
                 let _ = send(&mut stream, &answer).await;
