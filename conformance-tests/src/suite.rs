@@ -1,4 +1,4 @@
-//! From a target to its trials, and the entry point of a test binary.
+//! The trials of a target, and the entry point of a test binary.
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     worker,
 };
 
-/// No case takes longer; one that does hangs.
+/// The bound of a case; a case that takes longer hangs.
 const CASE_MAX: Duration = Duration::from_secs(180);
 
 /// Threads of a case's runtime, unless it wants one: enough for two tasks to run at the same time.

@@ -190,9 +190,9 @@ impl DistributedLock for Majority {
     }
 }
 
-/// Tokens of a majority need a second round that writes them to the nodes, which only they can offer;
-/// here all clients are in one process and count together. The count is read while a majority is
-/// held, so it grows in the order of grants.
+/// Tokens of a majority need a second round that writes them to the nodes, which only they can offer. Here all
+/// clients are in one process and count together. The count is read while a majority is held, so it grows in the
+/// order of grants.
 #[derive(Debug, Default)]
 struct Tokens(Lock<(u64, HashMap<AttemptId, u64>)>);
 

@@ -1,8 +1,8 @@
 //! A backend of another project, in full; what it takes to run the suite on it is at the end.
 //!
-//! It keeps its locks in one file, for the processes of one machine: the smallest store that ends a
-//! hold by its ttl and that a killed or stopped process can be tried with. Not for use: every change
-//! writes the whole file.
+//! It keeps its locks in one file, for the processes of one machine. It is the smallest store that ends a hold by
+//! its ttl and that a killed or stopped process can be tried with. Not for use: every change writes the whole
+//! file.
 
 use std::{
     collections::HashMap,

@@ -11,8 +11,8 @@ use crate::{
     workload::Cycle,
 };
 
-/// Takes and releases locks with `tasks` tasks, each on a name of its own, for `run_for` after a
-/// tenth of it as warm-up; the same with the raw driver if there is a `floor`, in turns.
+/// Takes and releases locks with `tasks` tasks, each on a name of its own, for `run_for` after a tenth of it as
+/// warm-up. If there is a `floor`, the raw driver does the same in turns.
 pub(crate) async fn measure(
     locks: &Locker,
     floor: Option<&dyn Floor>,

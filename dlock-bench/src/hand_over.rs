@@ -1,4 +1,4 @@
-//! From the release in one process to the grant in another.
+//! The hand-over: from the release in one process to the grant in another.
 //!
 //! Two processes take turns on one name. Each holds it for [`HOLD`] and comes back after [`PAUSE`], so
 //! that the other one is waiting when it releases. All times are of the machine's one boot-time clock.
@@ -34,8 +34,8 @@ struct Turn {
 /// Takes turns with the process that `worker` starts, for `run_for`; `None` for a store in this
 /// process's memory.
 ///
-/// `worker` is a command that connects to the same store and calls [`worker`](fn@worker) with its
-/// last two arguments: the milliseconds to run for and the name of the lock.
+/// `worker` is a command that connects to the same store and calls [`worker`](fn@worker) with its last two
+/// arguments. They are the milliseconds to run for and the name of the lock.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! dlock and what it is compared with, in turns.
 //!
-//! A machine is never as quiet as one wishes, and not for long. So each runs for a short slice, then
-//! the other, and the ratio is the median of all rounds: a disturbance of some of them does not count.
+//! A machine is never as quiet as one wishes, and not for long. So each runs for a short slice, then the other,
+//! and the ratio is the median of all rounds. A disturbance of some rounds does not count.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn cpu_time(server: Option<&dyn Server>) -> Result<Option<Duration>> {
     }
 }
 
-/// One side for `run_for`, after a tenth of it as warm-up.
+/// Runs one side for `run_for`, after a tenth of it as warm-up.
 pub(crate) async fn alone(side: &mut Contender, run_for: Duration) -> Result<()> {
     slice::run(&mut side.tasks, run_for / 10).await?;
     while side.took < run_for {
@@ -85,8 +85,8 @@ pub(crate) async fn alone(side: &mut Contender, run_for: Duration) -> Result<()>
     Ok(())
 }
 
-/// All sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as a
-/// part of each other's: first quartile, median and third quartile of the rounds.
+/// Runs all sides in turns, each for `run_for` after a tenth of it as warm-up. Gives the rate of `one` as a part
+/// of each other's: first quartile, median and third quartile of the rounds.
 pub(crate) async fn in_turns(
     one: &mut Contender,
     others: &mut [Contender],
@@ -149,8 +149,8 @@ mod tests {
         }
 
         async fn cpu_time(&self) -> Result<Option<Duration>> {
-            let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            Ok(Some(Duration::from_millis(asked)))
+            let readings = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(Some(Duration::from_millis(readings)))
         }
     }
 

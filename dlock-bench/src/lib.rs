@@ -36,7 +36,7 @@ pub use crate::{
 pub struct Plan {
     /// How long each workload runs, after a tenth of it as warm-up; a floor beside it as long again.
     pub run_for: Duration,
-    /// With how many tasks the cycle is measured, each on a name of its own.
+    /// The numbers of tasks for the cycle, each task on a name of its own.
     pub tasks: Vec<usize>,
 }
 
@@ -107,7 +107,7 @@ pub async fn run(
     Ok(report)
 }
 
-/// The same row, with an exchange with the server beside it if there is one.
+/// Adds an exchange with the server to the row if there is one.
 async fn beside_round_trip(row: Row, server: Option<&dyn Server>, plan: &Plan) -> Result<Row> {
     let Some(server) = server else {
         return Ok(row);

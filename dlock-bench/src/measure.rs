@@ -49,8 +49,8 @@ pub struct Summary {
     pub median_ns: u64,
     /// 99 of 100 took no longer, in nanoseconds.
     pub p99_ns: u64,
-    /// The server's processor time for one cycle, in nanoseconds, including everything else that the server
-    /// did in that time; `None` when the server does not report it, or was not measured.
+    /// The server's processor time for one cycle, in nanoseconds, including everything else that the server did in
+    /// that time. `None` when the server does not report it, or was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_ns: Option<u64>,
 }

@@ -14,7 +14,7 @@ pub struct Report {
     pub url: String,
     /// The backend's name.
     pub backend: &'static str,
-    /// One row for each workload.
+    /// The rows, one for each workload.
     pub rows: Vec<Row>,
     /// One cycle of the floor, in words; `None` for a store without one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ impl Baseline {
     #[cfg(any(feature = "etcd", feature = "zk"))]
     pub(crate) const WRITE: &str = "write";
 
-    /// As it is printed.
+    /// The ratio as it is printed.
     fn ratio(&self) -> String {
         let range = self
             .quartiles
@@ -104,7 +104,7 @@ impl Row {
         }
     }
 
-    /// The same row beside `what`.
+    /// Sets `what` beside the row.
     pub(crate) fn beside(
         self,
         what: &'static str,
@@ -181,7 +181,7 @@ fn line(
     writeln!(f, "{}", text.trim_end())
 }
 
-/// Three digits and a unit.
+/// A duration as three digits and a unit.
 fn time(nanos: u64) -> String {
     let seconds = Duration::from_nanos(nanos).as_secs_f64();
     let (value, unit) = match nanos {

@@ -8,8 +8,8 @@ use crate::{Summary, baselines::Server, measure::Durations};
 
 /// Measures exchanges for `run_for`, at least one, with a `pause` before each.
 ///
-/// The pause is as long as the server is left alone between two requests of the workload that they
-/// are compared to: after a pause everything has to be woken first, and an exchange takes longer.
+/// The pause is as long as the one of the server between two requests of the workload that is compared. After a
+/// pause everything has to be woken first, and an exchange takes longer.
 pub(crate) async fn measure(
     server: &dyn Server,
     pause: Duration,

@@ -14,7 +14,7 @@ pub(crate) type Tasks = Vec<Box<dyn Cycle>>;
 pub(crate) struct Slice {
     /// How long each cycle took.
     pub(crate) durations: Vec<Duration>,
-    /// From the start to the end of the last cycle.
+    /// The time from the start to the end of the last cycle.
     pub(crate) took: Duration,
 }
 

@@ -69,7 +69,7 @@ fn stores(global: &Global, args: &Bench) -> Result<Vec<(Config, Command)>, Failu
         return Ok(vec![(Store::find(global)?.config().clone(), worker)]);
     }
     if global.url.is_some() || global.config.is_some() {
-        let why = "bench takes its stores as arguments, or by --url or --config, not both";
+        let why = "stores are given twice; give them as arguments, or with --url or --config";
         return Err(Failure::usage(why));
     }
     let store = |url: &String| {
@@ -88,7 +88,7 @@ fn worker_command() -> Result<Command, Failure> {
         let why = output::describe(&error);
         Failure::new(
             Exit::INTERNAL,
-            format!("cannot find its own program: {why}"),
+            format!("cannot find the dlock program itself: {why}"),
         )
     })?;
     let mut command = Command::new(program);

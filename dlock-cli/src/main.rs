@@ -1,4 +1,4 @@
-//! The program `dlock`: runs commands while a lock is held, and says who holds one.
+//! The program `dlock` runs commands while a lock is held, and shows the holder of a lock.
 //!
 //! `main` reads the command line (`cli`) and calls the module of the subcommand: `run`, `inspect`, `setup`,
 //! `bench`, `completions`. All of them use `store` and `base`; `base::exit` has all exit codes.
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     // Drivers may panic where the system refuses something, as tokio does without descriptors.
     panic::set_hook(Box::new(|panic| {
         output::say(&format!(
-            "a defect, or the system refused something: {panic}"
+            "internal error, or a call to the system failed: {panic}"
         ));
     }));
     let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or(Ok(Exit::INTERNAL));

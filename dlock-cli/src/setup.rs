@@ -20,7 +20,9 @@ pub(crate) fn main(global: &Global, args: &Setup) -> Result<Exit, Failure> {
         let statements = dlock::setup_statements(store.config());
         if statements.is_empty() {
             let scheme = store.config().url().scheme();
-            return Err(Failure::usage(format!("{scheme}: needs no setup")));
+            return Err(Failure::usage(format!(
+                "{scheme}: needs no setup; its locks can be used at once"
+            )));
         }
         statements.iter().map(|one| format!("{one};\n")).collect()
     } else {

@@ -1,4 +1,4 @@
-//! Which store the command line means, and the way to it.
+//! Finds the store that the command line names, and connects to it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Store {
         Self::find_or(global, None)
     }
 
-    /// The same, unless the user named one as an argument.
+    /// Finds the store like [`find`](Self::find), unless the user named one as an argument.
     pub(crate) fn find_or(global: &Global, named: Option<&str>) -> Result<Self, Failure> {
         let discovery = Discovery::new()
             .url(named.or(global.url.as_deref()))
@@ -65,7 +65,7 @@ impl Store {
 /// Refuses the memory store: it is local to one process, and the program is started again and again.
 pub(crate) fn refuse_memory(config: &Config) -> Result<(), Failure> {
     if config.url().scheme() == "memory" {
-        let why = "memory: holds within one process, and dlock would exclude nobody; use file:";
+        let why = "memory: locks exist in one process only and would exclude no other run; use file: or a server";
         return Err(Failure::usage(why));
     }
     Ok(())

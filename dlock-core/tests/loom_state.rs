@@ -1,5 +1,5 @@
-//! Every interleaving of what can happen to one attempt at once (K4, K7, K8): loom runs the very file
-//! that core uses, with loom's atomics in place of std's.
+//! Every interleaving of what can happen to one attempt at once (K4, K7, K8). Loom runs the very file that core
+//! uses, with loom's atomics in place of std's.
 
 #![expect(clippy::expect_used, reason = "a test fails by it")]
 

@@ -46,9 +46,8 @@ impl EtcdLock {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, and for locks in an older or newer layout;
-    /// `Denied` for a wrong password or a missing permission; `Unavailable` when no member can be reached
-    /// or most of them are down.
+    /// `InvalidConfig` for certificates that cannot be used, and for locks in another layout. `Denied` for a wrong
+    /// password or a missing permission. `Unavailable` when no member can be reached or most of them are down.
     ///
     /// # Cancel safety
     ///

@@ -12,13 +12,13 @@ use crate::{acquire, config::FileConfig, errors, hold::Hold, inspect, lifecycle:
 
 /// Locks between the processes of one user on one machine: `flock(2)` on files of a directory.
 ///
-/// Its calls into the file system are made in place, not handed to a thread: each is a few
-/// microseconds on a local file system, the only kind that is accepted, while a thread pool costs
-/// more than that and runs out of threads. None of them waits for a lock.
+/// Calls into the file system are made in place, not handed to a thread. Each takes a few microseconds on a local
+/// file system, the only kind that is accepted. A thread pool costs more, and runs out of threads. None of them
+/// waits for a lock.
 ///
-/// It needs a tokio runtime with its I/O and time drivers. The first lock starts one task in the
-/// runtime it is taken in, which ends with [`close`](DistributedLock::close) or with this value;
-/// when that runtime ends first, the next lock starts another.
+/// It needs a tokio runtime with its I/O and time drivers. The first lock starts one task in the runtime it is
+/// taken in. The task ends with [`close`](DistributedLock::close) or with this value. When that runtime ends
+/// first, the next lock starts another.
 pub struct FileLock {
     lifecycle: Arc<Lifecycle>,
     held_max: Option<u32>,
@@ -35,17 +35,17 @@ impl FileLock {
     /// A waiter without an event checks once in this time.
     const TAKEOVER_MAX: Duration = Duration::from_secs(1);
 
-    /// One part in this many of the process's descriptors is left to everything else, such as
-    /// waiters, sockets, and the pipes of children.
+    /// The part of the process's descriptors, one in this many, that is left to everything else: waiters, sockets,
+    /// the pipes of children.
     const DESCRIPTORS_LEFT: u64 = 4;
 
     /// Opens the directory of `config`, and creates it if need be. Needs no runtime.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when the path is a file, its parent is missing, or its locks are of another layout;
-    /// `Denied` when the directory is read-only, not this user's, or writable by others, `Unsupported` on a
-    /// network file system, `Unavailable` when the system fails.
+    /// `InvalidConfig` when the path is a file, its parent is missing, or its locks are of another layout.
+    /// `Denied` when the directory is read-only, another user's, or writable by others. `Unsupported` on a network
+    /// file system, `Unavailable` when the system fails.
     pub fn open(config: FileConfig) -> Result<Self> {
         let lifecycle = Lifecycle::open(config)
             .map_err(|error| error.in_context("connect", errors::BACKEND, None))?;

@@ -10,8 +10,8 @@ pub(crate) const BACKEND: &str = "file";
 
 /// Describes `path` and the system's `error` as an error of dlock.
 ///
-/// The effect is always [`Effect::None`]: a call into the local system ends before it returns, and
-/// a descriptor that is closed on the way out takes its lock with it.
+/// The effect is always [`Effect::None`]. A call into the local system ends before it returns, and a descriptor
+/// that is closed on the way out takes its lock with it.
 pub(crate) fn of_io(path: &Path, error: impl Into<io::Error>) -> Error {
     let error = error.into();
     let (kind, hint) = Errno::from_io_error(&error).map_or(OTHER, of_errno);
@@ -22,7 +22,7 @@ pub(crate) fn of_io(path: &Path, error: impl Into<io::Error>) -> Error {
 
 const OTHER: (ErrorKind, &str) = (
     ErrorKind::Unavailable,
-    "the file system failed; look into the system's log",
+    "the file system failed; check the system's log",
 );
 
 fn of_errno(errno: Errno) -> (ErrorKind, &'static str) {

@@ -1,4 +1,4 @@
-//! Inspection: who holds a lock.
+//! Inspection of a lock's holder.
 
 use dlock_core::{Holder, LockName, Result};
 

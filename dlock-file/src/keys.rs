@@ -21,15 +21,14 @@ const FILE_NAME_BYTES_MAX: usize = 143;
 /// everywhere else, so a hashed file name is never the file name of a short lock name.
 const HASH_MARK: char = '~';
 
-/// Two hexadecimal digits for each of the 32 bytes of a SHA-256.
+/// The digits of a SHA-256: two hexadecimal ones for each of its 32 bytes.
 const HASH_DIGITS: usize = 64;
 
 /// The readable head of a name that is too long.
 const HEAD_BYTES_MAX: usize = FILE_NAME_BYTES_MAX - SUFFIX.len() - 1 - HASH_DIGITS;
 
-/// Everything but `a-z 0-9 - _ .` is escaped. Upper case is, because a file system that ignores case
-/// would merge `A` and `a` (K10); bytes past ASCII are, because one that normalizes Unicode would
-/// merge two spellings of `é`.
+/// Everything but `a-z 0-9 - _ .` is escaped. Upper case is, because a file system that ignores case would merge
+/// `A` and `a` (K10). Bytes past ASCII are, because one that normalizes Unicode would merge two spellings of `é`.
 const ESCAPED: &AsciiSet = &escaped();
 
 const fn escaped() -> AsciiSet {
@@ -120,7 +119,7 @@ mod tests {
             .prop_filter("a lock name", |name| LockName::new(name).is_ok())
     }
 
-    /// Of at most 64 bytes, each of which becomes three.
+    /// Names of at most 64 bytes, each of which becomes three.
     fn short_names() -> impl Strategy<Value = String> {
         prop_oneof!["\\PC{1,16}", "[aAbB/.%~ {}é]{1,30}"]
             .prop_filter("a lock name", |name| LockName::new(name).is_ok())

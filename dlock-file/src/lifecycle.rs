@@ -57,7 +57,7 @@ impl Lifecycle {
         &self.held
     }
 
-    /// Cancelled by the close.
+    /// The end of the backend: cancelled by the close.
     pub(crate) fn ended(&self) -> &CancellationToken {
         &self.ended
     }

@@ -45,9 +45,9 @@ impl MySqlLock {
     ///
     /// # Errors
     ///
-    /// `Denied` for a wrong password and missing privileges; `Unsupported` for an old server, Galera and
-    /// several primaries; `InvalidConfig` for a database that is not there; `Unavailable` when the
-    /// server cannot be reached within `connect_timeout` or is read-only.
+    /// `Denied` for a wrong password and missing privileges. `Unsupported` for an old server, Galera and several
+    /// primaries. `InvalidConfig` for a missing database. `Unavailable` when the server is read-only or cannot be
+    /// reached within `connect_timeout`.
     ///
     /// # Cancel safety
     ///
@@ -93,8 +93,8 @@ impl DistributedLock for MySqlLock {
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let (pool, name) = (self.pool.clone(), name.clone());
         // A task: it deletes its question even if the caller is dropped (K12).
-        let asked = tokio::spawn(async move { inspect::inspect(&pool, &name).await });
-        asked.await.unwrap_or_else(errors::task_failed)
+        let inspecting = tokio::spawn(async move { inspect::inspect(&pool, &name).await });
+        inspecting.await.unwrap_or_else(errors::task_failed)
     }
 
     async fn close(&self) -> Result<()> {

@@ -30,7 +30,8 @@ pub(crate) struct Monitor {
 
 #[derive(Default)]
 struct Entries {
-    /// By session: the next hold of a session replaces the one before, so connections bound their number.
+    /// The holds, by session: the next hold of a session replaces the one before, so connections bound their
+    /// number.
     by_session: BTreeMap<SessionId, Weak<Hold>>,
     /// Whether there is a task.
     is_running: bool,

@@ -55,10 +55,9 @@ impl RedisLock {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, for servers that may evict locks, and for
-    /// another topology than that of the URL; `Denied` for a wrong password; `Unavailable` when the
-    /// server, or each master of a Cluster, cannot be reached within `connect_timeout` or is a
-    /// replica.
+    /// `InvalidConfig` for certificates that cannot be used, for servers that may evict locks, and for another
+    /// topology than the URL's. `Denied` for a wrong password. `Unavailable` when the server, or each master of a
+    /// Cluster, is a replica or cannot be reached within `connect_timeout`.
     ///
     /// # Cancel safety
     ///

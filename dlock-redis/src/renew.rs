@@ -78,7 +78,7 @@ async fn renew(router: &Router, items: &[RenewItem]) -> Result<Vec<Result<RenewO
     Ok(outcomes.collect())
 }
 
-/// When the renewals are sent on a second connection, too, for any `timeout` that the user has set.
+/// The time after which renewals are sent on a second connection, too, for any `timeout` that the user has set.
 fn hedge_after(items: &[RenewItem]) -> Duration {
     let ttl = items.iter().map(|item| item.ttl).min();
     let part = ttl.unwrap_or_default() / HEDGE_PART;

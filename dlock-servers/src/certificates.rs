@@ -15,8 +15,8 @@ use tempfile::TempDir;
 /// The names of a loopback server.
 const SERVER_NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 
-/// An authority of its own, a server's certificate for `localhost` and 127.0.0.1, and a client's: PEM
-/// files, which are there as long as a clone of this is.
+/// An authority of its own, a server's certificate for `localhost` and 127.0.0.1, and a client's. The PEM files
+/// are there as long as a clone of this is.
 #[derive(Clone, Debug)]
 pub struct Certificates {
     directory: Arc<TempDir>,

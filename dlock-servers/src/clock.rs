@@ -4,7 +4,7 @@ use std::{ffi::OsString, fs, io, path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
 
-/// Where Debian and its like have it; `cargo xtask setup` has the same path.
+/// The path of the library on Debian and its like; `cargo xtask setup` has the same path.
 const LIBRARY: &str = "/usr/lib/{arch}-linux-gnu/faketime/libfaketime.so.1";
 
 /// The clock of the servers that are started with it: the true time, until it is set. Clones are the

@@ -1,9 +1,9 @@
 //! The parent of all servers: one thread that lives as long as this process.
 //!
-//! A server must not outlive a test that is killed. Only the kernel can see to that: it signals a
-//! child whose parent dies, if the child requested it. The request takes code between fork and exec,
-//! which is unsafe, so setpriv (util-linux) makes it, and becomes the server; a re-execution of the test
-//! binary would need a hook in the `main` of each, which the standard test harness does not have.
+//! A server must not outlive a test that is killed. Only the kernel can see to that: it signals a child whose
+//! parent dies, if the child requested it. The request takes code between fork and exec, which is unsafe. So
+//! setpriv (util-linux) makes it, and becomes the server. A re-execution of the test binary would need a hook in
+//! the `main` of each, which the standard test harness does not have.
 //!
 //! To the kernel the parent is the *thread* that forked. A test's thread ends with the test, and with
 //! it would go the servers that several tests share.
@@ -19,8 +19,8 @@ use std::{
     thread,
 };
 
-/// Runs the rest of its words, unless the process that its first word names is not its parent any more:
-/// then that died before setpriv could request the signal.
+/// Runs the rest of its words, unless the process that its first word names is not its parent any more. That one
+/// died before setpriv could request the signal.
 const IF_PARENT_LIVES: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
 
 struct Start {

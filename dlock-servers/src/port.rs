@@ -12,7 +12,7 @@ use rand::RngExt as _;
 /// Below are ports of the machine's services.
 const FIRST: u16 = 10_000;
 
-/// Where the kernel's own choices begin if it does not say.
+/// The begin of the kernel's own choices if it does not say.
 const EPHEMERAL_FIRST: u16 = 32_768;
 
 /// How many ports are tried before none is called free.
@@ -20,8 +20,8 @@ const TRIES_MAX: usize = 1_000;
 
 /// A loopback port that no other test takes while this lives, also while nothing listens there.
 ///
-/// It is below those that the kernel gives to clients: a client that tries again and again to reach
-/// a killed server there could be given the very same port, and so connect to itself.
+/// The range is below the ports that the kernel gives to clients. There, a client that tries to reach a killed
+/// server could be given the very same port, and connect to itself.
 #[derive(Debug)]
 pub struct Port {
     number: u16,

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Program, parent,
-    until::{ASK_EVERY, SERVER_MAX, until},
+    until::{PROBE_EVERY, SERVER_MAX, until},
 };
 
 /// How much of a log is shown.
@@ -58,7 +58,7 @@ impl Process {
     /// # Cancel safety
     ///
     /// The process runs on.
-    pub async fn start<F>(&mut self, ask: impl FnMut() -> F) -> io::Result<()>
+    pub async fn start<F>(&mut self, probe: impl FnMut() -> F) -> io::Result<()>
     where
         F: Future<Output = io::Result<()>>,
     {
@@ -75,7 +75,7 @@ impl Process {
             .stderr(log);
         let child = self.child.insert(parent::start(command)?);
         let ready = tokio::select! {
-            ready = until("ready", ask) => ready,
+            ready = until("ready", probe) => ready,
             ended = exited(child) => {
                 ended.and_then(|status| Err(io::Error::other(format!("it ended with {status}"))))
             }
@@ -196,6 +196,6 @@ async fn exited(child: &mut Child) -> io::Result<ExitStatus> {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        sleep(ASK_EVERY).await;
+        sleep(PROBE_EVERY).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Where a server's program is.
+//! The program of a server.
 
 use std::{
     env,
@@ -73,7 +73,7 @@ impl Program {
         })
     }
 
-    /// The same program with a clock that is set.
+    /// Makes the program run with a clock that is set.
     ///
     /// # Errors
     ///

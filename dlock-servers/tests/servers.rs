@@ -147,8 +147,8 @@ async fn a_snapshot_outlives_an_orderly_end(program: Program) -> Outcome {
 async fn a_stopped_server_does_nothing_until_it_goes_on(program: Program) -> Outcome {
     let mut node = Node::start(&program, &Options::default()).await?;
     node.stop()?;
-    let asked = timeout(Duration::from_millis(300), node.command(&["PING"])).await;
-    assert!(asked.is_err(), "{asked:?}");
+    let answer = timeout(Duration::from_millis(300), node.command(&["PING"])).await;
+    assert!(answer.is_err(), "{answer:?}");
     node.cont()?;
     assert_eq!(node.command(&["PING"]).await?, kept("PONG"));
     // A stopped one can be killed too.

@@ -20,8 +20,8 @@ pub use crate::availability::if_available;
 /// The result of a case: anything that can be displayed is a reason to fail.
 pub type Outcome<T = ()> = Result<T, Failed>;
 
-/// The time within which an expected event happens: long enough for a busy machine, and far less than the
-/// ttls of 120 s of the locks that time shall not free.
+/// The time within which an expected event happens. It is long enough for a busy machine, and far less than the
+/// ttls of 120 s of locks that time shall not free.
 pub const SOON: Duration = Duration::from_secs(15);
 
 /// How often a state without notification is polled.

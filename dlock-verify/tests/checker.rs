@@ -9,11 +9,11 @@ use proptest::prelude::*;
 /// The end of a hold without a deadline.
 const FOREVER: u64 = u64::MAX;
 
-fn asked(at: u64, client: u32, op: u64) -> Event {
+fn requested(at: u64, client: u32, op: u64) -> Event {
     Event::new(
         at,
         client,
-        EventKind::Asked {
+        EventKind::Requested {
             op,
             name: "n".to_owned(),
             shared: false,
@@ -21,11 +21,11 @@ fn asked(at: u64, client: u32, op: u64) -> Event {
     )
 }
 
-fn asked_shared(at: u64, client: u32, op: u64) -> Event {
+fn requested_shared(at: u64, client: u32, op: u64) -> Event {
     Event::new(
         at,
         client,
-        EventKind::Asked {
+        EventKind::Requested {
             op,
             name: "n".to_owned(),
             shared: true,
@@ -76,8 +76,8 @@ fn kind(violation: &Violation) -> &'static str {
 #[test]
 fn one_after_the_other_is_good() {
     let events = [
-        asked(0, 1, 0),
-        asked(1, 2, 0),
+        requested(0, 1, 0),
+        requested(1, 2, 0),
         granted(2, 1, 0, 7, 100),
         releasing(50, 1, 0),
         granted(51, 2, 0, 8, 200),
@@ -89,8 +89,8 @@ fn one_after_the_other_is_good() {
 #[test]
 fn two_at_once_overlap() {
     let events = [
-        asked(0, 1, 0),
-        asked(1, 2, 0),
+        requested(0, 1, 0),
+        requested(1, 2, 0),
         granted(2, 1, 0, 7, 100),
         granted(49, 2, 0, 8, 200),
         releasing(50, 1, 0),
@@ -98,16 +98,19 @@ fn two_at_once_overlap() {
     ];
     assert_eq!(kinds(&events), ["overlap"]);
     let line = check(&events, &[])[0].to_string();
-    let expected = "\"n\" was held twice: client 1 attempt 0 (exclusive, token 7, asked 0.000000 s, held 0.000000 s to 0.000000 s) and client 2";
+    let expected = "\"n\" was held twice: client 1 attempt 0 (exclusive, token 7, requested 0.000000 s, held 0.000000 s to 0.000000 s) and client 2";
     assert!(line.starts_with(expected), "{line}");
 }
 
 #[test]
 fn a_long_hold_overlaps_with_all_that_start_in_it() {
-    let mut events = vec![asked(0, 1, 0), granted(1, 1, 0, 1, FOREVER)];
+    let mut events = vec![requested(0, 1, 0), granted(1, 1, 0, 1, FOREVER)];
     for op in 0..3 {
         let at = 10 + 10 * op;
-        events.extend([asked(at, 2, op), granted(at + 1, 2, op, 2 + op, FOREVER)]);
+        events.extend([
+            requested(at, 2, op),
+            granted(at + 1, 2, op, 2 + op, FOREVER),
+        ]);
         events.push(releasing(at + 2, 2, op));
     }
     assert_eq!(kinds(&events), ["overlap"; 3]);
@@ -116,20 +119,20 @@ fn a_long_hold_overlaps_with_all_that_start_in_it() {
 #[test]
 fn shared_ones_may_overlap_but_not_with_an_exclusive_one() {
     let mut events = vec![
-        asked_shared(0, 1, 0),
+        requested_shared(0, 1, 0),
         granted(1, 1, 0, 1, 100),
-        asked_shared(2, 2, 0),
+        requested_shared(2, 2, 0),
         granted(3, 2, 0, 2, 100),
     ];
     assert_eq!(kinds(&events), [""; 0]);
-    events.extend([asked(4, 3, 0), granted(5, 3, 0, 3, 100)]);
+    events.extend([requested(4, 3, 0), granted(5, 3, 0, 3, 100)]);
     assert_eq!(kinds(&events), ["overlap"]);
 }
 
 #[test]
 fn a_deadline_ends_a_hold_and_a_report_moves_it() {
-    let first = [asked(0, 1, 0), granted(1, 1, 0, 1, 100)];
-    let second = [asked(2, 2, 0), granted(100, 2, 0, 2, 300)];
+    let first = [requested(0, 1, 0), granted(1, 1, 0, 1, 100)];
+    let second = [requested(2, 2, 0), granted(100, 2, 0, 2, 300)];
     let good = [&first[..], &second[..]].concat();
     assert_eq!(kinds(&good), [""; 0]);
     let moved = [&first[..], &[reported(50, 1, 0, 101)], &second[..]].concat();
@@ -139,10 +142,10 @@ fn a_deadline_ends_a_hold_and_a_report_moves_it() {
 #[test]
 fn a_loss_ends_a_hold() {
     let events = [
-        asked(0, 1, 0),
+        requested(0, 1, 0),
         granted(1, 1, 0, 1, FOREVER),
         lost(9, 1, 0),
-        asked(2, 2, 0),
+        requested(2, 2, 0),
         granted(10, 2, 0, 2, FOREVER),
     ];
     assert_eq!(kinds(&events), [""; 0]);
@@ -150,8 +153,8 @@ fn a_loss_ends_a_hold() {
 
 #[test]
 fn a_killed_process_holds_nothing() {
-    let hold = [asked(0, 1, 0), granted(1, 1, 0, 1, FOREVER)];
-    let next = [asked(2, 2, 0), granted(10, 2, 0, 2, FOREVER)];
+    let hold = [requested(0, 1, 0), granted(1, 1, 0, 1, FOREVER)];
+    let next = [requested(2, 2, 0), granted(10, 2, 0, 2, FOREVER)];
     assert_eq!(
         kinds(&[&hold[..], &[killed(9, 1)], &next[..]].concat()),
         [""; 0]
@@ -170,9 +173,9 @@ fn a_killed_process_holds_nothing() {
 #[test]
 fn a_grant_that_is_over_when_it_returns_holds_nothing() {
     let events = [
-        asked(0, 1, 0),
+        requested(0, 1, 0),
         granted(1, 1, 0, 1, 100),
-        asked(2, 2, 0),
+        requested(2, 2, 0),
         granted(50, 2, 0, 2, 50),
     ];
     assert_eq!(kinds(&events), [""; 0]);
@@ -181,10 +184,10 @@ fn a_grant_that_is_over_when_it_returns_holds_nothing() {
 #[test]
 fn tokens_that_fall_are_flagged() {
     let events = [
-        asked(0, 1, 0),
+        requested(0, 1, 0),
         granted(1, 1, 0, 9, 100),
         releasing(2, 1, 0),
-        asked(3, 2, 0),
+        requested(3, 2, 0),
         granted(4, 2, 0, 8, 100),
     ];
     assert_eq!(kinds(&events), ["tokens"]);
@@ -193,8 +196,8 @@ fn tokens_that_fall_are_flagged() {
 #[test]
 fn a_waiter_has_a_larger_token_than_what_it_waited_for() {
     let events = [
-        asked(0, 2, 0),
-        asked(0, 1, 0),
+        requested(0, 2, 0),
+        requested(0, 1, 0),
         granted(1, 1, 0, 9, 100),
         releasing(2, 1, 0),
         granted(4, 2, 0, 8, 100),
@@ -205,8 +208,8 @@ fn a_waiter_has_a_larger_token_than_what_it_waited_for() {
 #[test]
 fn tokens_that_repeat_are_flagged_in_any_order() {
     let events = [
-        asked_shared(0, 1, 0),
-        asked_shared(0, 2, 0),
+        requested_shared(0, 1, 0),
+        requested_shared(0, 2, 0),
         granted(1, 1, 0, 5, 100),
         granted(2, 2, 0, 5, 100),
     ];
@@ -214,10 +217,10 @@ fn tokens_that_repeat_are_flagged_in_any_order() {
 }
 
 #[test]
-fn shared_ones_that_were_asked_at_once_have_no_order() {
+fn shared_ones_that_were_requested_at_once_have_no_order() {
     let events = [
-        asked_shared(0, 1, 0),
-        asked_shared(0, 2, 0),
+        requested_shared(0, 1, 0),
+        requested_shared(0, 2, 0),
         granted(1, 1, 0, 6, 100),
         granted(2, 2, 0, 5, 100),
     ];
@@ -226,13 +229,13 @@ fn shared_ones_that_were_asked_at_once_have_no_order() {
 
 #[test]
 fn names_have_nothing_to_do_with_each_other() {
-    let other = EventKind::Asked {
+    let other = EventKind::Requested {
         op: 0,
         name: "other".to_owned(),
         shared: false,
     };
     let events = [
-        asked(0, 1, 0),
+        requested(0, 1, 0),
         granted(1, 1, 0, 9, 100),
         Event::new(2, 2, other),
         granted(3, 2, 0, 9, 100),
@@ -244,11 +247,11 @@ fn names_have_nothing_to_do_with_each_other() {
 fn events_that_cannot_be_are_flagged() {
     assert_eq!(kinds(&[granted(1, 1, 0, 9, 100)]), ["malformed"]);
     assert_eq!(kinds(&[releasing(1, 1, 0)]), ["malformed"]);
-    let hold = [asked(0, 1, 0), granted(1, 1, 0, 9, 100)];
+    let hold = [requested(0, 1, 0), granted(1, 1, 0, 9, 100)];
     let revived = [&hold[..], &[lost(2, 1, 0), reported(3, 1, 0, 200)]].concat();
     assert_eq!(kinds(&revived), ["malformed"]);
     let refused = [
-        asked(0, 1, 0),
+        requested(0, 1, 0),
         Event::new(1, 1, EventKind::Refused { op: 0 }),
     ];
     assert_eq!(kinds(&refused), [""; 0]);
@@ -291,15 +294,15 @@ fn two_holders_of_one_token_lose_an_update() {
     assert_eq!(kinds, ["lost update"]);
 }
 
-/// Holds that follow each other: of each, who holds it, how long it waited, how long it lasted, how
-/// long the lock was free after it, and how it ended.
+/// Holds that follow each other. Each has its holder, how long it waited, how long it lasted, how long the lock
+/// was free after it, and how it ended.
 fn serial() -> impl Strategy<Value = Vec<Event>> {
     let hold = (0u32..5, 0u64..500, 1u64..100, 0u64..3, 0u8..4);
     prop::collection::vec(hold, 2..40).prop_map(|holds| {
         let (mut events, mut now) = (Vec::new(), 1_000);
         for (op, (client, waited, lasted, free, end)) in (0u64..).zip(holds) {
             let until = if end == 0 { now + lasted } else { FOREVER };
-            events.push(asked(now - waited, client, op));
+            events.push(requested(now - waited, client, op));
             events.push(granted(now, client, op, op + 1, until));
             now += lasted;
             match end {
@@ -335,8 +338,8 @@ proptest! {
         // Into the hold before it, which began at least 1 earlier.
         let before = events[grants[pick - 1]].at;
         events[grants[pick]].at = before;
-        let ask = grants[pick] - 1;
-        events[ask].at = events[ask].at.min(before);
+        let request = grants[pick] - 1;
+        events[request].at = events[request].at.min(before);
         let overlaps = check(&events, &[]).iter().any(|found| kind(found) == "overlap");
         prop_assert!(overlaps, "not flagged: {:?}", events);
     }

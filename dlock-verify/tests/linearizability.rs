@@ -6,10 +6,10 @@ use dlock_verify::{
 };
 use proptest::prelude::*;
 
-/// One grant of one name. `asked <= from < to`.
+/// One grant of one name. `requested <= from < to`.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
-    asked: u64,
+    requested: u64,
     from: u64,
     to: u64,
     token: u64,
@@ -20,7 +20,7 @@ fn events(holds: &[Hold]) -> Vec<Event> {
     let mut events = Vec::new();
     for (client, hold) in (0..).zip(holds) {
         let (op, name) = (0, "n".to_owned());
-        let asked = EventKind::Asked {
+        let requested = EventKind::Requested {
             op,
             name,
             shared: hold.shared,
@@ -30,7 +30,7 @@ fn events(holds: &[Hold]) -> Vec<Event> {
             token: hold.token,
             until: u64::MAX,
         };
-        events.push(Event::new(hold.asked, client, asked));
+        events.push(Event::new(hold.requested, client, requested));
         events.push(Event::new(hold.from, client, granted));
         events.push(Event::new(hold.to, client, EventKind::Releasing { op }));
     }
@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
         let hold = self.holds[index];
         let mut next = self.clone();
         if !self.acquired[index] {
-            next.now = self.now.max(hold.asked);
+            next.now = self.now.max(hold.requested);
             next.token = hold.token;
             next.acquired[index] = true;
             return (next.now <= hold.from && hold.token > self.token && self.admits(hold))
@@ -96,11 +96,11 @@ fn holds() -> impl Strategy<Value = Vec<Hold>> {
     let hold = (0u64..12, 0u64..4, 1u64..5, any::<bool>(), 0u64..6);
     let holds = prop::collection::vec(hold, 1..6);
     (holds, 0u8..4).prop_map(|(mut holds, order)| {
-        holds.sort_by_key(|(asked, wait, ..)| asked + wait);
-        let hold = |(index, (asked, wait, lasts, shared, token))| Hold {
-            asked,
-            from: asked + wait,
-            to: asked + wait + lasts,
+        holds.sort_by_key(|(requested, wait, ..)| requested + wait);
+        let hold = |(index, (requested, wait, lasts, shared, token))| Hold {
+            requested,
+            from: requested + wait,
+            to: requested + wait + lasts,
             token: if order == 0 { token + 1 } else { index },
             shared,
         };
@@ -111,7 +111,7 @@ fn holds() -> impl Strategy<Value = Vec<Hold>> {
 /// `count` holds, one after the other.
 fn serial(count: u64) -> Vec<Hold> {
     let hold = |token: u64| Hold {
-        asked: 10 * token,
+        requested: 10 * token,
         from: 10 * token + 1,
         to: 10 * token + 9,
         token,

@@ -21,9 +21,9 @@ impl ZkLock {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, a chroot that does not exist, locks of another
-    /// layout and a session that is too short for the servers; `Denied` for a login that they refuse;
-    /// `Unavailable` when none of them gives a session within `connect_timeout`.
+    /// `InvalidConfig` for certificates that cannot be used, a missing chroot, another layout, or a session that
+    /// is too short for the servers. `Denied` for a login that they refuse. `Unavailable` when no server gives a
+    /// session within `connect_timeout`.
     ///
     /// # Cancel safety
     ///

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_look_like_those_of_curator() {
+    fn nodes_are_like_those_of_curator() {
         let id = AttemptId::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
         let path = AttemptPath::new("/app", &LockName::new("a").expect("name"), id);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Why a write carries the fencing token: a holder that was paused for longer than its lease writes
+//! The reason why a write carries the fencing token. A holder that was paused for longer than its lease writes
 //! late, while it still believes that it holds the lock. The resource refuses, and nothing is lost.
 //!
 //! `cargo run -p dlock-rs --example fenced_write`

@@ -1,6 +1,6 @@
-//! A loop that only the leader runs: candidates wait for one lock, and the next one takes over when
-//! the leader steps down or is lost. Start it in several terminals with one store:
-//! `cargo run -p dlock-rs --example leader_loop -- file:/tmp/locks`
+//! A loop that only the leader runs. Candidates wait for one lock, and the next one takes over when the leader
+//! steps down or is lost. Start it in several terminals with one store: `cargo run -p dlock-rs --example
+//! leader_loop -- file:/tmp/locks`
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 

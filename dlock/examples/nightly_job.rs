@@ -38,7 +38,7 @@ async fn nightly(machine: &str, url: &str, report: &Path) -> Result<(), Failure>
 
 async fn run_once(machine: &str, locks: &Locker, report: &Path) -> Result<(), Failure> {
     let Some(guard) = locks.try_acquire("nightly-report").note(machine).await? else {
-        println!("{machine}: somebody else is at it");
+        println!("{machine}: another machine is at it");
         return Ok(());
     };
     if report.exists() {

@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(guard) = locks.try_acquire("nightly-report").await? {
         println!("{}: mine", guard.name());
         assert!(locks.try_acquire("nightly-report").await?.is_none());
-        println!("nightly-report: taken, as seen by everybody else");
+        println!("nightly-report: taken, as another acquire sees it");
         guard.release().await?;
     }
 

@@ -21,10 +21,10 @@ async fn two_connections_exclude_each_other() {
         .await
         .expect("connect");
     let guard = one.acquire("a").await.expect("acquire");
-    assert!(two.try_acquire("a").await.expect("ask").is_none());
+    assert!(two.try_acquire("a").await.expect("a reply").is_none());
     let token = guard.token();
     guard.release().await.expect("release");
-    let guard = two.try_acquire("a").await.expect("ask").expect("free");
+    let guard = two.try_acquire("a").await.expect("a reply").expect("free");
     assert!(guard.token() > token);
 }
 
@@ -51,9 +51,9 @@ async fn locks_of_different_prefixes_are_different_ones() {
     let _app = app
         .try_acquire("a")
         .await
-        .expect("ask")
+        .expect("a reply")
         .expect("another lock");
-    assert!(plain.try_acquire("app/a").await.expect("ask").is_none());
+    assert!(plain.try_acquire("app/a").await.expect("a reply").is_none());
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Result;
 
-/// Sets up, tests and runs dlock.
+/// Set up, test and run dlock.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
@@ -35,12 +35,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks for what the tests and checks need, and installs what is missing
+    /// Install the tools of tests and checks (Debian, as root); elsewhere report what is missing
     Setup,
 
-    /// Runs setup, then every test; a server that is missing is a failure
+    /// Run setup, then all tests; a missing server is a failure
     Test {
-        /// For `cargo test`, such as `-p dlock-core name-of-a-test`
+        /// Arguments for `cargo test`, such as `-p dlock-core renewal`
         #[arg(
             value_name = "ARGS",
             trailing_var_arg = true,
@@ -49,24 +49,24 @@ enum Task {
         arguments: Vec<OsString>,
     },
 
-    /// Runs what continuous integration runs: format, lints, docs, features, then the tests
+    /// Run all checks of continuous integration: format, lints, docs, features, tests
     Ci,
 
-    /// Runs what is too slow for every commit: dependencies, packages, the shipped build, long tests
+    /// Run the slow checks, about an hour: dependencies, packages, the shipped build, long tests
     Nightly {
-        /// Only these: deny, advisories, packages, doctests, dist, model, kills
+        /// Which parts: deny, advisories, packages, doctests, dist, model, kills [default: all]
         #[arg(value_name = "PART")]
         parts: Vec<String>,
     },
 
-    /// Checks the rules of the house that the compiler does not know
+    /// Check the rules of CONTRIBUTING.md: imports, prose, references, packages; takes seconds
     Tidy(tidy::Options),
 
-    /// Builds the program `dlock` and becomes it; `cargo dlock …` says the same
+    /// Build the program `dlock` and run it; short form: `cargo dlock …`
     // Its own `--help` is the program's.
     #[command(disable_help_flag = true)]
     Dlock {
-        /// For `dlock`, untouched
+        /// Arguments for `dlock`
         #[arg(
             value_name = "ARGS",
             trailing_var_arg = true,

@@ -4,8 +4,8 @@ use std::{env, ffi::OsString, fs, path::Path};
 
 use crate::{command::Tool, failure::Failure, setup};
 
-/// Stores whose drivers take long to build: how their schemes begin, and the feature of the program
-/// that is turned on when a URL of theirs is given.
+/// The stores whose drivers take long to build. Each has the begin of its schemes, and the feature of the program
+/// that a URL of it turns on.
 const STORES: [(&str, &str); 5] = [
     ("etcd", "etcd"),
     ("mariadb", "mysql"),

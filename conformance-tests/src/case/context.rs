@@ -236,12 +236,12 @@ impl CaseContext {
 /// Polls until there is no residue, for at most `bound`.
 async fn settle<F: Future<Output = Outcome<Vec<String>>>>(
     bound: Duration,
-    look: impl Fn() -> F,
+    residue: impl Fn() -> F,
 ) -> Outcome {
     let clock = Clock::boottime();
     let end = clock.now().after(bound);
     loop {
-        let left = look().await?;
+        let left = residue().await?;
         if left.is_empty() {
             return Ok(());
         }

@@ -33,12 +33,12 @@ impl UnguardedLease {
         let capture = Arc::new(CaptureLease::default());
         let interposed = Interposed::shared(backend.clone(), capture.clone());
         let locker = context.locker_of(interposed)?;
-        Self::ask(&locker, name, ttl).await?;
+        Self::acquire(&locker, name, ttl).await?;
         let lease = capture.0.lock().take().ok_or("the lease was not kept")?;
         Ok(Self { backend, lease })
     }
 
-    async fn ask(locker: &Locker, name: &LockName, ttl: Duration) -> Outcome {
+    async fn acquire(locker: &Locker, name: &LockName, ttl: Duration) -> Outcome {
         match locker.try_acquire(name).ttl(ttl).no_renewal().await {
             Err(error) if error.effect() == Effect::Unknown => Ok(()),
             Err(error) => Err(error.into()),

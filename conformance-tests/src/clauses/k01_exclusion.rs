@@ -62,7 +62,7 @@ async fn contest(
         ttl: context.ttl_long(),
     };
     let mut tasks = JoinSet::new();
-    let asked = lockers.len() * ROUNDS as usize;
+    let requested = lockers.len() * ROUNDS as usize;
     for locker in lockers {
         let (name, recorder, register) = (name.clone(), group.recorder(), group.register.clone());
         tasks.spawn(async move { contest.run(&locker, &name, &recorder, &*register).await });
@@ -72,7 +72,10 @@ async fn contest(
     }
     group.check()?;
     let granted = group.count(granted);
-    ensure!(granted == asked, "{granted} grants for {asked} acquires");
+    ensure!(
+        granted == requested,
+        "{granted} grants for {requested} acquires"
+    );
     Ok(())
 }
 
@@ -113,8 +116,11 @@ async fn processes(context: &CaseContext) -> Outcome {
         worker.finished().await?;
     }
     group.check()?;
-    let (granted, asked) = (group.count(granted), WORKERS as usize * ROUNDS as usize);
-    ensure!(granted == asked, "{granted} grants for {asked} acquires");
+    let (granted, requested) = (group.count(granted), WORKERS as usize * ROUNDS as usize);
+    ensure!(
+        granted == requested,
+        "{granted} grants for {requested} acquires"
+    );
     Ok(())
 }
 

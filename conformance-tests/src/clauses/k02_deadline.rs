@@ -25,7 +25,7 @@ pub(crate) fn cases() -> Vec<Case> {
 /// Delays replies: the store has executed the request, the client does not have the reply yet.
 struct LateReplies {
     by: Duration,
-    /// When the store answered last.
+    /// The time of the store's last answer.
     answered: Lock<BootInstant>,
 }
 

@@ -51,7 +51,7 @@ async fn it_moves_the_deadline_and_keeps_the_token(context: &CaseContext) -> Out
     let holder = locker
         .inspect(&name)
         .await?
-        .ok_or("nobody holds it after a renewal")?;
+        .ok_or("no holder after a renewal")?;
     ensure!(
         holder.token.is_none_or(|seen| seen == token),
         "token {token}, but {holder:?}"

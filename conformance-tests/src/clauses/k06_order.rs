@@ -85,7 +85,7 @@ async fn who_came_first_is_served_first(context: &CaseContext) -> Outcome {
     drop(served);
     guard.release().await?;
     let mut seen = Vec::new();
-    while let Some(place) = context.soon("everybody's turn", order.recv()).await? {
+    while let Some(place) = context.soon("the turn of each", order.recv()).await? {
         seen.push(place);
     }
     while let Some(done) = waiting.join_next().await {

@@ -11,18 +11,18 @@ use crate::{
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         case!(
-            a_lock_that_nobody_renews_is_granted_in_time,
+            a_lock_that_is_not_renewed_is_granted_in_time,
             Profile::expires
         ),
         case!(
             the_lock_of_a_killed_process_is_granted_in_time,
             Profile::processes
         ),
-        case!(a_killed_waiter_blocks_nobody, Profile::processes),
+        case!(a_killed_waiter_blocks_no_other, Profile::processes),
     ]
 }
 
-async fn a_lock_that_nobody_renews_is_granted_in_time(context: &CaseContext) -> Outcome {
+async fn a_lock_that_is_not_renewed_is_granted_in_time(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("forgotten")?, context.ttl_short());
     let forgotten = UnguardedLease::take(context, &name, ttl).await?;
     context
@@ -63,7 +63,7 @@ async fn the_lock_of_a_killed_process_is_granted_in_time(context: &CaseContext) 
     group.check()
 }
 
-async fn a_killed_waiter_blocks_nobody(context: &CaseContext) -> Outcome {
+async fn a_killed_waiter_blocks_no_other(context: &CaseContext) -> Outcome {
     let (group, name, ttl) = (
         ClientGroup::new(context),
         context.name("waiter")?,
@@ -74,10 +74,10 @@ async fn a_killed_waiter_blocks_nobody(context: &CaseContext) -> Outcome {
         name: name.as_str().to_owned(),
         ttl,
     })?;
-    let asked = group
+    let started = group
         .history
         .until(1, |event| event.client == waiter.client());
-    context.soon("the waiter's start", asked).await?;
+    context.soon("the waiter's start", started).await?;
     waiter.kill().await?;
     guard.release().await?;
     context

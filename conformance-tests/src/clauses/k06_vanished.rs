@@ -18,10 +18,10 @@ const VANISHED: usize = 4;
 const QUEUE_GAP: Duration = Duration::from_millis(300);
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![case!(waiters_that_vanished_block_nobody, Profile::link)]
+    vec![case!(waiters_that_vanished_block_no_other, Profile::link)]
 }
 
-async fn waiters_that_vanished_block_nobody(context: &CaseContext) -> Outcome {
+async fn waiters_that_vanished_block_no_other(context: &CaseContext) -> Outcome {
     let (name, ttl, link) = (
         context.name("vanished")?,
         context.ttl_middle(),

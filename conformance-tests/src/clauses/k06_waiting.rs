@@ -17,8 +17,8 @@ const WAIT: Duration = Duration::from_millis(300);
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(never_asks_the_store_past_those_who_wait),
-        case!(a_wait_of_zero_asks_once),
+        case!(never_reaches_the_store_past_those_who_wait),
+        case!(a_wait_of_zero_makes_one_request),
         case!(a_wait_ends_contended_in_time),
         case!(a_wait_behind_others_ends_contended_in_time),
         case!(a_wait_without_an_answer_ends_unavailable),
@@ -27,7 +27,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// K6: a local queue answers without a request to the store.
-async fn never_asks_the_store_past_those_who_wait(context: &CaseContext) -> Outcome {
+async fn never_reaches_the_store_past_those_who_wait(context: &CaseContext) -> Outcome {
     let (name, calls) = (context.name("never")?, Arc::new(CallCounter::default()));
     let (holder, locker) = (context.locker().await?, context.locker_over(&calls).await?);
     let guard = holder.acquire(&name).await?;
@@ -42,13 +42,13 @@ async fn never_asks_the_store_past_those_who_wait(context: &CaseContext) -> Outc
         .soon("an answer", locker.try_acquire(&name))
         .await??;
     ensure!(refused.is_none(), "a second guard: {refused:?}");
-    ensure!(calls.acquires() == 2, "the store was not asked");
+    ensure!(calls.acquires() == 2, "the store got no request");
     guard.release().await?;
     context.soon("the waiter's turn", waiting).await???;
     Ok(())
 }
 
-async fn a_wait_of_zero_asks_once(context: &CaseContext) -> Outcome {
+async fn a_wait_of_zero_makes_one_request(context: &CaseContext) -> Outcome {
     let (name, calls) = (context.name("zero")?, Arc::new(CallCounter::default()));
     let guard = context.locker().await?.acquire(&name).await?;
     let locker = context.locker_over(&calls).await?;
@@ -62,7 +62,7 @@ async fn a_wait_of_zero_asks_once(context: &CaseContext) -> Outcome {
     );
     ensure!(
         calls.acquires() == 1,
-        "the store was asked {} times",
+        "the store got {} requests",
         calls.acquires()
     );
     Ok(guard.release().await?)

@@ -1,5 +1,5 @@
-//! K8 and K5, when the store loses its data while a guard is held: the guard is lost, and tokens go on
-//! growing; exclusion (K1) where the backend promises it.
+//! K8 and K5, when the store loses its data while a guard is held. The guard is lost, and tokens go on growing.
+//! Exclusion (K1) holds where the backend promises it.
 
 use std::time::Duration;
 

@@ -16,7 +16,10 @@ use crate::case::{
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         case!(a_retry_leaves_one_hold),
-        case!(a_hold_that_nobody_knows_of_ends_by_itself, Profile::lease),
+        case!(
+            a_hold_that_no_client_knows_of_ends_by_itself,
+            Profile::lease
+        ),
         case!(an_error_after_an_undone_grant_leaves_nothing),
     ]
 }
@@ -49,7 +52,7 @@ async fn a_retry_leaves_one_hold(context: &CaseContext) -> Outcome {
     context.expect_free(&name).await
 }
 
-async fn a_hold_that_nobody_knows_of_ends_by_itself(context: &CaseContext) -> Outcome {
+async fn a_hold_that_no_client_knows_of_ends_by_itself(context: &CaseContext) -> Outcome {
     let (name, ttl) = (context.name("unknown")?, context.ttl_short());
     // The caller has no reply, and cannot release the lock.
     drop(UnguardedLease::take(context, &name, ttl).await?);

@@ -1,5 +1,5 @@
-//! K9 and K7, when the store is silent for longer than every timeout: an attempt that ended in that time
-//! holds nothing when the store answers again.
+//! K9 and K7, when the store is silent for longer than every timeout. An attempt that ended in that time holds
+//! nothing when the store answers again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,9 +38,12 @@ async fn a_wait_that_ended_in_a_silence_leaves_nothing(context: &CaseContext) ->
         .queue(tokio::spawn(acquire(&silence.taken).into_future()))
         .await?;
     silence.link.silence();
-    let asking = tokio::spawn(acquire(&silence.free).into_future());
+    let waiting_alone = tokio::spawn(acquire(&silence.free).into_future());
     let bound = WAIT + silence.link.client_timeout();
-    for (what, waiting) in [("a wait behind a holder", behind), ("a wait", asking)] {
+    for (what, waiting) in [
+        ("a wait behind a holder", behind),
+        ("a wait", waiting_alone),
+    ] {
         let error = context
             .within(bound, format!("the end of {what}"), waiting)
             .await??;
@@ -77,9 +80,9 @@ async fn dropped(context: &CaseContext) -> Outcome<Silence<'_>> {
         .queue(tokio::spawn(acquire(&silence.taken).into_future()))
         .await?;
     silence.link.silence();
-    let asking = tokio::spawn(acquire(&silence.free).into_future());
+    let waiting_alone = tokio::spawn(acquire(&silence.free).into_future());
     tokio::time::sleep(ON_ITS_WAY).await;
-    for waiting in [behind, asking] {
+    for waiting in [behind, waiting_alone] {
         waiting.abort();
         ensure!(waiting.await.is_err(), "a wait ended before it was dropped");
     }

@@ -179,7 +179,7 @@ async fn inspect_finds_the_holder_of_each(context: &CaseContext) -> Outcome {
     for name in names(context)? {
         let guard = locker.acquire(&name).note("ein Zettel 🗒").await?;
         let holder = context.observer().await?.inspect(&name).await?;
-        let holder = holder.ok_or_else(|| format!("nobody holds {name:?}"))?;
+        let holder = holder.ok_or_else(|| format!("no holder of {name:?}"))?;
         let known = (holder.attempt, holder.token) == (Some(guard.id()), Some(guard.token()));
         ensure!(known, "{name:?} is held by {guard:?}, not by {holder:?}");
         ensure!(

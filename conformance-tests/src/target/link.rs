@@ -21,7 +21,7 @@ pub struct Link {
     /// The store's address over the proxy.
     pub(crate) address: String,
     proxy: Proxy,
-    /// No client of that address waits for longer, for a connection or a reply.
+    /// The longest time-out of the link's clients, for a connection or a reply.
     client_timeout: Duration,
     /// Whether the clients' host is gone.
     vanished: AtomicBool,

@@ -80,9 +80,9 @@ pub trait Target: Debug + Send + Sync + 'static {
 
     /// An address in a store of its own, for a case that takes the store down.
     ///
-    /// No other case may use that store. By default it is [`address`](Self::address). Its locks have a
-    /// ttl of [`TTL_DEDICATED`]; set the time in which the store grants nothing after a loss of data
-    /// to hardly more than that.
+    /// No other case may use that store. By default it is [`address`](Self::address). Its locks have a ttl of
+    /// [`TTL_DEDICATED`]. Set the time in which the store grants nothing after a loss of data to hardly more than
+    /// that.
     ///
     /// # Errors
     ///
@@ -106,9 +106,9 @@ pub trait Target: Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Reach {
-    /// Only the process that made it: `memory:`.
+    /// A store of one process: `memory:`.
     OneProcess,
-    /// All processes of this machine.
+    /// A store of one machine's processes.
     Processes,
 }
 

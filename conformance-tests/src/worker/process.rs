@@ -102,7 +102,7 @@ impl Worker {
 
     /// Orders the release.
     pub(crate) async fn release(&self) -> Outcome {
-        tell(&self.orders, &Order::Release).await
+        send(&self.orders, &Order::Release).await
     }
 
     /// Stops it where it is (SIGSTOP).
@@ -140,7 +140,7 @@ impl Worker {
     }
 }
 
-async fn tell(orders: &Mutex<ChildStdin>, order: &Order) -> Outcome {
+async fn send(orders: &Mutex<ChildStdin>, order: &Order) -> Outcome {
     let line = serde_json::to_string(order)? + "\n";
     Ok(orders.lock().await.write_all(line.as_bytes()).await?)
 }
@@ -160,7 +160,7 @@ async fn read(
             Report::Event(event) => history.record(event),
             Report::Access { name, token, wrote } => {
                 let value = register.access(&name, token, wrote);
-                tell(&orders, &Order::Answer(value)).await?;
+                send(&orders, &Order::Answer(value)).await?;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! This process as a worker.
+//! The life of this process as a worker.
 
 use std::{env, process::ExitCode, sync::Arc};
 

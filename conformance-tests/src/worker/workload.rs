@@ -15,7 +15,7 @@ const TURN_MAX: Duration = Duration::from_secs(120);
 /// The fenced register of the run, in this process or in the parent.
 #[async_trait]
 pub(crate) trait FencedStore: Send + Sync {
-    /// As [`FencedRegister::access`].
+    /// Accesses the register, like [`FencedRegister::access`].
     async fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Outcome<Option<u64>>;
 }
 

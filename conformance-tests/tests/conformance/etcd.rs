@@ -31,7 +31,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Where clients find it.
+    /// The address for clients.
     fn address(&self) -> SocketAddr {
         let proxy = self.proxy.as_ref().map(GrpcProxy::address);
         proxy.unwrap_or_else(|| self.node.address())

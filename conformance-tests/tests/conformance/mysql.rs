@@ -24,7 +24,7 @@ const RESTART_GUARD: Duration = Duration::from_secs(120);
 pub(super) struct MySql {
     flavour: Flavour,
     /// One case at a time reads the locks, or each would keep the cached view alive.
-    looking: Mutex<()>,
+    reading: Mutex<()>,
 }
 
 #[async_trait]
@@ -85,8 +85,8 @@ impl Store for MySql {
         for session in self.holders(node, &row).await? {
             query(node, &format!("KILL {session}")).await?;
             // Its socket is closed before its lock is gone.
-            let look = format!("SELECT 1 FROM information_schema.processlist WHERE id = {session}");
-            while !query(node, &look).await?.is_empty() {}
+            let find = format!("SELECT 1 FROM information_schema.processlist WHERE id = {session}");
+            while !query(node, &find).await?.is_empty() {}
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Store for MySql {
     async fn residue(&self, node: &Node, prefix: &str) -> Result<Vec<String>> {
         let locked = format!(
             "SELECT CONVERT(name USING utf8mb4) FROM locks.dlock_locks WHERE name LIKE '{prefix}%'; \
-             SELECT 'asked', name FROM locks.dlock_asked WHERE name LIKE '{prefix}%'"
+             SELECT 'question', name FROM locks.dlock_asked WHERE name LIKE '{prefix}%'"
         );
         let mut left = Vec::new();
         let free = format!(
@@ -124,7 +124,7 @@ impl MySql {
     pub(super) fn new(flavour: Flavour) -> Self {
         Self {
             flavour,
-            looking: Mutex::default(),
+            reading: Mutex::default(),
         }
     }
 
@@ -146,13 +146,13 @@ impl MySql {
 
     /// MariaDB shows only locks that have a waiter.
     async fn blockers(&self, node: &Node, hex: &str) -> Result<Vec<String>> {
-        let _turn = self.looking.lock().await;
+        let _turn = self.reading.lock().await;
         let wait = format!(
             "SET SESSION innodb_lock_wait_timeout = 2; SELECT 1 FROM locks.dlock_locks WHERE name = \
              x'{hex}' FOR UPDATE"
         );
         let waiting = node.query(&wait);
-        let looking = async {
+        let finding = async {
             loop {
                 let sql = format!(
                     "SELECT b.trx_mysql_thread_id FROM information_schema.innodb_lock_waits w JOIN \
@@ -168,7 +168,7 @@ impl MySql {
             }
         };
         tokio::select! {
-            found = looking => found,
+            found = finding => found,
             // No session has it locked.
             _ = waiting => Ok(Vec::new()),
         }

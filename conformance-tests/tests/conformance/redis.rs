@@ -35,7 +35,7 @@ pub(super) struct Redis {
 }
 
 impl Redis {
-    /// All of them.
+    /// All variants.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         Flavour::ALL.into_iter().flat_map(|flavour| {
             TOPOLOGIES.map(|(topology, suffix)| Self {

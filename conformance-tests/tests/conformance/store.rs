@@ -30,16 +30,16 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// The store's servers, which end when this is dropped.
     type Servers: Debug + Send + Sync;
 
-    /// As [`Target::name`].
+    /// The store's name, for [`Target::name`].
     fn name(&self) -> &str;
 
-    /// As [`Target::capabilities`].
+    /// The store's capabilities, for [`Target::capabilities`].
     fn capabilities(&self) -> Capabilities;
 
-    /// As [`Target::available`].
+    /// Whether the store is installed, for [`Target::available`].
     fn available(&self) -> Result<(), String>;
 
-    /// As [`Target::extras`].
+    /// Further cases, for [`Target::extras`].
     fn extras(&self) -> &[Extra];
 
     /// Starts the servers, and waits until they grant locks.
@@ -53,7 +53,7 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// The URL of locks under a prefix; `prefix=` is its last key.
     fn url(&self, servers: &Self::Servers, prefix: &str) -> String;
 
-    /// The same for servers of [`start_alone`](Self::start_alone).
+    /// The URL of servers of [`start_alone`](Self::start_alone).
     fn url_alone(&self, servers: &Self::Servers, prefix: &str) -> String {
         self.url(servers, prefix)
     }
@@ -72,13 +72,13 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// The separator between a prefix and the name of a lock.
     fn separator(&self) -> &'static str;
 
-    /// As [`Backdoor::remove`].
+    /// Removes a lock, for [`Backdoor::remove`].
     async fn remove(&self, servers: &Self::Servers, prefix: &str, name: &LockName) -> Result<()>;
 
-    /// As [`Backdoor::residue`].
+    /// Lists the residue, for [`Backdoor::residue`].
     async fn residue(&self, servers: &Self::Servers, prefix: &str) -> Result<Vec<String>>;
 
-    /// As [`Backdoor::end_session`].
+    /// Ends the holder's session, for [`Backdoor::end_session`].
     async fn end_session(
         &self,
         _servers: &Self::Servers,
@@ -88,10 +88,10 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
         Err(cannot("end a session"))
     }
 
-    /// As [`Backdoor::lose_data`].
+    /// Loses the data, for [`Backdoor::lose_data`].
     async fn lose_data(&self, servers: &mut Self::Servers, prefix: &str) -> Result<()>;
 
-    /// As [`Backdoor::fail_over`]; the lock is `prefix` and `name`.
+    /// Fails over, for [`Backdoor::fail_over`]; the lock is `prefix` and `name`.
     async fn fail_over(
         &self,
         servers: &mut Self::Servers,
@@ -107,7 +107,7 @@ pub(super) struct Started<S: Store> {
     store: S,
     /// Started by the first case that needs them: workers use those of their parent.
     servers: OnceCell<Servers<S>>,
-    /// By the prefix of their case.
+    /// The servers of single cases, by the prefix of the case.
     alone: Lock<HashMap<String, Servers<S>>>,
     cases: AtomicU64,
 }
@@ -261,7 +261,7 @@ impl<S: Store> Backdoor for Started<S> {
 fn prefix_of(address: &str) -> Result<&str> {
     let (_, prefix) = address.rsplit_once("prefix=").unwrap_or_default();
     if prefix.is_empty() {
-        let why = "an address without a prefix is everybody's";
+        let why = "an address without a prefix is not ours alone";
         return Err(Error::new(ErrorKind::Internal, why));
     }
     Ok(prefix)

@@ -25,7 +25,7 @@ pub(super) struct Zk {
 }
 
 impl Zk {
-    /// All of them.
+    /// All variants.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         Flavour::ALL.into_iter().flat_map(|flavour| {
             [(false, ""), (true, "-ensemble")].map(|(is_ensemble, suffix)| Self {

@@ -300,10 +300,10 @@ impl Interpose for FoldsCase {
 }
 
 /// Finds no holder (K10).
-pub(super) struct SeesNobody;
+pub(super) struct SeesNoHolder;
 
 #[async_trait]
-impl Interpose for SeesNobody {
+impl Interpose for SeesNoHolder {
     async fn inspect(&self, _: &dyn DistributedLock, _: &LockName) -> Result<Option<Holder>> {
         Ok(None)
     }

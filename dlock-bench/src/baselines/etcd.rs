@@ -19,7 +19,7 @@ const KEEP_EVERY: Duration = Duration::from_secs(10);
 /// dlock-etcd's own default prefix: a user of the server may be limited to it.
 const PREFIX: &str = "dlock/";
 
-/// As long as what dlock-etcd writes.
+/// A value as long as the one of dlock-etcd.
 const VALUE: &str = "1780000000000000 4711@host";
 
 /// In this version a transaction costs twice a put; so the floor is of bare transactions.
@@ -137,7 +137,7 @@ impl Cycle for EtcdTask {
         if deleted == 1 {
             return Ok(());
         }
-        let why = format!("somebody else uses the key {:?}", self.key);
+        let why = format!("another client uses the key {:?}", self.key);
         Err(Error::new(ErrorKind::Internal, why))
     }
 }

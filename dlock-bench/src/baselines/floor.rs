@@ -35,7 +35,7 @@ pub(crate) trait OwnLock: Send + Sync {
 /// The process at the other end.
 #[async_trait]
 pub(crate) trait Server: Send + Sync {
-    /// The unit in which a hand-over is counted: a round trip, or a durable write where a store makes one
+    /// The unit in which a hand-over is counted. It is a round trip, or a durable write where a store makes one
     /// for each change of a lock.
     fn unit(&self) -> &'static str {
         Baseline::ROUND_TRIP

@@ -17,8 +17,8 @@ use crate::workload::Cycle;
 /// The server of the URL.
 pub(crate) struct MySqlFloor {
     options: MySqlConnectOptions,
-    /// For the queries beside the cycles.
-    asking: Mutex<MySqlConnection>,
+    /// The connection for the queries beside the cycles.
+    probing: Mutex<MySqlConnection>,
 }
 
 impl MySqlFloor {
@@ -42,8 +42,8 @@ impl MySqlFloor {
             Ok(mode) => options.ssl_mode(mode),
             Err(_) => options,
         };
-        let asking = Mutex::new(options.connect().await.map_err(failed)?);
-        Ok(Self { options, asking })
+        let probing = Mutex::new(options.connect().await.map_err(failed)?);
+        Ok(Self { options, probing })
     }
 }
 
@@ -70,7 +70,7 @@ struct MySqlTask {
     options: MySqlConnectOptions,
     /// Made by the first cycle, which is part of the warm-up.
     connection: Option<MySqlConnection>,
-    /// In hexadecimal digits.
+    /// The name, in hexadecimal digits.
     row: String,
 }
 
@@ -108,7 +108,7 @@ impl Cycle for MySqlTask {
 #[async_trait]
 impl Server for MySqlFloor {
     async fn round_trip(&self) -> Result<()> {
-        run(&mut *self.asking.lock().await, "DO 1".to_owned()).await
+        run(&mut *self.probing.lock().await, "DO 1".to_owned()).await
     }
 
     async fn cpu_time(&self) -> Result<Option<Duration>> {

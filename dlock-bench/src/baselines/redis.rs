@@ -22,7 +22,7 @@ const TTL_MS: u32 = 30_000;
 /// dlock-redis's own default prefix: a user of the server may be limited to it.
 const PREFIX: &str = "dlock:";
 
-/// As long as the random values of redis-py.
+/// A value as long as the random ones of redis-py.
 const VALUE: &str = "00000000000000000000000000000000";
 
 /// One connection, shared by all tasks.
@@ -108,7 +108,7 @@ impl Cycle for RedisTask {
         if free && deleted {
             return Ok(());
         }
-        let why = format!("somebody else uses the key {:?}", self.key);
+        let why = format!("another client uses the key {:?}", self.key);
         Err(Error::new(ErrorKind::Internal, why))
     }
 }

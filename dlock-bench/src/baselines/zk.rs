@@ -10,13 +10,13 @@ use crate::{report::Baseline, workload::Cycle};
 /// dlock-zk's own default prefix: a login may be limited to it.
 const PREFIX: &str = "dlock";
 
-/// As long as what dlock-zk writes of a holder.
+/// A value as long as dlock-zk's line of a holder.
 const DATA: &[u8] = &[b'0'; 64];
 
 /// One session, shared by all tasks.
 pub(crate) struct ZkFloor {
     client: Client,
-    /// With a slash before each part.
+    /// The path, with a slash before each part.
     prefix: String,
     acls: Acls<'static>,
 }

@@ -11,7 +11,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| shape.to_owned())
 }
 
-/// Like [`parse`], but not zero.
+/// Reads a duration like [`parse`]; zero is refused.
 pub(crate) fn parse_positive(text: &str) -> Result<Duration, String> {
     if text.bytes().all(|byte| byte == b'0') && !text.is_empty() {
         return Err("it must be longer than zero".to_owned());

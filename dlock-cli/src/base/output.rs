@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_error_is_told_without_its_number() {
+    fn a_system_error_is_reported_without_its_number() {
         let error = io::Error::from_raw_os_error(2);
         assert_eq!(describe(&error), "No such file or directory");
     }

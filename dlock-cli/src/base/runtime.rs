@@ -9,15 +9,15 @@ use crate::base::{
     output::describe,
 };
 
-/// Drives `work` to its end on the calling thread, which has to be the main one: the command's
-/// parent-death signal is tied to the thread that started it.
+/// Drives `work` to its end on the calling thread, which has to be the main one. The command's parent-death signal
+/// is tied to the thread that started it.
 ///
 /// What `work` left in the background is not waited for.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     run(Builder::new_current_thread(), work)
 }
 
-/// As [`block_on`], with a thread for each core.
+/// Drives `work` like [`block_on`], with a thread for each core.
 pub(crate) fn block_on_all_cores<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -32,7 +32,7 @@ fn run<T>(
         let why = describe(&error);
         Failure::new(
             Exit::INTERNAL,
-            format!("the system gives no event queue: {why}"),
+            format!("cannot create the async runtime: {why}"),
         )
     })?;
     let result = runtime.block_on(work);

@@ -10,7 +10,7 @@ use crate::{base::duration, cli::help};
 /// The hidden subcommand that is the second process of the hand-over.
 pub(crate) const BENCH_WORKER: &str = "__bench-worker";
 
-/// Run a command while a lock is held, so that it runs once at a time.
+/// Run a command while holding a lock, so that only one copy of it runs at a time.
 #[derive(Debug, Parser)]
 #[command(name = "dlock", version, after_help = help::EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
@@ -20,15 +20,15 @@ pub(crate) struct Args {
     pub(crate) action: Action,
 }
 
-/// What every subcommand takes.
+/// The options of every subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Global {
-    /// Where the locks are, such as file:/var/lock/app [default: DLOCK_URL, then the file that
-    /// DLOCK_CONFIG names, then dlock.toml, then file: in your home]
+    /// The store, such as file:/var/lock/app [default: DLOCK_URL, else the file that DLOCK_CONFIG
+    /// names, else dlock.toml, else files in your home]
     #[arg(long, global = true, display_order = 100, value_name = "URL")]
     pub(crate) url: Option<String>,
 
-    /// The configuration file, instead of what DLOCK_URL, DLOCK_CONFIG or dlock.toml say
+    /// The configuration file (TOML); DLOCK_URL, DLOCK_CONFIG and dlock.toml are then ignored
     #[arg(
         long,
         global = true,
@@ -38,27 +38,27 @@ pub(crate) struct Global {
     )]
     pub(crate) config: Option<PathBuf>,
 
-    /// Say on stderr what dlock does; twice for everything
+    /// Log to stderr: -v what dlock does, -vv also what its drivers do
     #[arg(short, long, global = true, display_order = 100, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-/// One variant for each subcommand, each with a module of its own.
+/// The subcommands, each with a module of its own.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Wait for a lock, run a command while it is held, and exit as the command does
+    /// Wait for a lock, run a command while holding it, and exit with the command's code
     #[command(after_help = help::RUN)]
     Run(Run),
 
-    /// Say who holds a lock
+    /// Show the holder of a lock
     #[command(after_help = help::INSPECT)]
     Inspect(Inspect),
 
-    /// Make what a store needs before its first lock: the tables of a database
+    /// Create what a store needs before its first lock, such as the tables of a database
     #[command(after_help = help::SETUP)]
     Setup(Setup),
 
-    /// Measure how fast stores are
+    /// Measure the speed of stores
     #[command(after_help = help::BENCH)]
     Bench(Bench),
 
@@ -66,10 +66,10 @@ pub(crate) enum Action {
     #[command(name = BENCH_WORKER, hide = true)]
     BenchWorker(BenchWorker),
 
-    /// Print what a shell needs to complete dlock's arguments
+    /// Print the completion script for a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions {
-        /// Which shell
+        /// The shell
         shell: Shell,
     },
 }
@@ -77,24 +77,24 @@ pub(crate) enum Action {
 /// Arguments of `dlock run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
-    /// What to lock: any text of 1 to 255 bytes without control characters
+    /// The lock's name: 1 to 255 bytes of UTF-8 without control characters
     #[arg(value_name = "NAME")]
     pub(crate) name: OsString,
 
-    /// How long the lock outlives a dead machine; it is renewed while dlock lives [default:
-    /// that of the URL, else 30s]
+    /// Time until the lock of a dead machine ends; dlock renews the lock while it runs [default: ttl= of
+    /// the URL, else 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse_positive)]
     pub(crate) ttl: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
 
-    /// How long before the lock ends the command gets TERM when renewals fail; less than a third of
-    /// the ttl [default: a sixth of it, at most 10s]
+    /// If renewals fail, send TERM to the command this long before the lock ends; less than ttl/3
+    /// [default: ttl/6, at most 10s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) grace: Option<Duration>,
 
-    /// What `dlock inspect` shows to others
+    /// A text that `dlock inspect` shows: up to 255 bytes without control characters
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
 
@@ -103,20 +103,20 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-/// At most one of the three.
+/// The three options for waiting, of which at most one is given.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct WaitArgs {
-    /// How long to wait for the lock once the store is connected [default: that of the URL, else 30s,
-    /// or 10s more than a store waits that may have forgotten its locks]
+    /// Maximum wait for the lock, after connecting [default: wait= of the URL, else 30s, or 10s more than
+    /// the restart guard of the store]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) wait: Option<Duration>,
 
-    /// Do not wait: exit with 75 when it is taken
+    /// Do not wait: exit with 75 if the lock is taken
     #[arg(long = "try")]
     pub(crate) never: bool,
 
-    /// Wait without end
+    /// Wait without a time limit
     #[arg(long)]
     pub(crate) forever: bool,
 }
@@ -135,7 +135,7 @@ impl WaitArgs {
 /// Arguments of `dlock inspect`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inspect {
-    /// Which lock
+    /// The lock's name
     #[arg(value_name = "NAME")]
     pub(crate) name: OsString,
 
@@ -151,7 +151,7 @@ pub(crate) struct Setup {
     #[arg(value_name = "URL", conflicts_with_all = ["url", "config"])]
     pub(crate) store: Option<String>,
 
-    /// Print what an administrator runs by hand, without connecting
+    /// Print the statements for an administrator, without connecting
     #[arg(long)]
     pub(crate) print: bool,
 }
@@ -159,11 +159,11 @@ pub(crate) struct Setup {
 /// Arguments of `dlock bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bench {
-    /// The stores, such as file:/var/lock/app [default: the configured one]
+    /// The stores, measured one after the other [default: the configured one]
     #[arg(value_name = "URL")]
     pub(crate) urls: Vec<String>,
 
-    /// How long each workload runs
+    /// Duration of each workload
     #[arg(long = "for", value_name = "TIME", default_value = "2s", allow_hyphen_values = true, value_parser = duration::parse_positive)]
     pub(crate) run_for: Duration,
 
@@ -178,7 +178,7 @@ pub(crate) struct BenchWorker {
     /// How long to run, in milliseconds
     pub(crate) millis: u64,
 
-    /// Which lock
+    /// The lock's name
     pub(crate) name: String,
 }
 

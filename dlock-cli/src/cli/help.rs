@@ -4,82 +4,98 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   dlock run nightly-report --try -- ./report.sh     skip it if another one is running
   dlock run deploy --wait 10m -- make deploy        wait for up to ten minutes
-  dlock run counter -- sh -c 'echo $DLOCK_TOKEN'    a number that grows with each run
-  dlock inspect deploy                              who holds it?
+  dlock run counter -- sh -c 'echo $DLOCK_TOKEN'    print a number that grows with each run
+  dlock inspect deploy                              show the holder
 
-A URL may hold a password, and arguments are visible to all users of a machine: then use DLOCK_URL
-or a file.";
+`dlock COMMAND --help` has the options, examples and exit codes of a command. All users of a machine
+can see arguments: put a URL with a password into DLOCK_URL or a file.";
 
 pub(crate) const RUN: &str = "\
+TIME is a number with a unit: 500ms, 30s, 10m, 1h 30m.
+
+Examples:
+  dlock run nightly-report --try -- ./report.sh     skip it if another one is running
+  dlock run deploy --wait 10m -- make deploy        wait for up to ten minutes
+  dlock run backup --ttl 2m --grace 20s -- ./b.sh   20 seconds to stop if renewals fail
+
 Environment of the command:
   DLOCK_NAME   the name of the lock
-  DLOCK_TOKEN  the fencing token, a number that grows with each grant: let the resource remember
-               the largest one and refuse smaller ones
+  DLOCK_TOKEN  the fencing token: a number that grows with each grant. A resource that refuses
+               smaller numbers than its largest one is safe from late writes.
 
-Exit codes: the command's own, 128 + n if signal n ended it, and dlock's:
-  64   wrong usage or configuration, or the store refuses this user
-  69   the store could not be asked
-  70   a defect, or the system refused something
+Exit codes: the code of the command, 128 + n if signal n ended it, or one of these:
+  64   wrong usage or configuration, or the store refused this user
+  69   the store could not be reached
+  70   an internal error, or a call to the system failed
   75   the lock was not acquired in time
-  76   the lock was lost, or about to be, before the command ended, whatever code that gave
+  76   the lock was lost or about to expire while the command ran
   126  the command cannot be executed
   127  the command is not found
-  128 + n  signal n came while dlock waited for the lock
+  128 + n  signal n ended dlock while it waited for the lock
 
-Signals are passed on to the command. Without a terminal (cron, CI, a service) the command has a
-process group of its own: they go to all of it, and so does the KILL when the lock is lost. With a
-terminal the command shares it with dlock as usual: Ctrl-Z stops both (a lock with a ttl is then
-lost), and the KILL reaches the command itself but not what it has started; where that matters, run
-`setsid --wait dlock run …`.
+Signals: dlock passes them on to the command.
+  * Without a terminal (cron, CI, a service) the command has its own process group. Signals go to
+    the whole group, and so does the KILL after a loss.
+  * With a terminal the command is in dlock's group. Ctrl-Z stops both, and a lock with a ttl is
+    then lost. The KILL reaches the command but not its children. To reach them too, use
+    `setsid --wait dlock run …`.
 
-The lock is released when the command itself ends, not what it left in the background. If dlock is
-killed (SIGKILL), the system kills the command, unless it is set-user-ID such as sudo; its own
-children may go on. A stopped dlock (SIGSTOP) can neither renew the lock nor end the command. Where
-that matters, check the token.";
+End: dlock releases the lock when the command ends, even if children of the command go on.
+  * If dlock is killed (SIGKILL), the system kills the command, but not its children, and not a
+    set-user-ID program such as sudo.
+  * A stopped dlock (SIGSTOP) can neither renew the lock nor end the command.
+  For these cases, have the resource check the token.";
 
 pub(crate) const INSPECT: &str = "\
+Examples:
+  dlock inspect deploy
+  dlock inspect deploy --json
+
 Exit codes:
-  0   it is held
-  1   it is free
-  64  wrong usage or configuration, or the store refuses this user
-  69  the store could not be asked
-  70  a defect, or the system refused something
+  0   the lock is held
+  1   the lock is free
+  64  wrong usage or configuration, or the store refused this user
+  69  the store could not be reached
+  70  an internal error, or a call to the system failed
 
-The answer is old when it arrives: decide nothing by it, use `dlock run --try` instead.
+The lock may change before you read the output. To act only if it is free, use `dlock run --try`.
 
-JSON: name, held, and holder, which is null if the lock is free and else has host, pid, note, token,
-attempt, mode, since, remaining_ms, doubt (what is odd about it, for people); what is unknown is null.
-The token is a string, as it may exceed what a JavaScript number can hold.";
+JSON: name, held, holder. The holder is null if the lock is free. Otherwise it has host, pid, note,
+token, attempt, mode, since, remaining_ms and doubt, a warning for people; unknown fields are null.
+The token is a string, because it may exceed the integers of JavaScript.";
 
 pub(crate) const SETUP: &str = "\
 Examples:
-  dlock setup mysql://app@db-1/locks           make the tables
-  dlock setup mysql://app@db-1/locks --print   print the statements that make them
+  dlock setup mysql://app@db-1/locks           create the tables
+  dlock setup mysql://app@db-1/locks --print   print the statements that create them
 
-A store makes what it needs on first use, if it may. This is for accounts that may not: print the
-statements, and have an administrator run them. Each can be repeated.";
+dlock also creates them on first use, if the account may. For an account that may not, print the
+statements and have an administrator run them. Each can be repeated.";
 
 pub(crate) const BENCH: &str = "\
+TIME is a number with a unit: 500ms, 30s, 10m.
+
 Examples:
   dlock bench                                   the configured store
-  dlock bench file:/var/lock/app file:/mnt/ssd  two stores, one after the other
+  dlock bench file:/var/lock/app file:/mnt/ssd  two stores
+  dlock bench --for 10s --json                  longer, as JSON
 
 Workloads:
-  cycle      an acquire and release of a lock that nobody else wants, by 1 task and by 64
+  cycle      acquire and release a lock without contention, by 1 task and by 64
   hand-over  from the release in one process to the grant in another one that waits
 
-Below each stands what it is compared with, where the store has that:
-  floor       the store's driver alone, without any safety, in turns with dlock; the ratio is
-              dlock's rate as a part of the floor's, the median of all rounds, and in parentheses
-              what half of the rounds had: where that is wide, the machine was not quiet, or slept
-              between two requests, and the ratio says little
+Each is compared with, where the store has it:
+  floor       the store's driver alone, without any safety, in turns with dlock. The ratio is
+              dlock's rate divided by the floor's: the median of all rounds, and in parentheses the
+              middle half of the rounds. If that range is wide, the machine was not idle, and the
+              ratio is not reliable.
   own lock    the lock that the server offers by itself
-  round trip  to the server and back, or a durable write where each change of a lock is one, with a
-              pause before each; the ratio is how many of them a hand-over takes
-Server CPU is what the server's processor spends on one cycle.
+  round trip  to the server and back, or a durable write if each change of a lock is one, with a
+              pause before each. The ratio is the number of round trips in a hand-over.
+Server CPU is the processor time of the server for one cycle.
 
-Compare the figures of one run only: a busy machine makes all of them worse. The names that it
-locks begin with dlock-bench, and nothing is left held.";
+Compare figures of one run only: a busy machine makes all of them worse. The locks are named
+dlock-bench…, and all of them are released at the end.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

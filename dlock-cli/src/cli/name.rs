@@ -10,7 +10,7 @@ use crate::base::exit::Failure;
 pub(crate) fn parse(name: &OsStr) -> Result<LockName, Failure> {
     let text = name
         .to_str()
-        .ok_or_else(|| Failure::usage(format!("a lock name is UTF-8, {name:?} is not")))?;
+        .ok_or_else(|| Failure::usage(format!("the lock name {name:?} is not UTF-8")))?;
     Ok(LockName::new(text)?)
 }
 
@@ -22,19 +22,19 @@ mod tests {
     use crate::base::exit::Exit;
 
     #[test]
-    fn a_name_that_is_not_utf_8_is_told_so() {
+    fn a_name_that_is_not_utf_8_is_refused() {
         let failure = parse(OsStr::from_bytes(b"a\xff")).expect_err("not UTF-8");
         assert_eq!(failure.exit, Exit::USAGE);
-        assert_eq!(failure.message, r#"a lock name is UTF-8, "a\xFF" is not"#);
+        assert_eq!(failure.message, r#"the lock name "a\xFF" is not UTF-8"#);
     }
 
     #[test]
-    fn an_empty_name_is_told_so() {
+    fn an_empty_name_is_refused() {
         let failure = parse(OsStr::new("")).expect_err("empty");
         assert_eq!(failure.exit, Exit::USAGE);
         assert_eq!(
             failure.message,
-            "a lock name has 1 to 255 bytes, this one is empty"
+            "the lock name is empty (allowed: 1 to 255 bytes)"
         );
     }
 }

@@ -33,8 +33,8 @@ pub(crate) fn answer(error: &Error) -> Exit {
     }
 }
 
-/// The paragraphs of clap's text that say what is wrong, joined; a URL that is quoted there because
-/// it is in a wrong place does not show its password.
+/// The paragraphs of clap's text that say what is wrong, joined. A URL that is quoted there because it is in a
+/// wrong place does not show its password.
 fn one_line(text: &str) -> String {
     let said = text.strip_prefix("error: ").unwrap_or(text);
     let paragraphs = said.split("\n\n").map(|part| {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::base::{duration, output::one_line};
 
-/// In a few words: `pid 4711 on web-3 (checkout 77)`.
+/// The holder in a few words: `pid 4711 on web-3 (checkout 77)`.
 pub(crate) fn who(holder: &Holder) -> String {
     let process = process(holder);
     holder
@@ -24,7 +24,7 @@ fn process(holder: &Holder) -> String {
     }
 }
 
-/// All that is known, a line each.
+/// All known facts of the holder, a line each.
 pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> String {
     let mode = match holder.mode {
         Mode::Shared => "held, shared",
@@ -54,8 +54,8 @@ pub(crate) fn describe(name: &LockName, holder: &Holder, clock: &Clock) -> Strin
             format!("in {} unless it is renewed", duration::show(remaining)),
         );
     }
-    if let Some(doubt) = &holder.warning {
-        line("doubt", doubt.clone());
+    if let Some(warning) = &holder.warning {
+        line("warning", warning.clone());
     }
     text
 }
@@ -73,13 +73,14 @@ struct HolderReport<'a> {
     host: Option<&'a str>,
     pid: Option<u32>,
     note: Option<&'a str>,
-    /// As text: a number would be rounded by readers that keep numbers as doubles.
+    /// The token as text: a number would be rounded by readers that keep numbers as doubles.
     token: Option<String>,
     attempt: Option<String>,
     mode: &'static str,
     since: Option<String>,
     remaining_ms: Option<u64>,
-    doubt: Option<&'a str>,
+    #[serde(rename = "doubt")]
+    warning: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
@@ -98,7 +99,7 @@ impl<'a> Report<'a> {
             remaining_ms: holder
                 .remaining
                 .map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
-            doubt: holder.warning.as_deref(),
+            warning: holder.warning.as_deref(),
         });
         Self {
             name: name.as_str(),

@@ -1,4 +1,4 @@
-//! `dlock inspect`: who holds a lock.
+//! `dlock inspect` shows the holder of a lock.
 
 pub(crate) mod holder;
 

@@ -37,8 +37,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `command` under `guard`. To be called from the main thread: the parent-death signal is
-    /// tied to the thread that forked, and this one lives as long as the process.
+    /// Starts `command` under `guard`. To be called from the main thread. The parent-death signal is tied to the
+    /// thread that forked, and this one lives as long as the process.
     pub(crate) fn start(
         command: &[OsString],
         guard: &Guard,
@@ -94,7 +94,7 @@ impl Process for Running {
     }
 }
 
-/// This very program; on Linux also when its file was replaced or removed while we waited for the
+/// The path of this very program; on Linux also when its file was replaced or removed while we waited for the
 /// lock.
 fn this_program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {

@@ -16,17 +16,17 @@ use crate::{
 
 /// How long the message may wait for the holder's name. A store may have to query the holder: MySQL allows
 /// 2 s for that, and then cancels the query.
-const ASK_MAX: Duration = Duration::from_secs(3);
+const INSPECT_MAX: Duration = Duration::from_secs(3);
 
 /// The failure to get `name`, with its holder as far as the store reports it in time.
 pub(crate) async fn failure(locker: &Locker, name: &LockName, wait: &WaitArgs) -> Failure {
-    let asked = timeout(ASK_MAX, locker.inspect(name)).await;
-    let holder = asked.ok().and_then(Result::ok).flatten();
+    let inspected = timeout(INSPECT_MAX, locker.inspect(name)).await;
+    let holder = inspected.ok().and_then(Result::ok).flatten();
     Failure::new(Exit::CONTENDED, message(name, holder.as_ref(), wait))
 }
 
 fn message(name: &LockName, holder: Option<&Holder>, wait: &WaitArgs) -> String {
-    let by = holder.map_or_else(|| "somebody else".to_owned(), holder::who);
+    let by = holder.map_or_else(|| "another holder".to_owned(), holder::who);
     match wait.time() {
         Some(Duration::ZERO) => format!("{name:?} is taken by {by}; to wait for it, use --wait"),
         Some(time) => format!(

@@ -24,8 +24,8 @@ impl Deadlines {
     /// A sixth of the ttl: by then several renewals in a row have failed.
     const DEFAULT_PARTS: u32 = 6;
 
-    /// A lock is renewed when two thirds of its ttl are left; a grace of one third or more would cut
-    /// off the tries that follow a failed one.
+    /// A lock is renewed when two thirds of its ttl are left. A grace of one third or more would cut off the tries
+    /// that follow a failed one.
     const GRACE_PARTS_MIN: u32 = 3;
 
     /// The deadlines for `ttl`, with the `grace` that the user has set, if any.
@@ -34,7 +34,7 @@ impl Deadlines {
         let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));
         if grace >= ttl / Self::GRACE_PARTS_MIN && !grace.is_zero() {
             return Err(Failure::usage(format!(
-                "--grace {} is too long: it must be less than a third of the ttl, which is {}",
+                "--grace {} is too long: it must be less than ttl/3, and the ttl is {}",
                 duration::show(grace),
                 duration::show(ttl),
             )));
@@ -45,8 +45,9 @@ impl Deadlines {
         })
     }
 
-    /// The deadlines of a lock that `lasts` that long: a store may prove it for less than the ttl, such as ZooKeeper
-    /// for half of its session. A grace of a half or more would end the command at once, or before a renewal.
+    /// The deadlines of a lock that `lasts` that long. A store may prove it for less than the ttl, such as
+    /// ZooKeeper for half of its session. A grace of a half or more would end the command at once, or before a
+    /// renewal.
     pub(crate) fn within(self, lasts: Duration) -> Self {
         let sixth = lasts / Self::DEFAULT_PARTS;
         Self {
@@ -114,7 +115,7 @@ mod tests {
         let failure = Deadlines::new(secs(30), Some(secs(10))).expect_err("too long");
         assert_eq!(
             failure.message,
-            "--grace 10s is too long: it must be less than a third of the ttl, which is 30s"
+            "--grace 10s is too long: it must be less than ttl/3, and the ttl is 30s"
         );
     }
 }

@@ -88,7 +88,7 @@ impl Session<'_> {
             Ok(locker) => locker?,
             Err(signal) => return Ok(Exit::by_signal(signal)),
         };
-        tracing::debug!(name = %self.name, ttl = ?self.ttl, "asking for the lock");
+        tracing::debug!(name = %self.name, ttl = ?self.ttl, "requesting the lock");
         let acquire = acquire(&locker, self.name.clone(), self.args, self.ttl);
         let (result, was_granted) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
             Ok(Ok(guard)) => (self.hold(guard).await, true),
@@ -123,17 +123,14 @@ impl Session<'_> {
             Ok(Ok(Ok(()))) => false,
             Ok(Ok(Err(error))) if error.kind() == ErrorKind::Lost => true,
             Ok(Ok(Err(error))) => self.warn_unreleased(&error.to_string()),
-            Ok(Err(_)) => self.warn_unreleased("the store does not answer"),
+            Ok(Err(_)) => self.warn_unreleased("the store does not reply"),
             Err(_) => self.warn_unreleased("a signal ended the attempt"),
         };
         match result? {
             Outcome::Signalled(signal) => Ok(Exit::by_signal(signal)),
             Outcome::Ended(ended) if lost || ended.lost => {
-                if !ended.told {
-                    say(&format!(
-                        "lost {:?} before the command had ended",
-                        self.name
-                    ));
+                if !ended.was_reported {
+                    say(&format!("lost {:?} before the command ended", self.name));
                 }
                 Ok(Exit::LOST)
             }
@@ -156,14 +153,14 @@ impl Session<'_> {
             let why = describe(&error);
             Failure::new(
                 Exit::INTERNAL,
-                format!("cannot see how the command ended: {why}"),
+                format!("cannot read the command's exit status: {why}"),
             )
         })
     }
 
     fn warn_unreleased(&self, why: &str) -> bool {
         say(&format!(
-            "the release of {:?} is not confirmed ({why}); it may stay taken for up to {}",
+            "the release of {:?} is not confirmed ({why}); the lock may stay taken for up to {}",
             self.name,
             duration::show(self.ttl),
         ));
@@ -172,7 +169,7 @@ impl Session<'_> {
 
     fn warn_not_undone(&self) {
         say(&format!(
-            "the acquire of {:?} could not be undone, as the store does not answer; the lock may stay taken for up to {}",
+            "the acquire of {:?} could not be undone, as the store does not reply; the lock may stay taken for up to {}",
             self.name,
             duration::show(self.ttl),
         ));

@@ -61,13 +61,13 @@ fn die_with(parent: Pid) -> Result<(), Failure> {
         let why = describe(&error.into());
         return Err(Failure::new(
             Exit::INTERNAL,
-            format!("cannot tie the command to dlock: {why}"),
+            format!("cannot request that the command ends with dlock: {why}"),
         ));
     }
     if process::getppid() != Some(parent) {
         return Err(Failure::new(
             Exit::LOST,
-            "dlock ended before the command began; it is not run",
+            "dlock ended before the command began; the command is not run",
         ));
     }
     Ok(())
@@ -88,7 +88,7 @@ fn cannot_run(program: &OsStr, error: &io::Error) -> Failure {
         ),
         io::ErrorKind::PermissionDenied => (
             Exit::NOT_EXECUTABLE,
-            "permission denied; is it a program, and executable?".to_owned(),
+            "permission denied; check that it is a program and executable (chmod +x)".to_owned(),
         ),
         _ => (Exit::NOT_EXECUTABLE, describe(error)),
     };
@@ -96,7 +96,5 @@ fn cannot_run(program: &OsStr, error: &io::Error) -> Failure {
 }
 
 fn misuse() -> Failure {
-    Failure::usage(format!(
-        "{WORD} is what `dlock run` starts the command with; use that"
-    ))
+    Failure::usage(format!("{WORD} is for internal use; use `dlock run`"))
 }

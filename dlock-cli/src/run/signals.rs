@@ -52,7 +52,7 @@ impl Signals {
         Ok(Self { streams, terminal })
     }
 
-    /// No signals at all.
+    /// Makes a receiver without signals.
     #[cfg(test)]
     pub(crate) fn none() -> Self {
         Self {

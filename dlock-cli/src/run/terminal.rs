@@ -34,9 +34,8 @@ fn is_stdin() -> bool {
     stdin.is_terminal() && !matches!(tcgetpgrp(stdin), Err(Errno::NOTTY))
 }
 
-/// Whether our process group is the one that may read the terminal. With `… | dlock run …` stdin is a pipe,
-/// but the command may read a password from the terminal; from a group of its own it would be stopped for
-/// that.
+/// Whether our process group is the one that may read the terminal. With `… | dlock run …` stdin is a pipe, but
+/// the command may read a password from the terminal. In a group of its own it would be stopped for that.
 fn is_in_foreground() -> bool {
     File::open("/dev/tty")
         .ok()

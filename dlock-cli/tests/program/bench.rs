@@ -80,7 +80,7 @@ fn bad_stores_are_refused_in_one_line() {
     let store = Store::new();
     for args in [
         &["bench", "memory:"][..],
-        &["bench", "nonsense"],
+        &["bench", "no-url"],
         &["bench", "file:/dev/null"],
     ] {
         let output = store.bare(args).output().expect("dlock runs");

@@ -56,7 +56,7 @@ fn a_waiter_enters_when_the_holder_ends() {
     let store = Store::new();
     let mut holder = holder(&store, "x");
     let waiting = store.start(&["-v", "run", "a", "--", "echo", "entered"]);
-    waiting.asks_for_the_lock();
+    waiting.requests_the_lock();
     holder.stdin = None;
     assert_eq!(waiting.line(), "entered");
     assert_eq!(waiting.end().0, 0);

@@ -17,14 +17,14 @@ fn an_unknown_scheme_is_64() {
 }
 
 #[test]
-fn a_store_that_excludes_nobody_is_64() {
+fn a_store_of_one_process_is_64() {
     let store = Store::new();
     let output = store
         .bare(&["--url", "memory:", "run", "a", "--", "true"])
         .output();
     let output = output.expect("dlock starts");
     assert_eq!(output.status.code(), Some(64));
-    let line = "dlock: memory: holds within one process, and dlock would exclude nobody; use file:";
+    let line = "dlock: memory: locks exist in one process only and would exclude no other run; use file: or a server";
     assert_eq!(one_line(&output), line);
 }
 

@@ -61,7 +61,7 @@ fn a_killed_holder_lets_the_next_one_in_within_100_ms() {
         let holder = store.start(&["run", "a", "--", "sh", "-c", "echo ready; exec cat"]);
         assert_eq!(holder.line(), "ready");
         let next = store.start(&["-v", "run", "a", "--forever", "--", "echo", "entered"]);
-        next.asks_for_the_lock();
+        next.requests_the_lock();
         let killed = Instant::now();
         holder.send(Signal::KILL);
         assert_eq!(next.line(), "entered");

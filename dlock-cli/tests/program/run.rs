@@ -131,7 +131,10 @@ fn a_command_that_cannot_be_executed_is_126() {
         file.as_os_str(),
     ]);
     assert_eq!(output.status.code(), Some(126));
-    assert!(one_line(&output).ends_with("permission denied; is it a program, and executable?"));
+    assert!(
+        one_line(&output)
+            .ends_with("permission denied; check that it is a program and executable (chmod +x)")
+    );
     assert!(store.is_free("a"));
 }
 

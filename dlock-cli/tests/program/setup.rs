@@ -11,7 +11,10 @@ fn a_store_without_tables_is_ready_and_has_nothing_to_print() {
 
     let output = store.output(&["setup", "--print"]);
     assert_eq!(output.status.code(), Some(64));
-    assert_eq!(output.stderr, b"dlock: file: needs no setup\n");
+    assert_eq!(
+        output.stderr,
+        b"dlock: file: needs no setup; its locks can be used at once\n"
+    );
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_signal_ends_the_wait_and_leaves_nothing_queued() {
         let store = Store::new();
         let mut holder = start(&store, ":");
         let waiting = store.start(&["-v", "run", "a", "--forever", "--", "echo", "entered"]);
-        waiting.asks_for_the_lock();
+        waiting.requests_the_lock();
         waiting.send(signal);
         let (ended, _) = waiting.end();
         assert_eq!(ended, code);

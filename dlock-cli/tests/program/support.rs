@@ -16,8 +16,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Nothing here takes that long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The bound of each wait: only a hang reaches it.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A directory of locks, and room for the test's files beside it.
 pub(crate) struct Store {
@@ -33,7 +33,7 @@ impl Store {
         store
     }
 
-    /// Where the locks are.
+    /// The directory of the locks.
     pub(crate) fn locks(&self) -> PathBuf {
         self.dir.path().join("locks")
     }
@@ -121,8 +121,8 @@ impl Program {
         let pid = Pid::from_child(&child);
         let lines = read_lines(stdout);
         let said = child.stderr.take().map_or_else(|| channel().1, read_lines);
-        let (tell, ended) = channel();
-        thread::spawn(move || tell.send(child.wait().expect("status")));
+        let (report, ended) = channel();
+        thread::spawn(move || report.send(child.wait().expect("status")));
         Self {
             pid,
             stdin: None,
@@ -142,7 +142,9 @@ impl Program {
 
     /// Waits for the next line of its output.
     pub(crate) fn line(&self) -> String {
-        self.lines.recv_timeout(PATIENCE).expect("a line of output")
+        self.lines
+            .recv_timeout(TEST_TIMEOUT)
+            .expect("a line of output")
     }
 
     /// Waits until no process has its output open any more: neither dlock nor anything it started.
@@ -157,19 +159,23 @@ impl Program {
 
     /// Waits until it says something with `part` in it on stderr.
     pub(crate) fn says(&self, part: &str) {
-        let next = || self.said.recv_timeout(PATIENCE).expect("a line on stderr");
+        let next = || {
+            self.said
+                .recv_timeout(TEST_TIMEOUT)
+                .expect("a line on stderr")
+        };
         while !next().contains(part) {}
     }
 
     /// Waits until it is about to wait for the lock; needs `-v`.
-    pub(crate) fn asks_for_the_lock(&self) {
-        self.says("asking for the lock");
+    pub(crate) fn requests_the_lock(&self) {
+        self.says("requesting the lock");
     }
 
     /// Waits for its end: its exit code, or minus the signal that ended it, and what is left of its
     /// stderr.
     pub(crate) fn end(&self) -> (i32, String) {
-        let status = self.ended.recv_timeout(PATIENCE).expect("it ends");
+        let status = self.ended.recv_timeout(TEST_TIMEOUT).expect("it ends");
         let code = status
             .code()
             .unwrap_or_else(|| -status.signal().unwrap_or(0));
@@ -186,22 +192,22 @@ impl Drop for Program {
     }
 }
 
-/// All lines until the writers are gone.
+/// Reads all lines until the writers are gone.
 fn rest(lines: &Receiver<String>) -> Vec<String> {
-    let next = || match lines.recv_timeout(PATIENCE) {
+    let next = || match lines.recv_timeout(TEST_TIMEOUT) {
         Ok(line) => Some(line),
         Err(RecvTimeoutError::Disconnected) => None,
-        Err(RecvTimeoutError::Timeout) => panic!("somebody still has it open"),
+        Err(RecvTimeoutError::Timeout) => panic!("a process still has it open"),
     };
     iter::from_fn(next).collect()
 }
 
 fn read_lines(stdout: impl Read + Send + 'static) -> Receiver<String> {
-    let (tell, lines) = channel();
+    let (sender, lines) = channel();
     thread::spawn(move || {
         // A terminal ends with an error, a pipe without.
         for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
-            if tell.send(line.trim_end_matches('\r').to_owned()).is_err() {
+            if sender.send(line.trim_end_matches('\r').to_owned()).is_err() {
                 return;
             }
         }
@@ -209,8 +215,8 @@ fn read_lines(stdout: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-/// The words that start `program` with no signal ignored: tests that run in the background of a
-/// script inherit SIGINT and SIGQUIT ignored, and dlock would leave them so.
+/// The words that start `program` with no signal ignored. Tests that run in the background of a script inherit
+/// SIGINT and SIGQUIT ignored, and dlock would leave them so.
 pub(crate) fn undisturbed(program: &str) -> Vec<&str> {
     const HUP_INT_QUIT: u64 = 0b111;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -53,7 +53,7 @@ impl Session {
 }
 
 #[test]
-fn ctrl_c_reaches_the_command_once_and_dlock_lives_to_tell_its_exit_code() {
+fn ctrl_c_reaches_the_command_once_and_dlock_lives_to_return_its_exit_code() {
     let store = Store::new();
     // The screen shows what `cat` has read, not what was typed: so it is there.
     let script = "stty -echo; echo quiet; \
@@ -92,7 +92,7 @@ fn ctrl_c_ends_the_wait() {
     let holder = store.start(&["run", "a", "--", "sh", "-c", "echo ready; exec cat"]);
     assert_eq!(holder.line(), "ready");
     let mut session = Session::start(&store, "exec $dlock -v run a --forever -- echo entered");
-    session.shows("asking for the lock");
+    session.shows("requesting the lock");
     session.press(CTRL_C);
     assert_eq!(session.program.end().0, 130);
 }

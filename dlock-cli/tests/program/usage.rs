@@ -52,7 +52,7 @@ fn a_ttl_beyond_the_stores_bounds_is_refused() {
 #[test]
 fn a_grace_that_is_too_long_is_refused() {
     let line = refused(&["run", "a", "--ttl", "9s", "--grace", "3s", "--", "true"]);
-    let why = "--grace 3s is too long: it must be less than a third of the ttl, which is 9s";
+    let why = "--grace 3s is too long: it must be less than ttl/3, and the ttl is 9s";
     assert_eq!(line, why);
 }
 
@@ -69,16 +69,16 @@ fn names_are_checked() {
     };
     assert_eq!(
         named(b""),
-        "a lock name has 1 to 255 bytes, this one is empty"
+        "the lock name is empty (allowed: 1 to 255 bytes)"
     );
     assert_eq!(
         named(&[b'x'; 256]),
-        "a lock name has 1 to 255 bytes, this one has 256"
+        "the lock name has 256 bytes (allowed: 1 to 255)"
     );
-    assert_eq!(named(b"a\xff"), "a lock name is UTF-8, \"a\\xFF\" is not");
+    assert_eq!(named(b"a\xff"), "the lock name \"a\\xFF\" is not UTF-8");
     assert_eq!(
         named(b"a\nb"),
-        "a lock name has no control characters, this one has U+000A at byte 1"
+        "the lock name has a control character (U+000A at byte 1); remove it"
     );
 }
 
@@ -87,13 +87,13 @@ fn notes_are_checked() {
     let note = "x".repeat(256);
     let line = refused(&["run", "a", "--note", &note, "--", "true"]);
     assert!(
-        line.ends_with("a note has at most 255 bytes, this one has 256"),
+        line.ends_with("the note has 256 bytes (allowed: up to 255)"),
         "{line}"
     );
 }
 
 #[test]
-fn wrong_arguments_are_told_in_one_line() {
+fn wrong_arguments_are_reported_in_one_line() {
     for (args, start) in [
         (
             &["run"][..],
@@ -125,10 +125,7 @@ fn wrong_arguments_are_told_in_one_line() {
             &["completions", "tcsh"],
             "invalid value 'tcsh' for '<SHELL>'",
         ),
-        (
-            &["__exec"],
-            "__exec is what `dlock run` starts the command with",
-        ),
+        (&["__exec"], "__exec is for internal use; use `dlock run`"),
     ] {
         let line = if args == ["__exec"] {
             let output = Store::new().bare(args).output().expect("dlock starts");
@@ -179,7 +176,7 @@ fn a_closed_pipe_is_no_panic() {
         &["--url", &url, "inspect", "a"],
         &["--url", &url, "inspect", "a", "--json"],
         &["--url", &url, "-vv", "run", "a", "--", "true"],
-        &["--url", "nonsense", "inspect", "a"],
+        &["--url", "no-url", "inspect", "a"],
     ] {
         let (reader, writer) = std::io::pipe().expect("pipe");
         drop(reader);

@@ -73,7 +73,7 @@ impl FromStr for AttemptId {
             Ok(id) if is_id => Ok(Self(id)),
             _ => Err(Error::new(
                 ErrorKind::InvalidInput,
-                format!("an attempt is 32 hexadecimal digits, not {text:?}"),
+                format!("attempt id {text:?} is not 32 hexadecimal digits"),
             )),
         }
     }
@@ -178,8 +178,8 @@ impl Attempt {
         self.until(|| self.is_cancelled().then_some(())).await;
     }
 
-    /// Reports that the lock is lost (K8). The guard, if there is one, is notified at once; a loss before
-    /// the grant makes the acquire fail; after a release, and the second time, nothing happens.
+    /// Reports that the lock is lost (K8). The guard, if there is one, is notified at once. A loss before the
+    /// grant makes the acquire fail. After a release, and the second time, nothing happens.
     ///
     /// Never blocks and works off-runtime.
     ///
@@ -218,7 +218,7 @@ impl Attempt {
     /// use dlock_core::{backend::AcquireRequest, Error};
     ///
     /// fn refusal(request: &AcquireRequest) -> Error {
-    ///     let warning = "it has no end: did somebody change its key?";
+    ///     let warning = "it has no end: did another program change its key?";
     ///     request.attempt.report_contended_with(Some(warning.to_owned()));
     ///     request.attempt.contended_error()
     /// }

@@ -69,7 +69,7 @@ pub enum Fencing {
 pub enum Order {
     /// First come, first served.
     Fifo,
-    /// No promise.
+    /// The backend makes no promise.
     Unordered,
 }
 

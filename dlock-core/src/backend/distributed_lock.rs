@@ -19,9 +19,9 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 
 /// A store of locks: implemented by each backend. Users hold a [`Locker`](crate::Locker).
 ///
-/// The trait is object-safe. It has no provided methods, so a wrapper must forward each one. A locker
-/// owns its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs
-/// no drop guards; each of its exchanges with the store has a time-out of its own.
+/// The trait is object-safe. It has no provided methods, so a wrapper must forward each one. A locker owns
+/// its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs no drop guards.
+/// Each of its exchanges with the store has a time-out of its own.
 ///
 /// # A whole backend
 ///
@@ -165,9 +165,9 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `Contended` when the wait is `Never` and the lock is taken; `Unavailable`, `Denied` and others
-    /// as they come. After an error nothing is held or queued; or the error's effect is `Unknown` (K9),
-    /// and it ends by itself within the ttl or is [undone](AcquireRequest::undo) in the background.
+    /// `Contended` when the wait is `Never` and the lock is taken; `Unavailable`, `Denied` and others as they
+    /// come. After an error nothing is held or queued. Or the error's effect is `Unknown` (K9), and it ends by
+    /// itself within the ttl or is [undone](AcquireRequest::undo) in the background.
     ///
     /// # Cancel safety
     ///

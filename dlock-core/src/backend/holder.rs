@@ -51,8 +51,8 @@ impl Holder {
         }
     }
 
-    /// Writes `SINCE PID@HOST NOTE`, the part after attempt and token in the line of the holder that
-    /// `request` becomes when it is granted: for stores that give the token themselves.
+    /// Writes `SINCE PID@HOST NOTE`, the part after attempt and token in the line of the holder that `request`
+    /// becomes when it is granted. It is for stores that give the token themselves.
     ///
     /// ```
     /// use dlock_core::{backend::AcquireRequest, Holder};

@@ -6,7 +6,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 
 /// The version of a backend's keys and values in its store.
 ///
-/// The store keeps it under the prefix, and each connect compares it: two programs that would not
+/// The store keeps the version under the prefix, and each connect compares it. Two programs that would not
 /// understand each other's locks must not both grant them.
 ///
 /// Two releases with the same version work together at the same time, so a fleet can be upgraded one
@@ -72,8 +72,8 @@ impl LayoutVersion {
                 )
             }
             Err(_) => format!(
-                "{found:?} stands where the version of the layout should be, which is {ours} here; \
-                 use another {scope}, or remove it when no lock is held"
+                "the layout version is {found:?}, not a number ({ours} in this dlock); use another {scope}, or \
+                 remove the version when no lock is held"
             ),
         };
         let error = Error::new(ErrorKind::InvalidConfig, message);

@@ -141,11 +141,11 @@ impl AcquireRequest {
         }
     }
 
-    /// Makes the lease of a grant that was requested at `sent` and that the store ends after
-    /// `granted_ttl`.
+    /// Makes the lease of a grant whose deadline is known otherwise. A layer's follows from the leases inside, a
+    /// session's from its last acknowledged keep-alive.
     ///
-    /// `handle` is a value that the backend finds again in [`Lease::handle`] when it renews or releases:
-    /// a connection, a descriptor, the leases of a layer; or `()`.
+    /// `handle` is a value that the backend finds again in [`Lease::handle`] when it renews or releases. It may be
+    /// a connection, a descriptor, the leases of a layer, or `()`.
     ///
     /// ```
     /// use dlock_core::{Error, Result, Token, backend::{AcquireRequest, Lease}};
@@ -228,8 +228,8 @@ impl AcquireRequest {
     /// Makes the request that a layer sends to a backend inside it: the same identity, cancelled with this
     /// one. A loss goes to `on_lost`, which is called at most once, at once and from anywhere.
     ///
-    /// The layer is to the inner attempt what core is to the outer one: it polls the backend's
-    /// future to its end, and calls [`AcquireRequest::cancel_nested`] before it releases.
+    /// The layer is to the inner attempt what core is to the outer one. It polls the backend's future to its end,
+    /// and calls [`AcquireRequest::cancel_nested`] before it releases.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -7,9 +7,9 @@
 //!    └──cancel──▶ cancelled
 //! ```
 //!
-//! Each arrow is one compare-exchange, so of two things that happen at once exactly one counts:
-//! grant or cancel (K7), release or loss (K8), renewal or release (K4). A hold and its deadline are
-//! the same number, so the two are never read apart.
+//! Each arrow is one compare-exchange, so of two things that happen at once exactly one counts. They are grant or
+//! cancel (K7), release or loss (K8), renewal or release (K4). A hold and its deadline are the same number, so the
+//! two are never read apart.
 
 use super::atomic::{AtomicU64, Ordering};
 use crate::base::cause::LostCause;

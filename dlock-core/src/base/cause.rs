@@ -55,9 +55,9 @@ impl LostCause {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Expired => "it expired before a renewal was confirmed",
-            Self::Taken => "somebody else holds it",
+            Self::Taken => "another holder has it",
             Self::Removed => "its entry is gone from the store",
-            Self::SessionEnded => "the session that carried it is over",
+            Self::SessionEnded => "its session with the store has ended",
             Self::Demoted => "the server no longer grants locks",
             Self::Closed => "the locker was shut down",
         }

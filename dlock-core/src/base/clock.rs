@@ -1,7 +1,7 @@
 //! The one clock of dlock.
 //!
-//! Deadlines are counted on `CLOCK_BOOTTIME` (K2): unlike `std::time::Instant` on Linux it goes on
-//! while the machine is suspended, so a laptop that slept through its lease knows it at once.
+//! Deadlines are counted on `CLOCK_BOOTTIME` (K2). Unlike `std::time::Instant` on Linux it goes on while the
+//! machine is suspended. So a laptop that slept through its lease knows it at once.
 
 use std::{
     fmt,

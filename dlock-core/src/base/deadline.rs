@@ -41,7 +41,7 @@ impl SentAt {
 pub struct Deadline(BootInstant);
 
 impl Deadline {
-    /// No deadline: the hold ends with the process.
+    /// The deadline of a hold that ends with the process alone.
     pub const FOREVER: Self = Self(BootInstant::FOREVER);
 
     /// One part in this many of a ttl is given up to clocks that run at different rates.
@@ -69,18 +69,18 @@ mod tests {
         #[test]
         fn a_deadline_is_before_the_store_can_end_the_hold(
             sent in 0..u64::MAX,
-            asked in 0..DAY_NS,
+            requested in 0..DAY_NS,
             granted in 0..DAY_NS,
         ) {
             let sent = SentAt(BootInstant::from_nanos(sent));
-            let (asked, granted) = (Duration::from_nanos(asked), Duration::from_nanos(granted));
-            let deadline = sent.deadline(asked, granted).instant();
+            let (requested, granted) = (Duration::from_nanos(requested), Duration::from_nanos(granted));
+            let deadline = sent.deadline(requested, granted).instant();
             prop_assert!(deadline >= sent.instant());
             // The store counts `granted` from the arrival, which is not before `sent`, on a clock
             // that runs up to 1 % fast.
             let store_ends = sent.instant().after(granted - granted / 100);
             prop_assert!(deadline <= store_ends);
-            prop_assert!(deadline <= sent.instant().after(asked));
+            prop_assert!(deadline <= sent.instant().after(requested));
         }
 
         #[test]
@@ -98,10 +98,10 @@ mod tests {
         }
 
         #[test]
-        fn nothing_overflows(sent: u64, asked: u64, granted: u64) {
+        fn nothing_overflows(sent: u64, requested: u64, granted: u64) {
             let sent = SentAt(BootInstant::from_nanos(sent));
-            let (asked, granted) = (Duration::from_secs(asked), Duration::from_secs(granted));
-            prop_assert!(sent.deadline(asked, granted).instant() >= sent.instant());
+            let (requested, granted) = (Duration::from_secs(requested), Duration::from_secs(granted));
+            prop_assert!(sent.deadline(requested, granted).instant() >= sent.instant());
         }
     }
 

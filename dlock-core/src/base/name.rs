@@ -4,9 +4,8 @@ use std::{borrow::Borrow, fmt, sync::Arc};
 
 /// The name of a lock: 1 to 255 bytes of UTF-8 without control characters (K10).
 ///
-/// Case counts, and no two names ever meet in one lock: `a` and `a/b`, `a{b}`, `.` and `..`, names
-/// with spaces are all different and all allowed; each backend escapes what its store does not
-/// take.
+/// Case counts, and no two names ever meet in one lock. `a` and `a/b`, `a{b}`, `.` and `..`, names with spaces are
+/// all different and all allowed. Each backend escapes the characters that its store does not take.
 ///
 /// ```
 /// use dlock_core::LockName;

@@ -18,20 +18,20 @@ impl LockName {
         let invalid = |why: String| Err(Error::new(ErrorKind::InvalidInput, why));
         if name.is_empty() {
             return invalid(format!(
-                "a lock name has 1 to {} bytes, this one is empty",
+                "the lock name is empty (allowed: 1 to {} bytes)",
                 Self::BYTES_MAX
             ));
         }
         if name.len() > Self::BYTES_MAX {
             let (max, len) = (Self::BYTES_MAX, name.len());
             return invalid(format!(
-                "a lock name has 1 to {max} bytes, this one has {len}"
+                "the lock name has {len} bytes (allowed: 1 to {max})"
             ));
         }
         if let Some((at, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
             let code = u32::from(c);
             return invalid(format!(
-                "a lock name has no control characters, this one has U+{code:04X} at byte {at}"
+                "the lock name has a control character (U+{code:04X} at byte {at}); remove it"
             ));
         }
         Ok(Self(name.into()))
@@ -70,7 +70,7 @@ impl TryFrom<&String> for LockName {
     }
 }
 
-/// So that methods take a checked name and an unchecked one alike.
+/// Lets methods take a checked name and an unchecked one alike.
 impl From<Infallible> for Error {
     fn from(never: Infallible) -> Self {
         match never {}

@@ -293,13 +293,13 @@ impl Locker {
         let closing = shared.on_home_runtime(async move { store.close().await });
         let closed = timeout(left, closing).await;
         let late = |what| {
-            let why = format!("{what} took longer than {timeout_after:?}");
+            let why = format!("shutdown timed out after {timeout_after:?} while {what}");
             Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))
         };
         let result = match (drained, closed) {
             (Ok(()), Ok(result)) => result,
-            (Err(_), _) => late("releasing what was held"),
-            (_, Err(_)) => late("closing"),
+            (Err(_), _) => late("releasing locks"),
+            (_, Err(_)) => late("closing the backend"),
         };
         result.map_err(|error| error.in_context("close", shared.capabilities.backend, None))
     }

@@ -86,7 +86,7 @@ impl Options {
         if self.mode == Mode::Shared && capabilities.modes == Modes::Exclusive {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                "this store has no shared locks",
+                "shared locks are not supported by this store; use an exclusive lock",
             ));
         }
         self.note.as_deref().map_or(Ok(()), check_note)
@@ -150,20 +150,17 @@ pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()
 pub(crate) fn too_long_to_guard(ttl: Duration, guard: Duration) -> String {
     let [ttl, guard] = [ttl, guard].map(humantime::format_duration);
     format!(
-        "a ttl of {ttl} is longer than restart_guard={guard}: a server that forgot the lock would grant \
-         it again before the ttl is over; set restart_guard={ttl} for all programs that use these locks"
+        "ttl {ttl} is longer than restart_guard={guard}: a server that forgot the lock would grant it again \
+         before the ttl has ended; use a shorter ttl, or restart_guard={ttl} in all programs that use these locks"
     )
 }
 
 fn check_note(note: &str) -> Result<()> {
     let max = AcquireRequest::NOTE_BYTES_MAX;
     let why = if note.len() > max {
-        format!(
-            "a note has at most {max} bytes, this one has {}",
-            note.len()
-        )
+        format!("the note has {} bytes (allowed: up to {max})", note.len())
     } else if note.chars().any(char::is_control) {
-        "a note has no control characters".to_owned()
+        "the note has a control character; remove it".to_owned()
     } else {
         return Ok(());
     };

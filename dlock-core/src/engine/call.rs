@@ -20,7 +20,10 @@ pub(crate) async fn catch_panic<T>(answer: impl Future<Output = Result<T>>) -> R
     let mut answer = pin!(answer);
     poll_fn(|cx| {
         catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))).unwrap_or_else(|_| {
-            let error = Error::new(ErrorKind::Internal, "the backend panicked");
+            let error = Error::new(
+                ErrorKind::Internal,
+                "the backend panicked; this is a defect of it",
+            );
             Poll::Ready(Err(error.with_effect(Effect::Unknown)))
         })
     })
@@ -30,7 +33,7 @@ pub(crate) async fn catch_panic<T>(answer: impl Future<Output = Result<T>>) -> R
 /// Awaits one try to free something, for [`RELEASE_TRY_MAX`] at the most.
 pub(crate) async fn release_in_time(release: impl Future<Output = Result<()>>) -> Result<()> {
     timeout(RELEASE_TRY_MAX, release).await.unwrap_or_else(|_| {
-        let why = format!("no answer in {RELEASE_TRY_MAX:?}");
+        let why = format!("no reply within {RELEASE_TRY_MAX:?}");
         Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))
     })
 }

@@ -29,16 +29,16 @@ use crate::{
     toolkit::backoff::Backoff,
 };
 
-/// How long releases go on after the last locker, guard and attempt are gone without a shutdown, and
-/// how long the backend then has to close.
+/// The time for which releases go on after the last locker, guard and attempt are gone without a shutdown. The
+/// backend then has as long to close.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
 /// A grant that the store may still have, after its hold has ended.
 pub(crate) trait Unreleased: Send + Sync + 'static {
-    /// When the store has ended the grant by itself at the latest, as known at `now`.
+    /// The time by which the store has ended the grant by itself, as known at `now`.
     fn ends_by(&self, now: BootInstant) -> BootInstant;
 
-    /// One try to free the grant in the store.
+    /// Tries once to free the grant in the store.
     fn start_release(self: Arc<Self>) -> Work<Result<()>>;
 }
 

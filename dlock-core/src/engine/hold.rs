@@ -29,7 +29,7 @@ use crate::{
 /// A try to renew takes no longer than this, nor than half of what remains of the lease.
 const RENEW_TRY_MAX: Duration = Duration::from_secs(10);
 
-/// When a whole ttl and this have passed since the hold ended, its lease has ended in the store.
+/// The margin on top of a whole ttl after which the lease of an ended hold has ended in the store.
 const LEASE_SLACK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Hold {
@@ -67,7 +67,11 @@ impl Hold {
         if self.lease.token.get() > Token::MAX {
             return Err(Error::new(
                 ErrorKind::Internal,
-                "the store gave a token out of range",
+                format!(
+                    "the store returned token {} (allowed: 1 to {})",
+                    self.lease.token.get(),
+                    Token::MAX
+                ),
             ));
         }
         let attempt = &self.lease.attempt;
@@ -93,7 +97,7 @@ impl Hold {
         Err(self.shared.closed_error())
     }
 
-    /// Until when it is held, if it is.
+    /// The deadline of the hold, while it is held.
     pub(crate) fn deadline(&self) -> Option<BootInstant> {
         self.lease.attempt.deadline()
     }
@@ -112,13 +116,14 @@ impl Hold {
         let deadline = self.deadline().ok_or_else(|| self.not_held("renew"))?;
         let bound = (deadline.since(self.shared.clock.now()) / 2).min(RENEW_TRY_MAX);
         let hold = self.clone();
-        let asked = async move { catch_panic(hold.shared.backend.renew(&hold.lease)).await };
-        let renewed = match timeout(bound, self.shared.on_home_runtime(asked)).await {
+        let renewal = async move { catch_panic(hold.shared.backend.renew(&hold.lease)).await };
+        let renewed = match timeout(bound, self.shared.on_home_runtime(renewal)).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err(error)) => return Err(self.in_context("renew", error)),
             Err(_) => {
-                let error = Error::new(ErrorKind::Unavailable, format!("no answer in {bound:?}"))
-                    .with_effect(Effect::Unknown);
+                let error =
+                    Error::new(ErrorKind::Unavailable, format!("no reply within {bound:?}"))
+                        .with_effect(Effect::Unknown);
                 return Err(self.in_context("renew", error));
             }
         };
@@ -135,11 +140,11 @@ impl Hold {
             .ok_or_else(|| self.not_held("renew"))
     }
 
-    /// One try to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
+    /// Tries once to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
-        let asked = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };
-        let result = release_in_time(self.shared.on_home_runtime(asked)).await;
+        let release = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };
+        let result = release_in_time(self.shared.on_home_runtime(release)).await;
         result.map_err(|error| self.in_context("release", error))
     }
 

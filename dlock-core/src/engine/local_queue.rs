@@ -43,7 +43,7 @@ struct Queue {
     /// The one that was admitted last.
     on_wire: Attempt,
     waiting: VecDeque<Waiter>,
-    /// At this length the cancelled waiters are swept out when the next one comes.
+    /// The length at which cancelled waiters are swept out when the next one comes.
     sweep_at: usize,
 }
 
@@ -152,7 +152,7 @@ impl Queue {
         self.waiting.push_back(waiter);
     }
 
-    /// Takes out those whose turn it is: the first waiter, and with a shared one all shared ones
+    /// Takes out the waiters whose turn it is: the first one, and with a shared one all shared ones
     /// right behind it.
     fn next(&mut self) -> Vec<Waiter> {
         let mut next: Vec<Waiter> = Vec::new();

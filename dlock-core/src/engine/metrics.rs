@@ -82,7 +82,7 @@ impl Metrics {
     }
 }
 
-/// Of the recorder that there is at this moment: one may be installed later.
+/// The metrics of the present recorder: one may be installed later.
 fn counter(key: &Key) -> Counter {
     with_recorder(|recorder| recorder.register_counter(key, &METADATA))
 }

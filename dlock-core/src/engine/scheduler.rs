@@ -34,18 +34,18 @@ const TICK_EVERY: Duration = Duration::from_secs(1);
 /// A renewal is due after this part of what remains at the latest, so that two more tries fit in.
 const RENEW_PART: u32 = 3;
 
-/// After a failed renewal the next try comes after this part of what remains,
+/// A failed renewal is tried again after this part of the remaining time.
 const RETRY_PART: u32 = 8;
 
-/// but not sooner than this, or a store that is down would be hammered near each deadline,
+/// The shortest pause after a failed renewal. A store that is down would be hammered near each deadline.
 const RETRY_MIN: Duration = Duration::from_millis(10);
 
-/// and not later than this, or the state of a long lease would stay unknown for minutes.
+/// The longest pause after a failed renewal. The state of a long lease would stay unknown for minutes.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// A hold, as the scheduler needs it.
 pub(crate) trait Renewable: Send + Sync + 'static {
-    /// Where the scheduler keeps it.
+    /// The hold's entry in the schedule.
     fn entry(&self) -> &ScheduleEntry;
 
     /// The attempt that was granted: its state, and what is notified of its end.
@@ -68,7 +68,7 @@ pub(crate) trait Renewable: Send + Sync + 'static {
 pub(crate) struct ScheduleEntry {
     /// Distinguishes holds of one due time.
     serial: u64,
-    /// When the hold is due, in nanoseconds; written under the map's lock only.
+    /// The time at which the hold is due, in nanoseconds; written under the map's lock only.
     due: AtomicU64,
 }
 
@@ -82,11 +82,11 @@ pub(crate) struct Scheduler {
 
 struct Table {
     holds: BTreeMap<(BootInstant, u64), Arc<dyn Renewable>>,
-    /// When the next tick is due.
+    /// The time of the next tick.
     next_tick: BootInstant,
     /// Whether anything was inserted since the last tick.
     active: bool,
-    /// Nothing is inserted any more.
+    /// Whether the scheduler is closed: nothing is inserted any more.
     closed: bool,
     /// The task ends.
     stopped: bool,
@@ -215,7 +215,7 @@ impl Scheduler {
         Some(next)
     }
 
-    /// One renewal (K3).
+    /// Renews a hold once (K3).
     async fn renew(self: Arc<Self>, hold: Arc<dyn Renewable>, lag: Duration) {
         let renewed = hold.clone().start_renewal(lag).await.is_ok();
         let now = self.clock.now();
@@ -279,8 +279,8 @@ impl Table {
     /// Decides when the next tick is due.
     fn plan(&mut self, now: BootInstant) -> BootInstant {
         let first = self.holds.first_key_value().map(|((due, _), _)| *due);
-        // After a busy second there is one more tick even if nothing is held just now, or a loop of
-        // short holds would wake the task each time.
+        // After a busy second there is one more tick even if nothing is held just now. Otherwise a loop of short
+        // holds would wake the task each time.
         let busy = std::mem::take(&mut self.active) || first.is_some();
         let tick = if busy {
             now.after(TICK_EVERY)

@@ -88,12 +88,12 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) runtime: Handle,
     pub(crate) metrics: Metrics,
-    /// Cancelled by a shutdown, and when the runtime that the locker lives in is gone.
+    /// The end of the locker: cancelled by a shutdown, and when the runtime that the locker lives in is gone.
     pub(crate) closed: CancellationToken,
 }
 
 impl Shared {
-    /// Why nothing is granted any more.
+    /// The error of a locker that grants nothing any more.
     pub(crate) fn closed_error(&self) -> Error {
         let why = "the locker was shut down, or the runtime that it was made in has ended";
         Error::new(ErrorKind::Unavailable, why)

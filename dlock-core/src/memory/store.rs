@@ -236,8 +236,8 @@ impl LockState {
         self.held.iter_mut().find(|held| held.attempt.id() == id)
     }
 
-    /// Whether `mode` can be granted now to the waiter with `id`, or to an attempt that is not in the queue
-    /// and so comes after all waiters.
+    /// Whether `mode` can be granted now to the waiter with `id`. An attempt that is not in the queue comes after
+    /// all waiters.
     fn admit(&self, mode: Mode, id: Option<AttemptId>) -> Result<(), Taken> {
         let compatible = |other: Mode| mode == Mode::Shared && other == Mode::Shared;
         let held = self.held.iter().filter(|held| !compatible(held.mode));

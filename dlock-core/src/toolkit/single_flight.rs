@@ -68,8 +68,8 @@ impl<T: Send + 'static> SingleFlight<T> {
 
     /// Runs `work` in its turn, after the turns before it. `work` has a time-out of its own.
     ///
-    /// It runs in a task of its own: a user may leave an acquire unpolled for any time, and other callers
-    /// must not wait for that (K13).
+    /// It runs in a task of its own. A user may leave an acquire unpolled for any time, and other callers must not
+    /// wait for that (K13).
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl<T: Send + 'static> SingleFlight<T> {
             }
         });
         let given_up = |error| {
-            let why = "the work of this turn was given up";
+            let why = "the shared operation was cancelled";
             let error = Error::new(ErrorKind::Unavailable, why).with_source(error);
             Err(error.with_effect(Effect::Unknown))
         };

@@ -183,7 +183,7 @@ async fn a_guard_is_no_shorter_than_the_ttl() {
 }
 
 #[tokio::test]
-async fn what_nobody_took_is_refused() {
+async fn keys_without_a_reader_are_refused() {
     for (url, message) in [
         (
             "probe:?tll=5s",

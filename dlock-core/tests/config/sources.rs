@@ -57,7 +57,7 @@ fn wrong_files() {
 }
 
 #[test]
-fn broken_toml_is_told_by_line_and_column_and_not_quoted() {
+fn broken_toml_is_reported_by_line_and_column_and_not_quoted() {
     for (text, place) in [
         ("url = 'file:'\nttl = 10s\n", "line 2, column 7: "),
         ("url = 'redis://:hunter2@h\n", "line 1, column 26: "),
@@ -94,7 +94,7 @@ impl World {
         path
     }
 
-    fn look(&self) -> Discovery<'_> {
+    fn discovery(&self) -> Discovery<'_> {
         Discovery::new()
             .env(|name| self.env.get(name).cloned())
             .directory(self.directory.path())
@@ -114,7 +114,7 @@ impl World {
 fn the_first_source_counts_and_counts_alone() {
     let mut world = World::new();
     let found = |world: &World, url: Option<&str>, file: Option<&Path>| {
-        let config = world.look().url(url).file(file).find().unwrap();
+        let config = world.discovery().url(url).file(file).find().unwrap();
         (config.to_string(), config.source().to_string())
     };
     let pair = |url: &str, source: &str| (url.to_owned(), source.to_owned());
@@ -149,45 +149,45 @@ fn the_first_source_counts_and_counts_alone() {
 fn a_source_that_is_there_but_wrong_is_an_error() {
     let mut world = World::new();
     world.write("dlock.toml", "url = 'file:'\nnonsense\n");
-    let error = world.refused(world.look());
+    let error = world.refused(world.discovery());
     assert!(error.starts_with("dlock.toml: line 2, column "), "{error}");
 
     world.env.insert("DLOCK_CONFIG", "".into());
     assert_eq!(
-        world.refused(world.look()),
+        world.refused(world.discovery()),
         "DLOCK_CONFIG is empty; give it a path or unset it"
     );
     let missing = world.directory.path().join("missing.toml");
     world.env.insert("DLOCK_CONFIG", missing.clone().into());
     assert_eq!(
-        world.refused(world.look()),
+        world.refused(world.discovery()),
         "missing.toml: there is no such file"
     );
     assert_eq!(
-        world.refused(world.look().file(Some(&missing))),
+        world.refused(world.discovery().file(Some(&missing))),
         "missing.toml: there is no such file"
     );
 
     world.env.insert("DLOCK_URL", "".into());
     assert_eq!(
-        world.refused(world.look()),
+        world.refused(world.discovery()),
         "DLOCK_URL: URL \"\": it is empty"
     );
     world
         .env
         .insert("DLOCK_URL", "redis://u:hunter2@h:x".into());
     assert_eq!(
-        world.refused(world.look()),
+        world.refused(world.discovery()),
         "DLOCK_URL: URL \"redis://***@h:x\": a port is a number from 1 to 65535"
     );
 
-    let both = world.look().url(Some("file:")).file(Some(&missing));
+    let both = world.discovery().url(Some("file:")).file(Some(&missing));
     assert_eq!(
         world.refused(both),
         "a URL and a configuration file are given, allowed is one of them"
     );
     assert_eq!(
-        world.refused(world.look().url(Some(""))),
+        world.refused(world.discovery().url(Some(""))),
         "URL \"\": it is empty"
     );
 }
@@ -201,14 +201,17 @@ fn an_environment_that_is_not_utf_8_is_an_error() {
     world
         .env
         .insert("DLOCK_URL", OsString::from_vec(b"file:/\xff".to_vec()));
-    assert_eq!(world.refused(world.look()), "DLOCK_URL: it is not UTF-8");
+    assert_eq!(
+        world.refused(world.discovery()),
+        "DLOCK_URL: it is not UTF-8"
+    );
 }
 
 #[test]
 fn files_that_cannot_be_read_are_errors() {
     let world = World::new();
     fs::create_dir(world.directory.path().join("dlock.toml")).unwrap();
-    let error = world.refused(world.look());
+    let error = world.refused(world.discovery());
     assert!(
         error.starts_with("dlock.toml: cannot read the file: "),
         "{error}"
@@ -219,7 +222,7 @@ fn files_that_cannot_be_read_are_errors() {
         "dlock.toml",
         &format!("url = 'file:'\n#{}", "x".repeat(64 * 1024)),
     );
-    let error = world.refused(world.look());
+    let error = world.refused(world.discovery());
     assert_eq!(error, "dlock.toml: the file is longer than 65536 bytes");
 }
 
@@ -230,7 +233,7 @@ async fn an_error_says_where_the_setting_is() {
     let registry = Registry::new().register("memory", |_| {
         Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) }))
     });
-    let config = world.look().find().unwrap();
+    let config = world.discovery().find().unwrap();
     assert_eq!(config.source(), &Source::File(path.clone()));
     let error = registry.connect(&config).await.expect_err("unknown key");
     assert_eq!(

@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_parses_round_trips(text in url_like()) {
+    fn what_parses_round_trips(text in url_like()) {
         if let Ok(url) = BackendUrl::parse(&text)
             && url.password().is_none()
         {

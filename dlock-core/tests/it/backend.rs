@@ -22,7 +22,7 @@ use crate::common::{NAME, Shared, locker, millis, poll_times, secs, until_unused
 enum Flaw {
     /// Says that the lock is lost while it is still waiting, and waits for the cancellation.
     LosesWhileItWaits,
-    /// Is granted 50 ms after the call, even if the caller is gone, and answers 50 ms later.
+    /// The acquire is granted 50 ms after the call, even if the caller is gone, and answered 50 ms later.
     AnswersLate,
     PanicsInAcquire,
     PanicsInTheFirstRenewal,
@@ -32,7 +32,7 @@ enum Flaw {
     ReleasesLate,
     /// Never gets an answer, and says why.
     IsCutOff,
-    /// Is granted, and hears so no more than of the first three tries to undo that.
+    /// The acquire is granted. The backend learns no more of that than of the first three tries to undo it.
     HearsNothing,
     Nothing,
 }
@@ -41,7 +41,7 @@ enum Flaw {
 struct Flawed {
     store: Memory,
     flaw: Flaw,
-    /// Of what has the flaw.
+    /// The number of calls to the operation that has the flaw.
     calls: Arc<AtomicUsize>,
     closed: AtomicUsize,
 }
@@ -173,11 +173,11 @@ async fn a_loss_while_waiting_ends_the_attempt() {
 #[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_may_have_had_an_effect() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
-    let asked = locks.acquire(NAME).wait(millis(75));
-    let error = asked.await.expect_err("no answer in time");
+    let acquire = locks.acquire(NAME).wait(millis(75));
+    let error = acquire.await.expect_err("no answer in time");
     assert_eq!(backend.0.store.names().len(), 1, "granted");
-    let told = (error.kind(), error.effect());
-    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown));
+    let outcome = (error.kind(), error.effect());
+    assert_eq!(outcome, (ErrorKind::Unavailable, Effect::Unknown));
     until_unused(&backend.0.store).await;
 }
 
@@ -197,10 +197,14 @@ async fn a_question_without_an_answer_ends_with_the_reason() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_after_the_end_of_its_lease_is_no_grant() {
     let (backend, locks) = flawed(Flaw::AnswersLate);
-    let asked = locks.acquire(NAME).ttl(millis(40));
-    let error = asked.await.expect_err("it has ended");
-    let told = (error.kind(), error.effect());
-    assert_eq!(told, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
+    let acquire = locks.acquire(NAME).ttl(millis(40));
+    let error = acquire.await.expect_err("it has ended");
+    let outcome = (error.kind(), error.effect());
+    assert_eq!(
+        outcome,
+        (ErrorKind::Unavailable, Effect::Unknown),
+        "{error}"
+    );
     until_unused(&backend.0.store).await;
 }
 
@@ -327,7 +331,7 @@ async fn what_cannot_be_released_ends_with_the_session_that_the_last_drop_closes
 }
 
 #[tokio::test]
-async fn a_loop_of_acquires_starves_nobody() {
+async fn a_loop_of_acquires_starves_no_task() {
     let locks = locker(Memory::new());
     let spinning = tokio::spawn(async move {
         loop {

@@ -33,7 +33,7 @@ async fn dropped_at_each_of_its_own_polls() {
                 other
                     .try_acquire(NAME)
                     .await
-                    .expect("asked")
+                    .expect("a reply")
                     .expect("free at once"),
             );
             if done {
@@ -84,7 +84,7 @@ async fn cancelled_at_backend_poll(k: usize, contended: bool) -> bool {
         other
             .try_acquire(NAME)
             .await
-            .expect("asked")
+            .expect("a reply")
             .expect("free at once"),
     );
     reached.load(Ordering::SeqCst)

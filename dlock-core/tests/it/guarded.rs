@@ -47,7 +47,7 @@ impl DistributedLock for Guarded {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_nobody_set_is_longer_than_the_guard() {
+async fn a_default_wait_is_longer_than_the_guard() {
     let (clock, store, _) = paused();
     let locks = Locker::builder(Guarded(store))
         .clock(clock.clone())

@@ -1,4 +1,4 @@
-//! Users who call from another runtime than the one that the locker lives in.
+//! Calls from another runtime than the one that the locker lives in.
 
 use std::{
     collections::HashSet,
@@ -40,7 +40,7 @@ impl Store {
         }
     }
 
-    fn asked(&self) {
+    fn record_runtime(&self) {
         let mut homes = self.homes.lock().expect("homes");
         homes.insert(Handle::current().id());
     }
@@ -53,28 +53,28 @@ impl DistributedLock for Store {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        self.asked();
+        self.record_runtime();
         self.memory.acquire(request).await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        self.asked();
+        self.record_runtime();
         self.renewals.join(()).await?;
         self.memory.renew(lease).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        self.asked();
+        self.record_runtime();
         self.memory.release(lease).await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        self.asked();
+        self.record_runtime();
         self.memory.inspect(name).await
     }
 
     async fn close(&self) -> Result<()> {
-        self.asked();
+        self.record_runtime();
         self.memory.close().await
     }
 }
@@ -90,7 +90,7 @@ fn elsewhere() -> Runtime {
 }
 
 #[test]
-fn the_store_is_only_asked_at_home() -> Result<()> {
+fn the_store_is_only_called_at_home() -> Result<()> {
     let (home, store) = (home(), Store::new());
     let homes = store.homes.clone();
     let locks = home.block_on(async { locker(store) });
@@ -108,7 +108,7 @@ fn the_store_is_only_asked_at_home() -> Result<()> {
 
 /// Requests that many leave with would wait for it.
 #[test]
-fn a_runtime_that_stands_still_holds_nobody_up() -> Result<()> {
+fn a_runtime_that_is_blocked_delays_no_other() -> Result<()> {
     let (home, elsewhere) = (home(), elsewhere());
     let locks = home.block_on(async { locker(Store::new()) });
     let mine = home.block_on(async { locks.acquire("mine").ttl(secs(10)).await })?;

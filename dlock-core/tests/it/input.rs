@@ -13,13 +13,13 @@ use dlock_core::{Error, ErrorKind, Locker, LockerBuilder, memory::Memory};
 use crate::common::{CountingPolls, NAME, locker, millis, secs};
 
 async fn refused(acquire: impl AsyncFnOnce(&Locker) -> Option<Error>) -> Error {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let hook = asked.clone();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let hook = calls.clone();
     let locks = locker(CountingPolls::new(Memory::new(), move |_| {
         hook.fetch_add(1, Ordering::SeqCst);
     }));
     let error = acquire(&locks).await.expect("refused");
-    assert_eq!(asked.load(Ordering::SeqCst), 0, "the store was asked");
+    assert_eq!(calls.load(Ordering::SeqCst), 0, "the store was called");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     error
 }
@@ -81,6 +81,6 @@ async fn a_token_base_moves_every_token() {
     let locks = locks.expect("locker");
     let guard = locks.acquire(NAME).await.expect("free");
     assert_eq!(guard.token().get(), (1 << 62) + 1);
-    let holder = locks.inspect(NAME).await.expect("asked").expect("held");
+    let holder = locks.inspect(NAME).await.expect("a reply").expect("held");
     assert_eq!(holder.token, Some(guard.token()));
 }

@@ -80,7 +80,7 @@ async fn a_loss_ends_the_wait_for_the_others() {
 }
 
 #[tokio::test]
-async fn the_first_loss_is_told_with_its_name() {
+async fn the_first_loss_is_reported_with_its_name() {
     let store = Memory::new();
     let locks = locker(store.clone());
     let set = locks.acquire_all([NAME, "z"]).await.expect("free");

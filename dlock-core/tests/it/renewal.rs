@@ -79,7 +79,7 @@ async fn a_suspended_machine_loses_its_locks_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_jump_is_told_within_a_second_though_nobody_asks() {
+async fn a_jump_is_reported_within_a_second_without_a_call() {
     let (clock, _store, locks) = paused();
     let guard = locks
         .acquire(NAME)
@@ -90,10 +90,10 @@ async fn a_jump_is_told_within_a_second_though_nobody_asks() {
     let lost = tokio::spawn(guard.lost());
     settle().await;
     clock.jump(secs(61));
-    let told = tokio::time::timeout(millis(1_001), lost)
+    let reported = tokio::time::timeout(millis(1_001), lost)
         .await
         .expect("in a second");
-    assert_eq!(told.expect("no panic"), LostCause::Expired);
+    assert_eq!(reported.expect("no panic"), LostCause::Expired);
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,7 +126,7 @@ async fn a_renewal_by_hand_moves_the_deadline_and_finds_a_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_push_is_told_once_and_never_after_a_release() {
+async fn a_push_is_reported_once_and_never_after_a_release() {
     let (_, store, locks) = paused();
     let guard = locks.acquire(NAME).await.expect("free");
     store.revoke(NAME);
@@ -138,12 +138,12 @@ async fn a_push_is_told_once_and_never_after_a_release() {
     guard.release().await.expect("held");
     assert!(
         tokio::time::timeout(secs(60), lost).await.is_err(),
-        "told on release"
+        "reported on release"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn jeopardy_is_told_before_the_deadline_and_only_then() {
+async fn jeopardy_is_reported_before_the_deadline_and_only_then() {
     let (clock, store, locks) = paused();
     let start = clock.now();
     let guard = locks.acquire(NAME).await.expect("free");
@@ -157,7 +157,7 @@ async fn jeopardy_is_told_before_the_deadline_and_only_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jeopardy_after_a_suspend_is_told_within_a_second() {
+async fn jeopardy_after_a_suspend_is_reported_within_a_second() {
     let (clock, _store, locks) = paused();
     let guard = locks
         .acquire(NAME)

@@ -57,7 +57,7 @@ async fn a_body_that_overran_its_lock_is_lost_though_it_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_release_does_not_make_finished_work_look_failed() {
+async fn a_failed_release_does_not_fail_finished_work() {
     let (_, store, locks) = paused();
     store.inject(Operation::Release, Fault::Deny);
     let value = locks.scope(NAME, async |_| Ok::<_, Error>(7)).await;

@@ -11,7 +11,7 @@ use dlock_core::{
 use crate::common::{NAME, Shared, locker, paused, secs, settle, until_unused};
 
 #[tokio::test(start_paused = true)]
-async fn guards_are_told_waiters_end_and_everything_is_released() {
+async fn guards_are_notified_waiters_end_and_everything_is_released() {
     let (_, store, locks) = paused();
     let guard = locks.acquire(NAME).await.expect("free");
     let waiting = [(); 2].map(|()| {
@@ -65,7 +65,7 @@ async fn no_task_is_left() {
     };
     tokio::time::timeout(secs(5), ended)
         .await
-        .expect("scheduler and reaper have ended");
+        .expect("scheduler and cleanup have ended");
 }
 
 #[tokio::test]

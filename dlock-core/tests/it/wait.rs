@@ -30,7 +30,7 @@ async fn a_wait_ends_as_contended_when_its_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_as_unavailable_when_the_store_could_not_be_asked() {
+async fn a_wait_ends_as_unavailable_when_the_store_could_not_be_reached() {
     let (_, store, locks) = paused();
     store.inject(Operation::Acquire, Fault::Stall);
     let wait = || async {
@@ -55,7 +55,7 @@ async fn a_wait_ends_as_unavailable_when_the_store_could_not_be_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_zero_wait_and_try_ask_once() {
+async fn a_zero_wait_and_try_make_one_request() {
     let (_, _store, locks) = paused();
     let holder = locks.acquire(NAME).await.expect("free");
     let waiter = tokio::spawn({
@@ -63,7 +63,7 @@ async fn a_zero_wait_and_try_ask_once() {
         async move { locks.acquire(NAME).wait_forever().await }
     });
     settle().await;
-    assert!(locks.try_acquire(NAME).await.expect("asked").is_none());
+    assert!(locks.try_acquire(NAME).await.expect("a reply").is_none());
     let error = locks.acquire(NAME).wait(secs(0)).await.expect_err("held");
     assert_eq!(error.kind(), ErrorKind::Contended);
     holder.release().await.expect("held");
@@ -77,9 +77,9 @@ async fn a_zero_wait_and_try_ask_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_try_asks_the_store_though_others_wait_in_the_gate() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let hook = asked.clone();
+async fn a_try_reaches_the_store_though_others_are_in_the_local_queue() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let hook = requests.clone();
     let locks = locker(CountingPolls::new(Memory::new(), move |_| {
         hook.fetch_add(1, Ordering::SeqCst);
     }));
@@ -89,18 +89,18 @@ async fn a_try_asks_the_store_though_others_wait_in_the_gate() {
         tokio::spawn(async move { locks.acquire(NAME).wait_forever().await.map(drop) })
     });
     settle().await;
-    let before = asked.load(Ordering::SeqCst);
-    assert!(locks.try_acquire(NAME).await.expect("asked").is_none());
-    assert_eq!(asked.load(Ordering::SeqCst), before + 1);
+    let before = requests.load(Ordering::SeqCst);
+    assert!(locks.try_acquire(NAME).await.expect("a reply").is_none());
+    assert_eq!(requests.load(Ordering::SeqCst), before + 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_are_served_in_order_and_one_is_on_the_wire() {
     let store = Memory::new();
     let on_wire = Arc::new(AtomicUsize::new(0));
-    let asked = on_wire.clone();
+    let requests = on_wire.clone();
     let locks = locker(CountingPolls::new(store.clone(), move |_| {
-        asked.fetch_add(1, Ordering::SeqCst);
+        requests.fetch_add(1, Ordering::SeqCst);
     }));
     let holder = locks.acquire(NAME).await.expect("free");
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -162,7 +162,7 @@ async fn shared_ones_hold_together_and_exclude_the_exclusive() {
     let first = locks.acquire(NAME).shared().await.expect("free");
     let second = locks.acquire(NAME).shared().await.expect("shared");
     let third = other.acquire(NAME).shared().await.expect("shared");
-    assert!(other.try_acquire(NAME).await.expect("asked").is_none());
+    assert!(other.try_acquire(NAME).await.expect("a reply").is_none());
     drop((first, second, third));
     until_unused(&store).await;
     let exclusive = other.acquire(NAME).await.expect("free");
@@ -171,7 +171,7 @@ async fn shared_ones_hold_together_and_exclude_the_exclusive() {
             .try_acquire(NAME)
             .shared()
             .await
-            .expect("asked")
+            .expect("a reply")
             .is_none()
     );
     drop(exclusive);
@@ -199,11 +199,11 @@ async fn a_waiting_exclusive_one_is_not_starved_by_shared_ones() {
 }
 
 #[tokio::test]
-async fn names_are_told_apart() {
+async fn names_are_kept_apart() {
     let locks = locker(Memory::new());
     let mut guards = Vec::new();
     for name in ["a", "A", "a/b", "a/", "a ", "á", "a{b}", ".", ".."] {
-        let guard = locks.try_acquire(name).await.expect("asked").expect(name);
+        let guard = locks.try_acquire(name).await.expect("a reply").expect(name);
         assert_eq!(guard.name(), &LockName::new(name).expect("name"));
         guards.push(guard);
     }

@@ -13,8 +13,8 @@ use crate::queue::key::QueueKey;
 /// A failed attempt waits this long for its undo, which then goes on in the background.
 const UNDO_MAX: Duration = Duration::from_secs(2);
 
-/// Removes the key of an attempt that has failed with `error`. The returned error has an unknown effect if
-/// the removal is not confirmed in [`UNDO_MAX`]; then it goes on in the background until the lease ends.
+/// Removes the key of an attempt that has failed with `error`. The returned error has an unknown effect if the
+/// removal is not confirmed in [`UNDO_MAX`]. Then it goes on in the background until the lease ends.
 ///
 /// `may_exist` says whether the store may have created the key.
 pub(super) async fn undo(

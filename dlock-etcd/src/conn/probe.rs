@@ -11,9 +11,9 @@ use crate::{
     ranges::{first_key, ranges},
 };
 
-/// The first sound version of each line. Older ones lose leases or deletions once in a while: a renewal
-/// that races a revoke is confirmed though the keys are gone (etcd-io/etcd#14758), an old leader revokes
-/// leases (#15247), a watch misses a deletion (#19179).
+/// The first sound version of each line. Older ones lose leases or deletions once in a while. A renewal that races
+/// a revoke is confirmed though the keys are gone (etcd-io/etcd#14758). An old leader revokes leases (#15247). A
+/// watch misses a deletion (#19179).
 const SOUND_FROM: [(u64, u64, u64); 3] = [(3, 4, 38), (3, 5, 23), (3, 6, 5)];
 
 /// Checks that locks can be read and have our layout, and warns of a version with known defects.

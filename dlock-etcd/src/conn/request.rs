@@ -33,8 +33,8 @@ impl Members {
         self.request_noting(&AtomicBool::new(false), send).await
     }
 
-    /// As [`request`](Self::request); sets `effect_unknown` when a try without a reply may have been
-    /// executed, or may be later.
+    /// Sends a request like [`request`](Self::request), and sets `effect_unknown` when a try without a reply may
+    /// have been executed, or may be later.
     pub(crate) async fn request_noting<T, F>(
         self: &Arc<Self>,
         effect_unknown: &AtomicBool,
@@ -47,7 +47,7 @@ impl Members {
             .await
     }
 
-    /// As [`request_noting`](Self::request_noting), with `max` for each member's reply.
+    /// Sends a request like [`request_noting`](Self::request_noting), with `max` for each member's reply.
     pub(crate) async fn request_within<T, F>(
         self: &Arc<Self>,
         max: Duration,
@@ -87,7 +87,7 @@ impl Members {
         }
     }
 
-    /// One try; the failure says whether it was a time-out.
+    /// Tries once; the failure says whether it was a time-out.
     async fn request_once<T, F>(
         self: &Arc<Self>,
         max: Duration,

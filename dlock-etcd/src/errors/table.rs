@@ -49,7 +49,7 @@ const TABLE: &[(&str, Row)] = &[
     ),
     (
         "user name is empty",
-        denied("the server asks for a user and a password; give them in the URL"),
+        denied("the server requires a user and a password; give them in the URL"),
     ),
     (
         "permission denied",

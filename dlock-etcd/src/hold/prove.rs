@@ -51,7 +51,7 @@ pub(crate) struct ProofRequest<'a> {
 
 /// The proof that the store keeps a key.
 pub(crate) struct Proved {
-    /// When the request was sent that proves it.
+    /// The send time of the request that proves the hold.
     pub(crate) sent: SentAt,
     /// How long the store keeps the key from then on.
     pub(crate) granted: Duration,

@@ -50,9 +50,9 @@ pub(crate) struct EtcdLease {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// When the last keep-alive was sent that the store has confirmed.
+    /// The send time of the last keep-alive that the store has confirmed.
     last_keepalive: SentAt,
-    /// When the last keep-alive was sent that proves a hold.
+    /// The send time of the last keep-alive that proves a hold.
     last_proof: SentAt,
     /// Whether a later leader has kept the lease alive: locks that are held on it must move.
     is_outdated: bool,
@@ -208,7 +208,7 @@ impl EtcdLease {
         self.revoke_noting(&AtomicBool::new(false)).await
     }
 
-    /// As [`revoke`](Self::revoke); sets `effect_unknown` if a try may still be under way.
+    /// Revokes like [`revoke`](Self::revoke), and sets `effect_unknown` if a try may still be under way.
     pub(crate) async fn revoke_noting(&self, effect_unknown: &AtomicBool) -> Result<()> {
         rpc::revoke(&self.members, self.id, effect_unknown).await?;
         self.mark_ended();

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 /// A check that an acquire future responds to when it is polled.
 #[derive(Default)]
 pub(crate) struct PollWatchdog {
-    /// When the oldest check without a response was made, in nanoseconds; 0 if there is none.
+    /// The time of the oldest check without a response, in nanoseconds; 0 if there is none.
     unanswered: AtomicU64,
     check: Notify,
 }

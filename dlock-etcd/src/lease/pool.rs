@@ -22,7 +22,7 @@ pub(crate) struct LeasePool(Arc<Inner>);
 struct Inner {
     members: Arc<Members>,
     table: Lock<Table>,
-    /// At most one grant at a time.
+    /// The single flight of grants: at most one at a time.
     granting: SingleFlight<()>,
 }
 
@@ -78,7 +78,7 @@ impl LeasePool {
         self.existing(ttl, renewal).ok_or_else(errors::lease_ended)
     }
 
-    /// As [`get`](Self::get), until the attempt is cancelled.
+    /// Gets a lease like [`get`](Self::get), until the attempt is cancelled.
     pub(crate) async fn get_for(&self, request: &AcquireRequest) -> Result<LeaseRef> {
         let lease = self.get(request.ttl, request.renewal);
         if request.renewal == Renewal::None {

@@ -17,7 +17,7 @@ const REVOKE_MAX: Duration = Duration::from_secs(60);
 /// A lease that the store has granted.
 pub(crate) struct Granted {
     pub(crate) id: i64,
-    /// When the confirmed request was sent.
+    /// The send time of the confirmed request.
     pub(crate) sent: SentAt,
     /// How long the store keeps the lease without a keep-alive.
     pub(crate) ttl: Duration,
@@ -27,40 +27,40 @@ pub(crate) struct Granted {
 /// requested again, and revoked.
 pub(crate) async fn grant(members: &Arc<Members>, ttl: Duration) -> Result<Granted> {
     let id = rand::random_range(1..=i64::MAX);
-    let asked = Duration::from_secs(whole_seconds(ttl));
-    let granted = grant_with_id(members, id, asked).await;
+    let requested = Duration::from_secs(whole_seconds(ttl));
+    let granted = grant_with_id(members, id, requested).await;
     if let Err(error) = &granted
         && error.effect() == Effect::Unknown
     {
         tokio::spawn(timeout(REVOKE_MAX, revoke_unconfirmed(members.clone(), id)));
     }
     let (sent, ttl) = granted?;
-    if let Some(warning) = members.config.long_lease_warning(asked, ttl) {
+    if let Some(warning) = members.config.long_lease_warning(requested, ttl) {
         members.warn_of_long_leases(&warning);
     }
     Ok(Granted { id, sent, ttl })
 }
 
-/// When the confirmed grant was sent, and its ttl.
+/// The send time of the confirmed grant, and its ttl.
 async fn grant_with_id(
     members: &Arc<Members>,
     id: i64,
-    asked: Duration,
+    requested: Duration,
 ) -> Result<(SentAt, Duration)> {
-    let seconds = i64::try_from(asked.as_secs()).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(requested.as_secs()).unwrap_or(i64::MAX);
     let first = members.sent_now();
     let granted = members.request(|client| async move {
         let sent = members.sent_now();
         let options = LeaseGrantOptions::new().with_id(id);
         match client.lease_client().grant(seconds, Some(options)).await {
-            Ok(reply) => Ok(Some((sent, duration(reply.ttl()).max(asked)))),
+            Ok(reply) => Ok(Some((sent, duration(reply.ttl()).max(requested)))),
             // By an earlier try of ours.
             Err(error) if errors::is_lease_taken(&error) => Ok(None),
             Err(error) => Err(error),
         }
     });
     // An earlier try was granted after the first one was sent.
-    Ok(granted.await?.unwrap_or((first, asked)))
+    Ok(granted.await?.unwrap_or((first, requested)))
 }
 
 /// Ends a lease whose grant has an unknown effect.
@@ -88,7 +88,7 @@ pub(crate) async fn revoke(
     members.request_noting(effect_unknown, send).await
 }
 
-/// When the confirmed keep-alive was sent; `None` if the store has no such lease.
+/// The send time of the confirmed keep-alive; `None` if the store has no such lease.
 pub(crate) async fn keep_alive(
     members: &Arc<Members>,
     id: i64,

@@ -48,13 +48,13 @@ impl LeaseUsers {
         user
     }
 
-    /// From now on the user is checked for being polled.
+    /// Has the user checked for being polled from now on.
     pub(crate) fn set_waiting(&self, user: u64, waiter: Weak<dyn Waiter>) {
         let waiting = LeaseUser::Waiting(waiter);
         self.0.lock().users.insert(user, waiting);
     }
 
-    /// From now on the user is notified when the lease ends.
+    /// Has the user notified when the lease ends.
     pub(crate) fn set_holding(&self, user: u64, attempt: &Attempt) {
         let holding = LeaseUser::Holding(attempt.clone());
         self.0.lock().users.insert(user, holding);

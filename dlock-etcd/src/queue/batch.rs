@@ -46,7 +46,7 @@ pub(crate) struct TxnReply {
 
 /// The reply to one of several operations.
 struct Reply {
-    /// As [`TxnBatcher::run`] returns it.
+    /// The result that [`TxnBatcher::run`] returns.
     result: Result<Option<TxnReply>>,
     /// Whether a try of it may still be under way.
     effect_unknown: bool,

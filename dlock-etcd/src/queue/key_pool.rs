@@ -76,7 +76,7 @@ impl Default for Table {
 }
 
 impl KeyId {
-    /// As 32 hexadecimal digits.
+    /// The id as 32 hexadecimal digits.
     pub(crate) fn digits(self) -> String {
         format!("{:032x}", self.base.wrapping_add(self.index as u128))
     }

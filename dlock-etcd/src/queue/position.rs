@@ -47,10 +47,11 @@ impl QueueKey {
         read.map(|(position, _)| position)
     }
 
-    /// As [`read_position`](Self::read_position), after a watch event, from the member's own data.
+    /// Reads the position like [`read_position`](Self::read_position), after a watch event, from the member's own
+    /// data.
     ///
-    /// Any revision since the key's creation gives the right answer: no key is ever inserted before it, and
-    /// it exists until its lease ends by the clock.
+    /// Any revision since the key's creation gives the right answer. No key is ever inserted before it, and it
+    /// exists until its lease ends by the clock.
     pub(crate) async fn read_position_of_member(&self, created: i64) -> Result<Position> {
         match self.read(created, keys_only().with_serializable()).await {
             Ok((position @ (Position::First(_) | Position::Absent), seen)) if seen >= created => {

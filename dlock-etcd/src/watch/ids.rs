@@ -16,7 +16,7 @@ pub(crate) const FIRST: i64 = 1 << 32;
 pub(crate) struct WatchIds {
     /// Requested and not answered yet.
     unanswered: BTreeSet<i64>,
-    /// When the last one was requested.
+    /// The time of the last request for a watch.
     requested_at: Option<BootInstant>,
     /// The server's id by ours, and ours by the server's.
     servers: HashMap<i64, i64>,
@@ -61,7 +61,7 @@ impl WatchIds {
         Some(server)
     }
 
-    /// Our id for the server's.
+    /// Translates the server's id to ours.
     pub(crate) fn ours(&self, server: i64) -> Option<i64> {
         self.ours.get(&server).copied()
     }

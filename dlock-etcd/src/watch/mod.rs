@@ -1,8 +1,8 @@
 //! Notice of deleted keys: one stream of watches for all of them.
 //!
-//! The store keeps its history, so a watch may begin late, and after a break begin again where it was:
-//! nothing is missed except what the store has compacted. So a held lock is watched only when it has been
-//! held for a while, and a short hold costs nothing.
+//! The store keeps its history, so a watch may begin late, and after a break begin again where it was. Nothing is
+//! missed except what the store has compacted. So a held lock is watched only when it has been held for a while,
+//! and a short hold costs nothing.
 //!
 //! But a server checks its history only every 100 ms. So a waiter's watch begins with the next event. The
 //! waiter reads its position again if anything was written since its last read.

@@ -14,7 +14,7 @@ use crate::watch::ids::{self, WatchIds};
 /// The watches by our ids. Its queues are bounded by the attempts: each has at most two watches.
 pub(super) struct Table {
     pub(super) watches: HashMap<i64, Watch>,
-    /// Our last id.
+    /// The last id that we gave.
     pub(super) last_id: i64,
     /// The requested watches by key: an event has the key, and an id that need not be ours.
     by_key: HashMap<Vec<u8>, Vec<i64>>,
@@ -26,7 +26,7 @@ pub(super) struct Table {
     pub(super) delayed: VecDeque<(BootInstant, i64)>,
     /// Whether the task runs.
     pub(super) is_running: bool,
-    /// When the task wakes by itself, if it sleeps.
+    /// The time at which the task wakes by itself, if it sleeps.
     pub(super) next_wake: BootInstant,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum Command {
 /// The next action of the task.
 pub(crate) enum NextAction {
     Create(Vec<u8>, WatchOptions),
-    /// By the server's id.
+    /// Cancels the watch with this id of the server.
     Cancel(i64),
     /// Sleep until then.
     Wait(BootInstant),

@@ -22,7 +22,7 @@ const MANY: usize = 40;
 /// Which of them leave together is different each time.
 const ROUNDS: usize = 20;
 
-/// Longer than the others': it has a lease of its own.
+/// A ttl longer than the others': it has a lease of its own.
 const LONG: Duration = Duration::from_secs(300);
 
 pub(crate) type Taken = JoinSet<dlock::Result<Option<Guard>>>;

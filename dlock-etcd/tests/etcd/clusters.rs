@@ -16,7 +16,7 @@ cases![
     t30_a_waiter_leaves_a_member_without_a_leader,
 ];
 
-/// Long enough for an election or two.
+/// The bound of an election or two.
 const KEYS: &str = "ttl=10s&timeout=1s";
 
 async fn start(flavour: Flavour) -> Outcome<Cluster> {

@@ -19,7 +19,7 @@ cases![
 
 const POLLS_MAX: u32 = 40;
 
-/// Long enough to be in the queue.
+/// The time after which a waiter is in the queue.
 const QUEUED: Duration = Duration::from_millis(300);
 
 async fn t33_a_dropped_acquire_leaves_no_lease(flavour: Flavour) -> Outcome {

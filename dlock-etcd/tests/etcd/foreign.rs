@@ -119,8 +119,8 @@ async fn t26_all_wait_in_one_fair_queue(flavour: Flavour) -> Outcome {
     Ok(last.release().await?)
 }
 
-/// `etcd.leader-slept`: a leader that slept for longer than the ttl may have the lease of a client revoked that does
-/// not move its lock, as dlock does. That client notices within its ttl, and the token covers it.
+/// `etcd.leader-slept`: a leader that slept for longer than the ttl may have leases revoked. A client that does
+/// not move its lock, as dlock does, loses it. That client notices within its ttl, and the token covers it.
 async fn t24_a_leader_that_slept_may_end_a_lock_of_another_client(flavour: Flavour) -> Outcome {
     const HOLDERS: usize = 6;
     const TTL: Duration = Duration::from_secs(5);

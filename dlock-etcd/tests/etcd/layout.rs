@@ -39,8 +39,8 @@ async fn an_older_and_a_newer_layout_are_refused_with_both_numbers(flavour: Flav
         ("2", "upgrade this dlock"),
         ("2 4711", "upgrade this dlock"),
         ("0", "upgrade the other programs"),
-        ("", "where the version of the layout should be"),
-        ("x1", "where the version of the layout should be"),
+        ("", "the layout version is"),
+        ("x1", "the layout version is"),
     ] {
         node.put(LAYOUT, found).await?;
         let error = refused(connect(node.address(), "").await)?;
@@ -128,7 +128,7 @@ async fn a_user_without_permission_to_write_it_is_not_refused(flavour: Flavour) 
     let locker = dlock::connect(url.as_str()).await?;
     take(&locker, "a").await?.release().await?;
     assert_eq!(node.keys(LAYOUT).await?, []);
-    // But who finds another one there is.
+    // But a client that finds another one there is.
     node.put(LAYOUT, "2").await?;
     let error = refused(dlock::connect(url.as_str()).await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");

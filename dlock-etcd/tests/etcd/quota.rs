@@ -17,7 +17,7 @@ cases![
     t34_a_full_server_frees_what_many_release_while_others_try,
 ];
 
-/// As little as a server takes.
+/// The smallest quota that a server takes.
 const QUOTA: [&str; 1] = ["--quota-backend-bytes=2097152"];
 
 async fn fill(node: &Node) {
@@ -54,7 +54,7 @@ async fn t34_a_full_server_frees_a_key_with_an_unknown_effect(flavour: Flavour) 
     let waiting = tokio::spawn(locker.acquire("a").into_future());
     until_queue_length(&node, "a", 1).await?;
     proxy.end(End::Reset);
-    let guard = soon("its answer is asked for again", waiting).await???;
+    let guard = soon("its request is repeated", waiting).await???;
     fill(&node).await;
     guard.release().await?;
     until_queue_length(&node, "a", 0).await

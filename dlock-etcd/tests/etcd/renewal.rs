@@ -25,7 +25,7 @@ cases![
     k08_a_lost_lock_is_free_though_its_lease_lives_on,
 ];
 
-/// Of a lock that is kept alive: so short that a case can wait it out.
+/// The ttl of a lock that is kept alive: so short that a case can wait it out.
 const TTL: &str = "ttl=4s";
 const TWO_TTLS: Duration = Duration::from_secs(8);
 

@@ -21,13 +21,13 @@ cases![
     t24_many_locks_move_together_and_leave_nothing,
 ];
 
-/// So many holders, each with a lease of its own: the leader revokes them one after another.
+/// The number of holders, each with a lease of its own: the leader revokes them one after another.
 const HOLDERS: usize = 12;
 
 /// Many elections fit in, on a busy machine too.
 const KEYS: &str = "ttl=14s";
 
-/// Longer than the ttl.
+/// The time that the leader sleeps: longer than the ttl.
 const SLEEP: Duration = Duration::from_secs(18);
 
 /// The time until a lease without keep-alives has expired, also under a new leader.

@@ -12,7 +12,7 @@ pub(crate) use dlock_verify::{
     support::{Outcome, drop_after_polls, poll_times, refused, soon, take, until, within},
 };
 
-/// No case takes longer: one that hangs is named by its failure.
+/// The bound of a case: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(180);
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Flavour) -> F) -> Outcome

@@ -35,13 +35,13 @@ async fn k04_a_late_undo_leaves_the_next_key_alone(flavour: Flavour) -> Outcome 
     .await?;
     let gone = queue_keys(&node, "a").await?[1].clone();
     let connection = proxy.connection(0).await;
-    let asked = connection.passed(Direction::ToServer);
+    let passed = connection.passed(Direction::ToServer);
     connection.set(Direction::ToClient, Fault::Delay(LATE));
     // It reads, and deletes its key; the deletion does not arrive.
     node.delete(&gone.key).await?;
     soon(
         "its read",
-        connection.until_passed(Direction::ToServer, asked + READ_BYTES),
+        connection.until_passed(Direction::ToServer, passed + READ_BYTES),
     )
     .await?;
     proxy.set(Direction::ToServer, Fault::Hold);

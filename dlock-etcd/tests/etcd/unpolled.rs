@@ -19,7 +19,8 @@ cases![
     k06_an_unpolled_try_frees_its_lock,
 ];
 
-/// An acquire of a free lock takes fewer, connecting and all.
+/// An acquire of a free lock, left after each of its polls, blocks no other for longer than its ttl. It has no
+/// lock when it is polled again and another one has it.
 const POLLS_TO_A_GRANT: u32 = 10;
 
 /// The shortest ttl; an unpolled waiter loses its queue key after its ttl.

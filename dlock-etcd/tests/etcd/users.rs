@@ -30,7 +30,7 @@ async fn connect(address: SocketAddr, login: &str, keys: &str) -> dlock::Result<
 
 async fn a_wrong_password_says_so(flavour: Flavour) -> Outcome {
     let node = start_closed(flavour, &[]).await?;
-    for login in ["root:wrong", "nobody:secret"] {
+    for login in ["root:wrong", "unknown:secret"] {
         let error = refused(connect(node.address(), login, "").await)?;
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
         assert!(

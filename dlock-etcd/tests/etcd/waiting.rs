@@ -21,10 +21,10 @@ cases![
     k06_a_wait_ends_with_its_key,
 ];
 
-/// Long enough to be in the queue, on a slow disk too.
+/// The time after which a waiter is in the queue, on a slow disk too.
 const QUEUED: Duration = Duration::from_secs(1);
 
-/// Less than a waiter's poll interval.
+/// A bound below a waiter's poll interval.
 const NOTICE_MAX: Duration = Duration::from_secs(8);
 
 async fn t25_a_waiter_whose_lease_is_revoked_queues_again_and_blocks_no_other(

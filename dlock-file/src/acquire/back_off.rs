@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The pauses, 50 ms in all. The kernel reports that a file was closed just before it frees the lock (seen at 1
-/// of 200 kills), and an inspection may have it locked.
+/// The pauses, 50 ms in all. The kernel reports that a file was closed just before it frees the lock (seen at 1 of
+/// 200 kills). An inspection may have it locked, too.
 const PAUSES: [Duration; 8] = [
     Duration::from_millis(1),
     Duration::from_millis(2),

@@ -142,7 +142,7 @@ fn check_owner(path: &Path, metadata: &Metadata) -> Result<()> {
              all that share locks must be one user, the owner"
         )
     } else if mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY != 0 {
-        format!("{path}: everybody may write there; choose a directory of your own inside it")
+        format!("{path}: all users may write there; choose a directory of your own inside it")
     } else if mode & WRITABLE_BY_OTHERS != 0 {
         format!(
             "{path}: others may write there (mode {:o}) and could take locks away; chmod go-w it",

@@ -1,8 +1,8 @@
-//! Which file systems cannot carry locks: those that other machines share.
+//! The file systems that cannot carry locks: those that other machines share.
 //!
-//! Two machines that mount one would each take the lock, or each get a different idea of it: `flock` is
-//! local to each machine, or depends on the mount's options, and inotify reports local changes only. So
-//! they are refused, rather than silently fail to exclude.
+//! Two machines that mount one would each take the lock, or each get a different idea of it. `flock` is local to
+//! each machine, or depends on the mount's options, and inotify reports local changes only. So they are refused,
+//! rather than silently fail to exclude.
 
 use std::os::fd::BorrowedFd;
 
@@ -47,7 +47,7 @@ const SHARED: &[(u32, &str)] = &[
 
 #[cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "asked on Linux only")
+    expect(dead_code, reason = "called on Linux only")
 )]
 fn kind_of_magic(magic: u32) -> Option<&'static str> {
     SHARED
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_magic_is_found_whatever_its_sign() {
+    fn a_magic_is_found_with_either_sign() {
         assert_eq!(low_word(0xff53_4d42_i64), 0xff53_4d42);
         assert_eq!(low_word(-0x00ac_b2be_i32), 0xff53_4d42);
     }

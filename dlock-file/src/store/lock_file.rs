@@ -156,9 +156,9 @@ impl LockFile {
 }
 
 impl Drop for LockFile {
-    /// Unlocks before it closes: a child of this process that has not reached its exec yet shares the
-    /// lock, and would keep it for that long. A failure is impossible on an open descriptor, and the
-    /// close frees the lock in any case.
+    /// Unlocks before it closes. A child of this process that has not reached its exec yet shares the lock, and
+    /// would keep it for that long. A failure is impossible on an open descriptor, and the close frees the lock in
+    /// any case.
     fn drop(&mut self) {
         let _ = self.open.unlock();
     }

@@ -7,15 +7,15 @@
 //! ```
 //!
 //! The third line is empty while the lock is free. The rest is line feeds up to [`RECORD_BYTES`], so that one
-//! write at the start replaces all of an older record: it stays within one page, which a `kill -9`
-//! cannot cut in two, and the file never has to be shortened.
+//! write at the start replaces all of an older record. It stays within one page, which a `kill -9` cannot cut in
+//! two. The file never has to be shortened.
 
 use dlock_core::{Holder, Result, Token};
 
 use crate::{errors::BACKEND, keys::LAYOUT};
 
-/// The size of a record: room for a token, the longest name with the longest prefix, and a holder
-/// with the longest note and host name (1000 bytes).
+/// The size of a record. It has room for a token, the longest name with the longest prefix, and a holder with the
+/// longest note and host name (1000 bytes).
 pub(crate) const RECORD_BYTES: usize = 1024;
 
 /// The first bytes of every lock file; the version of the layout comes after them.
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn another_layout_is_told_from_garbage() {
+    fn another_layout_is_distinguished_from_garbage() {
         assert_eq!(HEADER, format!("{MARK}{LAYOUT} "));
         for ours in [
             "",

@@ -221,8 +221,8 @@ impl Events {
     }
 }
 
-/// Keeps the descriptor open, and the same one, for as long as it is registered with a runtime: the
-/// watcher owns it, never replaces it, and closes it only when the last reference is gone.
+/// Keeps the descriptor open, and the same one, for as long as it is registered with a runtime. The watcher owns
+/// it, never replaces it, and closes it only when the last reference is gone.
 struct Descriptor(Arc<Watcher>);
 
 impl AsRawFd for Descriptor {

@@ -17,6 +17,6 @@ pub(crate) use self::inotify::{Events, Subscription, Watcher};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::poll::{Events, Subscription, Watcher};
 
-/// Waiters and the task check so often in spite of the watch, for changes without an event: a renamed parent
+/// Waiters and the task check so often in spite of the watch. Some changes have no event: a renamed parent
 /// directory, or an event that was dropped.
 pub(crate) const RECHECK_EVERY: Duration = Duration::from_millis(900);

@@ -11,7 +11,7 @@ use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
 use crate::{
-    support::{STRANGER, binary_for_strangers, chmod, directory, locker, open, soon},
+    support::{OTHER_USER, binary_for_other_users, chmod, directory, locker, open, soon},
     worker::Worker,
 };
 
@@ -75,33 +75,33 @@ fn a_directory_that_others_write_to_is_refused() {
         assert_refused(outer.path(), ErrorKind::Denied, &line);
     }
     chmod(outer.path(), 0o1777);
-    let line = "{path}: everybody may write there; choose a directory of your own inside it";
+    let line = "{path}: all users may write there; choose a directory of your own inside it";
     assert_refused(outer.path(), ErrorKind::Denied, line);
     chmod(outer.path(), 0o755);
     drop(open(outer.path()));
 }
 
 #[test]
-fn a_stranger_s_directory_and_an_unwritable_one_are_refused() {
+fn another_user_s_directory_and_an_unwritable_one_are_refused() {
     let outer = directory();
     let root = rustix::process::geteuid().is_root();
     // Root may write anywhere, so as root the worker is another user.
-    let binary = binary_for_strangers(outer.path());
+    let binary = binary_for_other_users(outer.path());
     let locks = outer.path().join("locks");
     fs::create_dir(&locks).expect("made");
-    let user = root.then_some(STRANGER);
-    let ask = |job| Worker::start_as(job, &locks, &binary, user).hear();
+    let user = root.then_some(OTHER_USER);
+    let run = |job| Worker::start_as(job, &locks, &binary, user).hear();
     if root {
-        let said = ask("open");
+        let said = run("open");
         assert!(
             said.starts_with("Denied") && said.contains("belongs to user 0"),
             "{said}"
         );
         chown(&locks, user, None).expect("chown");
     }
-    assert_eq!(ask("open"), "opened");
+    assert_eq!(run("open"), "opened");
     chmod(&locks, 0o500);
-    let said = ask("open");
+    let said = run("open");
     assert!(
         said.starts_with("Denied") && said.contains("not allowed; run as"),
         "{said}"
@@ -110,7 +110,7 @@ fn a_stranger_s_directory_and_an_unwritable_one_are_refused() {
     // Another user's file in our directory: left by a run as root.
     fs::write(locks.join("a.lock"), "").expect("written");
     chmod(&locks.join("a.lock"), if root { 0o600 } else { 0o000 });
-    let said = ask("lock");
+    let said = run("lock");
     assert!(
         said.starts_with("Denied") && said.contains("a.lock: not allowed"),
         "{said}"

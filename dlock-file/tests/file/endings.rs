@@ -30,7 +30,7 @@ async fn k12_close_ends_everything() {
         locker(directory.path())
             .try_acquire("a")
             .await
-            .expect("asked")
+            .expect("a reply")
             .is_some()
     );
 }

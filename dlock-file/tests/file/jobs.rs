@@ -56,7 +56,7 @@ async fn hold(locks: &Locker) {
 
 /// Waits for `a`, holds it for a moment, ends.
 async fn wait(locks: &Locker) {
-    assert!(locks.try_acquire("a").await.expect("asked").is_none());
+    assert!(locks.try_acquire("a").await.expect("a reply").is_none());
     say("waiting");
     let guard = locks
         .acquire("a")
@@ -171,7 +171,7 @@ async fn exhaust_descriptors(directory: &Path) {
         locks
             .try_acquire("one more")
             .await
-            .expect("asked")
+            .expect("a reply")
             .is_some()
     );
     say("goes on");

@@ -35,7 +35,10 @@ fn k01_another_layout_is_refused_with_both_numbers() {
     }
     fs::remove_file(directory.path().join("layout")).expect("removed");
     fs::write(directory.path().join("layout"), "1").expect("written");
-    assert!(refused(directory.path()).contains("\"\" stands"), "no link");
+    assert!(
+        refused(directory.path()).contains("version is \"\""),
+        "no link"
+    );
     put(directory.path(), "1 and more that a later one wrote");
     drop(open(directory.path()));
 }
@@ -85,8 +88,8 @@ async fn k01_processes_with_and_without_a_record_exclude_each_other() {
     let theirs = fs::File::open(&file).expect("opened");
     theirs.lock().expect("free");
     let locks = locker(directory.path());
-    assert!(locks.try_acquire("a").await.expect("asked").is_none());
-    let found = locks.inspect("a").await.expect("asked").expect("held");
+    assert!(locks.try_acquire("a").await.expect("a reply").is_none());
+    let found = locks.inspect("a").await.expect("a reply").expect("held");
     assert_eq!(found.to_string(), holder);
     drop(theirs);
     let guard = locks.acquire("a").await.expect("free");
@@ -132,7 +135,7 @@ async fn k01_layout_1_byte_for_byte() {
     let holder = open(directory.path())
         .inspect(&name)
         .await
-        .expect("asked")
+        .expect("a reply")
         .expect("held");
     let (since, pid) = (holder.since_unix_micros.expect("since"), std::process::id());
     let host = holder.host.expect("host");

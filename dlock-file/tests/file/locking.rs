@@ -11,21 +11,25 @@ async fn k01_one_at_a_time() {
     let directory = directory();
     let (one, other) = (locker(directory.path()), locker(directory.path()));
     let guard = one.acquire("a").await.expect("free");
-    assert!(other.try_acquire("a").await.expect("asked").is_none());
-    assert!(one.try_acquire("a").await.expect("asked").is_none());
-    assert!(other.try_acquire("b").await.expect("asked").is_some());
+    assert!(other.try_acquire("a").await.expect("a reply").is_none());
+    assert!(one.try_acquire("a").await.expect("a reply").is_none());
+    assert!(other.try_acquire("b").await.expect("a reply").is_some());
     guard.release().await.expect("released");
-    assert!(other.try_acquire("a").await.expect("asked").is_some());
+    assert!(other.try_acquire("a").await.expect("a reply").is_some());
 }
 
 #[tokio::test]
-async fn k05_tokens_grow_whatever_becomes_of_the_file() {
+async fn k05_tokens_grow_over_all_changes_of_the_file() {
     let directory = directory();
     let locks = locker(directory.path());
     let file = directory.path().join("a.lock");
     let mut last = 0;
     let mut grows = async || {
-        let guard = locks.try_acquire("a").await.expect("asked").expect("free");
+        let guard = locks
+            .try_acquire("a")
+            .await
+            .expect("a reply")
+            .expect("free");
         let token = guard.token().get();
         guard.release().await.expect("released");
         assert!(token > last, "{token} after {last}");
@@ -80,7 +84,7 @@ async fn k06_a_release_wakes_the_waiter_at_once() {
     }
     assert!(
         least < Duration::from_millis(20),
-        "{least:?}: this looks like polling"
+        "{least:?}: this seems to be polling"
     );
 }
 
@@ -114,7 +118,7 @@ async fn k07_a_dropped_acquire_leaves_nothing() {
         .shutdown(Duration::from_secs(5))
         .await
         .expect("nothing is stuck");
-    assert!(one.try_acquire("a").await.expect("asked").is_some());
+    assert!(one.try_acquire("a").await.expect("a reply").is_some());
 }
 
 #[tokio::test]
@@ -135,7 +139,13 @@ async fn k10_names_of_every_kind() {
         .collect();
     let mut guards = Vec::new();
     for name in &names {
-        guards.push(locks.try_acquire(*name).await.expect("asked").expect(name));
+        guards.push(
+            locks
+                .try_acquire(*name)
+                .await
+                .expect("a reply")
+                .expect(name),
+        );
     }
     // And the version of the layout.
     assert_eq!(
@@ -151,12 +161,12 @@ async fn k10_names_of_every_kind() {
 }
 
 #[tokio::test]
-async fn inspect_tells_the_holder_and_only_a_living_one() {
+async fn inspect_reports_the_holder_and_only_a_living_one() {
     let directory = directory();
     let (one, other) = (locker(directory.path()), locker(directory.path()));
-    assert_eq!(other.inspect("a").await.expect("asked"), None);
+    assert_eq!(other.inspect("a").await.expect("a reply"), None);
     let guard = one.acquire("a").note("checkout 77").await.expect("free");
-    let holder = other.inspect("a").await.expect("asked").expect("held");
+    let holder = other.inspect("a").await.expect("a reply").expect("held");
     assert_eq!(holder.attempt, Some(guard.id()));
     assert_eq!(holder.token, Some(guard.token()));
     assert_eq!(holder.pid, Some(std::process::id()));
@@ -164,7 +174,7 @@ async fn inspect_tells_the_holder_and_only_a_living_one() {
     let file = directory.path().join("a.lock");
     let while_held = fs::read(&file).expect("read");
     guard.release().await.expect("released");
-    assert_eq!(other.inspect("a").await.expect("asked"), None);
+    assert_eq!(other.inspect("a").await.expect("a reply"), None);
     let content = fs::read_to_string(&file).expect("read");
     assert_eq!(
         content.lines().nth(2),
@@ -173,47 +183,55 @@ async fn inspect_tells_the_holder_and_only_a_living_one() {
     );
     // What a killed holder leaves.
     fs::write(&file, while_held).expect("written");
-    assert_eq!(other.inspect("a").await.expect("asked"), None);
+    assert_eq!(other.inspect("a").await.expect("a reply"), None);
     // What flock(1) does.
     let foreign = fs::File::create(&file).expect("opened");
     foreign.lock().expect("locked");
     assert_eq!(
-        other.inspect("a").await.expect("asked"),
+        other.inspect("a").await.expect("a reply"),
         Some(Holder::foreign())
     );
 }
 
 #[tokio::test]
-async fn inspect_looks_at_the_directory_that_is_there() {
+async fn inspect_reads_the_directory_that_is_there() {
     let outer = directory();
     let inner = outer.path().join("locks");
     let inspector = locker(&inner);
     let before = locker(&inner).acquire("a").await.expect("free");
-    let found = inspector.inspect("a").await.expect("asked").expect("held");
+    let found = inspector
+        .inspect("a")
+        .await
+        .expect("a reply")
+        .expect("held");
     assert_eq!(found.attempt, Some(before.id()));
     fs::rename(&inner, outer.path().join("elsewhere")).expect("moved");
     let guard = locker(&inner)
         .acquire("a")
         .await
         .expect("free in the new one");
-    let found = inspector.inspect("a").await.expect("asked").expect("held");
+    let found = inspector
+        .inspect("a")
+        .await
+        .expect("a reply")
+        .expect("held");
     assert_eq!(found.attempt, Some(guard.id()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn inspecting_never_makes_a_free_lock_look_taken() {
+async fn inspecting_never_makes_a_free_lock_appear_taken() {
     let directory = directory();
     let (one, other) = (locker(directory.path()), locker(directory.path()));
     drop(one.acquire("a").await.expect("free").release().await);
     let inspector = tokio::spawn(async move {
         loop {
-            other.inspect("a").await.expect("asked");
+            other.inspect("a").await.expect("a reply");
             tokio::task::yield_now().await;
         }
     });
     for round in 0..3000 {
-        let guard = one.try_acquire("a").await.expect("asked");
-        let guard = guard.unwrap_or_else(|| panic!("taken by nobody in round {round}"));
+        let guard = one.try_acquire("a").await.expect("a reply");
+        let guard = guard.unwrap_or_else(|| panic!("taken without a holder in round {round}"));
         guard.release().await.expect("released");
     }
     inspector.abort();

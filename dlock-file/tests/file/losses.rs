@@ -24,7 +24,7 @@ async fn k08_a_removed_file_is_a_loss_at_once() {
         ErrorKind::Lost
     );
     // The name goes on with a new file.
-    assert!(locks.try_acquire("a").await.expect("asked").is_some());
+    assert!(locks.try_acquire("a").await.expect("a reply").is_some());
     bystander.release().await.expect("never lost");
 }
 
@@ -57,7 +57,7 @@ async fn k08_a_moved_or_removed_directory_is_a_loss() {
 }
 
 #[tokio::test]
-async fn k08_a_moved_parent_is_a_loss_that_nobody_tells() {
+async fn k08_a_moved_parent_is_a_loss_without_an_event() {
     let outer = directory();
     fs::create_dir(outer.path().join("parent")).expect("made");
     let locks = locker(&outer.path().join("parent/locks"));
@@ -83,7 +83,7 @@ async fn a_waiter_leaves_a_file_that_is_gone() {
     let new = soon(waiter).await.expect("waiter").expect("granted");
     assert!(new.is_held() && file.exists());
     assert!(
-        one.try_acquire("a").await.expect("asked").is_none(),
+        one.try_acquire("a").await.expect("a reply").is_none(),
         "the new file is locked"
     );
 }
@@ -107,7 +107,7 @@ async fn a_file_replaced_before_it_is_locked_is_no_lock() {
             .expect("waiter")
             .expect("granted, by the new file");
         assert!(
-            one.try_acquire("a").await.expect("asked").is_none(),
+            one.try_acquire("a").await.expect("a reply").is_none(),
             "the new file is locked"
         );
         new.release().await.expect("held to its end");

@@ -1,4 +1,4 @@
-//! A user who has no inotify instance left: there are no notifications.
+//! A user without a free inotify instance: there are no notifications.
 
 use std::{fs, os::unix::fs::chown, path::Path, time::Duration};
 
@@ -9,11 +9,11 @@ use rustix::{
 };
 
 use crate::{
-    support::{STRANGER, binary_for_strangers, directory, locker, past_back_off, soon},
+    support::{OTHER_USER, binary_for_other_users, directory, locker, past_back_off, soon},
     worker::{Worker, say},
 };
 
-/// As often as a waiter polls.
+/// The poll interval of a waiter.
 const HAND_OVER_MAX: Duration = Duration::from_millis(50);
 
 const LOSS_MAX: Duration = Duration::from_secs(1);
@@ -29,11 +29,11 @@ fn k06_without_inotify_waiters_poll() {
         return;
     }
     let outer = directory();
-    let binary = binary_for_strangers(outer.path());
+    let binary = binary_for_other_users(outer.path());
     let locks = outer.path().join("locks");
     fs::create_dir(&locks).expect("made");
-    chown(&locks, Some(STRANGER), None).expect("chown");
-    let mut worker = Worker::start_as("poll", &locks, &binary, Some(STRANGER));
+    chown(&locks, Some(OTHER_USER), None).expect("chown");
+    let mut worker = Worker::start_as("poll", &locks, &binary, Some(OTHER_USER));
     assert_eq!(worker.hear(), "no instance is left");
     assert_eq!(worker.hear(), "handed over");
     assert_eq!(worker.hear(), "lost");

@@ -101,7 +101,7 @@ async fn k05_tokens_grow_over_writers_killed_anywhere() {
         }
         let guard = soon(locks.acquire("a").into_future())
             .await
-            .expect("nobody is left");
+            .expect("no holder is left");
         assert!(
             guard.token().get() > heard,
             "{} after {heard}",
@@ -118,7 +118,7 @@ async fn a_command_that_outlives_its_holder_does_not_keep_the_lock() {
     let locks = locker(directory.path());
     let mut holder = Worker::start("start a command", directory.path());
     let command: u32 = holder.hear().parse().expect("pid");
-    assert!(locks.try_acquire("a").await.expect("asked").is_none());
+    assert!(locks.try_acquire("a").await.expect("a reply").is_none());
     holder.kill();
     let guard = soon(locks.acquire("a").into_future())
         .await
@@ -151,14 +151,14 @@ async fn a_release_frees_the_lock_while_a_child_is_on_its_way_to_exec() {
     });
     let mut taken = 0;
     for _ in 0..20_000 {
-        match locks.try_acquire("a").await.expect("asked") {
+        match locks.try_acquire("a").await.expect("a reply") {
             Some(guard) => guard.release().await.expect("released"),
             None => taken += 1,
         }
     }
     done.store(true, is_done);
     spawner.join().expect("spawner");
-    assert_eq!(taken, 0, "times taken by nobody");
+    assert_eq!(taken, 0, "times taken without a holder");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn k06_twenty_waiting_processes_idle_and_all_get_their_turn() {
 
     let clock = Clock::boottime();
     let released = clock.now();
-    holder.tell();
+    holder.release();
     let mut tokens: Vec<u64> = waiters
         .iter_mut()
         .map(|waiter| waiter.hear().parse().expect("token"))

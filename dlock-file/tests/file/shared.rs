@@ -28,7 +28,7 @@ async fn k06_a_file_that_is_shared_keeps_the_lock_until_both_are_gone() {
     // A release is one for both.
     let shared = shared_with(std::process::id(), &file);
     guard.release().await.expect("released");
-    let next = locks.try_acquire("a").await.expect("asked");
+    let next = locks.try_acquire("a").await.expect("a reply");
     assert!(next.is_some());
     drop(shared);
 }

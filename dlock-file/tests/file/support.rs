@@ -16,11 +16,11 @@ use dlock_core::{
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
-/// Far more than anything here takes; only a hang reaches it.
+/// The bound of each wait: only a hang reaches it.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A user that owns nothing here.
-pub(crate) const STRANGER: u32 = 65_534;
+pub(crate) const OTHER_USER: u32 = 65_534;
 
 pub(crate) fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
@@ -28,7 +28,7 @@ pub(crate) fn chmod(path: &Path, mode: u32) {
 
 /// A copy of this binary in `directory`, which all users can reach from now on: the original may be where
 /// another user cannot.
-pub(crate) fn binary_for_strangers(directory: &Path) -> PathBuf {
+pub(crate) fn binary_for_other_users(directory: &Path) -> PathBuf {
     chmod(directory, 0o755);
     let binary = directory.join("binary");
     fs::copy(env::current_exe().expect("test binary"), &binary).expect("copied");

@@ -50,7 +50,7 @@ impl Worker {
         )
     }
 
-    /// The same from another binary file and as another user.
+    /// Starts a worker from another binary file and as another user.
     pub(crate) fn start_as(
         job: &str,
         directory: &Path,
@@ -97,7 +97,7 @@ impl Worker {
     }
 
     /// Lets it go on from [`until_released`].
-    pub(crate) fn tell(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.stdin = None;
     }
 

@@ -1,4 +1,4 @@
-//! From a locked row to a grant: the hold is confirmed, and its token and its ttl are covered by the epoch row.
+//! Turns a locked row into a grant: the hold is confirmed, and its token and its ttl are covered by the epoch row.
 
 use dlock_core::{
     Error, ErrorKind, LostCause, Result, Token,

@@ -18,8 +18,8 @@ use crate::{
 pub(crate) enum LockMode {
     /// The server refuses: nearly always enough.
     NoWait,
-    /// The server skips the row. The second try of a `try`: an inspection of a free row locks it for an
-    /// instant, and to `NOWAIT` MariaDB has one error for a locked row and a locked table.
+    /// The server skips the row. The second try of a `try`. An inspection of a free row locks it for an instant,
+    /// and to `NOWAIT` MariaDB has one error for a locked row and a locked table.
     SkipLocked,
     /// The server waits.
     Wait,
@@ -67,7 +67,7 @@ impl LockStatement<'_> {
 pub(crate) enum RowResult {
     Locked(LockedRow),
     Contended,
-    /// There is no such row.
+    /// The row does not exist.
     Missing,
 }
 

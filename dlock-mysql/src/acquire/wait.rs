@@ -131,8 +131,8 @@ async fn request_row(
     rows
 }
 
-/// Seconds in which a waiter that is granted the row has to confirm, or the server ends its session: as long as a
-/// reply may take. A waiter whose host vanished must not hold the row for a ttl.
+/// The seconds in which a waiter that is granted the row has to confirm, or the server ends its session. A reply
+/// may take as long. A waiter whose host vanished must not hold the row for a ttl.
 fn confirm_timeout(acquisition: &Acquisition<'_>) -> u64 {
     whole_seconds(acquisition.request_timeout()).min(acquisition.wait_timeout)
 }

@@ -16,12 +16,12 @@ use crate::{
     sql::{row::Row, server::SessionId, tables::LOCK_ROW},
 };
 
-/// After so many cycles a connection prepares its statements. Each costs one more round trip, once, and saves
-/// a tenth of each later cycle: not worth it for a connection that is used once or twice.
+/// The number of cycles after which a connection prepares its statements. Each costs one more round trip, once,
+/// and saves a tenth of each later cycle. It is not worth it for a connection that is used once or twice.
 const CYCLES_AS_TEXT: u32 = 2;
 
 /// The exchange that prepares a statement takes two round trips.
-const PREPARING_TRIPS: u32 = 2;
+const PREPARING_ROUND_TRIPS: u32 = 2;
 
 /// Frees the locked row.
 const COMMIT: &str = "COMMIT";
@@ -44,7 +44,7 @@ pub(crate) struct Connection {
     pub(crate) epoch: Epoch,
     /// Seconds of silence after which the server ends the session.
     pub(crate) wait_timeout: u64,
-    /// When the last exchange began.
+    /// The begin of the last exchange.
     pub(crate) used: BootInstant,
     /// An exchange has begun, and its end has not arrived.
     effect_unknown: bool,
@@ -73,7 +73,7 @@ impl Connection {
 
     /// Sends statements and reads the rows of all their results.
     ///
-    /// Without a reply within `request_timeout`, or when the future is dropped, the effect is unknown: the
+    /// Without a reply within `request_timeout`, or when the future is dropped, the effect is unknown. The
     /// connection may still send requests without effect, but is never reused for another lock (K9).
     pub(crate) async fn query(
         &mut self,
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// As [`query`](Self::query), for a statement that waits for a lock: its caller bounds it.
+    /// Sends a statement that waits for a lock, like [`query`](Self::query): its caller bounds it.
     pub(crate) async fn query_unbounded(
         &mut self,
         clock: &Clock,
@@ -150,7 +150,7 @@ impl Connection {
         goes_on
     }
 
-    /// As [`query`](Self::query), by a statement that is prepared, or will be now.
+    /// Sends a statement that is prepared, or will be now, like [`query`](Self::query).
     async fn query_prepared<'q>(
         &mut self,
         clock: &Clock,
@@ -160,7 +160,7 @@ impl Connection {
     ) -> Result<Vec<MySqlRow>> {
         let is_new = !self.prepared[statement as usize];
         let max = match is_new {
-            true => request_timeout * PREPARING_TRIPS,
+            true => request_timeout * PREPARING_ROUND_TRIPS,
             false => request_timeout,
         };
         let rows = timeout(max, self.exchange(clock, bound));

@@ -25,9 +25,9 @@ pub(crate) struct Idle {
 
 #[derive(Default)]
 struct Connections {
-    /// In the order of their last use.
+    /// The idle connections, in the order of their last use.
     connections: VecDeque<Connection>,
-    /// When the task sweeps next; `None` if there is no task.
+    /// The time of the task's next sweep; `None` if there is no task.
     next: Option<BootInstant>,
 }
 

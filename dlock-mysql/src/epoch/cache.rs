@@ -27,11 +27,11 @@ struct Shared {
     epoch: Epoch,
     /// The reading before the longest ttl was lowered; it counts for renewals as long as it would have.
     before_lowering: Epoch,
-    /// When a statement of another client was last seen to lock the table.
+    /// The last time at which a statement of another client was seen to lock the table.
     table_locked: Option<BootInstant>,
-    /// When a grant last set out to read the row.
+    /// The last time at which a grant set out to read the row.
     grant_reads: Option<BootInstant>,
-    /// When a renewal last set out to read the row.
+    /// The last time at which a renewal set out to read the row.
     renewal_reads: Option<BootInstant>,
     /// The first reading of the last guard.
     guard: Option<GuardClock>,

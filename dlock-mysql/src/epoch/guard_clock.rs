@@ -1,8 +1,8 @@
 //! How long a restart guard has lasted, by two clocks.
 //!
 //! The server counts seconds by its clock, which may be set during a guard (`Uptime` follows it, on both
-//! products). So a locker that has read the guard before counts on by its own clock, and the server's clock
-//! can move that neither forward nor back. What remains: the clock is set forward while no locker waits.
+//! products). So a locker that has read the guard before counts on by its own clock. The server's clock can move
+//! that neither forward nor back. What remains: the clock is set forward while no locker waits.
 
 use std::time::Duration;
 

@@ -13,11 +13,11 @@ use crate::{
     },
 };
 
-/// How long a connection may use an epoch that it has read; less than the least ttl, as a server that takes
-/// over waits for it.
+/// The time for which a connection may use an epoch that it has read. It is less than the least ttl, as a server
+/// that takes over waits for it.
 pub(crate) const FRESH: Duration = Duration::from_millis(500);
 
-/// For how many values of `UUID_SHORT()` an epoch counts. A server uses them up in milliseconds.
+/// The number of `UUID_SHORT()` values that an epoch counts for. A server uses them up in milliseconds.
 pub(crate) const SERIALS: u64 = 1 << 18;
 
 /// An epoch that is so many seconds behind the server's clock is raised again.
@@ -46,7 +46,7 @@ pub(crate) struct Epoch {
     pub(crate) period: u32,
     /// The second that the server's clock showed.
     pub(crate) second: u32,
-    /// When the query was sent.
+    /// The send time of the query.
     pub(crate) read: Option<BootInstant>,
 }
 

@@ -9,10 +9,10 @@ pub(crate) const LOCK_WAIT_TIMEOUT: u16 = 1205;
 /// A locked row with `NOWAIT` in MySQL.
 pub(crate) const LOCK_NOWAIT: u16 = 3572;
 
-/// There is no such table.
+/// The table does not exist.
 pub(crate) const NO_TABLE: u16 = 1146;
 
-/// There is no such column.
+/// The column does not exist.
 pub(crate) const NO_COLUMN: u16 = 1054;
 
 /// `KILL` of a session that is over.
@@ -24,7 +24,7 @@ pub(crate) const NO_STATEMENT: u16 = 1243;
 /// The statement cannot be prepared: the server has too many or too little memory, or is a proxy.
 pub(crate) const NOT_PREPARABLE: [u16; 3] = [1295, 1461, 1615];
 
-/// There is no connection left: of the server, or of the account.
+/// No connection is left: of the server, or of the account.
 pub(crate) const CONNECTION_LIMITS: [u16; 3] = [1040, 1203, 1226];
 
 /// The session is over: a shutdown, `KILL` as MariaDB says it, gone, lost, silent for too long.

@@ -18,7 +18,7 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
     use ErrorKind::{Contended, Denied, Internal, InvalidConfig, Unavailable, Unsupported};
     let none = |kind, hint| (kind, Effect::None, hint);
     match number {
-        LOCK_WAIT_TIMEOUT | LOCK_NOWAIT => none(Contended, "somebody else holds it"),
+        LOCK_WAIT_TIMEOUT | LOCK_NOWAIT => none(Contended, "another holder has it"),
         1040 => none(
             Unavailable,
             "the server has no connection left; raise its max_connections, or lower held_max=",
@@ -73,7 +73,7 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
         ),
         NO_STATEMENT => none(Unavailable, "a proxy has moved the session"),
         1213 => none(Unavailable, "the server saw a deadlock and gave up"),
-        1317 => none(Unavailable, "somebody ended the statement (KILL QUERY)"),
+        1317 => none(Unavailable, "the statement was ended by KILL QUERY"),
         1969 | 3024 => none(
             Unavailable,
             "the server's limit for statements ended this one; see max_statement_time",

@@ -3,9 +3,9 @@
 //! Such a server knows no lock of before, and their holders may not have noticed. So it grants nothing until
 //! the longest ttl that was in use is over (K1).
 //!
-//! The guard begins with the first client that connects; the row records it for later ones. It does not begin
-//! with the server's start: a second server of the same data waits for the first to end, and a server that
-//! takes over may have run for long. Its end needs no record of its own: the epoch is raised then.
+//! The guard begins with the first client that connects; the row records it for later ones. It does not begin with
+//! the server's start. A second server of the same data waits for the first to end, and a server that takes over
+//! may have run for long. Its end needs no record of its own: the epoch is raised then.
 
 use std::time::Duration;
 
@@ -79,7 +79,8 @@ pub(crate) async fn admit(
             .query(clock, &raise, config.request_timeout)
             .await?;
     }
-    let why = "dlock_epoch is changed again and again meanwhile; do two servers share the table?";
+    let why =
+        "dlock_epoch changed during each of our writes; check that no two servers share the table";
     Err(Error::new(ErrorKind::Unavailable, why))
 }
 

@@ -1,4 +1,4 @@
-//! Inspection: who holds a lock.
+//! Inspection of a lock's holder.
 //!
 //! A grant writes nothing, as a write costs several times the lock itself. So an inspection inserts a question
 //! into a table, and the holder polls that table and answers.
@@ -35,8 +35,8 @@ pub(crate) async fn inspect(pool: &Pool, name: &LockName) -> Result<Option<Holde
     let rows = pool.tables()?.query(number_it).await?;
     let nothing = || Error::new(ErrorKind::Internal, "no number for a question");
     let id = number(rows.first().ok_or_else(nothing)?, 0)?;
-    let ask = format!("INSERT INTO {ASKED} (id, name) VALUES ({id}, {row})");
-    let inserted = pool.tables()?.query(ask).await;
+    let insert = format!("INSERT INTO {ASKED} (id, name) VALUES ({id}, {row})");
+    let inserted = pool.tables()?.query(insert).await;
     inserted.map_err(errors::of_table_statement)?;
     let answer = answer(pool, id, &row).await;
     // Deletes also the questions of clients that died.

@@ -1,4 +1,4 @@
-//! The holder's side of an inspection: answers who holds a lock.
+//! The holder's side of an inspection: it answers the questions for its locks.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ pub(crate) const LOCKS: &str = "dlock_locks";
 /// guard; the longest ttl in use. Row 2: the counter of `token=committed`.
 pub(crate) const EPOCH: &str = "dlock_epoch";
 
-/// Questions who holds a name, and their answers; empty unless an inspection is in progress.
+/// The questions for the holder of a name, and their answers; empty unless an inspection is in progress.
 pub(crate) const ASKED: &str = "dlock_asked";
 
 /// Locks the row of a name if it is free, and reads the server's next serial number.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 cases![
-    t69_tokens_grow_over_starts_whatever_the_clock_shows,
+    t69_tokens_grow_over_starts_for_any_clock,
     t69_a_clock_that_is_set_while_the_server_runs_does_not_matter,
     a_clock_that_is_set_during_a_wait_ends_no_guard,
     a_clock_that_is_set_before_the_first_check_ends_no_guard,
@@ -27,13 +27,13 @@ cases![
 
 const HOUR: i64 = 3_600;
 
-/// One second: the server's clock is read in whole seconds.
+/// The resolution of the server's clock: it is read in whole seconds.
 const NEXT_SECOND: Duration = Duration::from_secs(1);
 
 /// A server that is awake for longer than a step of its clock takes.
 const SLACK: Duration = Duration::from_secs(60);
 
-async fn t69_tokens_grow_over_starts_whatever_the_clock_shows(flavour: Flavour) -> Outcome {
+async fn t69_tokens_grow_over_starts_for_any_clock(flavour: Flavour) -> Outcome {
     let (mut node, clock) = start_with_clock(flavour).await?;
     let mut last = None;
     // Back, forward, far back, and to what it was before.
@@ -49,7 +49,7 @@ async fn t69_tokens_grow_over_starts_whatever_the_clock_shows(flavour: Flavour) 
         node.resume().await?;
         until_granting(&node).await?;
         is_off(&node, offset).await?;
-        // Both who was there before and who comes now.
+        // Both a client that was there before and one that comes now.
         for locker in [locker, open(&node.url(), TTL_LONG).await?] {
             let guard = take(&locker, "a").await?;
             grows(&mut last, guard.token());

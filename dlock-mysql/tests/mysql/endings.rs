@@ -24,7 +24,7 @@ cases![
     a_limit_for_silent_transactions_ends_no_hold,
     t70_a_lost_reply_ends_the_connection,
     a_restart_ends_all_and_a_wait_outlives_it,
-    what_ended_while_nobody_used_it_is_replaced,
+    what_ended_while_it_was_idle_is_replaced,
     a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl,
     a_session_that_the_network_ended_at_the_server_alone_is_known_at_once,
 ];
@@ -58,8 +58,8 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
     Ok(())
 }
 
-/// The row was granted when the server found that its session and another one wait for each other: it
-/// undoes the whole transaction, and with it the grant.
+/// The row was granted when the server found that its session and another one wait for each other. It undoes the
+/// whole transaction, and with it the grant.
 async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     node.query("GRANT LOCK TABLES ON locks.* TO app").await?;
@@ -192,7 +192,7 @@ async fn t65_a_killed_session_is_known_at_once(flavour: Flavour) -> Outcome {
         best = best.min(clock.now().since(killed));
         assert_eq!(cause, LostCause::SessionEnded);
         assert!(!held.is_held());
-        assert!(held.release().await.is_err(), "a loss is told");
+        assert!(held.release().await.is_err(), "a loss is reported");
     }
     // The machine may be busy once, and not each time.
     assert!(best < KNOWN_MAX, "known after {best:?} at best");
@@ -246,7 +246,7 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     let error = locker.try_acquire("a").await.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     soon("it is closed", idle.until_ended()).await?;
-    let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
+    let guard = locker.try_acquire("a").await?.ok_or("not free")?;
     guard.release().await?;
     // The same with a release: its reply is lost, and the session is ended.
     let guard = take(&locker, "a").await?;
@@ -254,7 +254,7 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     let connection = connections.last().ok_or("no connection")?;
     connection.set(Direction::ToClient, Fault::CutInstead);
     guard.release().await?;
-    let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
+    let guard = locker.try_acquire("a").await?.ok_or("not free")?;
     // And one that never arrives: the session that still holds is ended in another way.
     let connections = proxy.connections();
     let connection = connections.last().ok_or("no connection")?;
@@ -282,7 +282,7 @@ async fn a_restart_ends_all_and_a_wait_outlives_it(flavour: Flavour) -> Outcome 
     Ok(guard.release().await?)
 }
 
-async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcome {
+async fn what_ended_while_it_was_idle_is_replaced(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     node.query("SET GLOBAL wait_timeout = 1").await?;
     let locker = open(&node.url(), TTL_LONG).await?;
@@ -296,7 +296,7 @@ async fn what_ended_while_nobody_used_it_is_replaced(flavour: Flavour) -> Outcom
     node.restart().await?;
     until_granting(&node).await?;
     for name in ["a", "new"] {
-        let guard = locker.try_acquire(name).await?.ok_or("held by nobody")?;
+        let guard = locker.try_acquire(name).await?.ok_or("not free")?;
         guard.release().await?;
     }
     Ok(())
@@ -334,9 +334,9 @@ async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
         let next = soon("it is granted", waiter).await???;
         // It is not notified before its time is over, and not later either. The token covers it.
         let cause = within(ttl + SLACK, "the loss", lost).await?;
-        let told = clock.now().since(cut);
+        let reported = clock.now().since(cut);
         assert_eq!(cause, LostCause::Expired, "{how}");
-        assert!(told < ttl + SLACK, "{how}: told after {told:?}");
+        assert!(reported < ttl + SLACK, "{how}: reported after {reported:?}");
         assert!(next.token() > held.token(), "{how}");
         next.release().await?;
     }
@@ -367,8 +367,8 @@ async fn a_session_that_the_network_ended_at_the_server_alone_is_known_at_once(
     // The connection that monitors it has to be given up first, which takes `timeout`.
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionEnded);
-    let told = clock.now().since(ended);
-    assert!(told < ANSWER_MAX + SLACK, "told after {told:?}");
+    let reported = clock.now().since(ended);
+    assert!(reported < ANSWER_MAX + SLACK, "reported after {reported:?}");
     assert!(next.token() > held.token());
     Ok(next.release().await?)
 }

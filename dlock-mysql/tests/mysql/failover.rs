@@ -114,7 +114,7 @@ async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> 
     let granted = clock.now();
     let (mut tokens, mut before) = (0, None);
     loop {
-        // Both who was there before and who comes now.
+        // Both a client that was there before and one that comes now.
         let new = open(&replica.url(), TTL_LONG).await?;
         for locker in [&late, &new] {
             let guard = take(locker, "x").await?;
@@ -161,14 +161,14 @@ async fn pair(flavour: Flavour, clock: Option<SetClock>) -> Outcome<[Node; 2]> {
 /// Makes `replica` follow what `primary` does from now on, and follow only.
 async fn follow(flavour: Flavour, replica: &Node, primary: &Node) -> Outcome {
     stop(flavour, primary).await?;
-    let (look, change) = match flavour {
+    let (status_query, change) = match flavour {
         Flavour::MySqlNewest => (
             "SHOW BINARY LOG STATUS",
             "CHANGE REPLICATION SOURCE TO GET_SOURCE_PUBLIC_KEY=1, SOURCE_",
         ),
         _ => ("SHOW MASTER STATUS", "CHANGE MASTER TO MASTER_"),
     };
-    let status = primary.query(look).await?;
+    let status = primary.query(status_query).await?;
     let (file, position) = (&status[0][0], &status[0][1]);
     let parts = [
         "HOST='127.0.0.1'".to_owned(),

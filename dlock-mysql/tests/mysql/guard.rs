@@ -19,7 +19,7 @@ cases![
     a_guard_that_is_over_is_over_for_all,
     the_guard_can_be_turned_off,
     a_program_that_turns_the_guard_off_ends_it_for_all,
-    a_longer_ttl_than_the_guard_is_refused_before_it_is_asked_for,
+    a_longer_ttl_than_the_guard_is_refused_before_the_request,
     a_long_ttl_is_remembered_while_it_is_in_use_and_forgotten_then,
     grants_and_renewals_write_nothing,
     a_row_that_was_lost_is_not_waited_for,
@@ -204,9 +204,7 @@ async fn a_program_that_turns_the_guard_off_ends_it_for_all(flavour: Flavour) ->
     cut_off.overtaken_by(&other).await
 }
 
-async fn a_longer_ttl_than_the_guard_is_refused_before_it_is_asked_for(
-    flavour: Flavour,
-) -> Outcome {
+async fn a_longer_ttl_than_the_guard_is_refused_before_the_request(flavour: Flavour) -> Outcome {
     let mut node = start(flavour).await?;
     let url = node.url();
     let wrong = refused(open_with(&url, "ttl=60s&restart_guard=30s").await)?;
@@ -234,8 +232,8 @@ async fn a_long_ttl_is_remembered_while_it_is_in_use_and_forgotten_then(
     let held = take(&holder, "x").await?;
     let longest = async || -> Outcome<u64> {
         take(&other, "y").await?.release().await?;
-        let look = "SELECT GREATEST(ttl_max, ttl_max_before) FROM locks.dlock_epoch WHERE id = 1";
-        Ok(node.query(look).await?[0][0].parse()?)
+        let select = "SELECT GREATEST(ttl_max, ttl_max_before) FROM locks.dlock_epoch WHERE id = 1";
+        Ok(node.query(select).await?[0][0].parse()?)
     };
     let clock = Clock::boottime();
     let end = clock.now().after(TWO_PERIODS * 3 / 2);
@@ -260,10 +258,10 @@ async fn grants_and_renewals_write_nothing(flavour: Flavour) -> Outcome {
     let held = take(&locker, "held").await?;
     take(&locker, "x").await?.release().await?;
     let written = async || -> Outcome<u32> {
-        let look = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_update', 'Com_insert', \
+        let show = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_update', 'Com_insert', \
                     'Com_delete')";
         let mut sum = 0;
-        for row in node.query(look).await? {
+        for row in node.query(show).await? {
             sum += row[1].parse::<u32>()?;
         }
         Ok(sum)

@@ -30,7 +30,7 @@ const RELEASED: &str = "released";
 /// Set for the process that holds: the URL.
 const HOLDER_ENV: &str = "DLOCK_TEST_HOLDER";
 
-/// No holder lives longer.
+/// The longest life of a holder.
 const LIFE_MAX: Duration = Duration::from_secs(100);
 
 /// How long a server may take, whose machine starts and ends many of them.
@@ -48,7 +48,10 @@ impl Holder {
     pub(crate) fn start(node: &Node) -> Outcome<Self> {
         let proxy = Proxy::start(node.address())?;
         let mut child = Command::new(env::current_exe()?)
-            .env(HOLDER_ENV, patient(&node.url_at(proxy.address())))
+            .env(
+                HOLDER_ENV,
+                with_long_timeouts(&node.url_at(proxy.address())),
+            )
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -121,19 +124,19 @@ impl Holder {
     }
 }
 
-/// A URL of one who waits for a server that is slow.
-pub(crate) fn patient(url: &str) -> String {
+/// The URL of a client that waits for a slow server.
+pub(crate) fn with_long_timeouts(url: &str) -> String {
     let seconds = HELD_UP_MAX.as_secs();
     format!("{url}?timeout={seconds}s&connect_timeout={seconds}s")
 }
 
 /// The lock, when it is granted.
-pub(crate) async fn take_patiently(locker: &Locker) -> Outcome<Guard> {
+pub(crate) async fn take_with_long_wait(locker: &Locker) -> Outcome<Guard> {
     Ok(locker.acquire(NAME).wait(HELD_UP_MAX).await?)
 }
 
 /// Runs this process as a holder if it was started as one.
-pub(crate) fn serve_if_asked() -> Option<ExitCode> {
+pub(crate) fn serve_if_requested() -> Option<ExitCode> {
     let url = env::var(HOLDER_ENV).ok()?;
     let Err(failed) = support::run(LIFE_MAX, serve(&url)) else {
         return Some(ExitCode::SUCCESS);
@@ -149,7 +152,7 @@ async fn serve(url: &str) -> Outcome {
     while let Some(order) = spawn_blocking(|| io::stdin().lines().next()).await? {
         match &*order? {
             "take" => {
-                let guard = take_patiently(&locker).await?;
+                let guard = take_with_long_wait(&locker).await?;
                 writeln!(io::stdout(), "{}", guard.token())?;
                 held = Some(guard);
             }

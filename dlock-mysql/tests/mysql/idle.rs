@@ -55,6 +55,6 @@ async fn a_connection_that_was_idle_for_too_long_is_not_used(flavour: Flavour) -
         Ok(!sessions(&node).await?.contains(&session))
     })
     .await?;
-    let guard = locker.try_acquire("a").await?.ok_or("held by nobody")?;
+    let guard = locker.try_acquire("a").await?.ok_or("not free")?;
     Ok(guard.release().await?)
 }

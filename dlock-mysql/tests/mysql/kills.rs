@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, Row as _, raw_sql};
 
 use crate::{
-    holder::{Holder, patient, take_patiently},
+    holder::{Holder, take_with_long_wait, with_long_timeouts},
     support::{Outcome, TTL_LONG, open, start, until},
 };
 
@@ -23,7 +23,7 @@ const ROUNDS_ENV: &str = "DLOCK_TEST_ROUNDS";
 /// text yet.
 const CYCLES: [usize; 2] = [5, 1];
 
-/// No round takes longer, nor does a server to start.
+/// The bound of a round, and of the start of a server.
 const ROUND_MAX: Duration = Duration::from_secs(100);
 
 /// The process that is killed.
@@ -90,8 +90,8 @@ async fn kill(flavour: Flavour, victim: Victim, rounds: usize) -> Outcome {
             }
             Victim::Holder => holder.kill().await?,
         }
-        let locker = open(&patient(&node.url()), TTL_LONG).await?;
-        let next = take_patiently(&locker).await?;
+        let locker = open(&with_long_timeouts(&node.url()), TTL_LONG).await?;
+        let next = take_with_long_wait(&locker).await?;
         seen.grows(next.token());
         next.release().await?;
         locker.shutdown(TTL_LONG).await?;
@@ -161,8 +161,8 @@ impl Holder {
         }
         self.hold_up(Direction::ToClient)?;
         until("it is committed", async || {
-            let look = "COMMIT; SELECT epoch FROM dlock_epoch WHERE id = 1";
-            Ok(number(&mut row, look).await? > before)
+            let read_epoch = "COMMIT; SELECT epoch FROM dlock_epoch WHERE id = 1";
+            Ok(number(&mut row, read_epoch).await? > before)
         })
         .await
     }

@@ -13,7 +13,7 @@ cases![
     what_a_later_release_adds_does_not_matter,
 ];
 
-/// All columns, by their tables. Who changes this raises `LAYOUT` in dlock-mysql, unless older programs
+/// All columns, by their tables. A change here raises `LAYOUT` in dlock-mysql, unless older programs
 /// need not know of it.
 const COLUMNS: &str = "\
 dlock_asked.id bigint NO
@@ -74,7 +74,7 @@ async fn another_layout_is_refused_with_both_numbers(flavour: Flavour) -> Outcom
         assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{line}");
         let both = [&format!("layout {other}"), "layout 1", advice, "database"];
         assert!(both.iter().all(|words| line.contains(*words)), "{line}");
-        // Who is connected already goes on.
+        // A client that is connected already goes on.
         take(&locker, "a").await?.release().await?;
     }
     node.query("UPDATE locks.dlock_epoch SET layout = 1")

@@ -15,7 +15,7 @@ use dlock_verify::proxy::{Fault, Proxy};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::support::{
-    Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take, tell, until, warm,
+    Outcome, TTL_LONG, cases, execute, holder, open, root, sessions, soon, start, take, until, warm,
 };
 
 cases![
@@ -38,7 +38,7 @@ async fn kill(node: &Node, held: &Guard, session: &str) -> Outcome<Duration> {
     let mut killer = root(node).await?;
     assert!(held.is_held());
     let killed = clock.now();
-    tell(&mut killer, &format!("KILL {session}")).await?;
+    execute(&mut killer, &format!("KILL {session}")).await?;
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionEnded);
     Ok(clock.now().since(killed))
@@ -58,10 +58,10 @@ async fn t65_a_killed_session_is_known_while_the_tables_are_not_answered(
         let session = holder(&node).await?;
         let tables = proxy.connection(0).await;
         tables.set_both(Fault::Hold);
-        let looking = locker.clone();
-        let looking = tokio::spawn(async move { looking.inspect("a").await });
+        let inspecting = locker.clone();
+        let inspecting = tokio::spawn(async move { inspecting.inspect("a").await });
         best = best.min(kill(&node, &held, &session).await?);
-        looking.abort();
+        inspecting.abort();
         tables.set_both(Fault::None);
         drop(held);
         locker.shutdown(TTL_LONG).await?;
@@ -106,7 +106,7 @@ async fn t65_a_killed_session_is_known_while_others_inspect(flavour: Flavour) ->
     }
     stop.store(true, Ordering::Relaxed);
     while let Some(answers) = askers.join_next().await {
-        assert!(answers?? > 0, "nobody was answered");
+        assert!(answers?? > 0, "no inspection was answered");
     }
     assert!(best < KNOWN_MAX, "known after {best:?} at best");
     Ok(())
@@ -147,7 +147,7 @@ async fn an_account_that_logs_in_under_another_name_keeps_its_locks(flavour: Fla
          locks.* TO ''@'127.0.0.1'",
     )
     .await?;
-    let url = node.url().replace("//app:", "//somebody:");
+    let url = node.url().replace("//app:", "//other:");
     let locker = open(&url, TTL_LONG).await?;
     let held = take(&locker, "a").await?;
     let ended = timeout(Duration::from_secs(1), held.lost()).await;

@@ -34,7 +34,7 @@ const CLOCK: &str = "libfaketime";
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
-    if let Some(code) = holder::serve_if_asked() {
+    if let Some(code) = holder::serve_if_requested() {
         return code;
     }
     dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))

@@ -16,8 +16,8 @@ use sqlx::{Connection as _, MySqlConnection, Row as _, query};
 use crate::{
     relay::Relay,
     support::{
-        HOLDING_CONNECTION, Outcome, SOON, TTL_LONG, cases, holder, open, root, sessions, soon,
-        start, take, tell, until, warm, within,
+        HOLDING_CONNECTION, Outcome, SOON, TTL_LONG, cases, execute, holder, open, root, sessions,
+        soon, start, take, until, warm, within,
     },
 };
 
@@ -43,7 +43,7 @@ async fn t66_a_heartbeat_that_another_session_answers_ends_the_hold(flavour: Fla
     for (count, name) in [(3, "a"), (6, "b")] {
         let locker = open(&url, ttl).await?;
         held.push(take(&locker, name).await?);
-        until("it is looked after", async || {
+        until("its session is monitored", async || {
             Ok(sessions(&node).await?.len() == count)
         })
         .await?;
@@ -87,7 +87,7 @@ async fn a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is
             break (foreign_session, number);
         }
     };
-    assert_eq!(number, session, "somebody else came between");
+    assert_eq!(number, session, "another session came between");
     proxy.set(Direction::ToServer, Fault::None);
     proxy.set(Direction::ToClient, Fault::None);
     open_to.store(true, Ordering::Release);
@@ -97,7 +97,7 @@ async fn a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is
     );
     drop(held);
     soon("all is released", locker.shutdown(SOON)).await??;
-    tell(&mut foreign_session, "DO 1").await?;
+    execute(&mut foreign_session, "DO 1").await?;
     Ok(())
 }
 
@@ -128,7 +128,7 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
     let error = soon("its end", lost).await??.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let other = open(&node.url(), TTL_LONG).await?;
-    let guard = other.try_acquire("warm").await?.ok_or("held by nobody")?;
+    let guard = other.try_acquire("warm").await?.ok_or("not free")?;
     Ok(guard.release().await?)
 }
 
@@ -141,10 +141,10 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     let session = holder(&node).await?;
     held.release().await?;
     // The counter waits for the lock of the trigger.
-    let mut gate = root(&node).await?;
-    tell(&mut gate, "DO GET_LOCK('gate', 0)").await?;
-    let trigger = "CREATE TRIGGER locks.gate BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \
-                   GET_LOCK('gate', 20)";
+    let mut trigger_lock = root(&node).await?;
+    execute(&mut trigger_lock, "DO GET_LOCK('counting', 0)").await?;
+    let trigger = "CREATE TRIGGER locks.counting BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \
+                   GET_LOCK('counting', 20)";
     node.query(trigger).await?;
     let late = tokio::spawn(locker.try_acquire("a").into_future());
     until("it counts", async || {
@@ -155,8 +155,8 @@ async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour)
     node.query(&format!("KILL {session}")).await?;
     let mut other = MySqlConnection::connect(&node.url()).await?;
     let lock = "BEGIN; SELECT name FROM dlock_locks WHERE name = 'a' FOR UPDATE";
-    soon("the row is free", tell(&mut other, lock)).await??;
-    tell(&mut gate, "DO RELEASE_LOCK('gate')").await?;
+    soon("the row is free", execute(&mut other, lock)).await??;
+    execute(&mut trigger_lock, "DO RELEASE_LOCK('counting')").await?;
     let guard = soon("its end", late).await??;
     assert!(!matches!(guard, Ok(Some(_))), "two hold it");
     Ok(())

@@ -19,12 +19,12 @@ cases![
     t72_names_that_a_collation_takes_for_one_are_many,
     old_rows_can_be_cleared_at_any_time,
     nothing_is_left_after_a_shutdown,
-    nobody_waits_for_one_who_is_not_polled,
+    no_task_waits_for_one_that_is_not_polled,
     renewals_go_on_beside_one_that_is_not_polled,
-    a_look_that_is_given_up_leaves_no_question,
+    an_inspection_that_is_dropped_leaves_no_question,
 ];
 
-/// More than a first try to lock a new name or to inspect has awaits.
+/// The number of polls: more than a first try to lock a new name or to inspect has awaits.
 const POLLS_MAX: u32 = 16;
 
 async fn t60_a_name_that_is_new_to_all_is_granted_once(flavour: Flavour) -> Outcome {
@@ -129,7 +129,7 @@ async fn nothing_is_left_after_a_shutdown(flavour: Flavour) -> Outcome {
 }
 
 /// K13: an acquire or an inspection that is not polled, as in a `select!` whose other branch takes long.
-async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
+async fn no_task_waits_for_one_that_is_not_polled(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "held").await?;
@@ -137,8 +137,8 @@ async fn nobody_waits_for_one_who_is_not_polled(flavour: Flavour) -> Outcome {
         // It connects, and makes the row of its name.
         let mut left = pin!(locker.try_acquire(&*format!("left {polls}")).into_future());
         let _ = poll_times(left.as_mut(), polls).await;
-        let mut looked = pin!(locker.inspect("held"));
-        let _ = poll_times(looked.as_mut(), polls).await;
+        let mut inspecting = pin!(locker.inspect("held"));
+        let _ = poll_times(inspecting.as_mut(), polls).await;
         let other = take(&locker, &format!("other {polls}")).await?;
         let holder = soon("it is inspected", locker.inspect("held")).await??;
         assert!(holder.is_some(), "after {polls} polls");
@@ -166,7 +166,7 @@ async fn renewals_go_on_beside_one_that_is_not_polled(flavour: Flavour) -> Outco
 }
 
 /// K12: an inspection sends its question as a row.
-async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome {
+async fn an_inspection_that_is_dropped_leaves_no_question(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = open(&node.url(), TTL_LONG).await?;
     // This session does not answer inspections.
@@ -179,8 +179,8 @@ async fn a_look_that_is_given_up_leaves_no_question(flavour: Flavour) -> Outcome
         Outcome::Ok(rows.len())
     };
     let asker = locker.clone();
-    let looking = tokio::spawn(async move { asker.inspect("a").await });
-    until("it asks", async || Ok(rows().await? == 1)).await?;
-    looking.abort();
-    until("nothing is asked", async || Ok(rows().await? == 0)).await
+    let inspecting = tokio::spawn(async move { asker.inspect("a").await });
+    until("its question is there", async || Ok(rows().await? == 1)).await?;
+    inspecting.abort();
+    until("no question is left", async || Ok(rows().await? == 0)).await
 }

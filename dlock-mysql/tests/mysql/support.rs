@@ -27,7 +27,7 @@ pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 /// The shortest: no server remembers to wait for it for long.
 const TTL_SHORT: Duration = Duration::from_secs(1);
 
-/// No case takes longer: one that hangs is named by its failure.
+/// The bound of a case: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(100);
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Flavour) -> F) -> Outcome
@@ -108,14 +108,14 @@ pub(crate) async fn holder(node: &Node) -> Outcome<String> {
         Ok(holders.len() == 1)
     })
     .await?;
-    holders.pop().ok_or_else(|| "nobody holds".into())
+    holders.pop().ok_or_else(|| "no session holds".into())
 }
 
-/// Has `locker`, the only one of its server, make all connections that it needs, in this order: the one for
+/// Makes `locker`, the only one of its server, open all connections that it needs. The order is: the one for
 /// tables, the one that holds a lock, the one that controls sessions. The second one is idle then.
 pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
     let held = take(locker, "warm").await?;
-    until("it is looked after", async || {
+    until("its session is monitored", async || {
         Ok(sessions(node).await?.len() >= 3)
     })
     .await?;
@@ -136,7 +136,7 @@ pub(crate) async fn root(node: &Node) -> Outcome<MySqlConnection> {
 }
 
 /// Sends statements on it.
-pub(crate) async fn tell(session: &mut MySqlConnection, sql: &str) -> Outcome {
+pub(crate) async fn execute(session: &mut MySqlConnection, sql: &str) -> Outcome {
     raw_sql(AssertSqlSafe(sql.to_owned()))
         .execute(session)
         .await?;

@@ -10,8 +10,8 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, root, sessions, soon, start, take,
-    tell, until, waiting, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, root, sessions, soon,
+    start, take, until, waiting, warm, within,
 };
 
 cases![
@@ -52,7 +52,7 @@ async fn a_backup_waits_seconds_for_waiters(flavour: Flavour) -> Outcome {
     for _ in 0..2 {
         let clock = Clock::boottime();
         let began = clock.now();
-        let flush = tell(&mut backup, "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES");
+        let flush = execute(&mut backup, "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES");
         soon("the backup", flush).await??;
         let took = clock.now().since(began);
         assert!(took < QUEUE_MAX + SLACK, "it waited {took:?}");
@@ -81,7 +81,7 @@ async fn renewals_and_releases_go_on_beside_a_backup(flavour: Flavour) -> Outcom
     let node = start(flavour).await?;
     let mut backup = root(&node).await?;
     let flush = "FLUSH TABLES WITH READ LOCK";
-    beside(&node, flush, async || tell(&mut backup, flush).await).await
+    beside(&node, flush, async || execute(&mut backup, flush).await).await
 }
 
 /// Others have used no longer ttl for long, and the row says so.
@@ -97,7 +97,7 @@ async fn renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written(
     )
     .await?;
     let mut backup = root(&node).await?;
-    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    execute(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
     // What was read before the backup counts for three ttls at the most.
     let lost = tokio::time::timeout(4 * TTL, held.lost()).await;
     assert!(lost.is_err(), "{lost:?}");
@@ -130,9 +130,9 @@ async fn beside(node: &Node, words: &str, begin: impl AsyncFnOnce() -> Outcome) 
     let mut best = Duration::MAX;
     for _ in 0..3 {
         let clock = Clock::boottime();
-        let asked = clock.now();
+        let began = clock.now();
         let error = other.try_acquire("free").await.err().ok_or("granted")?;
-        best = best.min(clock.now().since(asked));
+        best = best.min(clock.now().since(began));
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -192,14 +192,14 @@ async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
     let locker = open(&node.url(), TTL_LONG).await?;
     let held = take(&locker, "a").await?;
     let mut backup = root(&node).await?;
-    tell(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
+    execute(&mut backup, "FLUSH TABLES WITH READ LOCK").await?;
     let error = locker.inspect("a").await.err().ok_or("answered")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(
         error.to_string().contains("FLUSH TABLES WITH READ LOCK"),
         "{error}"
     );
-    tell(&mut backup, "UNLOCK TABLES").await?;
+    execute(&mut backup, "UNLOCK TABLES").await?;
     assert!(locker.inspect("a").await?.is_some());
     Ok(held.release().await?)
 }
@@ -208,7 +208,7 @@ async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
 async fn alter(node: &Node) -> Outcome<JoinHandle<Outcome>> {
     let mut admin: MySqlConnection = root(node).await?;
     let altering = tokio::spawn(async move {
-        tell(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
+        execute(&mut admin, "ALTER TABLE dlock_locks COMMENT = 'changed'").await
     });
     until("the change waits", async || {
         Ok(waiting_for_table(node).await? == 1)
@@ -228,8 +228,8 @@ async fn waiting_for_table(node: &Node) -> Outcome<usize> {
 /// a restart is waited for.
 const PROVED_TTLS: u32 = 5;
 
-/// One who had to wait has read the row of the epoch in its transaction: the change waits behind it, and all who
-/// read the row wait behind the change.
+/// A waiter has read the row of the epoch in its transaction. The change waits behind it, and all readers of the
+/// row wait behind the change.
 async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) -> Outcome {
     const TTL: Duration = Duration::from_secs(2);
     let node = start(flavour).await?;
@@ -242,7 +242,7 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
     let second = soon("it is granted", waiter).await???;
     let mut admin = root(&node).await?;
     let altering = tokio::spawn(async move {
-        tell(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
+        execute(&mut admin, "ALTER TABLE dlock_epoch COMMENT = 'changed'").await
     });
     let lost = async {
         tokio::select! {

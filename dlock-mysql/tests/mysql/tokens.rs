@@ -29,7 +29,7 @@ const READ_MAX: Duration = Duration::from_millis(500);
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
 
-/// For how many values of `UUID_SHORT()` an epoch counts.
+/// The number of `UUID_SHORT()` values that an epoch counts for.
 const SERIALS: u64 = 1 << 18;
 
 /// How often all are used up, while several lockers count.
@@ -205,7 +205,7 @@ async fn t69_they_grow_while_epochs_are_used_up(flavour: Flavour) -> Outcome {
     };
     tokio::select! {
         used_up = using_up => used_up,
-        failed = counting.join_next() => failed.ok_or("nobody counts")??,
+        failed = counting.join_next() => failed.ok_or("no task counts")??,
     }
 }
 

@@ -18,14 +18,14 @@ cases![
     a_grant_that_was_waited_for_has_its_whole_ttl,
 ];
 
-/// How long those who vanished may keep the others from a lock, however many they are: a statement of theirs
-/// waits for four seconds at the most, and the last one to be granted has two to confirm.
-const GHOSTS_MAX: Duration = Duration::from_secs(6);
+/// The time for which vanished waiters may keep the others from a lock, however many they are. A statement of
+/// theirs waits for four seconds at the most, and the last one to be granted has two to confirm.
+const VANISHED_MAX: Duration = Duration::from_secs(6);
 
 /// A busy machine may be so late.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// Longer than a waiter has to confirm its grant.
+/// A time that is longer than a waiter has to confirm its grant.
 const UNCONFIRMED: Duration = Duration::from_secs(3);
 
 async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: Flavour) -> Outcome {
@@ -52,7 +52,7 @@ async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: F
     held.release().await?;
     let guard = soon("it is granted", waiter).await???;
     let took = clock.now().since(released);
-    assert!(took < GHOSTS_MAX + SLACK, "the next one waited {took:?}");
+    assert!(took < VANISHED_MAX + SLACK, "the next one waited {took:?}");
     assert!(guard.token() > token);
     Ok(guard.release().await?)
 }

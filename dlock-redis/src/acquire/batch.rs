@@ -148,8 +148,8 @@ async fn release(router: &Router, items: &[ReleaseItem]) -> Result<Vec<Result<()
     Ok(released)
 }
 
-/// Sends all items in one command. The server refuses a command as a whole if the user may not access one of
-/// its keys; then each item is sent in a command of its own.
+/// Sends all items in one command. The server refuses a command as a whole if the user may not access one of its
+/// keys. Then each item is sent in a command of its own.
 pub(crate) async fn split_on_denied<'a, T, A, F>(
     items: &'a [T],
     send: impl Fn(&'a [T]) -> F,

@@ -19,7 +19,7 @@ use crate::{
     scripts::Contended,
 };
 
-/// The poll interval of a waiter that may miss the release: the holder is not a dlock client and publishes
+/// The poll interval of a waiter that may miss the release. The holder is not a dlock client and publishes
 /// nothing, or the pub/sub connection is overdue or takes long to make.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
@@ -145,7 +145,7 @@ impl Waiting<'_> {
     }
 }
 
-/// When to try again without a notification.
+/// The pause before the next try without a notification.
 fn poll_after(contended: Contended, may_miss_messages: bool) -> Duration {
     match contended
         .expires_in

@@ -26,14 +26,14 @@ pub(crate) struct Connection {
     pub(super) stream: MultiplexedConnection,
     pub(super) client: ClientId,
     pub(super) grants: Grants,
-    /// One task at a time waits for replicas: the connection answers nothing else until then.
+    /// The single flight of waits for replicas: the connection answers nothing else until then.
     pub(super) replication: Arc<SingleFlight<()>>,
 }
 
 /// Whether the server behind a connection grants. Renewals and releases go on in any case.
 #[derive(Clone)]
 pub(super) enum Grants {
-    /// From this time on, while the server has this history.
+    /// The server grants from this time on, while it has this history.
     From(BootInstant, Arc<History>),
     /// The server could not write the record of its history at that time.
     Refused(BootInstant, Arc<Error>),

@@ -1,7 +1,7 @@
 //! Whether a server's data still have all locks that were granted.
 //!
-//! The record says in which run of the server the present history began, and when by its clock. A missing
-//! record, or one of another run, means that locks may be lost: by a restart, a wiped disk, `FLUSHALL`, or the
+//! The record says in which run of the server the present history began, and when by its clock. A missing record,
+//! or one of another run, means that locks may be lost. Causes are a restart, a wiped disk, `FLUSHALL`, or the
 //! promotion of a replica that was empty or behind. A new history begins then, and grants nothing for a while.
 
 use std::{collections::HashSet, time::Duration};
@@ -23,8 +23,8 @@ use crate::{
 /// The error of the server's uptime: it has whole seconds, and its clock another origin.
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
 
-/// A Cluster's master has its record in the first and the last slot of at most so many ranges of slots: a
-/// slot that moves away seldom takes the last record along.
+/// A Cluster's master has its record in the first and the last slot of at most so many ranges of slots. So a slot
+/// that moves away seldom takes the last record along.
 const RANGES_MAX: usize = 4;
 
 /// The most that the clocks of two servers differ, rates included, before one server is taken for two.
@@ -147,7 +147,7 @@ impl History {
         Error::new(ErrorKind::Unavailable, why)
     }
 
-    /// Whether this server and the `former` one at the same address are two independent servers: this history
+    /// Whether this server and the `former` one at the same address are two independent servers. Then this history
     /// had begun before the other server's last reply, and does not follow its history.
     pub(super) fn is_independent_of(&self, former: &Former, now: BootInstant) -> bool {
         let known = &former.history.record;

@@ -13,7 +13,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct LastContact {
     history: Lock<Option<History>>,
-    /// In nanoseconds.
+    /// The time of the last contact, in nanoseconds.
     at: AtomicU64,
 }
 

@@ -38,7 +38,7 @@ impl ServerInfo {
 /// A connection, as its server identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientId {
-    /// Of the server process: a restart changes it.
+    /// The id of the server process: a restart changes it.
     run_id: String,
     id: u64,
 }

@@ -9,7 +9,7 @@ use crate::{config::RedisOptions, errors, keys::LAYOUT};
 /// How a history began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Began {
-    /// There was no record.
+    /// The server had no record.
     New,
     /// The record was of another run, and the server's uptime was below the guard.
     Restart,

@@ -1,7 +1,7 @@
 //! Waiting until replicas have a write.
 //!
-//! A failover loses the writes that the promoted replica lacks. `WAIT` returns how many replicas have all
-//! writes of a connection so far; it makes the loss of a grant unlikely, not impossible: see the README.
+//! A failover loses the writes that the promoted replica lacks. `WAIT` returns how many replicas have all writes
+//! of a connection so far. It makes the loss of a grant unlikely, not impossible: see the README.
 
 use dlock_core::{Effect, Error, ErrorKind, Result};
 use redis::aio::MultiplexedConnection;

@@ -10,7 +10,7 @@ use crate::{
 
 /// Resolves the address of one server.
 pub(crate) enum Resolver {
-    /// One address.
+    /// A fixed address.
     Fixed(Endpoint),
     /// The primary that the Sentinels name.
     Sentinels(SentinelResolver),
@@ -20,7 +20,7 @@ pub(crate) enum Resolver {
 pub(crate) struct SentinelResolver {
     pub(crate) service: String,
     pub(crate) sentinels: Vec<Endpoint>,
-    /// For the primary.
+    /// The connector for the primary.
     pub(crate) connector: Connector,
 }
 

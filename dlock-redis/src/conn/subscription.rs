@@ -26,8 +26,8 @@ pub(crate) trait PushHandler: Send + Sync + 'static {
 #[derive(Clone)]
 pub(crate) struct Subscription {
     state: Arc<State>,
-    /// Of the connection for requests beside it. When that one is replaced, so is this one: the server may be
-    /// another one now, and a half-open connection reports nothing.
+    /// The generation of the connection for requests beside it. When that one is replaced, so is this one: the
+    /// server may be another one now, and a half-open connection reports nothing.
     generation: Option<u64>,
 }
 

@@ -14,9 +14,9 @@ pub(crate) struct Redirect {
 /// The scope of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RedirectScope {
-    /// All keys of the slot: it has moved.
+    /// A redirection of all keys of the slot: it has moved.
     Slot,
-    /// This request: the keys of the slot are moving.
+    /// A redirection of this request: the keys of the slot are moving.
     Request,
 }
 

@@ -29,7 +29,7 @@ pub(crate) const IS_SENTINEL: &str =
 /// The node was just added to the Cluster.
 pub(crate) const NO_SLOTS: &str = "this node of the Cluster has no slots yet";
 
-/// Without a `run_id` a restart is not detected.
+/// The reason to refuse a server without a `run_id`: a restart is not detected.
 pub(crate) const NO_RUN_ID: &str =
     "the server's INFO has no run_id, so restarts are not detected; restart_guard=0s accepts that";
 
@@ -50,11 +50,11 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     // With or without TLS against the port's expectation: the server closes the connection, sends garbage,
     // or waits for more bytes.
     let is_parse = error.kind() == redis::ErrorKind::Parse;
-    let is_scheme_doubtful = is_parse || is_cut(&error) || error.is_timeout();
-    let is_scheme_doubtful = is_scheme_doubtful || table::tls_error(&error).is_some();
-    let is_scheme_doubtful = is_scheme_doubtful && !error.is_connection_refusal();
+    let may_be_wrong_scheme = is_parse || is_cut(&error) || error.is_timeout();
+    let may_be_wrong_scheme = may_be_wrong_scheme || table::tls_error(&error).is_some();
+    let may_be_wrong_scheme = may_be_wrong_scheme && !error.is_connection_refusal();
     let hint = match kind {
-        ErrorKind::Unavailable if is_scheme_doubtful => {
+        ErrorKind::Unavailable if may_be_wrong_scheme => {
             format!("{hint}; {}", other_scheme(has_tls)).into()
         }
         _ => Cow::from(hint),
@@ -104,7 +104,7 @@ pub(crate) fn of_script(line: &[u8]) -> Error {
     }
 }
 
-/// Two independent servers answer at one address.
+/// The error of two independent servers that answer at one address.
 pub(crate) fn two_servers() -> Error {
     let why = "two servers answer at this address, independent of each other (or the server's clock was \
                set); give each its own address, or use redis-sentinel:// or redis-cluster://";

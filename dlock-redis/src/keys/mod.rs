@@ -1,8 +1,8 @@
 //! Lock name ↔ key, and dlock's own keys.
 //!
-//! The key of a name is the prefix and the name, as in the `SET NX PX` family. Names have their braces escaped,
-//! so that dlock's own keys, which have braces, never collide with them; and their percent signs, so that no two
-//! names share a key. The text in the braces decides the slot of a key in a Cluster.
+//! The key of a name is the prefix and the name, as in the `SET NX PX` family. Names have their braces escaped, so
+//! that dlock's own keys, which have braces, never collide with them. Their percent signs are escaped, so that no
+//! two names share a key. The text in the braces decides the slot of a key in a Cluster.
 
 use dlock_core::{LockName, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};

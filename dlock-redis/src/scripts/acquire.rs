@@ -25,7 +25,7 @@ static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
 pub(crate) struct AcquireItem {
     pub(crate) keys: Arc<Keys>,
     pub(crate) id: AttemptId,
-    /// In milliseconds.
+    /// The ttl, in milliseconds.
     pub(crate) ttl: u64,
     /// The holder, as the value of the lock names it.
     pub(crate) holder: String,
@@ -62,7 +62,7 @@ pub(crate) enum Outcome {
 /// A lock that another holder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contended {
-    /// When it expires if it is not renewed; `None` for a key without a ttl.
+    /// The time until the lock expires if it is not renewed; `None` for a key without a ttl.
     pub(crate) expires_in: Option<Duration>,
     /// Whether a dlock client holds it, which publishes its release.
     pub(crate) by_dlock: bool,

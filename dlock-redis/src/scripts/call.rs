@@ -25,7 +25,7 @@ pub(crate) enum Call<'a> {
 }
 
 impl Call<'_> {
-    /// One of its keys, which decides the node.
+    /// The key that decides the node.
     pub(crate) fn key(&self) -> &str {
         match self {
             Self::Acquire(call) => call.key(),

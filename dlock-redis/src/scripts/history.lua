@@ -1,9 +1,9 @@
 -- Reads the record of the server's history, and begins a new history if the data may lack locks.
--- KEYS: the key of the record; then the counter, if one serves all names. ARGV: the version of the layout, the
--- `run_id` of the server, how a history begins whose record is of another run, the least value of a new counter;
--- then further keys for the record, in other slots of this node.
+-- KEYS: the key of the record; then the counter, if one serves all names.
+-- ARGV: the version of the layout, the `run_id` of the server, how a history begins whose record is of another
+-- run, the least value of a new counter. Then further keys for the record, in other slots of this node.
 -- Returns the time in microseconds, the record that was found, the record that counts now, and 1 if this call
--- has begun it; only the first two if the record is of another layout.
+-- has begun it. If the record is of another layout, it returns the first two only.
 local call = redis.pcall
 local layout, stage, least = ARGV[1], promotion(), tonumber(ARGV[4])
 local run = ARGV[2] .. stage

@@ -32,7 +32,7 @@ pub(crate) struct RenewCall<'a>(pub(crate) &'a [RenewItem]);
 pub(crate) enum RenewOutcome {
     /// The attempt has the lock, which is renewed.
     Held,
-    /// There is no key.
+    /// The key does not exist.
     Gone,
     /// Another holder has the key.
     Taken,

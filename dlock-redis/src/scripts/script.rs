@@ -17,9 +17,9 @@ pub(super) struct Script {
 /// How a script is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// By its hash: `EVALSHA`.
+    /// A call by the script's hash: `EVALSHA`.
     Hash,
-    /// In full: `EVAL`, which also loads it into the server.
+    /// A call with the script in full: `EVAL`, which also loads it into the server.
     Text,
 }
 

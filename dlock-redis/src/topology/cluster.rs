@@ -35,14 +35,14 @@ pub(super) struct Cluster {
     /// The nodes that the user named.
     seeds: Vec<Address>,
     map: Lock<Map>,
-    /// One task at a time fetches the map.
+    /// The single flight that fetches the map.
     fetching: SingleFlight<()>,
 }
 
 /// The nodes, and the slots that they own.
 struct Map {
     nodes: HashMap<Address, Arc<Node>>,
-    /// By slot.
+    /// The node of each slot.
     owners: Vec<Option<Arc<Node>>>,
     /// Whether it was fetched since it was last invalidated.
     is_valid: bool,

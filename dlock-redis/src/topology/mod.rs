@@ -1,4 +1,4 @@
-//! Which server has which keys.
+//! The servers, and the keys that each has.
 
 mod cluster;
 pub(crate) mod router;

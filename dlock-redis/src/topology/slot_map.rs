@@ -38,7 +38,7 @@ pub(super) async fn fetch(nodes: Vec<Endpoint>) -> Result<Vec<Range>> {
     best
 }
 
-/// No node returned a slot map.
+/// The error of a Cluster of which no node returned a slot map.
 pub(super) fn no_slot_map() -> Error {
     let why = "no node of the Cluster returned a slot map; check that the Cluster is up and all slots are \
                assigned";

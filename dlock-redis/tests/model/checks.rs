@@ -7,8 +7,8 @@ use crate::{
     units::{Micros, Token},
 };
 
-/// How long it may take until a server says whether a lock is free when nothing goes wrong: the guard,
-/// the ttl of what was taken before, and some requests.
+/// The time until a server says whether a lock is free when nothing goes wrong. It is the guard, the ttl of what
+/// was taken before, and some requests.
 const SETTLES_MAX: Micros = 8 * GUARD;
 
 /// A rule that was broken.

@@ -143,7 +143,7 @@ impl Client {
     }
 
     /// The next request, if there is one; `fresh` is the number of an attempt that begins.
-    pub(crate) fn asks(
+    pub(crate) fn next_command(
         &mut self,
         now: Micros,
         fresh: u32,
@@ -164,7 +164,7 @@ impl Client {
             Phase::Idle => {
                 self.begin(fresh, dice, rules);
                 self.phase = Phase::Taking;
-                self.asks(now, fresh, dice, rules)
+                self.next_command(now, fresh, dice, rules)
             }
             Phase::Taking => Some(Command::Take(Take {
                 attempt,

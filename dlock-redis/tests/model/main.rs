@@ -1,5 +1,5 @@
-//! A model of how locks are granted, walked at random: what the servers' scripts and their clients do
-//! while messages are lost and late, data are forgotten, roles change and clocks are off.
+//! A model of how locks are granted, walked at random. It has the servers' scripts and their clients. Messages are
+//! lost and late, data are forgotten, roles change and clocks are off.
 //!
 //! `DLOCK_MODEL_WALKS` says how many walks each test makes; the seed of a walk is its number.
 

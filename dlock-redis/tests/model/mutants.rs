@@ -52,9 +52,9 @@ mutants! {
     no_guard_after_loss: NoGuardAfterLoss in Agreed by [Flush] breaks Exclusion;
     run_only_after_failovers: RunOnly in Agreed by [Failover] breaks Exclusion;
     run_only_after_role_changes: RunOnly in Agreed by [RoleChange] breaks Exclusion;
-    never_looks_again: NeverLooksAgain in Agreed by [RoleChange] breaks Exclusion;
+    never_checks_again: NeverChecksAgain in Agreed by [RoleChange] breaks Exclusion;
     counter_not_restored: CounterNotRestored in Agreed by [RoleChange] breaks Exclusion;
-    counter_not_looked_at: CounterNotLookedAt in Agreed by [CounterLost] breaks Progress;
+    counter_not_checked: CounterNotChecked in Agreed by [CounterLost] breaks Progress;
     promotion_forgotten_at_once: ForgetsAtOnce in Agreed by [RoleChange, PromotionForgotten] breaks Exclusion;
     ttl_above_guard: TtlAboveGuard in Agreed by [Flush] breaks Exclusion;
 }

@@ -31,8 +31,8 @@ pub(crate) enum Setting {
     SetBack,
     /// The same, and clocks are set forward: locks end early, tokens grow for each client only.
     SetForward,
-    /// A lock alone is deleted, old data are put back under a running server, a primary that was cut
-    /// off goes on: there may be two holders, and tokens grow all the same.
+    /// A lock alone is deleted, old data are put back under a running server, or a primary that was cut off goes
+    /// on. There may be two holders, and tokens grow all the same.
     Excepted,
 }
 
@@ -77,11 +77,11 @@ pub(crate) enum Mutant {
     /// A server that was replaced and came back is the one that it was.
     RunOnly,
     /// The script trusts its history, however long ago the counter was written.
-    NeverLooksAgain,
+    NeverChecksAgain,
     /// The script that detects a promotion in between has written the counter.
     CounterNotRestored,
     /// The probe of a server does not read its counter.
-    CounterNotLookedAt,
+    CounterNotChecked,
     /// Holders have a ttl above the guard.
     TtlAboveGuard,
     /// A server forgets that it was promoted (`repl-backlog-ttl`) before the guard is over.

@@ -222,7 +222,7 @@ impl Server {
         let found = self.data.record;
         let ours =
             found.filter(|found| self.is_of_this_run(found, rules) && found.since <= clock + AHEAD);
-        let counts = self.data.counter.is_some() || rules.is(Mutant::CounterNotLookedAt);
+        let counts = self.data.counter.is_some() || rules.is(Mutant::CounterNotChecked);
         if let Some(history) = ours
             && counts
         {
@@ -256,7 +256,7 @@ impl Server {
         let is_fresh = (clock - FRESH..=clock).contains(&counter);
         is_fresh
             || self.is_of_this_run(&history, rules)
-            || rules.is(Mutant::NeverLooksAgain)
+            || rules.is(Mutant::NeverChecksAgain)
             || rules.is(Mutant::NoHistory)
     }
 

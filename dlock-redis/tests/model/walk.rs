@@ -53,7 +53,7 @@ fn goes_on(world: &mut World) -> Result<(), Violation> {
     match world.dice.below(10) {
         0..3 => {
             let client = world.any_client();
-            if let Some(wait) = world.ask(client)
+            if let Some(wait) = world.send_next(client)
                 && world.dice.chance(0.2)
             {
                 world.pass(wait);

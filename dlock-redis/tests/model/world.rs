@@ -110,16 +110,16 @@ impl World {
     }
 
     /// A client sends its next request; or returns for how long it must not.
-    pub(crate) fn ask(&mut self, client: usize) -> Option<Micros> {
+    pub(crate) fn send_next(&mut self, client: usize) -> Option<Micros> {
         let id = self.number();
-        let asking = &mut self.clients[client];
-        let Some(command) = asking.asks(self.now, id, &mut self.dice, &self.rules) else {
-            return asking.guarded(self.now);
+        let sender = &mut self.clients[client];
+        let Some(command) = sender.next_command(self.now, id, &mut self.dice, &self.rules) else {
+            return sender.guarded(self.now);
         };
-        asking.sends(id);
+        sender.sends(id);
         self.requests.push(Request {
             id,
-            connection: asking.connection,
+            connection: sender.connection,
             command,
             sent: self.now,
         });

@@ -56,10 +56,10 @@ async fn beside_others(node: &Node, locker: &Locker, bad: &str) -> Outcome<Error
     }
     // One for each take and each release, if none had left together.
     let alone = u64::from(ROUNDS) * (2 * OTHERS as u64 + 1);
-    let asked = calls(node, "evalsha").await? - before;
-    assert!(asked < alone * 4 / 5, "{asked} of {alone}: each went alone");
+    let sent = calls(node, "evalsha").await? - before;
+    assert!(sent < alone * 4 / 5, "{sent} of {alone}: each went alone");
     assert_eq!(locks(node).await?, found, "something was left");
-    kind.ok_or_else(|| "it was never asked for".into())
+    kind.ok_or_else(|| "it was never requested".into())
 }
 
 async fn release(held: Vec<Guard>) -> Outcome {

@@ -84,8 +84,8 @@ async fn t13_tokens_grow_while_the_clock_is_set_back(program: Program) -> Outcom
     until_clean(&fake.node).await
 }
 
-/// A machine comes up with a clock that is behind, and is set right after the server was started: it says then
-/// that it has been up for an hour.
+/// A machine comes up with a clock that is behind, and is set right after the server was started. The server then
+/// reports that it has been up for an hour.
 async fn t14_the_guard_does_not_go_by_an_uptime_that_follows_the_clock(
     program: Program,
 ) -> Outcome {

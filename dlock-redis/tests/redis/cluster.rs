@@ -25,7 +25,7 @@ cases![
     a_server_outside_a_cluster_is_reported,
 ];
 
-/// Long enough for a failover.
+/// The bound of a failover.
 const FAILOVER: Duration = Duration::from_secs(60);
 
 /// One name of many.
@@ -74,8 +74,8 @@ async fn t08_tokens_grow_over_a_failover_of_a_master(program: Program) -> Outcom
     Ok(next.release().await?)
 }
 
-/// The first master becomes a replica and the master again, and a client's connection to it lives through
-/// both; what the other one granted last it has not got.
+/// The first master becomes a replica and the master again, and a client's connection to it lives through both. It
+/// lacks the last grants of the other one.
 async fn k05_tokens_grow_on_a_connection_that_outlives_two_failovers(program: Program) -> Outcome {
     let mut cluster = cluster(&program).await?;
     let idle = connect(&cluster, "timeout=1s&connect_timeout=2s").await?;

@@ -86,7 +86,7 @@ async fn a_missing_password_is_denied(program: Program) -> Outcome {
 
 async fn a_wrong_user_is_denied(program: Program) -> Outcome {
     let node = start_for(&program, user(), &[]).await?;
-    for who in ["nobody:s3cret", "nobody:right", "dlock:s3cret", ":s3cret"] {
+    for who in ["unknown:s3cret", "unknown:right", "dlock:s3cret", ":s3cret"] {
         let url = format!("redis://{who}@{}", node.address());
         fails(&url, ErrorKind::Denied, "wrong user or password").await?;
     }

@@ -114,24 +114,24 @@ async fn a_thousand_local_waiters_are_one_on_the_wire(program: Program) -> Outco
         .collect();
     until_listeners(&node, "a", 1).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let asked = requests(&node).await?;
+    let sent = requests(&node).await?;
     assert_eq!(
-        asked.get("evalsha"),
+        sent.get("evalsha"),
         Some(&2),
-        "{asked:?}: try, subscribe, try"
+        "{sent:?}: try, subscribe, try"
     );
-    assert_eq!(asked.get("subscribe"), Some(&1), "{asked:?}");
+    assert_eq!(sent.get("subscribe"), Some(&1), "{sent:?}");
     assert_eq!(proxy.accepted(), 2);
     held.release().await?;
     for waiter in waiters {
         soon("it is granted", waiter).await???;
     }
-    // One to take it and one to release it for each; and what those did more who came before the
-    // release of the one before them, as the first one did: few, since that follows its grant.
-    let asked = requests(&node).await?;
-    let total = asked.values().sum::<u64>();
+    // Each waiter sends one to take it and one to release it. Some send more, as the first one did: they came
+    // before the release of the one before them. They are few, since that follows its grant.
+    let sent = requests(&node).await?;
+    let total = sent.values().sum::<u64>();
     let early = u64::from(WAITERS) / 10;
-    assert!(total <= u64::from(WAITERS) * 2 + early, "{asked:?}");
+    assert!(total <= u64::from(WAITERS) * 2 + early, "{sent:?}");
     until_clean(&node).await
 }
 
@@ -176,8 +176,8 @@ async fn a_contended_name_costs_the_same_however_many_wait(program: Program) -> 
     Ok(())
 }
 
-/// Each is renewed in time, with a request every 5 ms and one for each 500 of them at most: 100,000
-/// locks of 30 s, of which 20,000 may be due in one second, cost no more than 240 requests in it.
+/// Each lock is renewed in time, with at most one request every 5 ms and one for each 500 locks. So 100,000 locks
+/// of 30 s, of which 20,000 may be due in one second, cost at most 240 requests in it.
 async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Outcome {
     const HELD: u32 = 10_000;
     let ttl = Duration::from_secs(15);
@@ -202,13 +202,13 @@ async fn renewals_that_are_due_together_are_few_requests(program: Program) -> Ou
         let left = guards.iter().map(Guard::remaining).min();
         least = least.min(left.unwrap_or_default());
     }
-    let asked = requests(&node).await?;
+    let sent = requests(&node).await?;
     let renewed = calls(&node, "pexpire").await?;
     let windows = u64::try_from(clock.now().since(begun).as_millis())? / 5;
     let most = windows + renewed / 500 + 1;
     assert!(
-        asked.values().sum::<u64>() <= most,
-        "{asked:?}, at most {most}"
+        sent.values().sum::<u64>() <= most,
+        "{sent:?}, at most {most}"
     );
     // So each was renewed; on a slow machine the first of them before the counting began.
     assert!(least > ttl / 2, "one had but {least:?} left");

@@ -20,7 +20,7 @@ cases![
     t02_many_dropped_waits_end_soon_while_the_server_is_silent,
 ];
 
-/// More polls than an acquire has.
+/// The number of polls: more than an acquire has.
 const POLLS: u32 = 8;
 
 /// A wait for a lock that stays taken has fewer polls than that, and then sleeps.

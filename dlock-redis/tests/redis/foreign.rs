@@ -120,7 +120,7 @@ async fn our_lock_whose_end_was_taken_away_can_be_waited_for(program: Program) -
     node.command(&["PERSIST", "a"]).await?;
     let before = calls(&node, "evalsha").await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
-    until("it has asked again", async || {
+    until("it has tried again", async || {
         Ok(calls(&node, "evalsha").await? >= before + 2)
     })
     .await?;

@@ -172,8 +172,8 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     Ok(guard.release().await?)
 }
 
-/// The primary becomes a replica of one that lacks its last lock, and the primary again, before the other
-/// one was used: the same run, and its own record. Connections live through it.
+/// The primary becomes a replica of one that lacks its last lock, and the primary again, before the other one was
+/// used. It has the same run, and its own record. Connections live through it.
 async fn t14_a_primary_that_was_a_replica_in_between_is_guarded(program: Program) -> Outcome {
     let (first, second) = start_pair(&program).await?;
     acquaint(&first).await?;

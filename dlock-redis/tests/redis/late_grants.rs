@@ -34,33 +34,33 @@ cases![
 /// Short, so that a silence outlasts them all.
 const KEYS: &str = "timeout=500ms&connect_timeout=1s";
 
-/// Longer than all time-outs, and than the undoing is waited for.
+/// The time of the silence: longer than all time-outs, and than the undo is waited for.
 const SILENCE: Duration = Duration::from_secs(9);
 
-/// Three ways to want a lock no more.
+/// Abandons acquires in three ways.
 async fn give_up(locker: &Locker) -> Outcome {
-    let mut asking = JoinSet::new();
+    let mut attempts = JoinSet::new();
     let tries = locker.clone();
-    asking.spawn(async move {
+    attempts.spawn(async move {
         let error = refused(tries.try_acquire("tried").await)?;
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         Outcome::Ok(())
     });
     let waits = locker.clone();
-    asking.spawn(async move {
+    attempts.spawn(async move {
         let wait = waits.acquire("waited").wait(Duration::from_secs(1));
         let error = refused(wait.await)?;
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         Ok(())
     });
     let drops = locker.clone();
-    asking.spawn(async move {
+    attempts.spawn(async move {
         let acquire = drops.acquire("dropped").wait_forever();
         let ended = tokio::time::timeout(Duration::from_millis(300), acquire).await;
         assert!(ended.is_err(), "the server is silent");
         Ok(())
     });
-    while let Some(ended) = soon("it gives up", asking.join_next()).await? {
+    while let Some(ended) = soon("it gives up", attempts.join_next()).await? {
         ended??;
     }
     Ok(())
@@ -187,7 +187,7 @@ async fn t02_a_node_that_comes_back_does_nothing_late(program: Program) -> Outco
     let before = late.seen(ToServer);
     late.set(ToServer, Fault::Hold);
     let acquire = tokio::spawn(locker.acquire(NAME).into_future());
-    soon("it asks", late.until_seen(ToServer, before + 1)).await?;
+    soon("its request", late.until_seen(ToServer, before + 1)).await?;
     other.command(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await?;
     let guard = soon("the other node grants it", acquire).await???;
     assert!(value(other, NAME).await?.is_some(), "not by the first one");

@@ -81,12 +81,12 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         let waiter = tokio::spawn(client.locker.acquire("a").into_future());
         until_listeners(&client.node, "a", 1).await?;
         // The waiter may be sending its second request just now.
-        let asked = async || {
+        let is_registered = async || {
             Ok(value(&client.node, "a")
                 .await?
                 .is_some_and(|v| v.ends_with('\n')))
         };
-        until("it has asked", asked).await?;
+        until("it is registered", is_registered).await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
         requests.set(ToClient, Fault::CutInstead);
         held.release().await?;
@@ -110,10 +110,10 @@ async fn t01_a_grant_that_is_found_late_ends_late(program: Program) -> Outcome {
     for _ in 0..3 {
         let last = proxy.connections().pop().ok_or("no connection")?;
         last.set(ToClient, Fault::Hold);
-        let asked = Clock::boottime().now();
+        let began = Clock::boottime().now();
         let acquire = locker.acquire("a").ttl(ttl).no_renewal();
-        let guard = soon("it asks again, and finds it", acquire).await??;
-        let took = Clock::boottime().now().since(asked);
+        let guard = soon("it repeats the request, and finds it", acquire).await??;
+        let took = Clock::boottime().now().since(began);
         assert!(took >= late, "{took:?}: nothing was late");
         assert!(guard.remaining() > ttl - late, "it counts from the first");
         ends_first(&guard, &node).await?;
@@ -165,8 +165,8 @@ async fn t01_no_reply_ever_to_a_waiting_acquire_is_undone(program: Program) -> O
     Ok(())
 }
 
-/// The network keeps a request for longer than its time-out, and delivers it when the lock has been
-/// taken and released by the request after it.
+/// The network keeps a request for longer than its time-out. It delivers it when the lock has been taken and
+/// released by the request after it.
 async fn t02_an_acquire_that_arrives_after_its_end_grants_nothing(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;

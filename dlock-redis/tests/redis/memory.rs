@@ -117,7 +117,7 @@ async fn t17_a_waiter_that_cannot_request_a_notification_polls(program: Program)
     let before = calls(&node, "evalsha").await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
-    until("it has asked again", async || {
+    until("it has tried again", async || {
         Ok(calls(&node, "evalsha").await? >= before + 2)
     })
     .await?;

@@ -15,7 +15,7 @@ cases![
     t14_a_server_that_forgot_grants_nothing_before_the_guard_is_over,
     t14_the_guard_is_as_long_as_the_ttl,
     t14_the_guard_outlasts_every_hold_of_before,
-    t14_a_restart_is_guarded_whatever_was_persisted,
+    t14_a_restart_is_guarded_with_any_persistence,
     t14_data_that_outlives_everything_needs_no_guard,
     t14_a_new_server_is_guarded_unless_set_otherwise,
     t14_a_wait_outlasts_the_guard_by_default,
@@ -91,7 +91,7 @@ async fn outlasts(program: &Program, late: Duration) -> Outcome {
 }
 
 /// Acknowledged data may still be missing: a disk that was wiped, or a replica instead.
-async fn t14_a_restart_is_guarded_whatever_was_persisted(program: Program) -> Outcome {
+async fn t14_a_restart_is_guarded_with_any_persistence(program: Program) -> Outcome {
     let kinds = [
         Persistence::Rdb,
         Persistence::AofEverySecond,

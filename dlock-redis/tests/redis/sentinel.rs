@@ -26,7 +26,7 @@ cases![
     a_server_that_is_not_a_sentinel_is_reported,
 ];
 
-/// Long enough for a failover.
+/// The bound of a failover.
 const FAILOVER: Duration = Duration::from_secs(60);
 
 async fn replicated(program: &Program, replicas: usize) -> Outcome<Replicated> {

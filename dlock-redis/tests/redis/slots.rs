@@ -44,7 +44,7 @@ impl<'a> Move<'a> {
         Self::begin_with(cluster, from, to, slot).await
     }
 
-    /// The same with another slot.
+    /// Begins to move the given slot.
     async fn begin_with(
         cluster: &'a Cluster,
         from: usize,

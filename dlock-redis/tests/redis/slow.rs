@@ -31,8 +31,8 @@ async fn t16_renewals_survive_a_slow_server(program: Program) -> Outcome {
         assert!(guard.is_held());
     }
     // One that is longer than an answer may take costs connections, not the lock.
-    let patient = connect(node.address(), "timeout=300ms").await?;
-    let other = patient.acquire("b").ttl(Duration::from_secs(6)).await?;
+    let slow = connect(node.address(), "timeout=300ms").await?;
+    let other = slow.acquire("b").ttl(Duration::from_secs(6)).await?;
     for _ in 0..3 {
         node.command(&["DEBUG", "SLEEP", "1"]).await?;
     }

@@ -31,7 +31,7 @@ pub(crate) const RACES: u32 = 50;
 /// A woken waiter needs no more than this, and a ttl is far longer.
 pub(crate) const WOKEN: Duration = Duration::from_secs(5);
 
-/// No case takes longer: one that hangs is named by its failure.
+/// The bound of a case: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) fn run<F>(flavour: Flavour, case: impl FnOnce(Program) -> F) -> Outcome
@@ -160,11 +160,11 @@ pub(crate) async fn ends_first(guard: &Guard, node: &Node) -> Outcome {
     const ROUNDED: Duration = Duration::from_millis(1);
     let clock = Clock::boottime();
     let claimed = clock.now().after(guard.remaining());
-    let asked = clock.now();
+    let began = clock.now();
     let key = format!("dlock:{}", guard.name());
     let left = node.command(&["PTTL", &key]).await?.int()?;
     let left = Duration::from_millis(u64::try_from(left)?);
-    let expiry = asked.after(left).after(ROUNDED);
+    let expiry = began.after(left).after(ROUNDED);
     assert!(claimed <= expiry, "{:?} too long", claimed.since(expiry));
     Ok(())
 }
@@ -197,7 +197,7 @@ pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outc
     until_key_listeners(node, &format!("dlock:{name}"), count).await
 }
 
-/// The same by the lock's whole key.
+/// Waits for `count` listeners of the lock with this whole key.
 pub(crate) async fn until_key_listeners(node: &Node, key: &str, count: i64) -> Outcome {
     let channel = format!("{{{key}}}:free");
     until(format!("{count} listen"), async || {

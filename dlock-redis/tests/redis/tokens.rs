@@ -215,8 +215,8 @@ async fn until_replicated(primary: &Node, replica: &Node) -> Outcome {
     .await
 }
 
-/// The first server becomes a replica and the primary again, and a client's connection to it lives through
-/// both; what the other one granted last it has not got.
+/// The first server becomes a replica and the primary again, and a client's connection to it lives through both.
+/// It lacks the last grants of the other one.
 async fn k05_tokens_grow_on_a_connection_that_outlives_two_promotions(program: Program) -> Outcome {
     for _ in 0..5 {
         let (first, mut second) = start_pair(&program).await?;

@@ -1,4 +1,4 @@
-//! One address behind which there are two servers that know nothing of each other: where it can be seen.
+//! Two servers at one address that know nothing of each other, where a client can see it.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ impl Address {
         Ok(Self { proxy, leads_to })
     }
 
-    /// From the next connection on.
+    /// Sends new connections to `node`.
     fn lead_to(&self, node: &Node) {
         let mut at = self.leads_to.lock();
         *at = node.address();

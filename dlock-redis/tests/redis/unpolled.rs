@@ -18,7 +18,7 @@ cases![
     k13_an_acquire_unpolled_while_it_subscribes_delays_no_other,
 ];
 
-/// More polls than an acquire has that connects and subscribes.
+/// The number of polls: more than an acquire has that connects and subscribes.
 const POLLS: u32 = 16;
 
 /// A wait for a lock that stays taken has fewer polls than that, and then sleeps.

@@ -25,7 +25,7 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     let held = holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
-    until("the holder is asked to publish", async || {
+    until("the holder is to publish", async || {
         Ok(value(&node, "a")
             .await?
             .is_some_and(|value| value.ends_with('\n')))

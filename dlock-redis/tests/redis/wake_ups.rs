@@ -146,12 +146,16 @@ async fn t07_a_new_connection_for_requests_costs_no_wake_up(program: Program) ->
 }
 
 /// How long after the release of a lock with this ttl it is granted, if the listener hears nothing.
-async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Outcome<Duration> {
+async fn unresponsive(
+    scene: &Scene,
+    ttl: Duration,
+    silence: impl Fn(&Connection),
+) -> Outcome<Duration> {
     let held = scene.holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = scene.wait_and_listen().await?;
     // Its try after the subscription has ended.
     tokio::time::sleep(ttl / 10).await;
-    deafen(&scene.last()?);
+    silence(&scene.last()?);
     let clock = Clock::boottime();
     let released = clock.now();
     held.release().await?;
@@ -165,7 +169,7 @@ async fn deaf(scene: &Scene, ttl: Duration, deafen: impl Fn(&Connection)) -> Out
 async fn t07_a_lost_message_is_made_up_for_by_the_ttl(program: Program) -> Outcome {
     let ttl = Duration::from_secs(2);
     let scene = Scene::new(&program).await?;
-    let after = deaf(&scene, ttl, |line| line.set(ToClient, Fault::Discard)).await?;
+    let after = unresponsive(&scene, ttl, |line| line.set(ToClient, Fault::Discard)).await?;
     assert!(after > ttl / 4, "{after:?}: nothing was lost");
     Ok(())
 }
@@ -179,13 +183,13 @@ async fn t07_an_overdue_ping_detects_a_silent_subscription(program: Program) -> 
     let swallows = |line: &Connection| line.set(ToClient, Fault::Discard);
     let is_half_open = |line: &Connection| line.end(End::Server);
     let ways: [&(dyn Fn(&Connection) + Sync); 3] = [&holds, &swallows, &is_half_open];
-    for deafen in ways {
+    for silence in ways {
         // With a long time-out the connection stays for as long.
         for keys in ["", "timeout=30s"] {
             let scene = Scene::with(&program, keys).await?;
             let held = take(&scene.holder, "a").await?;
             let waiter = scene.wait_and_listen().await?;
-            deafen(&scene.last()?);
+            silence(&scene.last()?);
             held.release().await?;
             let guard = within(PING_MISSED, "the waiter polls", waiter).await???;
             guard.release().await?;

@@ -56,7 +56,7 @@ impl Admin {
         Ok(())
     }
 
-    /// One of its counters.
+    /// The value of a counter of the member.
     pub(super) async fn metric(&self, name: &str) -> io::Result<f64> {
         let text = self.exchange("GET", "/metrics", None, "").await?;
         let mut lines = text.lines();

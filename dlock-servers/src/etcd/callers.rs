@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Which of the processes that run in these `directories` has connected from the address `from` to
-/// the address `to` of this machine; `None` if it is none of them, or has gone.
+/// The process of these `directories` that has connected from the address `from` to the address `to` of this
+/// machine. `None` if no such process is left.
 pub(super) fn caller(directories: &[PathBuf], from: SocketAddr, to: SocketAddr) -> Option<usize> {
     let socket = socket(&fs::read_to_string("/proc/net/tcp").ok()?, from, to)?;
     let processes = fs::read_dir("/proc").ok()?;

@@ -11,13 +11,13 @@ use super::{Login, Node, Options, callers::caller, node::Place};
 use crate::{Port, Program, until::until};
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
-/// Three members; they end when this is dropped.
+/// A cluster of three members; they end when this is dropped.
 ///
 /// What one member sends to another one passes a proxy of the two: see [`link`](Self::link).
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
-    /// By sender and receiver.
+    /// The proxies between members, by sender and receiver.
     links: Vec<Vec<Proxy>>,
     /// The address of each member for its peers; it routes to the link of the dialling member.
     _doors: Vec<Proxy>,
@@ -83,13 +83,13 @@ impl Cluster {
         &mut self.nodes
     }
 
-    /// One member.
+    /// The member with this index.
     #[must_use]
     pub fn node(&self, at: usize) -> &Node {
         &self.nodes[at]
     }
 
-    /// Where clients connect to, in the order of the members.
+    /// The addresses for clients, in the order of the members.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.nodes.iter().map(Node::address).collect()
@@ -128,7 +128,7 @@ impl Cluster {
                     return Ok(at);
                 }
             }
-            Err(io::Error::other("nobody leads"))
+            Err(io::Error::other("no leader"))
         })
         .await
     }

@@ -1,4 +1,4 @@
-//! Which versions of etcd there are.
+//! The versions of etcd that tests use.
 
 use crate::Program;
 
@@ -6,14 +6,14 @@ use crate::Program;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flavour {
-    /// As the machine's distribution has it: 3.4 on Debian 12.
+    /// The version of the machine's distribution: 3.4 on Debian 12.
     Stable,
     /// The newest of the set: 3.5 or later.
     Newest,
 }
 
 impl Flavour {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 2] = [Self::Stable, Self::Newest];
 
     /// The flavour's name in the names of tests.

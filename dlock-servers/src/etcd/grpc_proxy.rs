@@ -49,7 +49,7 @@ impl GrpcProxy {
         })
     }
 
-    /// Where its clients connect to.
+    /// The address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.port.address()

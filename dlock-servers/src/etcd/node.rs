@@ -1,4 +1,4 @@
-//! One member.
+//! A member of etcd, as a child process.
 
 use std::{ffi::OsString, io, net::SocketAddr};
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::{Login, Options, Tls, admin::Admin};
 use crate::{Certificates, Port, Process, Program, controls::controls};
 
-/// One member; it ends when this is dropped.
+/// A member; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
     // Dropped in this order: the ports stay reserved while the process lives.
@@ -25,7 +25,7 @@ pub struct Node {
 pub(super) struct Place {
     pub(super) name: String,
     pub(super) peer_port: Port,
-    /// Where the others reach it.
+    /// The address for the other members.
     pub(super) advertised: SocketAddr,
     /// All members, as `--initial-cluster` has them.
     pub(super) members: String,
@@ -58,7 +58,7 @@ impl Node {
         Ok(node)
     }
 
-    /// One that is not started.
+    /// Makes a member that is not started.
     pub(super) fn new(
         program: &Program,
         options: &Options,
@@ -121,7 +121,7 @@ impl Node {
         self.admin.login = options.login.clone();
     }
 
-    /// Where its clients connect to; always the same.
+    /// The address for clients; it never changes.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.port.address()
@@ -142,7 +142,7 @@ impl Node {
         self.admin.call(path, request).await
     }
 
-    /// One of its counters, such as `etcd_debugging_mvcc_events_total`.
+    /// The value of a counter, such as `etcd_debugging_mvcc_events_total`.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ pub struct Options {
     pub login: Login,
     /// Whether its clients' connections are encrypted.
     pub tls: Tls,
-    /// More arguments, such as `--auth-token-ttl=2`.
+    /// Further arguments, such as `--auth-token-ttl=2`.
     pub arguments: Vec<String>,
 }
 
@@ -20,7 +20,7 @@ pub struct Options {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Login {
-    /// All clients, without a login.
+    /// Clients need no login.
     #[default]
     Open,
     /// The user `root`, with all permissions and this password; tests add others.

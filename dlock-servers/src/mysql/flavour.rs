@@ -1,4 +1,4 @@
-//! Which servers speak MySQL.
+//! The servers that speak MySQL.
 
 use crate::Program;
 
@@ -13,7 +13,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// All of them.
+    /// All servers.
     pub const ALL: [Self; 2] = [Self::MariaDbStable, Self::MySqlNewest];
 
     /// The flavour's name in the names of tests.

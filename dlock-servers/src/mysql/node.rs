@@ -1,4 +1,4 @@
-//! One server.
+//! A server of MySQL or MariaDB, as a child process.
 
 use std::{ffi::OsString, io, net::SocketAddr, path::Path, process::Stdio};
 
@@ -13,7 +13,7 @@ const USER: &str = "app";
 const PASSWORD: &str = "hunter2";
 const DATABASE: &str = "locks";
 
-/// One server; it ends when this is dropped.
+/// A server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
     // Dropped in this order: the port stays reserved while the process lives.
@@ -25,7 +25,7 @@ pub struct Node {
 controls!(Node);
 
 impl Node {
-    /// Starts a server with an empty database and a user who may do everything in it, and waits until
+    /// Starts a server with an empty database and a user with all rights in it, and waits until
     /// it answers.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Where its clients connect to; always the same.
+    /// The address for clients; it never changes.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.port.address()
@@ -83,7 +83,7 @@ impl Node {
         self.url_at(self.address())
     }
 
-    /// The same by way of another address, such as a proxy's.
+    /// The URL by way of another address, such as a proxy's.
     #[must_use]
     pub fn url_at(&self, address: SocketAddr) -> String {
         format!("mysql://{USER}:{PASSWORD}@{address}/{DATABASE}")

@@ -9,7 +9,7 @@ use crate::{Program, SetClock};
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "tests write it as a literal")]
 pub struct Options {
-    /// More options of its command line, such as `--read-only=ON`.
+    /// Further options of the command line, such as `--read-only=ON`.
     pub arguments: Vec<String>,
     /// The server's clock, if that is set; else the machine's.
     pub clock: Option<SetClock>,

@@ -12,15 +12,15 @@ use crate::{Port, Program, until::until};
 const MASTERS: usize = 3;
 const SLOTS: usize = 16_384;
 
-/// A master that does not answer for this long is replaced: short, so that a test of it takes
-/// seconds; long enough for a busy machine to answer.
+/// A master that does not answer for this long is replaced. The time is short, so that a test takes seconds, and
+/// long enough for a busy machine to answer.
 const NODE_TIMEOUT_MS: u32 = 3_000;
 
-/// Three masters with a replica each; they end when this is dropped.
+/// A Cluster of three masters with a replica each; they end when this is dropped.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
-    /// By which the nodes talk to each other; reserved as long as they live.
+    /// The ports by which the nodes talk to each other; reserved as long as they live.
     buses: Vec<Port>,
 }
 
@@ -58,12 +58,12 @@ impl Cluster {
         &self.nodes
     }
 
-    /// As [`nodes`](Self::nodes), to be killed and started again.
+    /// The nodes, to be killed and started again.
     pub fn nodes_mut(&mut self) -> &mut [Node] {
         &mut self.nodes
     }
 
-    /// Where all nodes are.
+    /// The addresses of all nodes.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.nodes.iter().map(Node::address).collect()

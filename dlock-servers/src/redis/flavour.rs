@@ -1,4 +1,4 @@
-//! Which servers speak Redis.
+//! The servers that speak Redis.
 
 use crate::Program;
 
@@ -15,7 +15,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// All of them.
+    /// All servers.
     pub const ALL: [Self; 3] = [Self::RedisStable, Self::RedisNewest, Self::ValkeyNewest];
 
     /// The flavour's name in the names of tests.

@@ -1,4 +1,4 @@
-//! One server.
+//! A server of Redis or Valkey, as a child process.
 
 use std::{
     fs, io,
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::{Login, Options, Reply, Tls, admin::Admin, options::quoted_path};
 use crate::{Certificates, Port, Process, Program, controls::controls, until::until};
 
-/// One server; it ends when this is dropped.
+/// A server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
     // Dropped in this order: the port stays reserved while the process lives.
@@ -45,7 +45,7 @@ impl Node {
         Group::new(program, options)?.data(&[]).await
     }
 
-    /// Where its clients connect to; always the same.
+    /// The address for clients; it never changes.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.port.address()
@@ -76,7 +76,7 @@ impl Node {
         self.admin.command(commands).await
     }
 
-    /// One field of its `INFO`.
+    /// The value of a field of `INFO`.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub struct Options {
     pub login: Login,
     /// Whether connections are encrypted.
     pub tls: Tls,
-    /// More lines for the configuration file, such as `maxmemory 10mb`.
+    /// Further lines for the configuration file, such as `maxmemory 10mb`.
     pub lines: Vec<String>,
 }
 
@@ -22,12 +22,12 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Persistence {
-    /// Nothing.
+    /// A restart loses all data.
     #[default]
     None,
     /// The data of the last snapshot: one is taken on SIGTERM and after each second with a change.
     Rdb,
-    /// All but about the last second.
+    /// A restart loses about the last second.
     AofEverySecond,
     /// Everything that was answered.
     AofAlways,
@@ -37,12 +37,12 @@ pub enum Persistence {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other way")]
 pub enum Login {
-    /// All clients, without a login.
+    /// Clients need no login.
     #[default]
     Open,
     /// Clients with this password.
     Password(String),
-    /// Only this user, with this password.
+    /// Clients log in as this user, with this password.
     User(String, String),
 }
 

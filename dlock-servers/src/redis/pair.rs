@@ -46,7 +46,7 @@ impl Pair {
         })
     }
 
-    /// Where clients connect to; always the same.
+    /// The address for clients; it never changes.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.door.address()

@@ -8,7 +8,7 @@ use crate::{Program, until::until};
 /// How the Sentinels call the primary.
 const NAME: &str = "primary";
 
-/// Two of three decide that the primary is down.
+/// The number of Sentinels: two of three decide that the primary is down.
 const SENTINELS: usize = 3;
 const QUORUM: usize = 2;
 
@@ -69,7 +69,7 @@ impl Replicated {
         &self.nodes
     }
 
-    /// As [`nodes`](Self::nodes), to be killed and started again.
+    /// The nodes, to be killed and started again.
     pub fn nodes_mut(&mut self) -> &mut [Node] {
         &mut self.nodes
     }
@@ -79,7 +79,7 @@ impl Replicated {
         &mut self.sentinels
     }
 
-    /// Where the Sentinels are.
+    /// The addresses of the Sentinels.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sentinels.iter().map(Node::address).collect()
@@ -153,8 +153,8 @@ impl Replicated {
         self.until_promoted(former).await
     }
 
-    /// Waits until each Sentinel knows all replicas and the other Sentinels, and calls all of them
-    /// well: after the start, and after one was killed and has come back.
+    /// Waits until each Sentinel knows all replicas and the other Sentinels, and calls all of them well. That is
+    /// so after the start, and after a killed one has come back.
     ///
     /// # Errors
     ///

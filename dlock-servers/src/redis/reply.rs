@@ -6,7 +6,7 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the protocol has no more")]
 pub enum Reply {
-    /// No value.
+    /// A reply without a value.
     Nil,
     /// A number.
     Int(i64),

@@ -13,14 +13,14 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// Sends a server one of the four-letter words.
 pub(super) async fn command(address: SocketAddr, word: &str) -> io::Result<String> {
-    let asking = async {
+    let exchange = async {
         let mut stream = TcpStream::connect(address).await?;
         stream.write_all(word.as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
         Ok(answer)
     };
-    timeout(ANSWER_MAX, asking).await?
+    timeout(ANSWER_MAX, exchange).await?
 }
 
 /// The value in the line `field: value`, or `field<tab>value`.

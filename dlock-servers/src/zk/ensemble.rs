@@ -1,4 +1,4 @@
-//! Three servers, of which one leads.
+//! An ensemble: three servers, of which one leads.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 /// How many servers there are: one may be missing.
 const SIZE: usize = 3;
 
-/// Three servers; they end when this is dropped.
+/// An ensemble of three servers; they end when this is dropped.
 #[derive(Debug)]
 pub struct Ensemble {
     nodes: Vec<Node>,
     /// The proxies in front of the port where each server leads, one for each other server:
     /// `links[from][to]`.
     links: Vec<Vec<Proxy>>,
-    /// For leading, and for elections.
+    /// The ports for leading, and for elections.
     _ports: Vec<[Port; 2]>,
 }
 
@@ -77,7 +77,7 @@ impl Ensemble {
         &mut self.nodes
     }
 
-    /// Where clients connect to: all, separated by commas.
+    /// The addresses for clients, separated by commas.
     #[must_use]
     pub fn addresses(&self) -> String {
         let addresses = self.nodes.iter().map(|node| node.address().to_string());
@@ -96,12 +96,12 @@ impl Ensemble {
                     return Ok(index);
                 }
             }
-            Err(io::Error::other("nobody leads"))
+            Err(io::Error::other("no leader"))
         })
         .await
     }
 
-    /// One that follows.
+    /// The index of a server that follows the leader.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
-//! Which ZooKeepers there are.
+//! The versions of ZooKeeper that tests use.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Program, program::in_newest_set};
 
-/// Where Debian has its jars.
+/// The folder of Debian's jars.
 const DIRECTORY: &str = "/usr/share/java";
 
 /// The servers themselves. The last names the machine's own jars, of which it must not find the first.
@@ -26,7 +26,7 @@ const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flavour {
-    /// As the machine's distribution has it: 3.8 on Debian 12.
+    /// The version of the machine's distribution: 3.8 on Debian 12.
     Stable,
     /// The newest of the set: 3.9 or later, run by the machine's own Java.
     Newest,
@@ -40,7 +40,7 @@ pub struct Java {
 }
 
 impl Flavour {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 2] = [Self::Stable, Self::Newest];
 
     /// The flavour's name in the names of tests.

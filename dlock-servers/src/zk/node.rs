@@ -1,4 +1,4 @@
-//! One server.
+//! A server of ZooKeeper, as a child process.
 
 use std::{fs, io, net::SocketAddr, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{Certificates, Port, Process, controls::controls};
 /// A server that has just begun to listen may drop an early command, which is then repeated.
 const FIRST_ANSWER_MAX: Duration = Duration::from_secs(1);
 
-/// One server; it ends when this is dropped.
+/// A server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Node {
     // Dropped in this order: the ports stay reserved while the process lives.
@@ -85,13 +85,13 @@ impl Node {
         })
     }
 
-    /// Where its clients connect to; always the same.
+    /// The address for clients; it never changes.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
 
-    /// Where its clients connect to by TLS, and the certificates for that, if it has TLS.
+    /// The address for clients with TLS, and the certificates for that, if the server has TLS.
     #[must_use]
     pub fn secure(&self) -> Option<(SocketAddr, &Certificates)> {
         let (port, certificates) = self.secure.as_ref()?;
@@ -107,7 +107,7 @@ impl Node {
         admin::command(self.address(), word).await
     }
 
-    /// One field of `mntr`, such as `zk_watch_count`.
+    /// The value of a field of `mntr`, such as `zk_watch_count`.
     ///
     /// # Errors
     ///

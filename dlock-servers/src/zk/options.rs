@@ -12,14 +12,14 @@ pub struct Options {
     pub tick: Duration,
     /// Whether there is a second port for encrypted connections, whose clients need a certificate.
     pub has_tls: bool,
-    /// More lines for the configuration file, such as `maxClientCnxns=3`.
+    /// Further lines for the configuration file, such as `maxClientCnxns=3`.
     pub lines: Vec<String>,
-    /// More of Java's properties, such as `readonlymode.enabled=true`.
+    /// Further properties of Java, such as `readonlymode.enabled=true`.
     pub properties: Vec<String>,
 }
 
 impl Options {
-    /// With a tick of that length.
+    /// Makes options with a tick of that length.
     #[must_use]
     pub fn with_tick(tick: Duration) -> Self {
         Self {

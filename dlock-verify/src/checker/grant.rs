@@ -14,9 +14,9 @@ pub struct Grant {
     pub op: u64,
     /// Whether others may hold it too.
     pub shared: bool,
-    /// When the acquire was called.
-    pub asked: u64,
-    /// When it returned: the start of the interval in which the guard calls itself held.
+    /// The time at which the acquire was called.
+    pub requested: u64,
+    /// The time at which it returned: the start of the interval in which the guard calls itself held.
     pub from: u64,
     /// The end of that interval: the first of the release, the last reported deadline, the loss and
     /// the death of the process.
@@ -44,7 +44,7 @@ impl fmt::Display for Grant {
         let Self {
             client,
             op,
-            asked,
+            requested,
             from,
             to,
             token,
@@ -54,8 +54,8 @@ impl fmt::Display for Grant {
         write!(f, "client {client} attempt {op} ({mode}, token {token}, ")?;
         write!(
             f,
-            "asked {}, held {} to {})",
-            Seconds(*asked),
+            "requested {}, held {} to {})",
+            Seconds(*requested),
             Seconds(*from),
             Seconds(*to)
         )

@@ -12,10 +12,10 @@
 //! A history is linearizable if each operation can be given a point in its own time, such that the points in
 //! order are a legal run of the lock. A legal acquire finds no holder that excludes it, and its token is
 //! larger than all before. An end removes its holder. Grant *i* has the token *tᵢ*; its acquire has the time
-//! from *askedᵢ* to *fromᵢ*, and its end has the time from *toᵢ* on.
+//! from *requestedᵢ* to *fromᵢ*, and its end has the time from *toᵢ* on.
 //!
 //! **Theorem.** If no token comes twice, the history is linearizable exactly when this succeeds for all grants
-//! in the order of their tokens: give the acquire of *j* the point *pⱼ*, the largest of *askedⱼ*, the point of
+//! in the order of their tokens: give the acquire of *j* the point *pⱼ*, the largest of *requestedⱼ*, the point of
 //! the grant before, and the points of the ends of earlier grants that exclude *j*; require *pⱼ ≤ fromⱼ*; give
 //! the end of *j* the point max(*toⱼ*, *pⱼ*).
 //!

@@ -35,16 +35,16 @@ fn repeated<'a>(by_token: &'a [&Grant]) -> impl Iterator<Item = Violation> + 'a 
 /// The grants without a place after those with smaller tokens.
 fn misplaced(by_token: &[&Grant]) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let mut asked: Option<&Grant> = None;
+    let mut requested: Option<&Grant> = None;
     let mut held = Latest::default();
     for grant in by_token {
-        let asked_later = asked.filter(|other| other.asked > grant.from);
+        let requested_later = requested.filter(|other| other.requested > grant.from);
         let held_later = held
             .conflicting(grant)
             .filter(|other| other.to > grant.from);
-        let Some(other) = asked_later.or(held_later) else {
-            if asked.is_none_or(|asked| asked.asked < grant.asked) {
-                asked = Some(grant);
+        let Some(other) = requested_later.or(held_later) else {
+            if requested.is_none_or(|requested| requested.requested < grant.requested) {
+                requested = Some(grant);
             }
             held.add(grant);
             continue;

@@ -1,4 +1,4 @@
-//! From events to grants.
+//! Reads the grants of a history from its events.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,20 +14,20 @@ struct Open {
 /// The grants of a history, by name and in order of their start, with what makes no sense in it.
 #[must_use]
 pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>) {
-    let mut asked: HashMap<(u32, u64), (String, bool, u64)> = HashMap::new();
+    let mut requested: HashMap<(u32, u64), (String, bool, u64)> = HashMap::new();
     let mut open: HashMap<(u32, u64), Open> = HashMap::new();
     // By client, the grants since its last kill.
     let mut held: HashMap<u32, Vec<u64>> = HashMap::new();
     let mut violations = Vec::new();
     for Event { at, client, kind } in events {
         let known = match kind {
-            EventKind::Asked { op, name, shared } => asked
+            EventKind::Requested { op, name, shared } => requested
                 .insert((*client, *op), (name.clone(), *shared, *at))
                 .is_none(),
-            EventKind::Refused { op } => asked.remove(&(*client, *op)).is_some(),
+            EventKind::Refused { op } => requested.remove(&(*client, *op)).is_some(),
             EventKind::Granted { op, token, until } => {
-                let ask = asked.remove(&(*client, *op));
-                ask.is_some_and(|(name, shared, asked)| {
+                let request = requested.remove(&(*client, *op));
+                request.is_some_and(|(name, shared, requested)| {
                     let (client, op, from) = (*client, *op, *at);
                     let (to, token) = (*until, *token);
                     let grant = Grant {
@@ -35,7 +35,7 @@ pub fn grants(events: &[Event]) -> (BTreeMap<String, Vec<Grant>>, Vec<Violation>
                         client,
                         op,
                         shared,
-                        asked,
+                        requested,
                         from,
                         to,
                         token,

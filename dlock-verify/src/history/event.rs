@@ -1,7 +1,7 @@
 //! The events of a run, stamped by the one clock of the host.
 //!
-//! All processes of a run are on one machine, so `CLOCK_BOOTTIME` orders their events: the history
-//! knows more than any of its clients, and the [checker](crate::checker) can be a pure function of it.
+//! All processes of a run are on one machine, so `CLOCK_BOOTTIME` orders their events. The history knows more than
+//! any of its clients, and the [checker](crate::checker) can be a pure function of it.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -27,7 +27,8 @@ pub struct Event {
 #[non_exhaustive]
 pub enum EventKind {
     /// An acquire is about to be called.
-    Asked {
+    #[serde(rename = "asked")]
+    Requested {
         /// The attempt.
         op: u64,
         /// The lock.
@@ -41,7 +42,7 @@ pub enum EventKind {
         op: u64,
         /// The token of the guard.
         token: u64,
-        /// Until when the guard says that it is held; `u64::MAX` without a deadline.
+        /// The end of the hold as the guard reports it; `u64::MAX` without a deadline.
         until: u64,
     },
     /// The acquire returned no guard.
@@ -53,7 +54,7 @@ pub enum EventKind {
     Reported {
         /// The attempt.
         op: u64,
-        /// Until when the guard says that it is held.
+        /// The end of the hold as the guard reports it.
         until: u64,
     },
     /// The guard said that it is lost.

@@ -61,7 +61,7 @@ impl Recorder {
         acquire: impl IntoFuture<Output = Result<Guard>>,
     ) -> Result<RecordedGuard> {
         let op = self.0.next_op.fetch_add(1, Ordering::Relaxed);
-        self.record(EventKind::Asked {
+        self.record(EventKind::Requested {
             op,
             name: name.as_str().to_owned(),
             shared: mode == Mode::Shared,
@@ -154,7 +154,7 @@ impl RecordedGuard {
     }
 }
 
-/// When it ends, by a clock that was read before `remaining` was: never too late.
+/// The end of the hold, by a clock that was read before `remaining` was: never too late.
 fn until(now: BootInstant, remaining: Duration) -> u64 {
     now.after(remaining).as_nanos()
 }

@@ -30,7 +30,7 @@ struct Cell {
     reason = "hand-made logs are what its checker is tested with"
 )]
 pub struct Access {
-    /// Which register.
+    /// The name of the register.
     pub name: String,
     /// The token that was shown.
     pub token: u64,

@@ -191,8 +191,8 @@ impl Connection {
 
     /// Waits until the test requests another end than `done`.
     async fn end_requested(&self, done: Option<End>) -> End {
-        let mut asked = self.0.end.subscribe();
-        let found = asked.wait_for(|end| end.is_some() && *end != done).await;
+        let mut end = self.0.end.subscribe();
+        let found = end.wait_for(|end| end.is_some() && *end != done).await;
         // The sender lives as long as `self`, so there is no error.
         found.ok().and_then(|end| *end).unwrap_or(End::Cut)
     }

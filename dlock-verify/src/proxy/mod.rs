@@ -50,8 +50,8 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
 
 /// A proxy to one server. When it is dropped, its port is closed and its connections are cut.
 ///
-/// It runs on a thread of its own, so that a busy test does not slow it down and the test's runtime has
-/// none of its tasks.
+/// It runs on a thread of its own. So a busy test does not slow it down, and the test's runtime has none of its
+/// tasks.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,

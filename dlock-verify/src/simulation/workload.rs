@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{LockName, Locker, Result, toolkit::Lock};
+use dlock_core::{LockName, Locker, Mode, Result, toolkit::Lock};
 use tokio::time::{sleep, timeout};
 
 use super::random::Random;
@@ -73,16 +73,15 @@ impl Task {
             4 => acquire.wait(Duration::from_millis(self.random.below(300))),
             _ => acquire.wait_forever(),
         };
-        let is_shared = self.random.chance(200);
-        let acquire = match is_shared {
-            true => acquire.shared(),
-            false => acquire,
+        let (mode, acquire) = match self.random.chance(200) {
+            true => (Mode::Shared, acquire.shared()),
+            false => (Mode::Exclusive, acquire),
         };
         let acquire = match self.random.chance(200) {
             true => acquire.no_renewal(),
             false => acquire,
         };
-        let recorded = self.recorder.acquire(&name, is_shared, acquire);
+        let recorded = self.recorder.acquire(&name, mode, acquire);
         let guard = match self.random.chance(150) {
             // The caller is gone.
             true => {

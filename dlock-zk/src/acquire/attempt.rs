@@ -35,7 +35,7 @@ pub(super) async fn try_once(
 }
 
 /// The nodes of the queue. No server answers with a state older than the creation of the node, which it has
-/// confirmed: a node that is not before it then never will be.
+/// confirmed. A node that is not before it then never will be.
 async fn list(acquisition: &Acquisition<'_>) -> Result<Vec<String>, ZkError> {
     let Acquisition { session, path, .. } = acquisition;
     let client = session.client()?;

@@ -57,10 +57,10 @@ fn check_timeout(given: Duration, config: &ZkConfig) -> Result<()> {
         return Ok(());
     }
     let why = format!(
-        "a session of {asked:?} is too short for these servers: they gave {given:?}, and three of their \
+        "a session of {requested:?} is too short for these servers: they gave {given:?}, and three of their \
          ticks are needed; give session={}ms or more",
         least.as_millis(),
-        asked = config.session,
+        requested = config.session,
     );
     Err(Error::new(ErrorKind::InvalidConfig, why))
 }

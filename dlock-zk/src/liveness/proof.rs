@@ -8,14 +8,14 @@
 //! when a write is acknowledged? Take two exchanges with the leader, writes or `sync`s, that were answered before the
 //! write was sent. The second one was sent half a tick after the first one was answered.
 //!
-//! * Between the two answers the leader has polled the follower, which received that poll before it gave the second
-//!   answer: messages between leader and follower stay in order. The follower reported the first exchange then, or
-//!   earlier, and before it passed on the write. So the leader that has the write has that report.
+//! * Between the two answers the leader has polled the follower, which received that poll before it gave the
+//!   second answer. Messages between leader and follower stay in order. The follower reported the first exchange
+//!   then, or earlier, and before it passed on the write. So the leader that has the write has that report.
 //! * If the write went over another connection, the leader has heard of the session when that was made, which was
 //!   after the answer.
 //!
-//! So the session ends no earlier than `T` after the first exchange was sent, even if messages were late or
-//! machines suspended, and no proof lasts longer. A proof lasts `T/2` at most, and only if it was
+//! So the session ends no earlier than `T` after the first exchange was sent, and no proof lasts longer. That is
+//! so even if messages were late or machines suspended. A proof lasts `T/2` at most, and only if it was
 //! acknowledged within `T/12`: the rest is for a leader that polls late.
 
 use std::time::Duration;

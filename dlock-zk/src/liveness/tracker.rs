@@ -1,4 +1,4 @@
-//! The proofs of one session, from its writes to those who need one.
+//! The proofs of one session, from its writes to the waiters for a proof.
 
 use dlock_core::{BootInstant, Clock, backend::SentAt, toolkit::Lock};
 use tokio::sync::{Notify, watch};

@@ -27,12 +27,12 @@ cases![
     t51_a_server_that_does_not_answer,
     t51_a_server_that_takes_no_more_connections,
     t51_a_connection_that_is_lost_during_the_probe,
-    t51_of_several_servers_the_one_that_says_most_is_told,
+    t51_of_several_servers_the_one_that_says_most_is_reported,
     t51_locks_in_a_chroot,
     t51_locks_of_a_login,
     t51_encrypted_connections,
     k11_settings_that_are_not_allowed,
-    k10_inspect_tells_the_holder,
+    k10_inspect_reports_the_holder,
     k10_inspect_at_a_server_that_is_behind,
 ];
 
@@ -192,7 +192,7 @@ async fn fill(url: &str) -> Outcome {
     .await
 }
 
-async fn t51_of_several_servers_the_one_that_says_most_is_told(java: Java) -> Outcome {
+async fn t51_of_several_servers_the_one_that_says_most_is_reported(java: Java) -> Outcome {
     let (node, port) = (start(&java).await?, Port::reserve()?);
     let silent = Proxy::start(node.address())?;
     silent.set(ToClient, Fault::Hold);
@@ -261,7 +261,7 @@ async fn k11_settings_that_are_not_allowed(_: Java) -> Outcome {
     Ok(())
 }
 
-async fn k10_inspect_tells_the_holder(java: Java) -> Outcome {
+async fn k10_inspect_reports_the_holder(java: Java) -> Outcome {
     let node = start(&java).await?;
     let (one, two) = (
         connect(node.address(), LONG).await?,
@@ -313,8 +313,8 @@ async fn t51_a_connection_that_is_lost_during_the_probe(java: Java) -> Outcome {
         let answered = proxy.seen(ToClient);
         until(answer, async || Ok(proxy.seen(ToClient) > answered)).await?;
     }
-    let asked = proxy.seen(ToServer);
-    until("the probe", async || Ok(proxy.seen(ToServer) > asked)).await?;
+    let seen = proxy.seen(ToServer);
+    until("the probe", async || Ok(proxy.seen(ToServer) > seen)).await?;
     proxy.set_next(Faults::default());
     proxy.end(End::Reset);
     let locker = soon("it is connected", connecting).await???;

@@ -136,7 +136,7 @@ async fn t41_a_session_that_the_servers_make_shorter(java: Java) -> Outcome {
     let node = Node::start(&java, &Options::with_tick(GIVEN / 20)).await?;
     let proxy = Proxy::start(node.address())?;
     let locker = connect(proxy.address(), "tick=200ms&session=24s&ttl=12s").await?;
-    assert_eq!(proxy.accepted(), 2, "it has asked again");
+    assert_eq!(proxy.accepted(), 2, "it has requested a session again");
     let guard = take(&locker, "a").await?;
     tokio::time::sleep(GIVEN).await;
     guard.renew().await?;

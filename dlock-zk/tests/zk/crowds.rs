@@ -27,15 +27,17 @@ async fn k13_heartbeats_go_before_thousands_of_requests(java: Java) -> Outcome {
     guard.renew().await?;
     let rate = NonZeroU32::new(BYTES_A_SECOND).ok_or("zero")?;
     proxy.set(ToServer, Fault::Throttle(rate));
-    let (clock, mut asking) = (Clock::boottime(), JoinSet::new());
+    let (clock, mut inspections) = (Clock::boottime(), JoinSet::new());
     let began = clock.now();
     for number in 0..QUESTIONS {
         let locker = locker.clone();
-        asking.spawn(async move { locker.inspect(format!("{number:0>200}")).await });
+        inspections.spawn(async move { locker.inspect(format!("{number:0>200}")).await });
     }
-    while let Some(asked) = within(4 * PROXIED_SESSION, "an answer", asking.join_next()).await? {
+    while let Some(inspected) =
+        within(4 * PROXIED_SESSION, "an answer", inspections.join_next()).await?
+    {
         // Some give up; that is not what this is about.
-        let _ = asked?;
+        let _ = inspected?;
         assert!(guard.is_held(), "lost after {:?}", clock.now().since(began));
     }
     let took = clock.now().since(began);

@@ -17,7 +17,7 @@ use crate::support::{
 
 cases![
     k01_another_layout_is_refused_at_connect_with_both_numbers,
-    k01_another_layout_is_refused_when_a_session_begins_anew,
+    k01_another_layout_is_refused_by_a_new_session,
     k01_many_first_contacts_make_one_record,
     k01_clients_with_and_without_a_record_exclude_each_other,
     k01_layout_1_byte_for_byte,
@@ -84,7 +84,7 @@ async fn k01_another_layout_is_refused_at_connect_with_both_numbers(java: Java) 
     Ok(())
 }
 
-async fn k01_another_layout_is_refused_when_a_session_begins_anew(java: Java) -> Outcome {
+async fn k01_another_layout_is_refused_by_a_new_session(java: Java) -> Outcome {
     let node = start(&java).await?;
     let driver = driver(node.address()).await?;
     let proxy = Proxy::start(node.address())?;

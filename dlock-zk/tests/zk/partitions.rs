@@ -1,5 +1,5 @@
-//! A holder at a server that is cut off from the leader (T40): its reads and pings are answered for
-//! seconds after the leader has ended its session.
+//! A holder at a server that is cut off from the leader (T40). Its reads and pings are answered for seconds after
+//! the leader has ended its session.
 
 use std::{
     io::{self, Write as _},
@@ -144,15 +144,15 @@ async fn once(ensemble: &Ensemble, cut: Cut, round: u32) -> Outcome<Vec<Duration
 }
 
 /// Delays the leader's messages; when they arrive, no more messages reach the leader.
-async fn stall(link: &Proxy, meanwhile: impl Future<Output = ()>) {
+async fn stall(link: &Proxy, during: impl Future<Output = ()>) {
     link.set(ToClient, Fault::Hold);
-    meanwhile.await;
+    during.await;
     link.set(ToServer, Fault::Hold);
     link.set(ToClient, Fault::None);
 }
 
-/// Locks that are requested just before the end of a stall, as far as they are granted: the leader has made
-/// their nodes, but may have heard of their sessions for the last time when the stall began.
+/// Locks that are requested just before the end of a stall, as far as they are granted. The leader has made their
+/// nodes. It may have heard of their sessions for the last time when the stall began.
 async fn taken_in_a_stall(
     link: &Proxy,
     idle: Vec<(Locker, LockName)>,

@@ -97,8 +97,8 @@ async fn t44_a_waiter_outlives_its_session(java: Java) -> Outcome {
     Ok(waited.release().await?)
 }
 
-/// Some servers give a new session where an old one is requested, without an error: simulated by taking the
-/// old one's id out of the request.
+/// Some servers give a new session where an old one is requested, without an error. The test takes the old one's
+/// id out of the request.
 async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome {
     let node = start(&java).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;

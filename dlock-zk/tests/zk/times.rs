@@ -21,7 +21,7 @@ cases![
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
     k06_a_holder_and_the_leader_die,
-    k05_a_server_that_is_set_up_anew_is_noticed_within_half_a_session,
+    k05_a_server_that_is_set_up_again_is_noticed_within_half_a_session,
     k13_heartbeats_cost_the_same_for_any_number_of_locks,
     k12_nothing_is_left_when_nothing_is_held,
 ];
@@ -33,11 +33,11 @@ async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
     let locker = connect(node.address(), "tick=200ms&session=10s&ttl=30s").await?;
     let clock = Clock::boottime();
     let other = take(&locker, "other").await?;
-    let asked = clock.now();
+    let began = clock.now();
     let ttl = Duration::from_millis(5_000);
     let guard = locker.acquire("a").ttl(ttl).no_renewal().await?;
     let cause = within(2 * ttl, "its end", guard.lost()).await?;
-    let lasted = clock.now().since(asked);
+    let lasted = clock.now().since(began);
     assert_eq!(cause, LostCause::Expired);
     assert!(lasted <= ttl + ttl / 10 && lasted >= ttl / 2, "{lasted:?}");
     let driver = driver(node.address()).await?;
@@ -137,7 +137,7 @@ async fn k06_a_holder_and_the_leader_die(java: Java) -> Outcome {
 }
 
 /// The exception `zk.set-up-anew`: locks are forgotten, and tokens are repeated.
-async fn k05_a_server_that_is_set_up_anew_is_noticed_within_half_a_session(java: Java) -> Outcome {
+async fn k05_a_server_that_is_set_up_again_is_noticed_within_half_a_session(java: Java) -> Outcome {
     let mut node = start(&java).await?;
     let holder = connect(node.address(), SHORT).await?;
     let other = connect(node.address(), SHORT).await?;
@@ -187,14 +187,14 @@ async fn k12_nothing_is_left_when_nothing_is_held(java: Java) -> Outcome {
     let locker = connect(node.address(), SHORT).await?;
     let guard = take(&locker, "a").await?;
     let driver = driver(node.address()).await?;
-    let beats = async || {
+    let heartbeats = async || {
         let nodes = driver.list_children("/dlock/%alive").await;
         nodes.unwrap_or_default().len()
     };
-    until("a heartbeat", async || Ok(beats().await == 1)).await?;
+    until("a heartbeat", async || Ok(heartbeats().await == 1)).await?;
     guard.release().await?;
     // The session's node, then the containers. What stays is the version of the layout.
-    until("no heartbeat", async || Ok(beats().await == 0)).await?;
+    until("no heartbeat", async || Ok(heartbeats().await == 0)).await?;
     until("no directory", async || {
         Ok(driver.list_children("/dlock").await? == ["%layout"])
     })

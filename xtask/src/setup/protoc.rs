@@ -13,8 +13,8 @@ const VARIABLE: &str = "PROTOC";
 
 /// Whether cargo's builds find it.
 pub(super) fn is_there() -> bool {
-    // The user's own, or what cargo's configuration has under `[env]`; a file that has just been
-    // written counts for the programs that are started from now on.
+    // The user's own, or what cargo's configuration has under `[env]`. A file that has just been written counts
+    // for the programs that are started from now on.
     let given = env::var_os(VARIABLE).map(PathBuf::from);
     given
         .into_iter()

@@ -21,11 +21,11 @@ use crate::{
 /// The options of `cargo xtask tidy`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
-    /// Writes the copies of licences, contract and README, and records counts that fell
+    /// Update the copies of licences, contract and README, and record counts that fell
     #[arg(long)]
     fix: bool,
 
-    /// Prints each place that a counted rule is broken at, such as `word told`
+    /// Print the places of a counted rule, such as `word told`, instead of checking
     #[arg(long, value_name = "RULE")]
     list: Option<String>,
 }

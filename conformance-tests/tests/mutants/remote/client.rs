@@ -100,10 +100,10 @@ impl Client {
     }
 
     /// Undoes an attempt until that is confirmed, or it has ended by its ttl.
-    async fn undo(&self, request: &AcquireRequest, mut asked: Request) {
-        asked.what = What::Release;
+    async fn undo(&self, request: &AcquireRequest, mut sent_request: Request) {
+        sent_request.what = What::Release;
         let end = request.clock().now().after(request.ttl);
-        while self.send(&asked).await.is_err() {
+        while self.send(&sent_request).await.is_err() {
             let over = request.clock().now() > end || self.closed.load(Ordering::Acquire);
             if over {
                 return;
@@ -120,18 +120,18 @@ impl DistributedLock for Client {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        let mut asked = self.request(What::Wait, &request.name);
+        let mut sent_request = self.request(What::Wait, &request.name);
         if request.wait == Wait::Never {
-            asked.what = What::Try;
+            sent_request.what = What::Try;
         }
-        asked.attempt = request.attempt.id().as_u128();
-        asked.ttl = request.ttl;
+        sent_request.attempt = request.attempt.id().as_u128();
+        sent_request.ttl = request.ttl;
         // The store knows the token.
         let token = Token::new(1).ok_or_else(Error::contended)?;
-        asked.holder = Holder::from_request(request, token).to_string();
+        sent_request.holder = Holder::from_request(request, token).to_string();
         loop {
             let sent = request.sent_now();
-            let refused = match self.send(&asked).await {
+            let refused = match self.send(&sent_request).await {
                 Ok(Answer::Granted(token)) => {
                     let token = Token::new(token).ok_or_else(Error::contended)?;
                     return Ok(request.granted(sent, request.ttl, token, ()));
@@ -153,7 +153,7 @@ impl DistributedLock for Client {
             }
             let is_answer = refused.kind() == ErrorKind::Contended;
             if is_answer || self.flaw != Flaw::TakesSilenceForNo {
-                self.undo(request, asked).await;
+                self.undo(request, sent_request).await;
             }
             return Err(refused);
         }

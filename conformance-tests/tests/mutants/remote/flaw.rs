@@ -3,7 +3,7 @@
 /// A flaw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// Nothing.
+    /// No flaw.
     None,
     /// A client that heard nothing takes its attempt for refused, and undoes nothing (K7, K9).
     TakesSilenceForNo,
@@ -12,9 +12,9 @@ pub(crate) enum Flaw {
     /// A client takes its lock for renewed after any reply (K3, K8).
     RenewsBlindly,
     /// A counter of tokens goes with what is forgotten, and with a restart (K5).
-    CountsAnew,
+    RestartsCount,
     /// A waiter keeps a place for good, and is granted the lock without a request for it (K6).
     QueuesTheDead,
-    /// After it has forgotten, the store grants at once (K1).
+    /// The store grants at once after it has forgotten its locks (K1).
     GrantsAtOnce,
 }

@@ -1,8 +1,8 @@
-//! A store at the other end of a line, the smallest that the suite's cases of lines, restarts and
-//! vanished hosts pass; and what can be wrong with it.
+//! A store at the other end of a line, and its possible flaws. It is the smallest that the suite's cases of lines,
+//! restarts and vanished hosts pass.
 //!
-//! Each request has a connection and a line of its own, and may be sent again: the store knows an attempt
-//! by its number, also one that has been undone.
+//! Each request has a connection and a line of its own, and may be sent again. The store knows an attempt by its
+//! number, also one that has been undone.
 
 mod client;
 mod flaw;
@@ -72,7 +72,7 @@ async fn serve(listener: TcpListener, store: Arc<Lock<Store>>) {
     while let Ok((mut stream, _)) = listener.accept().await {
         let store = store.clone();
         tokio::spawn(async move {
-            // Who is gone needs no answer.
+            // A client that is gone needs no answer.
             if let Ok(request) = receive(&mut stream).await {
                 let answer = store.lock().answer(&request);
                 let _ = send(&mut stream, &answer).await;
@@ -148,7 +148,7 @@ impl Backdoor for Remote {
     }
 
     async fn fail_over(&self, _: &str, _: &LockName) -> Result<()> {
-        self.store.lock().count_anew();
+        self.store.lock().restart_count();
         Ok(())
     }
 }

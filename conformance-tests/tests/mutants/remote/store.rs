@@ -34,7 +34,7 @@ pub(super) struct Store {
     tokens: u64,
     /// The longest ttl in use.
     ttl_max: Duration,
-    /// Nothing is granted before.
+    /// The time before which nothing is granted.
     grants_from: BootInstant,
 }
 
@@ -94,7 +94,7 @@ impl Store {
             .iter_mut()
             .find(|(by, _)| by.attempt == request.attempt);
         match place {
-            Some((_, asked)) => *asked = now,
+            Some((_, last_request)) => *last_request = now,
             None if request.what == What::Wait => queue.push((request.clone(), now)),
             None => {}
         }
@@ -126,7 +126,7 @@ impl Store {
             return;
         };
         if self.flaw != Flaw::QueuesTheDead {
-            queue.retain(|(_, asked)| now.since(*asked) < PLACE_MAX);
+            queue.retain(|(_, last_request)| now.since(*last_request) < PLACE_MAX);
         } else if !queue.is_empty() && !self.held.contains_key(name) {
             let (by, _) = queue.remove(0);
             self.grant(by);
@@ -141,8 +141,8 @@ impl Store {
         }
     }
 
-    pub(super) fn count_anew(&mut self) {
-        if self.flaw == Flaw::CountsAnew {
+    pub(super) fn restart_count(&mut self) {
+        if self.flaw == Flaw::RestartsCount {
             self.tokens = 0;
         }
     }
@@ -150,7 +150,7 @@ impl Store {
     /// Takes the lock away.
     pub(super) fn remove(&mut self, name: &str) {
         self.held.remove(name);
-        self.count_anew();
+        self.restart_count();
     }
 
     /// Ends all that the holder's client has.
@@ -158,13 +158,13 @@ impl Store {
         if let Some(held) = self.held.remove(name) {
             self.end(|by| by.client == held.by.client);
         }
-        self.count_anew();
+        self.restart_count();
     }
 
     /// Drops all holds and waiters.
     pub(super) fn lose_data(&mut self) {
         self.end(|_| true);
-        self.count_anew();
+        self.restart_count();
         if self.flaw != Flaw::GrantsAtOnce {
             self.grants_from = self.clock.now().after(self.ttl_max);
         }

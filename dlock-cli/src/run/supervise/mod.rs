@@ -22,13 +22,13 @@ pub(crate) struct Ended {
     /// Whether it ran, or may have been cut short, because its lock was lost or about to be.
     pub(crate) lost: bool,
     /// Whether the loss was reported to the user.
-    pub(crate) told: bool,
+    pub(crate) was_reported: bool,
 }
 
 /// The last signal that the command was sent. The state only goes forward: a renewal that succeeds after
 /// TERM was sent does not take that back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum Sent {
     Nothing,
     Term,
     Kill,
@@ -51,31 +51,31 @@ pub(crate) async fn supervise(
     let mut lost = pin!(guard.lost());
     let mut last_call = pin!(guard.expires_within(deadlines.kill));
     let mut jeopardy = pin!(guard.expires_within(deadlines.grace));
-    let mut told = Told::Nothing;
+    let mut sent = Sent::Nothing;
     let status = loop {
         select! {
             biased;
             status = command.wait() => break status?,
-            cause = &mut lost, if told < Told::Kill => {
+            cause = &mut lost, if sent < Sent::Kill => {
                 say_lost(guard, cause);
                 end(command);
                 command.send(Signal::KILL);
-                told = Told::Kill;
+                sent = Sent::Kill;
             }
-            () = &mut last_call, if told < Told::Kill => {
+            () = &mut last_call, if sent < Sent::Kill => {
                 say_killed(guard);
                 command.send(Signal::KILL);
-                told = Told::Kill;
+                sent = Sent::Kill;
             }
-            () = &mut jeopardy, if told < Told::Term => {
+            () = &mut jeopardy, if sent < Sent::Term => {
                 say_jeopardy(guard);
                 end(command);
-                told = Told::Term;
+                sent = Sent::Term;
             }
             signal = signals.next() => pass_on(signal, command, signals),
         }
     };
-    let lost = told > Told::Nothing || !guard.is_held();
+    let lost = sent > Sent::Nothing || !guard.is_held();
     if lost {
         // What it left in the background must not work on without the lock.
         command.send(Signal::KILL);
@@ -83,7 +83,7 @@ pub(crate) async fn supervise(
     Ok(Ended {
         status,
         lost,
-        told: told > Told::Nothing,
+        was_reported: sent > Sent::Nothing,
     })
 }
 
@@ -112,7 +112,7 @@ fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
 
 fn say_jeopardy(guard: &Guard) {
     say(&format!(
-        "the lock {:?} could not be renewed and ends in {}; the command is told to end (TERM)",
+        "the lock {:?} could not be renewed and ends in {}; the command gets TERM",
         guard.name(),
         duration::show(guard.remaining()),
     ));

@@ -112,7 +112,7 @@ async fn a_renewed_lock_leaves_the_command_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_that_obeys_is_told_a_sixth_of_the_ttl_before_the_deadline() {
+async fn a_command_that_obeys_gets_term_a_sixth_of_the_ttl_before_the_deadline() {
     let mut scene = Scene::new(10 * MINUTE, true).await;
     scene.store.inject(Operation::Renew, Fault::Stall);
     let ended = scene.supervise().await;
@@ -139,7 +139,7 @@ async fn a_command_that_does_not_is_killed_before_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_loss_that_the_store_tells_gives_no_time() {
+async fn a_loss_that_the_store_reports_gives_no_time() {
     let mut scene = Scene::new(10 * MINUTE, false).await;
     let store = scene.store.clone();
     let clock = scene.clock.clone();

@@ -105,7 +105,7 @@ impl Error {
     }
 
     pub(crate) fn contended_with(warning: Option<&str>) -> Self {
-        let message = "somebody else holds it";
+        let message = "another holder has it";
         match warning {
             None => Self::new(ErrorKind::Contended, message),
             Some(warning) => Self::new(ErrorKind::Contended, format!("{message}; {warning}")),
@@ -232,7 +232,7 @@ impl Error {
     ///     match error.kind() {
     ///         ErrorKind::Contended => "another process works on it",
     ///         ErrorKind::Unavailable => "try again later",
-    ///         _ => "ask an administrator",
+    ///         _ => "inform an administrator",
     ///     }
     /// }
     /// # assert_eq!(advice(&Error::contended()), "another process works on it");
@@ -274,7 +274,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// One line: `cannot acquire "seat/14C" (redis): somebody else holds it`.
+    /// One line: `cannot acquire "seat/14C" (redis): another holder has it`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
         match (inner.kind, inner.operation, &inner.name) {

@@ -63,7 +63,7 @@ fn an_error_within_an_error_has_each_text_once() {
     let down = Error::new(ErrorKind::Unavailable, "down").with_source("refused");
     let error = Error::new(ErrorKind::Unavailable, "no server").with_source(down);
     assert_eq!(chain(&error), "no server: down: refused");
-    assert_eq!(chain(&Error::contended()), "somebody else holds it");
+    assert_eq!(chain(&Error::contended()), "another holder has it");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_loss_names_its_cause() {
     let error = Error::lost(LostCause::Taken).in_context("release", "redis", Some(&name));
     assert_eq!(
         error.to_string(),
-        "lost \"a\" (redis): somebody else holds it"
+        "lost \"a\" (redis): another holder has it"
     );
     assert_eq!(error.lost_cause(), Some(LostCause::Taken));
 }

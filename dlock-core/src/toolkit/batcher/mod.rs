@@ -1,8 +1,8 @@
 //! Batching: the requests of many tasks are sent as one.
 //!
-//! Thousands of renewals, or acquires of many tasks, would cost the store a request each; those that come
-//! at about the same time are sent together. A member joins only a batch that has not been sent, and
-//! takes the batch's [`SentAt`]: a time of its own could be later than the send (K2).
+//! Thousands of renewals, or acquires of many tasks, would cost the store a request each. Requests that come at
+//! about the same time are sent together. A member joins only a batch that has not been sent, and takes the
+//! batch's [`SentAt`]. A time of its own could be later than the send (K2).
 
 use std::{
     fmt,
@@ -144,7 +144,7 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         }
         let (answer, answered) = oneshot::channel();
         self.inner.add(Member { item, answer });
-        let gone = || Error::new(ErrorKind::Unavailable, "the request was given up");
+        let gone = || Error::new(ErrorKind::Unavailable, "the request was cancelled");
         answered
             .await
             .unwrap_or_else(|_| Err(gone().with_effect(Effect::Unknown)))
@@ -215,7 +215,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
 }
 
 fn wrong_count() -> Error {
-    let why = "the store's backend did not answer each of a request's members";
+    let why = "the backend returned another number of replies than requests";
     Error::new(ErrorKind::Internal, why).with_effect(Effect::Unknown)
 }
 

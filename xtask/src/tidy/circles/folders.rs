@@ -1,4 +1,4 @@
-//! Files become folders: who uses whom at each level of the tree.
+//! Files become folders: the uses between them at each level of the tree.
 
 use std::collections::BTreeSet;
 

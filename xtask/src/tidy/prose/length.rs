@@ -1,4 +1,4 @@
-//! Sentences of at most 25 words and table cells of at most 12, in what users read first.
+//! Sentences of at most 25 words and table cells of at most 12, in pages of text.
 
 pub(super) const SENTENCE_MAX: usize = 25;
 pub(super) const CELL_MAX: usize = 12;

@@ -40,15 +40,9 @@ pub(super) fn check(files: &[TextFile]) -> Places {
         if file.path.ends_with(".rs") {
             add("opening of a doc comment", openings::broken(&file.text));
         }
-        if file.path.ends_with("README.md") {
-            add(
-                "long sentence in a README",
-                length::long_sentences(&file.text),
-            );
-            add(
-                "long table cell in a README",
-                length::long_cells(&file.text),
-            );
+        if is_page(&file.path) {
+            add("long sentence", length::long_sentences(&file.text));
+            add("long table cell", length::long_cells(&file.text));
         }
     }
     places
@@ -62,6 +56,11 @@ fn has_words(path: &str) -> bool {
     let kinds = [".java", ".lua", ".md", ".rs", ".toml"];
     let is_exempt = EXEMPT.iter().any(|exempt| path.starts_with(exempt));
     kinds.iter().any(|kind| path.ends_with(kind)) && !is_exempt
+}
+
+/// Pages that are read from the beginning to the end; a changelog is a list.
+fn is_page(path: &str) -> bool {
+    path.ends_with(".md") && !path.ends_with("CHANGELOG.md")
 }
 
 /// Each old word with its lines; the path of the file is line 0.
@@ -94,9 +93,12 @@ mod tests {
             file("CHANGELOG.md", "zorb"),
             file("a/zorb.rs", "/// What a zorb is.\n"),
             file("a/x.bin", "zorb"),
+            file("docs/a.md", &"word ".repeat(26)),
+            file("CHANGELOG.md", &"word ".repeat(26)),
         ];
         let places = check(&files);
         assert_eq!(places["word zorb"].len(), 2);
         assert_eq!(places["opening of a doc comment"].len(), 1);
+        assert_eq!(places["long sentence"].len(), 1);
     }
 }
