@@ -1,4 +1,4 @@
-//! What all public types can do.
+//! The traits that all public types have.
 
 use std::{
     collections::HashSet,
