@@ -46,24 +46,24 @@ pub(crate) fn cases() -> Vec<Case> {
 /// Signals a given poll of the backend's future.
 ///
 /// A reply of that poll is returned by the next one only: the caller is dropped in between.
-struct TripAtPoll {
+struct SignalAtPoll {
     at: usize,
     polls: AtomicUsize,
-    tripped: Notify,
+    reached: Notify,
 }
 
-impl TripAtPoll {
+impl SignalAtPoll {
     fn new(at: usize) -> Arc<Self> {
         Arc::new(Self {
             at,
             polls: AtomicUsize::new(0),
-            tripped: Notify::new(),
+            reached: Notify::new(),
         })
     }
 }
 
 #[async_trait]
-impl Interpose for TripAtPoll {
+impl Interpose for SignalAtPoll {
     async fn acquire(
         &self,
         inner: &dyn DistributedLock,
@@ -79,7 +79,7 @@ impl Interpose for TripAtPoll {
             if self.polls.fetch_add(1, Ordering::SeqCst) + 1 != self.at {
                 return poll;
             }
-            self.tripped.notify_one();
+            self.reached.notify_one();
             if let Poll::Ready(ready) = poll {
                 answer = Some(ready);
                 cx.waker().wake_by_ref();
@@ -146,8 +146,8 @@ async fn at_each_poll(context: &CaseContext, polled: Polled, lock: Lock) -> Outc
 
 /// Drops an acquire when the backend's future has been polled `at` times; whether it was done before.
 async fn cancel_backend(context: &CaseContext, at: usize, lock: Lock) -> Outcome<bool> {
-    let (name, trip) = (context.name("cancelled")?, TripAtPoll::new(at));
-    let locker = context.locker_over(&trip).await?;
+    let (name, signal) = (context.name("cancelled")?, SignalAtPoll::new(at));
+    let locker = context.locker_over(&signal).await?;
     let mut holder = lock.holder(context, &name).await?;
     let guard = {
         let mut acquire = locker.acquire(&name).wait_forever().into_future();
@@ -155,7 +155,7 @@ async fn cancel_backend(context: &CaseContext, at: usize, lock: Lock) -> Outcome
             tokio::select! {
                 biased;
                 guard = &mut acquire => break Some(guard?),
-                () = trip.tripped.notified() => break None,
+                () = signal.reached.notified() => break None,
                 () = tokio::time::sleep(RELEASE_AFTER), if holder.is_some() => drop(holder.take()),
             }
         }

@@ -57,7 +57,7 @@ async fn lost_for_good(context: &CaseContext, guard: &Guard, cause: LostCause) -
         guard.remaining()
     );
     let again = context
-        .soon("the loss, asked for again", guard.lost())
+        .soon("the loss, reported again", guard.lost())
         .await?;
     ensure!(again == cause, "lost because {cause}, then because {again}");
     Ok(())
@@ -174,7 +174,7 @@ impl Interpose for AnswersEarly {
 }
 
 async fn a_backend_that_knows_before_the_grant_makes_it_fail(context: &CaseContext) -> Outcome {
-    let name = context.name("hasty")?;
+    let name = context.name("early")?;
     let granted = context
         .locker_over(&Arc::new(AnswersEarly))
         .await?

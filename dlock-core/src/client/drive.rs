@@ -46,11 +46,11 @@ pub(crate) async fn drive(
         Wait::Never => None,
         Wait::UntilCancelled => Some(end.wait_for_turn(&request).await?),
     };
-    let asked_to_wait = permit.is_some();
+    let may_wait = permit.is_some();
     // A try that times out is not `Contended`: the store never answered.
     let why = || {
         let why = attempt.wait_error();
-        why.filter(|why| asked_to_wait || why.kind() != ErrorKind::Contended)
+        why.filter(|why| may_wait || why.kind() != ErrorKind::Contended)
     };
     let mut driven = Driven::new(shared.clone(), request);
     let result = tokio::select! {

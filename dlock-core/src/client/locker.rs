@@ -216,9 +216,9 @@ impl Locker {
         let backend = self.0.capabilities.backend;
         let name = name.try_into().map_err(Error::from);
         let name = name.map_err(|error| error.in_context("inspect", backend, None))?;
-        let (asked, store) = (name.clone(), self.0.backend.clone());
-        let looking = async move { store.inspect(&asked).await };
-        let holder = self.0.on_home_runtime(looking).await;
+        let (wanted, store) = (name.clone(), self.0.backend.clone());
+        let inspecting = async move { store.inspect(&wanted).await };
+        let holder = self.0.on_home_runtime(inspecting).await;
         let mut holder =
             holder.map_err(|error| error.in_context("inspect", backend, Some(&name)))?;
         if let Some(Holder {
