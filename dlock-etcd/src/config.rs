@@ -52,12 +52,16 @@ impl EtcdConfig {
     /// The default port of etcd.
     const PORT: u16 = 2379;
 
-    /// Reads the settings of an `etcd://` URL, or with `tls` of an `etcds://` one.
+    /// The schemes of its URLs: without TLS, and with it.
+    pub const SCHEMES: &[&str] = &["etcd", "etcds"];
+
+    /// Reads the settings of a URL.
     ///
     /// # Errors
     ///
     /// `InvalidConfig` if a value is malformed or out of range, or one of a pair is missing.
-    pub fn from_settings(settings: &mut Settings, tls: bool) -> Result<Self> {
+    pub fn from_settings(settings: &mut Settings) -> Result<Self> {
+        let has_tls = settings.scheme() == "etcds";
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let hosts = settings.take_hosts();
         if hosts.is_empty() {
@@ -76,7 +80,7 @@ impl EtcdConfig {
         Ok(Self {
             hosts,
             user,
-            tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
+            tls: has_tls.then(|| TlsFiles::take(settings)).transpose()?,
             prefix: settings
                 .take_prefix()?
                 .unwrap_or_else(|| Self::PREFIX.to_owned()),

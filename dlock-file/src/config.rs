@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{Error, ErrorKind, Result, config::Settings};
 
 /// The default directory inside the home of the user.
 const IN_HOME: &str = ".local/state/dlock";
@@ -78,6 +78,26 @@ impl FileConfig {
             prefix: String::new(),
             makes: IN_HOME_COMPONENTS,
         })
+    }
+
+    /// The schemes of its URLs.
+    pub const SCHEMES: &[&str] = &["file"];
+
+    /// Reads the settings of a URL.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a directory or a prefix that is not allowed; without a directory also as
+    /// [`of_user`](Self::of_user).
+    pub fn from_settings(settings: &mut Settings) -> Result<Self> {
+        let config = match settings.take_path() {
+            Some(path) => Self::new(path).map_err(|error| settings.invalid(error))?,
+            None => Self::of_user()?,
+        };
+        let prefix = settings.take_prefix()?.unwrap_or_default();
+        config
+            .with_prefix(&prefix)
+            .map_err(|error| settings.invalid(error))
     }
 
     /// Puts `prefix` before every name: with `app/`, `a` is the lock that others call `app/a`.

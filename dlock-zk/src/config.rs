@@ -52,12 +52,16 @@ impl ZkConfig {
     /// The default time-out of a request.
     const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// Reads the settings of a URL; with `tls` of one whose scheme is `zks`.
+    /// The schemes of its URLs: without TLS, and with it.
+    pub const SCHEMES: &[&str] = &["zk", "zks"];
+
+    /// Reads the settings of a URL.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for what is not permit.
-    pub fn from_settings(settings: &mut Settings, tls: bool) -> Result<Self> {
+    /// `InvalidConfig` for a value that is malformed or out of range.
+    pub fn from_settings(settings: &mut Settings) -> Result<Self> {
+        let has_tls = settings.scheme() == "zks";
         let hosts = settings.take_hosts();
         if hosts.is_empty() {
             return Err(settings.invalid("a server is missing, such as zk://127.0.0.1"));
@@ -81,7 +85,7 @@ impl ZkConfig {
                 prefix.as_deref().unwrap_or(Self::PREFIX),
             )?,
             login,
-            tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
+            tls: has_tls.then(|| TlsFiles::take(settings)).transpose()?,
             session,
             tick,
             connect_timeout: connect.unwrap_or(Self::CONNECT_TIMEOUT),

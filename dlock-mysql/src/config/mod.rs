@@ -67,11 +67,14 @@ impl MySqlConfig {
     /// The time limit for a reply.
     const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
+    /// The schemes of its URLs; they mean the same.
+    pub const SCHEMES: &[&str] = &["mysql", "mariadb"];
+
     /// Reads the settings of a URL.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for what is not allowed.
+    /// `InvalidConfig` for a value that is malformed or out of range.
     pub fn from_settings(settings: &mut Settings) -> Result<Self> {
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let ten = Duration::from_millis(10);

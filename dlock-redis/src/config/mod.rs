@@ -47,12 +47,24 @@ impl RedisConfig {
     /// The bound on addresses: more than a URL ever needs.
     const HOSTS_MAX: usize = 32;
 
-    /// Reads the settings of a URL; `tls` if its scheme begins with `rediss`.
+    /// The schemes of its URLs: one server, Sentinels and a Cluster, each without TLS and with it.
+    pub const SCHEMES: &[&str] = &[
+        "redis",
+        "rediss",
+        "redis-sentinel",
+        "rediss-sentinel",
+        "redis-cluster",
+        "rediss-cluster",
+    ];
+
+    /// Reads the settings of a URL.
     ///
     /// # Errors
     ///
     /// `InvalidConfig` for a setting that is malformed or out of range.
-    pub fn from_settings(settings: &mut Settings, topology: Topology, tls: bool) -> Result<Self> {
+    pub fn from_settings(settings: &mut Settings) -> Result<Self> {
+        let topology = Topology::of_scheme(settings.scheme());
+        let has_tls = settings.scheme().starts_with("rediss");
         settings.check_ttl(RedisOptions::TTL_MIN..=RedisOptions::TTL_MAX)?;
         let hosts = settings.take_hosts();
         check_hosts(settings, topology, hosts.len())?;
@@ -76,13 +88,21 @@ impl RedisConfig {
             service,
             login,
             sentinel_login,
-            tls: tls.then(|| TlsFiles::take(settings)).transpose()?,
+            tls: has_tls.then(|| TlsFiles::take(settings)).transpose()?,
             options: RedisOptions::take(settings)?,
         })
     }
 }
 
 impl Topology {
+    fn of_scheme(scheme: &str) -> Self {
+        match scheme.split_once('-') {
+            Some((_, "sentinel")) => Self::Sentinel,
+            Some((_, "cluster")) => Self::Cluster,
+            _ => Self::Server,
+        }
+    }
+
     /// The port of a host without one.
     pub(crate) fn default_port(self) -> u16 {
         match self {
