@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{
     Result,
-    config::{Host, Secret, Settings, TlsFiles},
+    config::{Host, Secret, Settings, Tls},
 };
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
@@ -13,7 +13,7 @@ use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 pub struct EtcdConfig {
     hosts: Vec<Host>,
     user: Option<(String, Secret)>,
-    tls: Option<TlsFiles>,
+    tls: Option<Tls>,
     pub(crate) prefix: String,
     pub(crate) connect_timeout: Duration,
     pub(crate) request_timeout: Duration,
@@ -80,7 +80,7 @@ impl EtcdConfig {
         Ok(Self {
             hosts,
             user,
-            tls: has_tls.then(|| TlsFiles::take(settings)).transpose()?,
+            tls: has_tls.then(|| Tls::take(settings)).transpose()?,
             prefix: settings
                 .take_prefix()?
                 .unwrap_or_else(|| Self::PREFIX.to_owned()),
@@ -123,7 +123,7 @@ impl EtcdConfig {
 
     /// Whether there is a client certificate.
     pub(crate) fn has_certificate(&self) -> bool {
-        self.tls.as_ref().is_some_and(TlsFiles::has_client)
+        self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
     /// The members as URLs of the driver.
@@ -164,12 +164,12 @@ pub(crate) fn whole_seconds(ttl: Duration) -> u64 {
 }
 
 /// The TLS options of the driver. Reads the certificates.
-fn tls_options(files: &TlsFiles) -> Result<TlsOptions> {
-    let options = match files.ca()? {
+fn tls_options(files: &Tls) -> Result<TlsOptions> {
+    let options = match files.load_ca()? {
         Some(ca) => TlsOptions::new().ca_certificate(Certificate::from_pem(ca)),
         None => TlsOptions::new().with_native_roots(),
     };
-    Ok(match files.client()? {
+    Ok(match files.load_identity()? {
         Some((cert, key)) => options.identity(Identity::from_pem(cert, key)),
         None => options,
     })

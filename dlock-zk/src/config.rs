@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{
     Result,
-    config::{Host, Secret, Settings, TlsFiles},
+    config::{Host, Secret, Settings, Tls},
 };
 
 /// The servers to use, and how.
@@ -16,7 +16,7 @@ pub struct ZkConfig {
     /// Where the locks are, inside of it: written in the same way.
     pub(crate) prefix: String,
     pub(crate) login: Option<(String, Secret)>,
-    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) tls: Option<Tls>,
     pub(crate) session: Duration,
     pub(crate) tick: Duration,
     pub(crate) connect_timeout: Duration,
@@ -85,7 +85,7 @@ impl ZkConfig {
                 prefix.as_deref().unwrap_or(Self::PREFIX),
             )?,
             login,
-            tls: has_tls.then(|| TlsFiles::take(settings)).transpose()?,
+            tls: has_tls.then(|| Tls::take(settings)).transpose()?,
             session,
             tick,
             connect_timeout: connect.unwrap_or(Self::CONNECT_TIMEOUT),

@@ -76,7 +76,7 @@ async fn wrong_settings() {
         ),
         (
             "memory:?ttl=0s",
-            "cannot connect (memory): ttl=0s: allowed are 10ms to 30days",
+            "cannot connect (memory): ttl 0s is out of range (10ms to 30days)",
         ),
     ] {
         let message = message.replace("{known}", KNOWN);

@@ -7,4 +7,5 @@ pub(crate) mod error;
 pub(crate) mod lock;
 pub(crate) mod name;
 mod name_check;
+pub(crate) mod range;
 pub(crate) mod token;

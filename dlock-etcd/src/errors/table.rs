@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use dlock_core::{Effect, ErrorKind, config::Tls};
 use etcd_client::Error as DriverError;
 use tonic::{Code, Status};
 
@@ -159,8 +159,8 @@ fn no_connection(config: &EtcdConfig) -> &'static str {
 /// The kind and hint of a TLS error, if it is about a certificate.
 fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
     match error {
-        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
+        rustls::Error::InvalidCertificate(_) => Some(Tls::UNTRUSTED),
+        rustls::Error::AlertReceived(alert) => Tls::of_alert(u8::from(*alert)),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use dlock_core::{
     Result,
-    config::{Settings, TlsFiles},
+    config::{Settings, Tls as TlsFiles},
 };
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
@@ -27,7 +27,7 @@ pub(crate) struct Tls {
 impl Tls {
     pub(crate) fn take(settings: &mut Settings) -> Result<Self> {
         let files = TlsFiles::take(settings)?;
-        let (has_ca, has_client) = (files.has_ca(), files.has_client());
+        let (has_ca, has_client) = (files.has_ca(), files.has_identity());
         let given = settings.take_str("tls")?;
         let is_given = given.is_some() || has_ca || has_client;
         let mode = match given {
@@ -61,11 +61,11 @@ impl Tls {
         let options = options.ssl_mode(self.mode);
         let options = match self.mode {
             MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity => {
-                options.ssl_ca_from_pem(self.files.ca_or_system()?)
+                options.ssl_ca_from_pem(self.files.load_ca_or_system()?)
             }
             _ => options,
         };
-        Ok(match self.files.client()? {
+        Ok(match self.files.load_identity()? {
             Some((cert, key)) => options
                 .ssl_client_cert_from_pem(cert)
                 .ssl_client_key_from_pem(key),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use dlock_core::{Effect, ErrorKind, config::Tls};
 
 use crate::errors::codes::{
     LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_STATEMENT, NO_TABLE, SESSION_OVER, code,
@@ -142,8 +142,8 @@ fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
 /// A refused certificate.
 fn of_tls(error: &io::Error) -> Option<(ErrorKind, Effect, &'static str)> {
     let (kind, hint) = match error.get_ref()?.downcast_ref()? {
-        rustls::Error::InvalidCertificate(_) => TlsFiles::UNTRUSTED,
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert))?,
+        rustls::Error::InvalidCertificate(_) => Tls::UNTRUSTED,
+        rustls::Error::AlertReceived(alert) => Tls::of_alert(u8::from(*alert))?,
         _ => return None,
     };
     Some((kind, Effect::None, hint))

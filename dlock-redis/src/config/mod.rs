@@ -2,7 +2,7 @@
 
 use dlock_core::{
     Result,
-    config::{Host, Secret, Settings, TlsFiles},
+    config::{Host, Secret, Settings, Tls},
 };
 
 pub(crate) mod options;
@@ -31,7 +31,7 @@ pub struct RedisConfig {
     pub(crate) login: Login,
     /// At the Sentinels.
     pub(crate) sentinel_login: Login,
-    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) tls: Option<Tls>,
     pub(crate) options: RedisOptions,
 }
 
@@ -88,7 +88,7 @@ impl RedisConfig {
             service,
             login,
             sentinel_login,
-            tls: has_tls.then(|| TlsFiles::take(settings)).transpose()?,
+            tls: has_tls.then(|| Tls::take(settings)).transpose()?,
             options: RedisOptions::take(settings)?,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Result, config::TlsFiles};
+use dlock_core::{Error, ErrorKind, Result, config::Tls};
 use redis::{
     AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo as _,
     ProtocolVersion, PushInfo, RedisConnectionInfo, TlsCertificates, aio::MultiplexedConnection,
@@ -167,16 +167,16 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-fn certificates(files: &TlsFiles) -> Result<TlsCertificates> {
+fn certificates(files: &Tls) -> Result<TlsCertificates> {
     let client = files
-        .client()?
+        .load_identity()?
         .map(|(client_cert, client_key)| ClientTlsConfig {
             client_cert,
             client_key,
         });
     Ok(TlsCertificates {
         client_tls: client,
-        root_cert: files.ca()?,
+        root_cert: files.load_ca()?,
     })
 }
 

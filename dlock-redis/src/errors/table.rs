@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, io, sync::Arc};
 
-use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use dlock_core::{Effect, ErrorKind, config::Tls};
 use redis::RedisError;
 
 /// The server has not loaded its data yet.
@@ -97,8 +97,8 @@ fn of_driver(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
 /// The kind and the hint of a TLS error about a certificate.
 pub(super) fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
     match error {
-        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
+        rustls::Error::InvalidCertificate(_) => Some(Tls::UNTRUSTED),
+        rustls::Error::AlertReceived(alert) => Tls::of_alert(u8::from(*alert)),
         _ => None,
     }
 }
