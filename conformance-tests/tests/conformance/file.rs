@@ -27,7 +27,7 @@ impl FileTarget {
     pub(super) fn new() -> Result<Self> {
         // How many files may be open is known to the system only.
         let directory = TempDir::new().map_err(broken)?;
-        let lock = FileLock::open(FileConfig::new(directory.path())?)?;
+        let lock = FileLock::open(FileConfig::new(directory.path()))?;
         Ok(Self {
             capabilities: lock.capabilities(),
             directories: Lock::default(),
@@ -53,7 +53,7 @@ impl Target for FileTarget {
     }
 
     async fn connect(&self, address: &str) -> Result<Arc<dyn DistributedLock>> {
-        Ok(Arc::new(FileLock::open(FileConfig::new(address)?)?))
+        Ok(Arc::new(FileLock::open(FileConfig::new(address))?))
     }
 
     fn reach(&self) -> Reach {

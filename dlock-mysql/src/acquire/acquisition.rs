@@ -60,7 +60,7 @@ impl<'a> Acquisition<'a> {
     }
 
     pub(crate) fn request_timeout(&self) -> Duration {
-        self.pool.config().request_timeout
+        self.pool.config().timeouts.reply
     }
 
     /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.

@@ -100,7 +100,7 @@ async fn token_of(pool: &Pool, connection: &mut Connection, locked: LockedRow) -
 }
 
 async fn read_epoch(pool: &Pool, connection: &mut Connection) -> Result<()> {
-    let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
     let sent = clock.now();
     let rows = connection
         .query(clock, &row::select(), request_timeout)

@@ -82,11 +82,11 @@ impl Connector {
             Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
         };
         // Boxed: the future is large, rare, and a part of every acquire.
-        let connecting = timeout(self.config.connect_timeout, Box::pin(options.connect()));
+        let connecting = timeout(self.config.timeouts.connect, Box::pin(options.connect()));
         match connecting.await {
             Ok(Ok(connection)) => Ok(Connection::new(connection, self.clock.now())),
             Ok(Err(error)) => Err(errors::of_connect(error)),
-            Err(_) => Err(errors::connect_timed_out(self.config.connect_timeout)),
+            Err(_) => Err(errors::connect_timed_out(self.config.timeouts.connect)),
         }
     }
 }

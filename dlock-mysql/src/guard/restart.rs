@@ -49,9 +49,7 @@ pub(crate) async fn admit(
     for _ in 0..TRIES_MAX {
         let sent = clock.now();
         let sql = format!("{}; COMMIT", row::select());
-        let rows = connection
-            .query(clock, &sql, config.request_timeout)
-            .await?;
+        let rows = connection.query(clock, &sql, config.timeouts.reply).await?;
         let row = row::find_row(&rows).ok_or_else(row::missing_row)?;
         let (epoch, next) = (Epoch::read(row, sent)?, NextStart::read(row)?);
         if epoch.counts(start, config.tokens) {
@@ -76,7 +74,7 @@ pub(crate) async fn admit(
              {base}, next_boot = 0 WHERE {unchanged}; COMMIT"
         );
         connection
-            .query(clock, &raise, config.request_timeout)
+            .query(clock, &raise, config.timeouts.reply)
             .await?;
     }
     let why = "dlock_epoch is changed again and again meanwhile; do two servers share the table?";
@@ -117,7 +115,7 @@ async fn begin_or_check(
              COMMIT"
         );
         connection
-            .query(clock, &begin, config.request_timeout)
+            .query(clock, &begin, config.timeouts.reply)
             .await?;
         return Ok(true);
     }

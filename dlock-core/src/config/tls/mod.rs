@@ -73,10 +73,6 @@ impl Tls {
         ))
     }
 
-    /// The reason to refuse TLS in a program that was built without it.
-    pub const LEFT_OUT: &'static str =
-        "TLS is not built in; turn on the cargo feature \"tls\" of dlock";
-
     /// Makes the settings of a client that trusts the system's authorities, and has no certificate.
     #[must_use]
     pub fn new() -> Self {
@@ -95,6 +91,13 @@ impl Tls {
     pub fn identity(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         self.identity = Some((cert.into(), key.into()));
         self
+    }
+
+    /// The error for TLS in a backend that was built without it.
+    #[must_use]
+    pub fn left_out() -> Error {
+        let why = "TLS is not built in; turn on the cargo feature \"tls\" of dlock";
+        Error::new(ErrorKind::InvalidConfig, why)
     }
 
     /// Reads the keys `tls_ca`, `tls_cert` and `tls_key`.
