@@ -14,4 +14,8 @@ mod monitor;
 mod sql;
 mod token;
 
-pub use crate::{backend::MySqlLock, config::MySqlConfig, sql::tables::setup_statements};
+pub use crate::{
+    backend::MySqlLock,
+    config::{MySqlConfig, TlsMode, TokenSource},
+    sql::tables::setup_statements,
+};

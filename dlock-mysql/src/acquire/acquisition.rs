@@ -18,7 +18,7 @@ use crate::{
         grant::Grant,
         statement::{LockMode, LockStatement},
     },
-    config::Tokens,
+    config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     guard::longest_ttl::whole_seconds,
     hold::handle::{HeldConnection, Hold},
@@ -55,7 +55,7 @@ impl<'a> Acquisition<'a> {
         }
     }
 
-    pub(crate) fn tokens(&self) -> Tokens {
+    pub(crate) fn tokens(&self) -> TokenSource {
         self.pool.config().tokens
     }
 

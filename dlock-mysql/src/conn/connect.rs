@@ -29,7 +29,7 @@ pub(crate) struct Connector {
 impl Connector {
     pub(crate) fn new(config: MySqlConfig) -> Self {
         let options = MySqlConnectOptions::new()
-            .username(&config.user)
+            .username(config.login.user().unwrap_or_default())
             .database(&config.database)
             // Our statements do not depend on character set or time zone, and the driver would spend a round
             // trip on setting them.
@@ -39,12 +39,12 @@ impl Connector {
             .no_engine_substitution(false)
             .statement_cache_capacity(Connection::PREPARED_MAX)
             .disable_statement_logging();
-        let options = match &config.password {
+        let options = match config.login.password() {
             Some(password) => options.password(password.expose()),
             None => options,
         };
-        let options = match &config.address {
-            Address::Tcp { host, port } => options.host(host).port(*port),
+        let options = match config.address() {
+            Address::Tcp { host, port } => options.host(&host).port(port),
             Address::Socket(path) => options.socket(path),
         };
         Self {
@@ -75,9 +75,9 @@ impl Connector {
     pub(crate) async fn connect(&self) -> Result<Connection> {
         self.check_open()?;
         let options = self.options.clone();
-        let options = match self.config.address {
+        let options = match self.config.address() {
             // Read for each connection: certificates may have been replaced.
-            Address::Tcp { .. } => self.config.tls.apply(options)?,
+            Address::Tcp { .. } => self.config.with_tls(options)?,
             // The driver would request TLS even on a local socket.
             Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
         };

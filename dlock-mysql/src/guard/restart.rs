@@ -12,7 +12,7 @@ use std::time::Duration;
 use dlock_core::{Error, ErrorKind, Result};
 
 use crate::{
-    config::Tokens,
+    config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     epoch::{
         guard_clock::GuardClock,
@@ -66,8 +66,8 @@ pub(crate) async fn admit(
         }
         let (unchanged, boot) = (next.unchanged(&epoch), start.0);
         let base = match config.tokens {
-            Tokens::Epoch => info.serial & SERIAL_MASK,
-            Tokens::Committed => NO_BASE,
+            TokenSource::Epoch => info.serial & SERIAL_MASK,
+            TokenSource::Committed => NO_BASE,
         };
         let raise = format!(
             "UPDATE {EPOCH} SET epoch = GREATEST(epoch + 1, UNIX_TIMESTAMP()), boot = {boot}, base = \
