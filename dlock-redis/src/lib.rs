@@ -14,7 +14,4 @@ mod renew;
 mod scripts;
 mod topology;
 
-pub use crate::{
-    backend::RedisLock,
-    config::{RedisConfig, RedisOptions, Topology},
-};
+pub use crate::{backend::RedisLock, config::RedisConfig};

@@ -1,51 +1,61 @@
-//! The settings of a Redis URL; strict.
-
-use dlock_core::{
-    Result,
-    config::{Host, Secret, Settings, Tls},
-};
+//! The settings of a Redis backend, from code or from a URL; strict.
 
 pub(crate) mod options;
+mod topology;
 
-pub use self::options::RedisOptions;
+use std::fmt::Display;
 
-/// The kind of servers at the addresses of a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topology {
-    /// One server: `redis://host[:port][/database]`.
-    Server,
-    /// Sentinels, which monitor the primary:
-    /// `redis-sentinel://host[:port][,…]/service[/database]`.
-    Sentinel,
-    /// A Cluster, some of whose nodes are given: `redis-cluster://host[:port][,…]`.
-    Cluster,
-}
+use dlock_core::{
+    Error, ErrorKind, Result,
+    config::{HostList, Login, Secret, Settings, Tls, check_u64},
+};
 
-/// Servers, logins and options.
+pub(crate) use self::{options::Options, topology::Topology};
+
+/// The settings of a Redis backend: its servers, and how to connect to them.
+///
+/// Setters do not fail: [`RedisLock::connect`](crate::RedisLock::connect) checks the values before any I/O, with
+/// the same errors as for a URL.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use dlock_core::config::Tls;
+/// use dlock_redis::RedisConfig;
+///
+/// let config = RedisConfig::new("db-1")
+///     .login("app", "secret")
+///     .tls(Tls::new().ca("/etc/dlock/ca.pem"))
+///     .prefix("shop:")
+///     .restart_guard(Duration::from_secs(60));
+/// assert!(!format!("{config:?}").contains("secret"));
+///
+/// let config = RedisConfig::sentinel(["sentinel-1", "sentinel-2:26379"], "mymaster").min_acks(1);
+/// let config = RedisConfig::cluster(["node-1", "[::1]:6380"]);
+/// # let _ = config;
+/// ```
+///
+/// It takes no live connection of yours. The driver's connection managers reconnect silently, so dlock would not
+/// probe whether the server still has the locks. On a shared connection a slow request of other code could
+/// outlast a ttl.
 #[derive(Clone, Debug)]
+#[must_use = "settings do nothing until a backend is connected"]
 pub struct RedisConfig {
     pub(crate) topology: Topology,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) hosts: HostList,
     /// The Sentinels' name of the primary.
     pub(crate) service: String,
     pub(crate) login: Login,
+    pub(crate) database: u16,
     /// At the Sentinels.
     pub(crate) sentinel_login: Login,
     pub(crate) tls: Option<Tls>,
-    pub(crate) options: RedisOptions,
-}
-
-/// User, password and database.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Login {
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<Secret>,
-    pub(crate) database: i64,
+    pub(crate) options: Options,
 }
 
 impl RedisConfig {
-    /// The bound on addresses: more than a URL ever needs.
-    const HOSTS_MAX: usize = 32;
+    /// The largest number of a database: four digits.
+    const DATABASE_MAX: u64 = 9_999;
 
     /// The schemes of its URLs: one server, Sentinels and a Cluster, each without TLS and with it.
     pub const SCHEMES: &[&str] = &[
@@ -57,98 +67,132 @@ impl RedisConfig {
         "rediss-cluster",
     ];
 
+    /// One server at `host`, which may be `host:port` or `[address]:port`; the default port is 6379.
+    pub fn new(host: impl Display) -> Self {
+        Self::of(Topology::Server, HostList::new([host]))
+    }
+
+    /// The primary that Sentinels monitor by the name `service`; the Sentinels' default port is 26379.
+    pub fn sentinel<I>(hosts: I, service: impl Into<String>) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Display,
+    {
+        let config = Self::of(Topology::Sentinel, HostList::new(hosts));
+        Self {
+            service: service.into(),
+            ..config
+        }
+    }
+
+    /// A Cluster, some of whose nodes are given; the default port is 6379.
+    pub fn cluster<I>(hosts: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Display,
+    {
+        Self::of(Topology::Cluster, HostList::new(hosts))
+    }
+
+    fn of(topology: Topology, hosts: HostList) -> Self {
+        Self {
+            topology,
+            hosts,
+            service: String::new(),
+            login: Login::default(),
+            database: 0,
+            sentinel_login: Login::default(),
+            tls: None,
+            options: Options::default(),
+        }
+    }
+
     /// Reads the settings of a URL.
     ///
     /// # Errors
     ///
     /// `InvalidConfig` for a setting that is malformed or out of range.
     pub fn from_settings(settings: &mut Settings) -> Result<Self> {
+        settings.check_ttl(Options::TTL_MIN..=Options::TTL_MAX)?;
         let topology = Topology::of_scheme(settings.scheme());
-        let has_tls = settings.scheme().starts_with("rediss");
-        settings.check_ttl(RedisOptions::TTL_MIN..=RedisOptions::TTL_MAX)?;
-        let hosts = settings.take_hosts();
-        check_hosts(settings, topology, hosts.len())?;
-        let (service, database) = service_and_database(settings, topology)?;
-        let login = Login {
-            user: settings.take_user(),
-            password: settings.take_password(),
-            database,
-        };
-        let sentinel_login = match topology {
-            Topology::Sentinel => Login {
-                user: settings.take_str("sentinel_user")?,
-                password: settings.take_secret("sentinel_password")?,
-                database: 0,
-            },
-            Topology::Server | Topology::Cluster => Login::default(),
-        };
-        Ok(Self {
-            topology,
-            hosts,
-            service,
-            login,
-            sentinel_login,
-            tls: has_tls.then(|| Tls::take(settings)).transpose()?,
-            options: RedisOptions::take(settings)?,
-        })
-    }
-}
-
-impl Topology {
-    fn of_scheme(scheme: &str) -> Self {
-        match scheme.split_once('-') {
-            Some((_, "sentinel")) => Self::Sentinel,
-            Some((_, "cluster")) => Self::Cluster,
-            _ => Self::Server,
+        let mut config = Self::of(topology, settings.take_hosts().into());
+        (config.service, config.database) = topology::service_and_database(settings, topology)?;
+        config.login = Login::take(settings);
+        if topology == Topology::Sentinel {
+            let user = settings.take_str("sentinel_user")?;
+            let password = settings.take_secret("sentinel_password")?;
+            config.sentinel_login = Login::from_parts(user, password);
         }
+        if settings.scheme().starts_with("rediss") {
+            config.tls = Some(Tls::take(settings)?);
+        }
+        config.options = Options::take(settings)?;
+        config.check().map_err(|error| settings.invalid(error))?;
+        Ok(config)
     }
 
-    /// The port of a host without one.
-    pub(crate) fn default_port(self) -> u16 {
-        match self {
-            Self::Server | Self::Cluster => 6379,
-            Self::Sentinel => 26379,
-        }
+    /// Logs in at the servers.
+    pub fn login(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
+        self.login = Login::new(user, password);
+        self
     }
-}
 
-fn check_hosts(settings: &Settings, topology: Topology, count: usize) -> Result<()> {
-    let why = match topology {
-        Topology::Server if count != 1 => {
-            "redis:// takes one server, such as redis://127.0.0.1:6379; for several use \
-             redis-sentinel:// or redis-cluster://"
-        }
-        _ if count == 0 => "a server is missing, such as 127.0.0.1",
-        _ if count > RedisConfig::HOSTS_MAX => "a URL has at most 32 servers; they name the others",
-        _ => return Ok(()),
-    };
-    Err(settings.invalid(why))
-}
+    /// Logs in at the servers as their default user.
+    pub fn password(mut self, password: impl Into<Secret>) -> Self {
+        self.login = Login::from_parts(None, Some(password.into()));
+        self
+    }
 
-/// The Sentinels' service and the database, from the path.
-fn service_and_database(settings: &mut Settings, topology: Topology) -> Result<(String, i64)> {
-    let path = settings.take_path().unwrap_or_default();
-    let path = path.trim_start_matches('/');
-    let (service, rest) = match topology {
-        Topology::Server | Topology::Cluster => ("", path),
-        Topology::Sentinel => path.split_once('/').unwrap_or((path, "")),
-    };
-    if topology == Topology::Sentinel && service.is_empty() {
-        let why = "the name of the primary is missing after the Sentinels, such as /mymaster";
-        return Err(settings.invalid(why));
+    /// Logs in at the Sentinels: the keys `sentinel_user` and `sentinel_password`.
+    pub fn sentinel_login(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
+        self.sentinel_login = Login::new(user, password);
+        self
     }
-    let database = match rest {
-        "" => 0,
-        number if number.len() <= 4 && number.bytes().all(|byte| byte.is_ascii_digit()) => {
-            number.parse().unwrap_or(0)
-        }
-        _ => {
-            let why = "the path after the server must be the number of a database, such as /0";
-            return Err(settings.invalid(why));
-        }
-    };
-    if topology == Topology::Cluster && database != 0 {
-        return Err(settings.invalid("a Cluster has only database 0"));
+
+    /// Logs in at the Sentinels as their default user.
+    pub fn sentinel_password(mut self, password: impl Into<Secret>) -> Self {
+        self.sentinel_login = Login::from_parts(None, Some(password.into()));
+        self
     }
-    Ok((service.to_owned(), database))
+
+    /// Sets the number of the database: the path of a URL. Default 0, the only one of a Cluster.
+    pub fn database(mut self, database: u16) -> Self {
+        self.database = database;
+        self
+    }
+
+    /// Encrypts the connections, also those to Sentinels. Needs the cargo feature `tls`.
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Checks all values, before any I/O (K11).
+    pub(crate) fn check(&self) -> Result<()> {
+        let invalid = |why: &'static str| Err(Error::new(ErrorKind::InvalidConfig, why));
+        self.check_servers()?;
+        if self.topology == Topology::Sentinel && self.service.is_empty() {
+            return invalid(
+                "the name of the primary is missing after the Sentinels, such as /mymaster",
+            );
+        }
+        check_u64("database", self.database.into(), 0..=Self::DATABASE_MAX)?;
+        if self.topology == Topology::Cluster && self.database != 0 {
+            return invalid("a Cluster has only database 0");
+        }
+        self.login.check()?;
+        self.sentinel_login.check()?;
+        if self.topology != Topology::Sentinel && self.sentinel_login != Login::default() {
+            return invalid("a login at Sentinels is given, but no Sentinels");
+        }
+        if cfg!(not(feature = "tls")) && self.tls.is_some() {
+            return Err(Tls::left_out());
+        }
+        self.options.check()
+    }
+
+    fn check_servers(&self) -> Result<()> {
+        self.hosts.check()?;
+        self.topology.check_count(self.hosts.len())
+    }
 }

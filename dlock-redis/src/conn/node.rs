@@ -13,7 +13,7 @@ use dlock_core::{Effect, Result, toolkit::SingleFlight};
 use redis::RedisResult;
 
 use crate::{
-    config::RedisOptions,
+    config::Options,
     conn::{
         connect::Endpoint,
         connection::{Connection, Refusal},
@@ -37,7 +37,7 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(
         resolver: Resolver,
-        options: RedisOptions,
+        options: Options,
         clustered: bool,
         highest_token: Arc<AtomicU64>,
     ) -> Self {
