@@ -14,6 +14,10 @@ mod monitor;
 mod sql;
 mod token;
 
+/// The driver, of the version whose settings [`MySqlConfig`] takes.
+#[cfg(feature = "driver-api")]
+pub use sqlx;
+
 pub use crate::{
     backend::MySqlLock,
     config::{MySqlConfig, TlsMode, TokenSource},

@@ -15,3 +15,6 @@ mod scripts;
 mod topology;
 
 pub use crate::{backend::RedisLock, config::RedisConfig};
+/// The driver, of the version whose settings [`RedisConfig`] takes.
+#[cfg(feature = "driver-api")]
+pub use redis;

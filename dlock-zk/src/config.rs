@@ -188,6 +188,9 @@ impl ZkConfig {
     pub(crate) fn check(&self) -> Result<()> {
         self.hosts.check()?;
         self.login.check_pair()?;
+        if cfg!(not(feature = "tls")) && self.tls.is_some() {
+            return Err(Tls::left_out());
+        }
         self.timeouts.check()?;
         check_duration("tick", self.tick, Self::TICKS)?;
         check_duration("session", self.session_timeout(), self.sessions())?;

@@ -6,7 +6,9 @@ use dlock_core::{
     Result,
     config::{Host, Tls},
 };
-use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
+use etcd_client::ConnectOptions;
+#[cfg(feature = "tls")]
+use etcd_client::{Certificate, Identity, TlsOptions};
 
 use super::EtcdConfig;
 
@@ -53,6 +55,7 @@ impl EtcdConfig {
         if let Some((user, password)) = self.login.pair() {
             options = options.with_user(user, password.expose());
         }
+        #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
             options = options.with_tls(tls_options(tls)?);
         }
@@ -60,7 +63,8 @@ impl EtcdConfig {
     }
 }
 
-/// The TLS options of the driver. Reads the certificates.
+/// The TLS options of the driver, which uses the process's provider, or names aws-lc-rs. Reads the certificates.
+#[cfg(feature = "tls")]
 fn tls_options(files: &Tls) -> Result<TlsOptions> {
     let options = match files.load_ca()? {
         Some(ca) => TlsOptions::new().ca_certificate(Certificate::from_pem(ca)),

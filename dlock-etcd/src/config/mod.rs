@@ -154,6 +154,9 @@ impl EtcdConfig {
     pub(crate) fn check(&self) -> Result<()> {
         self.hosts.check()?;
         self.login.check_pair()?;
+        if cfg!(not(feature = "tls")) && self.tls.is_some() {
+            return Err(Tls::left_out());
+        }
         self.timeouts.check()?;
         let allowed = Self::election_timeouts();
         check_duration("election_timeout", self.election_timeout, allowed)?;

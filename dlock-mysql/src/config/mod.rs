@@ -1,6 +1,9 @@
 //! The settings of a MySQL backend, from code or from a URL; strict.
 
 mod address;
+mod driver;
+#[cfg(feature = "driver-api")]
+mod from_driver;
 mod tls;
 
 use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
@@ -13,6 +16,7 @@ use dlock_core::{
 };
 
 pub(crate) use self::address::Address;
+use self::driver::BaseOptions;
 pub use self::tls::TlsMode;
 
 /// The settings of a MySQL backend: its server, and how to connect to it.
@@ -56,6 +60,8 @@ pub struct MySqlConfig {
     /// The longest ttl; zero for any, and for grants at once after a start of the server.
     pub(crate) restart_guard: Duration,
     pub(crate) timeouts: Timeouts,
+    /// The options of the driver that the others are added to, if the user gave some.
+    base: Option<BaseOptions>,
 }
 
 /// Where tokens come from.
@@ -123,6 +129,7 @@ impl MySqlConfig {
             tokens: TokenSource::default(),
             restart_guard: Self::RESTART_GUARD,
             timeouts: Self::TIMEOUTS,
+            base: None,
         }
     }
 

@@ -71,6 +71,9 @@ impl MySqlConfig {
         if is_given && matches!(self.address(), Address::Socket(_)) {
             return invalid("a socket is of this machine and has no TLS");
         }
+        if cfg!(not(feature = "tls")) && !mode.is_optional() {
+            return Err(Tls::left_out());
+        }
         if self.tls.as_ref().is_some_and(Tls::has_ca) && !mode.is_verified() {
             return invalid("tls_ca is asked only with tls=verify_ca or tls=verify_identity");
         }
@@ -80,11 +83,12 @@ impl MySqlConfig {
         Ok(())
     }
 
-    /// Adds TLS to the driver's options. Reads the files.
+    /// Adds TLS to the driver's options. Reads the files. The driver names aws-lc-rs as its provider.
     pub(crate) fn with_tls(&self, options: MySqlConnectOptions) -> Result<MySqlConnectOptions> {
         let (mode, tls) = (self.mode(), self.tls.clone().unwrap_or_default());
         let mut options = options.ssl_mode(mode.of_driver());
-        if mode.is_verified() {
+        // The driver's own settings have their own files.
+        if mode.is_verified() && (self.base.is_none() || self.tls.is_some()) {
             options = options.ssl_ca_from_pem(tls.load_ca_or_system()?);
         }
         Ok(match tls.load_identity()? {

@@ -28,9 +28,8 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(config: MySqlConfig) -> Self {
-        let options = MySqlConnectOptions::new()
-            .username(config.login.user().unwrap_or_default())
-            .database(&config.database)
+        let options = config
+            .options()
             // Our statements do not depend on character set or time zone, and the driver would spend a round
             // trip on setting them.
             .set_names(false)
@@ -39,14 +38,6 @@ impl Connector {
             .no_engine_substitution(false)
             .statement_cache_capacity(Connection::PREPARED_MAX)
             .disable_statement_logging();
-        let options = match config.login.password() {
-            Some(password) => options.password(password.expose()),
-            None => options,
-        };
-        let options = match config.address() {
-            Address::Tcp { host, port } => options.host(&host).port(port),
-            Address::Socket(path) => options.socket(path),
-        };
         Self {
             options,
             config,

@@ -1,5 +1,7 @@
 //! The settings of a Redis backend, from code or from a URL; strict.
 
+#[cfg(feature = "driver-api")]
+mod driver;
 pub(crate) mod options;
 mod topology;
 
@@ -9,6 +11,8 @@ use dlock_core::{
     Error, ErrorKind, Result,
     config::{HostList, Login, Secret, Settings, Tls, check_u64},
 };
+
+use redis::io::tcp::TcpSettings;
 
 pub(crate) use self::{options::Options, topology::Topology};
 
@@ -50,6 +54,7 @@ pub struct RedisConfig {
     /// At the Sentinels.
     pub(crate) sentinel_login: Login,
     pub(crate) tls: Option<Tls>,
+    pub(crate) tcp: TcpSettings,
     pub(crate) options: Options,
 }
 
@@ -103,6 +108,7 @@ impl RedisConfig {
             database: 0,
             sentinel_login: Login::default(),
             tls: None,
+            tcp: TcpSettings::default(),
             options: Options::default(),
         }
     }

@@ -10,7 +10,7 @@ use dlock_core::{
 };
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
-    PushInfo, RedisConnectionInfo,
+    PushInfo, RedisConnectionInfo, io::tcp::TcpSettings,
 };
 
 use super::driver::DriverConnection;
@@ -26,6 +26,7 @@ pub(crate) type Address = (String, u16);
 pub(crate) struct Connector {
     login: Login,
     database: u16,
+    tcp: TcpSettings,
     #[cfg(feature = "tls")]
     tls: Option<TlsClient>,
     timeouts: Timeouts,
@@ -56,6 +57,7 @@ impl Connector {
         Ok(Self {
             login: login.clone(),
             database,
+            tcp: config.tcp.clone(),
             #[cfg(feature = "tls")]
             tls: config.tls.as_ref().map(TlsClient::new).transpose()?,
             timeouts: config.options.timeouts,
@@ -77,6 +79,7 @@ impl Connector {
             .set_lib_name("dlock", env!("CARGO_PKG_VERSION"));
         let address = ConnectionAddr::Tcp(host.clone(), *port);
         let info = address.into_connection_info().map_err(refused_settings)?;
+        let info = info.set_tcp_settings(self.tcp.clone());
         let client = Client::open(info.set_redis_settings(login));
         Ok(Endpoint {
             client: client.map_err(refused_settings)?,

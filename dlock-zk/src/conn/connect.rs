@@ -6,7 +6,9 @@ use dlock_core::{Clock, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use super::{diagnose, probe, tls};
+#[cfg(feature = "tls")]
+use super::tls;
+use super::{diagnose, probe};
 use crate::{config::ZkConfig, errors};
 
 /// The longest time without an answer before the driver changes its server, as a part of the session's time-out.
@@ -62,13 +64,12 @@ async fn try_servers(
         connector = connector.with_auth("digest", login.as_bytes());
     }
     let cluster = cluster(config);
-    Ok(match &config.tls {
-        None => connector.connect(&cluster).await,
-        Some(files) => {
-            let connector = connector.with_tls(tls::options(files)?);
-            connector.secure_connect(&cluster).await
-        }
-    })
+    #[cfg(feature = "tls")]
+    if let Some(files) = &config.tls {
+        let connector = connector.with_tls(tls::options(files)?);
+        return Ok(connector.secure_connect(&cluster).await);
+    }
+    Ok(connector.connect(&cluster).await)
 }
 
 /// The addresses and the chroot in the driver's syntax.

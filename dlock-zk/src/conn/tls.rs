@@ -5,7 +5,8 @@ use zookeeper_client::TlsOptions;
 
 /// Reads the certificates and the key.
 pub(crate) fn options(files: &Tls) -> Result<TlsOptions> {
-    // A program with two providers would panic without a choice. A choice that it has made itself counts.
+    // The driver takes the provider of the process, and a program with two of them panics without a choice. No
+    // call of the driver takes another one. A choice that the program has made itself counts.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let ca = files.load_ca_or_system()?;
     let options = TlsOptions::new()
