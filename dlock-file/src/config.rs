@@ -129,7 +129,7 @@ impl FileConfig {
         &self.directory
     }
 
-    /// What comes before every name.
+    /// The prefix of every name.
     pub(crate) fn name_prefix(&self) -> &str {
         &self.prefix
     }

@@ -17,7 +17,7 @@ use dlock_mysql::{MySqlConfig, MySqlLock};
 use dlock_redis::{RedisConfig, RedisLock};
 use dlock_zk::{ZkConfig, ZkLock};
 
-/// What a URL begins with, up to its host and after it.
+/// The parts of a URL before its host and after it.
 const URLS: [(&str, &str); 6] = [
     ("etcd://", ""),
     ("mysql://u@", "/d"),

@@ -1,13 +1,11 @@
 //! Where the server is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dlock_core::{
     Error, ErrorKind, Result,
     config::{HostList, Settings},
 };
-
-use super::MySqlConfig;
 
 /// Where the server is.
 #[derive(Clone, Debug)]
@@ -16,32 +14,31 @@ pub(crate) enum Address {
     Socket(PathBuf),
 }
 
-impl MySqlConfig {
-    const PORT: u16 = 3306;
+/// The default port of MySQL.
+const PORT: u16 = 3306;
 
-    /// Where the server is, in settings that were checked.
-    pub(crate) fn address(&self) -> Address {
-        match (&self.socket, self.hosts.iter().next()) {
-            (None, Some(host)) => Address::Tcp {
+impl Address {
+    pub(super) fn of(hosts: &HostList, socket: Option<&Path>) -> Self {
+        match (socket, hosts.iter().next()) {
+            (None, Some(host)) => Self::Tcp {
                 host: host.name.clone(),
-                port: host.port.unwrap_or(Self::PORT),
+                port: host.port.unwrap_or(PORT),
             },
-            (socket, _) => Address::Socket(socket.clone().unwrap_or_default()),
+            (socket, _) => Self::Socket(socket.unwrap_or(Path::new("")).to_owned()),
         }
     }
+}
 
-    /// One server, or a socket.
-    pub(super) fn check_address(&self) -> Result<()> {
-        if self.socket.is_some() {
-            return Ok(());
-        }
-        if self.hosts.len() > 1 {
-            let why =
-                "one server grants locks: give the primary's address, or one that leads to it";
-            return Err(Error::new(ErrorKind::InvalidConfig, why));
-        }
-        self.hosts.check()
+/// One server, or a socket.
+pub(super) fn check(hosts: &HostList, socket: Option<&Path>) -> Result<()> {
+    if socket.is_some() {
+        return Ok(());
     }
+    if hosts.len() > 1 {
+        let why = "one server grants locks: give the primary's address, or one that leads to it";
+        return Err(Error::new(ErrorKind::InvalidConfig, why));
+    }
+    hosts.check()
 }
 
 /// The hosts and the socket of a URL.

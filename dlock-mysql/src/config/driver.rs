@@ -1,26 +1,9 @@
-//! The settings in the driver's terms, and back.
+//! The settings in the driver's terms.
 
-use std::fmt;
+use dlock_core::{Result, config::Tls};
+use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
-use sqlx::mysql::MySqlConnectOptions;
-
-use super::{Address, MySqlConfig};
-
-/// The options that the driver starts from. `Debug` leaves them out: they may have the password.
-#[derive(Clone)]
-pub(super) struct BaseOptions(pub(super) MySqlConnectOptions);
-
-impl Default for BaseOptions {
-    fn default() -> Self {
-        Self(MySqlConnectOptions::new())
-    }
-}
-
-impl fmt::Debug for BaseOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BaseOptions")
-    }
-}
+use super::{address::Address, builder::MySqlConfig, tls::TlsMode};
 
 impl MySqlConfig {
     /// The driver's options: address, login and database.
@@ -37,5 +20,33 @@ impl MySqlConfig {
             Address::Tcp { host, port } => options.host(&host).port(port),
             Address::Socket(path) => options.socket(path),
         }
+    }
+
+    /// Adds TLS to the driver's options. Reads the files. The driver names aws-lc-rs as its provider.
+    pub(crate) fn with_tls(&self, options: MySqlConnectOptions) -> Result<MySqlConnectOptions> {
+        let (mode, tls) = (self.encryption.mode(), &self.encryption.tls);
+        let mut options = options.ssl_mode(mode_of_driver(mode));
+        // The driver's own settings have their own files.
+        if mode.is_verified() && (self.base.is_none() || tls.is_some()) {
+            let tls = tls.clone().unwrap_or_default();
+            options = options.ssl_ca_from_pem(tls.load_ca_or_system()?);
+        }
+        let identity = tls.as_ref().map(Tls::load_identity).transpose()?;
+        Ok(match identity.flatten() {
+            Some((cert, key)) => options
+                .ssl_client_cert_from_pem(cert)
+                .ssl_client_key_from_pem(key),
+            None => options,
+        })
+    }
+}
+
+fn mode_of_driver(mode: TlsMode) -> MySqlSslMode {
+    match mode {
+        TlsMode::Disabled => MySqlSslMode::Disabled,
+        TlsMode::Preferred => MySqlSslMode::Preferred,
+        TlsMode::Required => MySqlSslMode::Required,
+        TlsMode::VerifyCa => MySqlSslMode::VerifyCa,
+        TlsMode::VerifyIdentity => MySqlSslMode::VerifyIdentity,
     }
 }

@@ -6,7 +6,11 @@ use dlock_core::{
 };
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
-use super::{MySqlConfig, TlsMode, driver::BaseOptions};
+use super::{
+    base::BaseOptions,
+    builder::MySqlConfig,
+    tls::{Encryption, TlsMode},
+};
 
 /// Takes address, login, database and TLS. Needs the cargo feature `driver-api`.
 ///
@@ -42,7 +46,7 @@ impl TryFrom<MySqlConnectOptions> for MySqlConfig {
             None => HostList::new([host]),
         };
         let user = Login::from_parts(Some(options.get_username().to_owned()), None);
-        let tls_mode = match options.get_ssl_mode() {
+        let mode = match options.get_ssl_mode() {
             MySqlSslMode::Disabled => Some(TlsMode::Disabled),
             // The default, also of a socket.
             MySqlSslMode::Preferred => None,
@@ -53,7 +57,7 @@ impl TryFrom<MySqlConnectOptions> for MySqlConfig {
         let config = Self::of(hosts, user, database.to_owned());
         Ok(Self {
             socket,
-            tls_mode,
+            encryption: Encryption { tls: None, mode },
             base: Some(BaseOptions(options)),
             ..config
         })

@@ -4,9 +4,8 @@ use dlock_core::{
     Error, ErrorKind, Result,
     config::{Settings, Tls},
 };
-use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
-use super::{Address, MySqlConfig};
+use super::address::Address;
 
 /// Whether connections are encrypted, and what is verified: the modes of the mysql client, by the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +31,7 @@ impl TlsMode {
         ("verify_identity", Self::VerifyIdentity),
     ];
 
-    fn is_verified(self) -> bool {
+    pub(super) fn is_verified(self) -> bool {
         matches!(self, Self::VerifyCa | Self::VerifyIdentity)
     }
 
@@ -41,34 +40,55 @@ impl TlsMode {
         matches!(self, Self::Disabled | Self::Preferred)
     }
 
-    fn of_driver(self) -> MySqlSslMode {
-        match self {
-            Self::Disabled => MySqlSslMode::Disabled,
-            Self::Preferred => MySqlSslMode::Preferred,
-            Self::Required => MySqlSslMode::Required,
-            Self::VerifyCa => MySqlSslMode::VerifyCa,
-            Self::VerifyIdentity => MySqlSslMode::VerifyIdentity,
-        }
+    /// The mode of a URL's key.
+    fn read(settings: &Settings, given: &str) -> Result<Self> {
+        let found = Self::NAMES.into_iter().find(|(name, _)| *name == given);
+        found.map(|(_, mode)| mode).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+            settings.invalid(format!("tls={given}: allowed are {names}"))
+        })
     }
 }
 
-impl MySqlConfig {
+/// The files and the mode, where they are given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Encryption {
+    pub(super) tls: Option<Tls>,
+    pub(super) mode: Option<TlsMode>,
+}
+
+impl Encryption {
+    /// Reads the keys of a URL.
+    pub(super) fn take(settings: &mut Settings) -> Result<Self> {
+        let tls = Tls::take(settings)?;
+        let mode = match settings.take_str("tls")? {
+            Some(given) => Some(TlsMode::read(settings, &given)?),
+            None if tls.has_identity() && !tls.has_ca() => Some(TlsMode::Required),
+            None => None,
+        };
+        let is_given = tls.has_ca() || tls.has_identity();
+        Ok(Self {
+            tls: is_given.then_some(tls),
+            mode,
+        })
+    }
+
     /// The mode that applies: given, or the safe one for the files that are.
-    fn mode(&self) -> TlsMode {
+    pub(super) fn mode(&self) -> TlsMode {
         let default = match self.tls {
             // A named authority is meant to be used.
             Some(_) => TlsMode::VerifyIdentity,
             None => TlsMode::Preferred,
         };
-        self.tls_mode.unwrap_or(default)
+        self.mode.unwrap_or(default)
     }
 
     /// Refuses what would be ignored.
-    pub(super) fn check_tls(&self) -> Result<()> {
+    pub(super) fn check(&self, address: &Address) -> Result<()> {
         let invalid = |why: &'static str| Err(Error::new(ErrorKind::InvalidConfig, why));
         let mode = self.mode();
-        let is_given = self.tls.is_some() || self.tls_mode.is_some();
-        if is_given && matches!(self.address(), Address::Socket(_)) {
+        let is_given = self.tls.is_some() || self.mode.is_some();
+        if is_given && matches!(address, Address::Socket(_)) {
             return invalid("a socket is of this machine and has no TLS");
         }
         if cfg!(not(feature = "tls")) && !mode.is_optional() {
@@ -82,40 +102,4 @@ impl MySqlConfig {
         }
         Ok(())
     }
-
-    /// Adds TLS to the driver's options. Reads the files. The driver names aws-lc-rs as its provider.
-    pub(crate) fn with_tls(&self, options: MySqlConnectOptions) -> Result<MySqlConnectOptions> {
-        let (mode, tls) = (self.mode(), self.tls.clone().unwrap_or_default());
-        let mut options = options.ssl_mode(mode.of_driver());
-        // The driver's own settings have their own files.
-        if mode.is_verified() && (self.base.is_none() || self.tls.is_some()) {
-            options = options.ssl_ca_from_pem(tls.load_ca_or_system()?);
-        }
-        Ok(match tls.load_identity()? {
-            Some((cert, key)) => options
-                .ssl_client_cert_from_pem(cert)
-                .ssl_client_key_from_pem(key),
-            None => options,
-        })
-    }
-}
-
-/// The files and the mode of a URL.
-pub(super) fn take(settings: &mut Settings) -> Result<(Option<Tls>, Option<TlsMode>)> {
-    let tls = Tls::take(settings)?;
-    let mode = match settings.take_str("tls")? {
-        Some(given) => Some(mode_of(settings, &given)?),
-        None if tls.has_identity() && !tls.has_ca() => Some(TlsMode::Required),
-        None => None,
-    };
-    let is_given = tls.has_ca() || tls.has_identity();
-    Ok((is_given.then_some(tls), mode))
-}
-
-fn mode_of(settings: &Settings, given: &str) -> Result<TlsMode> {
-    let found = TlsMode::NAMES.into_iter().find(|(name, _)| *name == given);
-    found.map(|(_, mode)| mode).ok_or_else(|| {
-        let names = TlsMode::NAMES.map(|(name, _)| name).join(", ");
-        settings.invalid(format!("tls={given}: allowed are {names}"))
-    })
 }

@@ -6,7 +6,7 @@ use dlock_core::{
 };
 use redis::{ConnectionAddr, ConnectionInfo};
 
-use super::{RedisConfig, Topology};
+use super::{builder::RedisConfig, topology::Topology};
 
 /// Takes address, login, database and TCP settings of one server. Needs the cargo feature `driver-api`.
 ///
