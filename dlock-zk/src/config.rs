@@ -109,11 +109,12 @@ impl ZkConfig {
         config.tick = tick.unwrap_or(config.tick);
         config.session = settings.take_duration("session", config.sessions())?;
         // A lock lives for half a session without a proof.
-        let ttl_min = config.session.unwrap_or(*config.sessions().start()) / 2;
+        let session_min = *config.sessions().start();
+        let ttl_min = config.session.unwrap_or(session_min) / 2;
         settings.check_ttl(ttl_min..=Self::TTL_MAX)?;
         if let (Some(ttl), None) = (settings.common().ttl, config.session) {
             let session = ttl.saturating_mul(2).min(Self::SESSION);
-            config.session = Some(session.max(*config.sessions().start()));
+            config.session = Some(session.max(session_min));
         }
         config = config.chroot(settings.take_path().unwrap_or_default());
         if let Some(prefix) = settings.take_prefix()? {

@@ -24,7 +24,7 @@ impl Address {
                 host: host.name.clone(),
                 port: host.port.unwrap_or(PORT),
             },
-            (socket, _) => Self::Socket(socket.unwrap_or(Path::new("")).to_owned()),
+            (socket, _) => Self::Socket(socket.map(Path::to_owned).unwrap_or_default()),
         }
     }
 }
