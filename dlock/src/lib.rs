@@ -30,6 +30,9 @@
 //! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
+//! The cargo feature `tls`, on by default, encrypts; without it `etcds:`, `rediss:` and `zks:` are refused. The
+//! feature `driver-api` lets the backends of Redis and MySQL take settings of their drivers.
+//!
 //! # Settings
 //!
 //! Settings are keys of the URL, as in `file:/var/lock/app?ttl=10s&wait=1m`, or of a file, see
