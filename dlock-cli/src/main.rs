@@ -36,6 +36,9 @@ fn main() -> ExitCode {
             "internal error, or a call to the system failed: {panic}"
         ));
     }));
+    // The driver of ZooKeeper takes the process's provider of TLS.
+    #[cfg(feature = "zk")]
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or(Ok(Exit::INTERNAL));
     let exit = result.unwrap_or_else(|failure| {
         output::say(&failure.message);

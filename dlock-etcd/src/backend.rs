@@ -44,15 +44,32 @@ impl EtcdLock {
     /// Connects, and checks that locks can be read and have this version's layout. In a store without
     /// locks of dlock it writes that version down.
     ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// use dlock_core::Locker;
+    /// use dlock_etcd::{EtcdConfig, EtcdLock};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// let config = EtcdConfig::new(["etcd-1", "etcd-2", "etcd-3"]).timeout(Duration::from_secs(1));
+    /// let backend = EtcdLock::connect(config).await?;
+    /// let locks = Locker::builder(backend).build()?;
+    /// let guard = locks.acquire("nightly-report").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, and for locks in another layout. `Denied` for a wrong
+    /// `InvalidConfig` for settings that are not allowed, before any I/O. Also `InvalidConfig` for certificates that cannot be used, and for locks in another layout. `Denied` for a wrong
     /// password or a missing permission. `Unavailable` when no member can be reached or most of them are down.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future closes the connection.
     pub async fn connect(config: EtcdConfig) -> Result<Self> {
+        config.check()?;
         let shared = Shared::connect(config).await?;
         Ok(Self { shared })
     }
@@ -106,7 +123,7 @@ mod tests {
     fn the_capabilities_follow_the_election_time_out() {
         let of = |seconds| {
             let election = Duration::from_secs(seconds);
-            EtcdLock::capabilities_of(&EtcdConfig::with_election_timeout(election))
+            EtcdLock::capabilities_of(&EtcdConfig::new(["h"]).election_timeout(election))
         };
         assert_eq!(of(1), EtcdLock::CAPABILITIES);
         assert_eq!(of(8).takeover_max, Duration::from_secs(13));

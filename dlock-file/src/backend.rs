@@ -41,13 +41,31 @@ impl FileLock {
 
     /// Opens the directory of `config`, and creates it if need be. Needs no runtime.
     ///
+    /// ```
+    /// use dlock_core::Locker;
+    /// use dlock_file::{FileConfig, FileLock};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("dlock-doc-{}", std::process::id()));
+    /// let backend = FileLock::open(FileConfig::new(&directory))?;
+    /// let locks = Locker::builder(backend).build()?;
+    /// assert!(locks.acquire("nightly-report").await?.is_held());
+    /// # locks.shutdown(std::time::Duration::from_secs(1)).await?;
+    /// # std::fs::remove_dir_all(directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
-    /// `InvalidConfig` when the path is a file, its parent is missing, or its locks are of another layout.
+    /// `InvalidConfig` when the path is not absolute or a file, its parent is missing, or its locks are of another layout.
     /// `Denied` when the directory is read-only, another user's, or writable by others. `Unsupported` on a network
     /// file system, `Unavailable` when the system fails.
     pub fn open(config: FileConfig) -> Result<Self> {
-        let lifecycle = Lifecycle::open(config)
+        let lifecycle = config
+            .check()
+            .and_then(|()| Lifecycle::open(config))
             .map_err(|error| error.in_context("connect", errors::BACKEND, None))?;
         Ok(Self {
             lifecycle,

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    config::{Settings, check_prefix},
+};
 
 /// The default directory inside the home of the user.
 const IN_HOME: &str = ".local/state/dlock";
@@ -11,7 +14,18 @@ const IN_HOME: &str = ".local/state/dlock";
 const IN_HOME_COMPONENTS: usize = 3;
 
 /// Which directory holds the locks. Processes exclude each other that use the same one.
+///
+/// Setters do not fail: [`FileLock::open`](crate::FileLock::open) checks the values before any I/O, with the
+/// same errors as for a URL.
+///
+/// ```
+/// use dlock_file::FileConfig;
+///
+/// let config = FileConfig::new("/var/lock/app").prefix("jobs/");
+/// # let _ = config;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "settings do nothing until a backend is opened"]
 pub struct FileConfig {
     directory: PathBuf,
     prefix: String,
@@ -23,29 +37,16 @@ impl FileConfig {
     /// The longest prefix, in bytes.
     pub const PREFIX_BYTES_MAX: usize = 64;
 
-    /// Locks in `directory`, which must be absolute. The last component of the path is made if it is
-    /// not there, and no more than that: a mistyped path would silently not exclude.
+    /// Locks in `directory`, which must be absolute.
     ///
-    /// # Errors
-    ///
-    /// `InvalidConfig` when `directory` is relative or has a NUL byte.
-    pub fn new(directory: impl Into<PathBuf>) -> Result<Self> {
-        let directory = directory.into();
-        let refuse = |why: &str| {
-            let message = format!("{directory:?} {why}, as in file:/var/lock/app");
-            Err(Error::new(ErrorKind::InvalidConfig, message))
-        };
-        if !directory.is_absolute() {
-            return refuse("is no absolute path: give a directory that starts with a slash");
-        }
-        if directory.as_os_str().as_encoded_bytes().contains(&0) {
-            return refuse("has a NUL byte: give a plain directory");
-        }
-        Ok(Self {
-            directory,
+    /// The last component of the path is made if it is not there, and no more than that: a mistyped path would
+    /// silently not exclude.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
             prefix: String::new(),
             makes: 1,
-        })
+        }
     }
 
     /// Locks in the one directory of this user, independent of the environment: `.local/state/dlock` in the
@@ -80,27 +81,46 @@ impl FileConfig {
         })
     }
 
-    /// Puts `prefix` before every name: with `app/`, `a` is the lock that others call `app/a`.
-    /// Default: empty.
+    /// The schemes of its URLs.
+    pub const SCHEMES: &[&str] = &["file"];
+
+    /// Reads the settings of a URL.
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when it is longer than [`FileConfig::PREFIX_BYTES_MAX`] bytes or has a control
-    /// character.
-    pub fn with_prefix(mut self, prefix: &str) -> Result<Self> {
-        let max = Self::PREFIX_BYTES_MAX;
-        let why = if prefix.len() > max {
-            format!(
-                "a prefix has at most {max} bytes, this one has {}",
-                prefix.len()
-            )
-        } else if prefix.chars().any(char::is_control) {
-            format!("a prefix has no control characters, this one is {prefix:?}")
-        } else {
-            prefix.clone_into(&mut self.prefix);
-            return Ok(self);
+    /// `InvalidConfig` for a directory or a prefix that is not allowed; without a directory also as
+    /// [`of_user`](Self::of_user).
+    pub fn from_settings(settings: &mut Settings) -> Result<Self> {
+        let config = match settings.take_path() {
+            Some(path) => Self::new(path),
+            None => Self::of_user()?,
         };
-        Err(Error::new(ErrorKind::InvalidConfig, why))
+        let config = config.prefix(settings.take_prefix()?.unwrap_or_default());
+        config.check().map_err(|error| settings.invalid(error))?;
+        Ok(config)
+    }
+
+    /// Puts `prefix` before every name, of at most 64 bytes: with `app/`, `a` is the lock that others call
+    /// `app/a`. Default: empty.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Checks all values, before any I/O (K11).
+    pub(crate) fn check(&self) -> Result<()> {
+        let directory = &self.directory;
+        let refuse = |why: &str| {
+            let message = format!("{directory:?} {why}, as in file:/var/lock/app");
+            Err(Error::new(ErrorKind::InvalidConfig, message))
+        };
+        if !directory.is_absolute() {
+            return refuse("is no absolute path: give a directory that starts with a slash");
+        }
+        if directory.as_os_str().as_encoded_bytes().contains(&0) {
+            return refuse("has a NUL byte: give a plain directory");
+        }
+        check_prefix(&self.prefix, Self::PREFIX_BYTES_MAX)
     }
 
     /// The directory of the locks.
@@ -110,8 +130,7 @@ impl FileConfig {
     }
 
     /// The prefix of every name.
-    #[must_use]
-    pub fn prefix(&self) -> &str {
+    pub(crate) fn name_prefix(&self) -> &str {
         &self.prefix
     }
 
@@ -129,18 +148,18 @@ mod tests {
 
     #[test]
     fn a_relative_directory_is_refused() {
-        let error = FileConfig::new("locks").expect_err("relative");
+        let error = FileConfig::new("locks").check().expect_err("relative");
         assert_eq!(error.kind(), ErrorKind::InvalidConfig);
         let line = "\"locks\" is no absolute path: give a directory that starts with a slash, \
                     as in file:/var/lock/app";
         assert_eq!(error.to_string(), line);
-        assert!(FileConfig::new("").is_err());
-        assert!(FileConfig::new("/a\0b").is_err());
+        assert!(FileConfig::new("").check().is_err());
+        assert!(FileConfig::new("/a\0b").check().is_err());
     }
 
     #[test]
     fn only_the_last_component_of_a_given_directory_is_made() {
-        let config = FileConfig::new("/var/lock/app").expect("config");
+        let config = FileConfig::new("/var/lock/app");
         assert_eq!(config.makes(), [Path::new("/var/lock/app")]);
     }
 
@@ -158,9 +177,9 @@ mod tests {
 
     #[test]
     fn a_prefix_is_bounded() {
-        let config = FileConfig::new("/d").expect("config");
-        assert!(config.clone().with_prefix("app/").is_ok());
-        assert!(config.clone().with_prefix(&"x".repeat(65)).is_err());
-        assert!(config.with_prefix("a\nb").is_err());
+        let config = FileConfig::new("/d");
+        assert!(config.clone().prefix("app/").check().is_ok());
+        assert!(config.clone().prefix("x".repeat(65)).check().is_err());
+        assert!(config.prefix("a\nb").check().is_err());
     }
 }

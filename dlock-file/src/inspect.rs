@@ -9,7 +9,7 @@ const READS_MAX: u32 = 3;
 
 /// The holder of `name`.
 pub(crate) fn inspect(lifecycle: &Lifecycle, name: &LockName) -> Result<Option<Holder>> {
-    let file_name = FileName::of(lifecycle.config().prefix(), name);
+    let file_name = FileName::of(lifecycle.config().name_prefix(), name);
     // In a directory that was replaced, every lock would appear free.
     lifecycle.refresh_directory()?;
     let directory = lifecycle.directory()?;

@@ -43,16 +43,31 @@ impl MySqlLock {
 
     /// Connects, checks whether the server may grant locks, and creates the tables if they are missing.
     ///
+    /// ```no_run
+    /// use dlock_core::Locker;
+    /// use dlock_mysql::{MySqlConfig, MySqlLock};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// let config = MySqlConfig::new("db-1", "app", "locks").password("secret");
+    /// let backend = MySqlLock::connect(config).await?;
+    /// let locks = Locker::builder(backend).build()?;
+    /// let guard = locks.acquire("nightly-report").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `Denied` for a wrong password and missing privileges. `Unsupported` for an old server, Galera and several
-    /// primaries. `InvalidConfig` for a missing database. `Unavailable` when the server is read-only or cannot be
+    /// primaries. `InvalidConfig` for settings that are not allowed, before any I/O, and for a missing database. `Unavailable` when the server is read-only or cannot be
     /// reached within `connect_timeout`.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future closes the connection.
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
+        config.check()?;
         let pool = Pool::new(config);
         pool.tables()?.run(async |_| Ok(())).await?;
         Ok(Self {

@@ -14,4 +14,12 @@ mod monitor;
 mod sql;
 mod token;
 
-pub use crate::{backend::MySqlLock, config::MySqlConfig, sql::tables::setup_statements};
+/// The driver, of the version whose settings [`MySqlConfig`] takes.
+#[cfg(feature = "driver-api")]
+pub use sqlx;
+
+pub use crate::{
+    backend::MySqlLock,
+    config::{MySqlConfig, TlsMode, TokenSource},
+    sql::tables::setup_statements,
+};

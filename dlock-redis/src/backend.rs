@@ -10,8 +10,7 @@ use dlock_core::{
 
 use crate::{
     acquire::{Acquirer, batch::CommandBatcher},
-    config::{RedisConfig, RedisOptions},
-    conn::connect::{Endpoint, Timeouts},
+    config::{Options, RedisConfig},
     hold::{self, Holds},
     inspect,
     keys::Keys,
@@ -44,18 +43,32 @@ impl RedisLock {
         order: Order::Unordered,
         waiting: Waiting::Notified,
         expiry: Expiry::Lease,
-        ttl_min: RedisOptions::TTL_MIN,
-        ttl_max: RedisOptions::TTL_MAX,
+        ttl_min: Options::TTL_MIN,
+        ttl_max: Options::TTL_MAX,
         held_max: None,
         takeover_max: Self::TAKEOVER_MAX,
-        restart_guard: RedisOptions::RESTART_GUARD,
+        restart_guard: Options::RESTART_GUARD,
     };
 
     /// Connects, and probes whether the servers may grant locks.
     ///
+    /// ```no_run
+    /// use dlock_core::Locker;
+    /// use dlock_redis::{RedisConfig, RedisLock};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// let config = RedisConfig::new("db-1").password("secret");
+    /// let backend = RedisLock::connect(config).await?;
+    /// let locks = Locker::builder(backend).build()?;
+    /// let guard = locks.acquire("nightly-report").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, for servers that may evict locks, and for another
+    /// `InvalidConfig` for settings that are not allowed, before any I/O. Also `InvalidConfig` for certificates that cannot be used, for servers that may evict locks, and for another
     /// topology than the URL's. `Denied` for a wrong password. `Unavailable` when the server, or each master of a
     /// Cluster, is a replica or cannot be reached within `connect_timeout`.
     ///
@@ -63,40 +76,8 @@ impl RedisLock {
     ///
     /// Dropping the future closes the connections.
     pub async fn connect(config: RedisConfig) -> Result<Self> {
+        config.check()?;
         Ok(Self::new(Router::connect(config).await?))
-    }
-
-    /// Connects with the settings of a client of one server: its address, login, database and TLS.
-    ///
-    /// The connections are dlock's own. On a shared one, a slow request of other code could outlast a ttl.
-    ///
-    /// ```no_run
-    /// use dlock_core::Locker;
-    /// use dlock_redis::{RedisLock, RedisOptions};
-    ///
-    /// # async fn example(client: redis::Client) -> dlock_core::Result<()> {
-    /// let backend = RedisLock::from_client(&client, RedisOptions::default()).await?;
-    /// let locker = Locker::builder(backend).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`connect`](Self::connect).
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future closes the connections.
-    pub async fn from_client(client: &redis::Client, options: RedisOptions) -> Result<Self> {
-        let timeouts = Timeouts {
-            connect: options.connect_timeout,
-            request: options.request_timeout,
-        };
-        let endpoint = Endpoint::from_client(client, timeouts)?;
-        Ok(Self::new(
-            Router::connect_endpoint(endpoint, options).await?,
-        ))
     }
 
     fn new(router: Router) -> Self {

@@ -14,7 +14,7 @@ mod renew;
 mod scripts;
 mod topology;
 
-pub use crate::{
-    backend::RedisLock,
-    config::{RedisConfig, RedisOptions, Topology},
-};
+pub use crate::{backend::RedisLock, config::RedisConfig};
+/// The driver, of the version whose settings [`RedisConfig`] takes.
+#[cfg(feature = "driver-api")]
+pub use redis;

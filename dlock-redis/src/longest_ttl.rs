@@ -11,7 +11,7 @@ use std::{
 use dlock_core::backend::AcquireRequest;
 
 use crate::{
-    config::RedisOptions,
+    config::Options,
     scripts::{Contended, millis},
 };
 
@@ -22,8 +22,8 @@ pub(crate) struct LongestTtl {
 
 impl LongestTtl {
     /// Begins with `restart_guard`: unless it is off, no client has a longer ttl.
-    pub(crate) fn new(options: &RedisOptions) -> Self {
-        let guard = options.restart_guard.max(RedisOptions::RESTART_GUARD);
+    pub(crate) fn new(options: &Options) -> Self {
+        let guard = options.restart_guard.max(Options::RESTART_GUARD);
         Self {
             millis: AtomicU64::new(millis(guard.max(options.ttl))),
         }
@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn only_a_lock_that_outlives_every_ttl_has_a_warning() {
-        let longest = LongestTtl::new(&RedisOptions::default());
+        let longest = LongestTtl::new(&Options::default());
         let second = Duration::from_secs(1);
-        assert_eq!(longest.warning(RedisOptions::RESTART_GUARD), None);
-        let warning = longest.warning(RedisOptions::RESTART_GUARD + second);
+        assert_eq!(longest.warning(Options::RESTART_GUARD), None);
+        let warning = longest.warning(Options::RESTART_GUARD + second);
         assert!(warning.is_some_and(|warning| warning.contains("clock set back?")));
-        longest.observe(RedisOptions::RESTART_GUARD + second);
-        assert_eq!(longest.warning(RedisOptions::RESTART_GUARD + second), None);
+        longest.observe(Options::RESTART_GUARD + second);
+        assert_eq!(longest.warning(Options::RESTART_GUARD + second), None);
     }
 }

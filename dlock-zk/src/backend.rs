@@ -19,9 +19,25 @@ pub struct ZkLock {
 impl ZkLock {
     /// Connects, and checks that the servers can keep locks.
     ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// use dlock_core::Locker;
+    /// use dlock_zk::{ZkConfig, ZkLock};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// let config = ZkConfig::new(["zoo-1", "zoo-2", "zoo-3"]).session(Duration::from_secs(20));
+    /// let backend = ZkLock::connect(config).await?;
+    /// let locks = Locker::builder(backend).build()?;
+    /// let guard = locks.acquire("nightly-report").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
-    /// `InvalidConfig` for certificates that cannot be used, a missing chroot, another layout, or a session that
+    /// `InvalidConfig` for settings that are not allowed, before any I/O. Also `InvalidConfig` for certificates that cannot be used, a missing chroot, another layout, or a session that
     /// is too short for the servers. `Denied` for a login that they refuse. `Unavailable` when no server gives a
     /// session within `connect_timeout`.
     ///
@@ -29,6 +45,7 @@ impl ZkLock {
     ///
     /// Dropping the future ends the session.
     pub async fn connect(config: ZkConfig) -> Result<Self> {
+        config.check()?;
         let reconnect = Arc::new(Reconnect::new(config));
         reconnect.session().await?;
         Ok(Self { reconnect })
@@ -44,7 +61,7 @@ impl ZkLock {
             order: Order::Fifo,
             waiting: Waiting::Notified,
             expiry: Expiry::Session,
-            ttl_min: config.session / 2,
+            ttl_min: config.session_timeout() / 2,
             ttl_max: ZkConfig::TTL_MAX,
             held_max: None,
             takeover_max: takeover_max(config),
@@ -56,7 +73,8 @@ impl ZkLock {
 /// How long a dead holder blocks its lock. The leader hears of its session half a tick late at most, and
 /// ends sessions at the end of a tick.
 fn takeover_max(config: &ZkConfig) -> Duration {
-    config.session + config.tick + config.tick / 2
+    let ticks = config.tick.saturating_add(config.tick / 2);
+    config.session_timeout().saturating_add(ticks)
 }
 
 #[async_trait]

@@ -30,6 +30,9 @@
 //! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
 //!
+//! The cargo feature `tls`, on by default, encrypts; without it `etcds:`, `rediss:` and `zks:` are refused. The
+//! feature `driver-api` lets the backends of Redis and MySQL take settings of their drivers.
+//!
 //! # Without a URL
 //!
 //! [`Locker::builder`] takes a backend that the program has opened itself. Each feature has a module with the
@@ -43,7 +46,7 @@
 //! use dlock::{Locker, file::{FileConfig, FileLock}};
 //!
 //! let directory = tempfile::tempdir()?;
-//! let backend = FileLock::open(FileConfig::new(directory.path())?)?;
+//! let backend = FileLock::open(FileConfig::new(directory.path()))?;
 //! let locks = Locker::builder(backend).build()?;
 //! assert!(locks.acquire("seat/14C").await?.is_held());
 //! # Ok(())

@@ -13,33 +13,9 @@ use dlock_file::{FileConfig, FileLock};
 #[cfg(feature = "mysql")]
 use dlock_mysql::{MySqlConfig, MySqlLock};
 #[cfg(feature = "redis")]
-use dlock_redis::{RedisConfig, RedisLock, Topology};
+use dlock_redis::{RedisConfig, RedisLock};
 #[cfg(feature = "zk")]
 use dlock_zk::{ZkConfig, ZkLock};
-
-/// The schemes of Redis: the kind of server at the addresses, and whether TLS is used.
-#[cfg(feature = "redis")]
-const REDIS: [(&str, Topology, bool); 6] = [
-    ("redis", Topology::Server, false),
-    ("rediss", Topology::Server, true),
-    ("redis-sentinel", Topology::Sentinel, false),
-    ("rediss-sentinel", Topology::Sentinel, true),
-    ("redis-cluster", Topology::Cluster, false),
-    ("rediss-cluster", Topology::Cluster, true),
-];
-
-#[cfg(not(feature = "redis"))]
-const REDIS: [&str; 6] = [
-    "redis",
-    "rediss",
-    "redis-sentinel",
-    "rediss-sentinel",
-    "redis-cluster",
-    "rediss-cluster",
-];
-
-/// The schemes of ZooKeeper, and whether TLS is used.
-const ZK: [(&str, bool); 2] = [("zk", false), ("zks", true)];
 
 /// The stores of [`connect`](crate::connect), by scheme.
 ///
@@ -60,43 +36,69 @@ const ZK: [(&str, bool); 2] = [("zk", false), ("zks", true)];
 #[must_use]
 pub fn registry() -> Registry {
     let registry = Registry::new().register("memory", memory);
-    #[cfg(feature = "file")]
-    let registry = registry.register("file", file);
-    #[cfg(not(feature = "file"))]
-    let registry = registry.register_disabled("file", "file");
     #[cfg(feature = "etcd")]
-    let registry = registry
-        .register("etcd", |settings| etcd(settings, false))
-        .register("etcds", |settings| etcd(settings, true));
+    let registry = add(registry, EtcdConfig::SCHEMES, etcd);
     #[cfg(not(feature = "etcd"))]
-    let registry = registry
-        .register_disabled("etcd", "etcd")
-        .register_disabled("etcds", "etcd");
+    let registry = leave_out(registry, "etcd", &["etcd", "etcds"]);
+    #[cfg(feature = "file")]
+    let registry = add(registry, FileConfig::SCHEMES, file);
+    #[cfg(not(feature = "file"))]
+    let registry = leave_out(registry, "file", &["file"]);
     #[cfg(feature = "mysql")]
-    let registry = registry.register("mysql", mysql).register("mariadb", mysql);
+    let registry = add(registry, MySqlConfig::SCHEMES, mysql);
     #[cfg(not(feature = "mysql"))]
-    let registry = registry
-        .register_disabled("mysql", "mysql")
-        .register_disabled("mariadb", "mysql");
+    let registry = leave_out(registry, "mysql", &["mysql", "mariadb"]);
     #[cfg(feature = "redis")]
-    let registry = REDIS
-        .iter()
-        .fold(registry, |registry, (scheme, topology, tls)| {
-            registry.register(scheme, |settings| redis(settings, *topology, *tls))
-        });
+    let registry = add(registry, RedisConfig::SCHEMES, redis);
     #[cfg(not(feature = "redis"))]
-    let registry = REDIS.iter().fold(registry, |registry, scheme| {
-        registry.register_disabled(scheme, "redis")
-    });
+    let registry = leave_out(
+        registry,
+        "redis",
+        &[
+            "redis",
+            "rediss",
+            "redis-sentinel",
+            "rediss-sentinel",
+            "redis-cluster",
+            "rediss-cluster",
+        ],
+    );
     #[cfg(feature = "zk")]
-    let registry = ZK.iter().fold(registry, |registry, (scheme, tls)| {
-        registry.register(scheme, |settings| zk(settings, *tls))
-    });
+    let registry = add(registry, ZkConfig::SCHEMES, zk);
     #[cfg(not(feature = "zk"))]
-    let registry = ZK.iter().fold(registry, |registry, (scheme, _)| {
-        registry.register_disabled(scheme, "zk")
-    });
+    let registry = leave_out(registry, "zk", &["zk", "zks"]);
     registry
+}
+
+/// Adds a backend under all its schemes.
+#[cfg(any(
+    feature = "etcd",
+    feature = "file",
+    feature = "mysql",
+    feature = "redis",
+    feature = "zk"
+))]
+fn add(
+    registry: Registry,
+    schemes: &[&'static str],
+    factory: fn(&mut Settings) -> Result<ConnectFuture>,
+) -> Registry {
+    let add = |registry: Registry, scheme: &&'static str| registry.register(scheme, factory);
+    schemes.iter().fold(registry, add)
+}
+
+/// Adds the schemes of a backend that is not built in.
+#[cfg(not(all(
+    feature = "etcd",
+    feature = "file",
+    feature = "mysql",
+    feature = "redis",
+    feature = "zk"
+)))]
+fn leave_out(registry: Registry, feature: &'static str, schemes: &[&'static str]) -> Registry {
+    let add =
+        |registry: Registry, scheme: &&'static str| registry.register_disabled(scheme, feature);
+    schemes.iter().fold(registry, add)
 }
 
 /// The SQL statements that create the tables of the store that `config` names.
@@ -114,7 +116,9 @@ pub fn registry() -> Registry {
 pub fn setup_statements(config: &Config) -> Vec<&'static str> {
     match config.url().scheme() {
         #[cfg(feature = "mysql")]
-        "mysql" | "mariadb" => dlock_mysql::setup_statements().collect(),
+        scheme if MySqlConfig::SCHEMES.contains(&scheme) => {
+            dlock_mysql::setup_statements().collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -128,22 +132,15 @@ fn memory(settings: &mut Settings) -> Result<ConnectFuture> {
 
 #[cfg(feature = "file")]
 fn file(settings: &mut Settings) -> Result<ConnectFuture> {
-    let config = match settings.take_path() {
-        Some(path) => FileConfig::new(path).map_err(|error| settings.invalid(error))?,
-        None => FileConfig::of_user()?,
-    };
-    let prefix = settings.take_prefix()?.unwrap_or_default();
-    let config = config
-        .with_prefix(&prefix)
-        .map_err(|error| settings.invalid(error))?;
+    let config = FileConfig::from_settings(settings)?;
     Ok(Box::pin(async {
         Ok(Box::new(FileLock::open(config)?) as _)
     }))
 }
 
 #[cfg(feature = "etcd")]
-fn etcd(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
-    let config = EtcdConfig::from_settings(settings, tls)?;
+fn etcd(settings: &mut Settings) -> Result<ConnectFuture> {
+    let config = EtcdConfig::from_settings(settings)?;
     Ok(Box::pin(async {
         Ok(Box::new(EtcdLock::connect(config).await?) as _)
     }))
@@ -158,16 +155,16 @@ fn mysql(settings: &mut Settings) -> Result<ConnectFuture> {
 }
 
 #[cfg(feature = "redis")]
-fn redis(settings: &mut Settings, topology: Topology, tls: bool) -> Result<ConnectFuture> {
-    let config = RedisConfig::from_settings(settings, topology, tls)?;
+fn redis(settings: &mut Settings) -> Result<ConnectFuture> {
+    let config = RedisConfig::from_settings(settings)?;
     Ok(Box::pin(async {
         Ok(Box::new(RedisLock::connect(config).await?) as _)
     }))
 }
 
 #[cfg(feature = "zk")]
-fn zk(settings: &mut Settings, tls: bool) -> Result<ConnectFuture> {
-    let config = ZkConfig::from_settings(settings, tls)?;
+fn zk(settings: &mut Settings) -> Result<ConnectFuture> {
+    let config = ZkConfig::from_settings(settings)?;
     Ok(Box::pin(async {
         Ok(Box::new(ZkLock::connect(config).await?) as _)
     }))

@@ -76,7 +76,7 @@ async fn wrong_settings() {
         ),
         (
             "memory:?ttl=0s",
-            "cannot connect (memory): ttl=0s: allowed are 10ms to 30days",
+            "cannot connect (memory): ttl 0s is out of range (10ms to 30days)",
         ),
     ] {
         let message = message.replace("{known}", KNOWN);
@@ -119,4 +119,26 @@ async fn etcd_that_was_left_out_names_its_feature() {
     let error = refused("etcds://h").await;
     let message = "etcds: is not built in; turn on the cargo feature \"etcd\" of dlock";
     assert_eq!(error.to_string(), message);
+}
+
+#[cfg(not(feature = "tls"))]
+#[tokio::test]
+async fn tls_that_was_left_out_names_its_feature() {
+    let urls = [
+        #[cfg(feature = "etcd")]
+        ("etcds", "etcds://h?tls_ca=/x"),
+        #[cfg(feature = "mysql")]
+        ("mysql", "mysql://u@h/d?tls=required"),
+        #[cfg(feature = "redis")]
+        ("rediss", "rediss://h"),
+        #[cfg(feature = "zk")]
+        ("zks", "zks://h"),
+        ("", ""),
+    ];
+    for (scheme, url) in urls.into_iter().filter(|(_, url)| !url.is_empty()) {
+        let message = format!(
+            "cannot connect ({scheme}): TLS is not built in; turn on the cargo feature \"tls\" of dlock"
+        );
+        assert_eq!(refused(url).await.to_string(), message);
+    }
 }

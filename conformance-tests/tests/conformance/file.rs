@@ -24,7 +24,7 @@ impl FileTarget {
     pub(super) fn new() -> Result<Self> {
         // How many files may be open is known to the system only.
         let directory = TempDir::new().map_err(broken)?;
-        let lock = FileLock::open(FileConfig::new(directory.path())?)?;
+        let lock = FileLock::open(FileConfig::new(directory.path()))?;
         Ok(Self {
             capabilities: lock.capabilities(),
             directories: Lock::default(),
@@ -50,7 +50,7 @@ impl Target for FileTarget {
     }
 
     async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
-        Ok(Box::new(FileLock::open(FileConfig::new(address)?)?))
+        Ok(Box::new(FileLock::open(FileConfig::new(address))?))
     }
 
     fn reach(&self) -> Reach {

@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, time::Duration};
 use async_trait::async_trait;
 use conformance_tests::{Extra, TTL_DEDICATED};
 use dlock_core::{Capabilities, LockName, Result};
-use dlock_redis::{RedisLock, Topology};
+use dlock_redis::RedisLock;
 use dlock_servers::{
     Program,
     redis::{Cluster, Flavour, Node, Options, Pair, Replicated, Reply},
@@ -14,6 +14,13 @@ use dlock_servers::{
 use crate::store::{Store, broken};
 
 /// The servers behind the addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Topology {
+    Server,
+    Sentinel,
+    Cluster,
+}
+
 const TOPOLOGIES: [(Topology, &str); 3] = [
     (Topology::Server, ""),
     (Topology::Sentinel, "-sentinel"),
@@ -65,7 +72,6 @@ impl Running {
                 Self::Sentinel(Replicated::start(program, &options, REPLICAS).await?)
             }
             Topology::Cluster => Self::Cluster(Cluster::start(program, &options).await?),
-            other => return Err(io::Error::other(format!("no servers for {other:?}"))),
         })
     }
 

@@ -21,7 +21,7 @@ impl FileFloor {
     pub(crate) fn open(url: &BackendUrl) -> Result<Self> {
         let config = match url.path() {
             "" => FileConfig::of_user()?,
-            path => FileConfig::new(path)?,
+            path => FileConfig::new(path),
         };
         let directory = config.directory().to_owned();
         Ok(Self { directory })

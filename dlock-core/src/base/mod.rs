@@ -8,4 +8,5 @@ pub(crate) mod lock;
 pub(crate) mod name;
 mod name_check;
 pub(crate) mod random;
+pub(crate) mod range;
 pub(crate) mod token;

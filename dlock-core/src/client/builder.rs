@@ -13,6 +13,7 @@ use crate::{
     base::{
         clock::Clock,
         error::{Error, ErrorKind, Result},
+        range::out_of_range,
     },
     client::{locker::Locker, options::check_ttl},
     engine::{
@@ -169,10 +170,8 @@ impl LockerBuilder {
         };
         check_ttl(ttl, &capabilities).map_err(|error| invalid(error.to_string()))?;
         if token_base > Self::TOKEN_BASE_MAX {
-            let max = Self::TOKEN_BASE_MAX;
-            return Err(invalid(format!(
-                "token_base {token_base} is out of range (0 to {max})"
-            )));
+            let allowed = 0..=Self::TOKEN_BASE_MAX;
+            return Err(invalid(out_of_range("token_base", token_base, &allowed)));
         }
         if Handle::try_current().is_err() {
             return Err(invalid(

@@ -14,6 +14,7 @@ use crate::{
         clock::BootInstant,
         error::{Error, ErrorKind, Result},
         name::LockName,
+        range::time_out_of_range,
     },
     client::{drive::drive, guard::Guard},
     engine::shared::UserRef,
@@ -135,8 +136,7 @@ pub(crate) fn check_ttl(ttl: Duration, capabilities: &Capabilities) -> Result<()
     let (min, max) = (capabilities.ttl_min, capabilities.ttl_max);
     let guard = capabilities.restart_guard;
     let why = if !(min..=max).contains(&ttl) {
-        let [ttl, min, max] = [ttl, min, max].map(humantime::format_duration);
-        format!("ttl {ttl} is out of range ({min} to {max})")
+        time_out_of_range("ttl", humantime::format_duration(ttl), &(min..=max))
     } else if !guard.is_zero() && ttl > guard {
         // The lock would outlive the wait of a store that forgot it (K1).
         too_long_to_guard(ttl, guard)

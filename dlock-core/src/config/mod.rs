@@ -4,11 +4,13 @@
 //! and opens the store. All errors before the opening are `InvalidConfig`, one line, and never hold a
 //! password.
 
+mod check;
 mod configuration;
 #[cfg(feature = "serde")]
 mod deserialize;
 mod discover;
 mod file;
+mod parts;
 mod registry;
 mod secret;
 mod settings;
@@ -19,12 +21,14 @@ mod tls;
 mod url;
 
 pub use self::{
+    check::{check_duration, check_prefix, check_u64},
     configuration::Config,
     discover::Discovery,
+    parts::{HostList, Login, Timeouts},
     registry::{ConnectFuture, Registry},
     secret::Secret,
     settings::{CommonSettings, Settings},
     source::{DEFAULT_URL, FILE_NAME, FILE_VARIABLE, Source, URL_VARIABLE},
-    tls::TlsFiles,
+    tls::Tls,
     url::{BackendUrl, Host},
 };

@@ -19,7 +19,7 @@ use dlock_core::{
     },
     config::{
         BackendUrl, CommonSettings, Config, Discovery, Host, Registry, Secret, Settings, Source,
-        TlsFiles,
+        Tls,
     },
     memory::{Fault, Memory, Operation},
     toolkit::{Backoff, Batcher, Lock, SingleFlight},
@@ -42,7 +42,7 @@ fn each_type_is_shareable_and_has_debug() {
         Acquire, AcquireAll, AcquireRequest, Attempt, BackendUrl, Backoff, Batcher<u8, u8>,
         Box<dyn DistributedLock>, Clock, Config, Discovery<'_>, Error, ExpiresWithin, Guard,
         GuardSet, Lease, Lock<u8>, Locker, LockerBuilder, Lost, Memory, Registry, Secret, Settings,
-        SingleFlight<u8>, TlsFiles, TryAcquire,
+        SingleFlight<u8>, Tls, TryAcquire,
     );
 }
 

@@ -121,7 +121,7 @@ impl Members {
     /// Logs in, if the URL has a login. The driver connects with the first request.
     async fn connect(&self) -> Result<Client, Failure> {
         let endpoint = self.endpoints[self.next.load(Ordering::Acquire)].clone();
-        let max = self.config.connect_timeout;
+        let max = self.config.timeouts.connect;
         match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {

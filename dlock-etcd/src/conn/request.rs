@@ -43,7 +43,7 @@ impl Members {
     where
         F: Future<Output = Result<T, DriverError>>,
     {
-        self.request_within(self.config.request_timeout, effect_unknown, send)
+        self.request_within(self.config.timeouts.reply, effect_unknown, send)
             .await
     }
 

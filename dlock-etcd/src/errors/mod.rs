@@ -15,6 +15,8 @@ mod cause;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls")]
+mod tls;
 
 /// A failed request.
 pub(crate) struct Failure {

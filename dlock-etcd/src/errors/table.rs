@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use dlock_core::{Effect, ErrorKind};
 use etcd_client::Error as DriverError;
 use tonic::{Code, Status};
 
@@ -14,9 +14,8 @@ pub(super) type Row = (ErrorKind, Effect, bool, &'static str);
 /// The row of a driver's error.
 pub(super) fn row(error: &DriverError, config: &EtcdConfig) -> Row {
     use ErrorKind::{Internal, InvalidConfig, Unavailable};
-    if let Some(found) = find_cause::<rustls::Error>(error)
-        && let Some((kind, hint)) = of_tls(found)
-    {
+    #[cfg(feature = "tls")]
+    if let Some((kind, hint)) = super::tls::of_certificate(error) {
         return (kind, Effect::None, true, hint);
     }
     if find_cause::<io::Error>(error)
@@ -153,14 +152,5 @@ fn no_connection(config: &EtcdConfig) -> &'static str {
             "the connection failed; if that port does not speak TLS, use etcd://; if it wants a \
              client certificate, give it by tls_cert= and tls_key="
         }
-    }
-}
-
-/// The kind and hint of a TLS error, if it is about a certificate.
-fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
-    match error {
-        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
-        _ => None,
     }
 }

@@ -101,7 +101,7 @@ async fn config(url: &str) -> EtcdConfig {
     let found = std::sync::Arc::new(std::sync::Mutex::new(None));
     let slot = found.clone();
     let registry = Registry::new().register("etcd", move |settings| {
-        *slot.lock().expect("slot") = Some(EtcdConfig::from_settings(settings, false)?);
+        *slot.lock().expect("slot") = Some(EtcdConfig::from_settings(settings)?);
         Err(settings.invalid("read"))
     });
     let _ = registry.open(&Config::from_url(url).expect("a URL")).await;

@@ -173,7 +173,7 @@ impl EtcdLease {
     /// Sends one keep-alive, and checks that the leader is still the same.
     pub(crate) async fn keep_alive_once(&self) -> Result<LeaseProof> {
         let max = (self.granted_ttl / TRY_PART).max(TRY_MIN);
-        let max = max.min(self.members.config.request_timeout);
+        let max = max.min(self.members.config.timeouts.reply);
         let Some(sent) = rpc::keep_alive(&self.members, self.id, max).await? else {
             self.mark_ended();
             return Ok(LeaseProof::Ended);

@@ -97,7 +97,7 @@ impl Registry {
             if let (Some(Command::Create(_)), Some(since)) =
                 (table.commands.front(), table.ids.awaited_since())
             {
-                let until = since.after(self.members.config.request_timeout);
+                let until = since.after(self.members.config.timeouts.reply);
                 if until <= now {
                     return NextAction::TimedOut;
                 }

@@ -38,7 +38,7 @@ async fn serve(registry: &Registry, backoff: &mut Backoff) -> Result<()> {
         return Ok(());
     };
     let connection = registry.members.connection().await?;
-    let max = registry.members.config.request_timeout;
+    let max = registry.members.config.timeouts.reply;
     let mut client = connection.watch_client();
     let opened = match timeout(max, client.watch(key, Some(options))).await {
         Ok(Ok(stream)) => stream,

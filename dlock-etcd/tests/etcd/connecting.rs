@@ -71,10 +71,16 @@ async fn one_member_of_several_is_enough(flavour: Flavour) -> Outcome {
 
 async fn wrong_settings_are_refused_before_any_io(_: Flavour) -> Outcome {
     for (url, says) in [
-        ("etcd:", "needs a member"),
+        ("etcd:", "a server is missing"),
         ("etcd://h/3", "path"),
-        ("etcd://u@h", "a user and a password, or neither"),
-        ("etcd://h?ttl=500ms", "allowed are 1s to 1day"),
+        (
+            "etcd://u@h",
+            "a login is a user and a password, one is missing",
+        ),
+        (
+            "etcd://h?ttl=500ms",
+            "ttl 500ms is out of range (1s to 1day)",
+        ),
         ("etcd://h?tls_ca=/x", "unknown key \"tls_ca\""),
         ("etcds://h?tls_cert=/x", "go together"),
         ("etcd://h?prefx=a", "did you mean \"prefix\"?"),

@@ -76,7 +76,7 @@ pub(crate) fn grant(
             let message = format!("{}: its tokens are used up", file.path().display());
             Error::new(ErrorKind::Internal, message)
         })?;
-    let name = keys::full_name(lifecycle.config().prefix(), &request.name);
+    let name = keys::full_name(lifecycle.config().name_prefix(), &request.name);
     let holder = Holder::from_request(request, token);
     file.write(&record::render(token, &name, Some(&holder)))?;
     // A later removal is reported to the attempt; the check finds an earlier one.

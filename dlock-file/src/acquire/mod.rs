@@ -25,7 +25,7 @@ const START_OVER_MAX: u32 = 100;
 /// Acquires the lock, by one try or by a wait. A cancellation ends it at once and closes what it has opened
 /// (K7).
 pub(crate) async fn acquire(lifecycle: &Arc<Lifecycle>, request: &AcquireRequest) -> Result<Lease> {
-    let file_name = FileName::of(lifecycle.config().prefix(), &request.name);
+    let file_name = FileName::of(lifecycle.config().name_prefix(), &request.name);
     for _ in 0..START_OVER_MAX {
         if let Some(file) = LockFile::open(&*lifecycle.watched_directory()?, &file_name)? {
             let lease = match request.wait {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 fn refused(path: &Path) -> Error {
-    let error = FileLock::open(FileConfig::new(path).expect("config")).expect_err("refused");
+    let error = FileLock::open(FileConfig::new(path)).expect_err("refused");
     assert_eq!(
         (error.operation(), error.backend()),
         (Some("connect"), Some("file"))

@@ -15,7 +15,7 @@ fn put(directory: &Path, version: &str) {
 }
 
 fn refused(directory: &Path) -> String {
-    let error = FileLock::open(FileConfig::new(directory).expect("config")).expect_err("refused");
+    let error = FileLock::open(FileConfig::new(directory)).expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
     error.to_string()
 }

@@ -44,7 +44,7 @@ pub(crate) fn directory() -> TempDir {
 }
 
 pub(crate) fn open(directory: &Path) -> FileLock {
-    FileLock::open(FileConfig::new(directory).expect("config")).expect("open")
+    FileLock::open(FileConfig::new(directory)).expect("open")
 }
 
 /// A locker of its own backend, as another process would have it.

@@ -18,7 +18,7 @@ use crate::{
         grant::Grant,
         statement::{LockMode, LockStatement},
     },
-    config::Tokens,
+    config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     guard::longest_ttl::whole_seconds,
     hold::handle::{HeldConnection, Hold},
@@ -55,12 +55,12 @@ impl<'a> Acquisition<'a> {
         }
     }
 
-    pub(crate) fn tokens(&self) -> Tokens {
+    pub(crate) fn tokens(&self) -> TokenSource {
         self.pool.config().tokens
     }
 
     pub(crate) fn request_timeout(&self) -> Duration {
-        self.pool.config().request_timeout
+        self.pool.config().timeouts.reply
     }
 
     /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.

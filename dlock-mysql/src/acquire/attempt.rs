@@ -12,7 +12,7 @@ use crate::{
         grant::{self, Grant},
         statement::{LockMode, LockedRow, RowResult},
     },
-    config::Tokens,
+    config::TokenSource,
     conn::{
         connection::{Connection, Statement},
         pool::Permit,
@@ -168,7 +168,7 @@ async fn request_row(
     let epochs = &acquisition.pool.epochs;
     let reads_epoch = epochs.must_read(&mut connection.epoch, start, sent.instant());
     let is_row_enough =
-        !reads_epoch && acquisition.tokens() == Tokens::Epoch && mode == LockMode::NoWait;
+        !reads_epoch && acquisition.tokens() == TokenSource::Epoch && mode == LockMode::NoWait;
     if is_row_enough && connection.is_prepared() && connection.wait_timeout == wait_timeout {
         return match connection.lock_row(clock, &acquisition.row, timeout).await {
             Ok(Some(serial)) => Ok(RowResult::Locked(LockedRow {

@@ -7,7 +7,7 @@ use dlock_core::{
 
 use crate::{
     acquire::statement::LockedRow,
-    config::Tokens,
+    config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     epoch::row::{self, Epoch},
     errors,
@@ -50,8 +50,8 @@ pub(crate) async fn grant(
     };
     let (start, tokens) = (connection.session.start, pool.config().tokens);
     let token = match tokens {
-        Tokens::Epoch => token_of(pool, connection, locked).await?,
-        Tokens::Committed => {
+        TokenSource::Epoch => token_of(pool, connection, locked).await?,
+        TokenSource::Committed => {
             let (token, epoch) = committed::next(pool, start).await?;
             connection.epoch = epoch;
             token
@@ -59,7 +59,7 @@ pub(crate) async fn grant(
     };
     longest_ttl::cover(pool, start, &mut connection.epoch, wait_timeout).await?;
     let is_late = request.clock().now().since(sent.instant()) > request.ttl / LATE_DIVISOR;
-    if !is_late && tokens == Tokens::Epoch {
+    if !is_late && tokens == TokenSource::Epoch {
         return Ok(Grant { token, sent });
     }
     let sent = request.sent_now();
@@ -100,7 +100,7 @@ async fn token_of(pool: &Pool, connection: &mut Connection, locked: LockedRow) -
 }
 
 async fn read_epoch(pool: &Pool, connection: &mut Connection) -> Result<()> {
-    let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
     let sent = clock.now();
     let rows = connection
         .query(clock, &row::select(), request_timeout)

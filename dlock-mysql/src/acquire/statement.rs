@@ -3,7 +3,7 @@
 use dlock_core::{Result, backend::SentAt};
 
 use crate::{
-    config::Tokens,
+    config::TokenSource,
     conn::pool::set_wait_timeout,
     epoch::row::{self, Epoch},
     keys,
@@ -28,7 +28,7 @@ pub(crate) enum LockMode {
 /// The statement that locks a row.
 pub(crate) struct LockStatement<'a> {
     pub(crate) row: &'a [u8],
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: TokenSource,
     pub(crate) mode: LockMode,
     /// A `wait_timeout` to set before, in seconds.
     pub(crate) wait_timeout: Option<u64>,
@@ -44,8 +44,8 @@ impl LockStatement<'_> {
             None => String::new(),
         };
         let serial = match self.tokens {
-            Tokens::Epoch => "UUID_SHORT()",
-            Tokens::Committed => "0",
+            TokenSource::Epoch => "UUID_SHORT()",
+            TokenSource::Committed => "0",
         };
         let mode = match self.mode {
             LockMode::NoWait => "NOWAIT",
@@ -53,7 +53,7 @@ impl LockStatement<'_> {
             LockMode::Wait => "",
         };
         sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {mode}");
-        if self.reads_epoch && self.tokens == Tokens::Epoch {
+        if self.reads_epoch && self.tokens == TokenSource::Epoch {
             sql += &format!("; {}", row::select());
         }
         if self.mode == LockMode::SkipLocked {

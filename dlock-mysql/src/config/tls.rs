@@ -1,83 +1,106 @@
 //! TLS settings: the mode, and the certificates.
 
 use dlock_core::{
-    Result,
-    config::{Settings, TlsFiles},
+    Error, ErrorKind, Result,
+    config::{Settings, Tls},
 };
-use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
-/// The modes of the mysql client, by the same names.
-const MODES: [(&str, MySqlSslMode); 5] = [
-    ("disabled", MySqlSslMode::Disabled),
-    ("preferred", MySqlSslMode::Preferred),
-    ("required", MySqlSslMode::Required),
-    ("verify_ca", MySqlSslMode::VerifyCa),
-    ("verify_identity", MySqlSslMode::VerifyIdentity),
-];
+use super::address::Address;
 
-/// How connections are encrypted.
-#[derive(Clone, Debug)]
-pub(crate) struct Tls {
-    mode: MySqlSslMode,
-    files: TlsFiles,
-    /// Not by default.
-    pub(crate) is_given: bool,
+/// Whether connections are encrypted, and what is verified: the modes of the mysql client, by the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TlsMode {
+    /// Not encrypted.
+    Disabled,
+    /// Encrypted if the server can, without a check of its certificate.
+    Preferred,
+    /// Encrypted, without a check of the server's certificate.
+    Required,
+    /// Encrypted, and an authority that is trusted has signed the server's certificate.
+    VerifyCa,
+    /// As `VerifyCa`, and the certificate is of this host.
+    VerifyIdentity,
 }
 
-impl Tls {
-    pub(crate) fn take(settings: &mut Settings) -> Result<Self> {
-        let files = TlsFiles::take(settings)?;
-        let (has_ca, has_client) = (files.has_ca(), files.has_client());
-        let given = settings.take_str("tls")?;
-        let is_given = given.is_some() || has_ca || has_client;
-        let mode = match given {
-            Some(given) => mode(settings, &given)?,
-            // A named authority is meant to be used.
-            None if has_ca => MySqlSslMode::VerifyIdentity,
-            None if has_client => MySqlSslMode::Required,
-            None => MySqlSslMode::Preferred,
+impl TlsMode {
+    const NAMES: [(&str, Self); 5] = [
+        ("disabled", Self::Disabled),
+        ("preferred", Self::Preferred),
+        ("required", Self::Required),
+        ("verify_ca", Self::VerifyCa),
+        ("verify_identity", Self::VerifyIdentity),
+    ];
+
+    pub(super) fn is_verified(self) -> bool {
+        matches!(self, Self::VerifyCa | Self::VerifyIdentity)
+    }
+
+    /// Whether a server without TLS will do.
+    fn is_optional(self) -> bool {
+        matches!(self, Self::Disabled | Self::Preferred)
+    }
+
+    /// The mode of a URL's key.
+    fn read(settings: &Settings, given: &str) -> Result<Self> {
+        let found = Self::NAMES.into_iter().find(|(name, _)| *name == given);
+        found.map(|(_, mode)| mode).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+            settings.invalid(format!("tls={given}: allowed are {names}"))
+        })
+    }
+}
+
+/// The files and the mode, where they are given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Encryption {
+    pub(super) tls: Option<Tls>,
+    pub(super) mode: Option<TlsMode>,
+}
+
+impl Encryption {
+    /// Reads the keys of a URL.
+    pub(super) fn take(settings: &mut Settings) -> Result<Self> {
+        let tls = Tls::take(settings)?;
+        let mode = match settings.take_str("tls")? {
+            Some(given) => Some(TlsMode::read(settings, &given)?),
+            None if tls.has_identity() && !tls.has_ca() => Some(TlsMode::Required),
+            None => None,
         };
-        let is_verified = matches!(mode, MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity);
-        if has_ca && !is_verified {
-            let why = "tls_ca is asked only with tls=verify_ca or tls=verify_identity";
-            return Err(settings.invalid(why));
-        }
-        if has_client && matches!(mode, MySqlSslMode::Disabled | MySqlSslMode::Preferred) {
-            let why = "tls_cert needs tls=required, verify_ca or verify_identity";
-            return Err(settings.invalid(why));
-        }
+        let is_given = tls.has_ca() || tls.has_identity();
         Ok(Self {
+            tls: is_given.then_some(tls),
             mode,
-            files,
-            is_given,
         })
     }
 
-    /// Reads the files.
-    pub(crate) fn apply(&self, options: MySqlConnectOptions) -> Result<MySqlConnectOptions> {
-        // A program in which another crate turned on a second provider would panic without a choice.
-        // If it has made one itself, that counts.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let options = options.ssl_mode(self.mode);
-        let options = match self.mode {
-            MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity => {
-                options.ssl_ca_from_pem(self.files.ca_or_system()?)
-            }
-            _ => options,
+    /// The mode that applies: given, or the safe one for the files that are.
+    pub(super) fn mode(&self) -> TlsMode {
+        let default = match self.tls {
+            // A named authority is meant to be used.
+            Some(_) => TlsMode::VerifyIdentity,
+            None => TlsMode::Preferred,
         };
-        Ok(match self.files.client()? {
-            Some((cert, key)) => options
-                .ssl_client_cert_from_pem(cert)
-                .ssl_client_key_from_pem(key),
-            None => options,
-        })
+        self.mode.unwrap_or(default)
     }
-}
 
-fn mode(settings: &Settings, given: &str) -> Result<MySqlSslMode> {
-    let found = MODES.into_iter().find(|(name, _)| *name == given);
-    found.map(|(_, mode)| mode).ok_or_else(|| {
-        let names = MODES.map(|(name, _)| name).join(", ");
-        settings.invalid(format!("tls={given}: allowed are {names}"))
-    })
+    /// Refuses what would be ignored.
+    pub(super) fn check(&self, address: &Address) -> Result<()> {
+        let invalid = |why: &'static str| Err(Error::new(ErrorKind::InvalidConfig, why));
+        let mode = self.mode();
+        let is_given = self.tls.is_some() || self.mode.is_some();
+        if is_given && matches!(address, Address::Socket(_)) {
+            return invalid("a socket is of this machine and has no TLS");
+        }
+        if cfg!(not(feature = "tls")) && !mode.is_optional() {
+            return Err(Tls::left_out());
+        }
+        if self.tls.as_ref().is_some_and(Tls::has_ca) && !mode.is_verified() {
+            return invalid("tls_ca is asked only with tls=verify_ca or tls=verify_identity");
+        }
+        if self.tls.is_some() && mode.is_optional() {
+            return invalid("tls_cert needs tls=required, verify_ca or verify_identity");
+        }
+        Ok(())
+    }
 }

@@ -28,9 +28,8 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(config: MySqlConfig) -> Self {
-        let options = MySqlConnectOptions::new()
-            .username(&config.user)
-            .database(&config.database)
+        let options = config
+            .options()
             // Our statements do not depend on character set or time zone, and the driver would spend a round
             // trip on setting them.
             .set_names(false)
@@ -39,14 +38,6 @@ impl Connector {
             .no_engine_substitution(false)
             .statement_cache_capacity(Connection::PREPARED_MAX)
             .disable_statement_logging();
-        let options = match &config.password {
-            Some(password) => options.password(password.expose()),
-            None => options,
-        };
-        let options = match &config.address {
-            Address::Tcp { host, port } => options.host(host).port(*port),
-            Address::Socket(path) => options.socket(path),
-        };
         Self {
             options,
             config,
@@ -75,18 +66,18 @@ impl Connector {
     pub(crate) async fn connect(&self) -> Result<Connection> {
         self.check_open()?;
         let options = self.options.clone();
-        let options = match self.config.address {
+        let options = match self.config.address() {
             // Read for each connection: certificates may have been replaced.
-            Address::Tcp { .. } => self.config.tls.apply(options)?,
+            Address::Tcp { .. } => self.config.with_tls(options)?,
             // The driver would request TLS even on a local socket.
             Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
         };
         // Boxed: the future is large, rare, and a part of every acquire.
-        let connecting = timeout(self.config.connect_timeout, Box::pin(options.connect()));
+        let connecting = timeout(self.config.timeouts.connect, Box::pin(options.connect()));
         match connecting.await {
             Ok(Ok(connection)) => Ok(Connection::new(connection, self.clock.now())),
             Ok(Err(error)) => Err(errors::of_connect(error)),
-            Err(_) => Err(errors::connect_timed_out(self.config.connect_timeout)),
+            Err(_) => Err(errors::connect_timed_out(self.config.timeouts.connect)),
         }
     }
 }

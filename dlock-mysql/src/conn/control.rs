@@ -103,7 +103,7 @@ impl Control {
 
     /// Ends the connection. The connector makes no other one.
     pub(crate) async fn close(&self) {
-        let request_timeout = self.connector.config.request_timeout;
+        let request_timeout = self.connector.config.timeouts.reply;
         let close = self
             .turns
             .run(move |mut slot: Turn<Option<Ready>>| async move {
@@ -167,7 +167,7 @@ impl ControlTurn {
         // Taken out: a task that ends with its runtime drops the connection.
         let mut ready = self.slot.take().ok_or_else(errors::connection_lost)?;
         let (clock, request_timeout) =
-            (&self.connector.clock, self.connector.config.request_timeout);
+            (&self.connector.clock, self.connector.config.timeouts.reply);
         let answer = ready.connection.query(clock, sql, request_timeout).await;
         if ready.connection.is_reusable() {
             *self.slot = Some(ready);
@@ -213,7 +213,7 @@ async fn open(connector: &Connector, role: Role) -> Result<Ready> {
     let settings = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1; SET \
                    SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
     connection
-        .query(clock, settings, config.request_timeout)
+        .query(clock, settings, config.timeouts.reply)
         .await?;
     let product = probe::probe(&mut connection, clock, config).await?;
     if role == Role::Tables {
@@ -223,7 +223,7 @@ async fn open(connector: &Connector, role: Role) -> Result<Ready> {
         .query(
             clock,
             &product.info_query(config.tokens),
-            config.request_timeout,
+            config.timeouts.reply,
         )
         .await?;
     let start = ServerInfo::read(rows.first().ok_or_else(errors::no_server_info)?)?;

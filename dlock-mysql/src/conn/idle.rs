@@ -90,7 +90,7 @@ impl Idle {
     }
 
     async fn end_all(&self, connections: impl IntoIterator<Item = Connection>) {
-        let request_timeout = self.connector.config.request_timeout;
+        let request_timeout = self.connector.config.timeouts.reply;
         let ends = connections
             .into_iter()
             .map(|connection| connection.close(request_timeout));

@@ -97,7 +97,7 @@ impl Pool {
         let product = self.tables()?.run(product).await?;
         let product = product.unwrap_or(Product::MySql);
         let mut connection = self.connector.connect().await?;
-        let (clock, request_timeout) = (&self.connector.clock, self.config().request_timeout);
+        let (clock, request_timeout) = (&self.connector.clock, self.config().timeouts.reply);
         let sql = format!(
             "SET SESSION autocommit = 0, innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, {}{}; SET \
              SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; {}",

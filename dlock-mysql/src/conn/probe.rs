@@ -32,7 +32,7 @@ pub(crate) async fn probe(
 ) -> Result<Product> {
     let sql = "SHOW VARIABLES WHERE Variable_name IN ('version', 'wsrep_on', \
                'group_replication_single_primary_mode')";
-    let rows = connection.query(clock, sql, config.request_timeout).await?;
+    let rows = connection.query(clock, sql, config.timeouts.reply).await?;
     let found = Variables::read(&rows);
     let product = found.product()?;
     let unsupported = |why| Err(Error::new(ErrorKind::Unsupported, why));

@@ -16,7 +16,7 @@ pub(crate) async fn ensure_tables(
     clock: &Clock,
     config: &MySqlConfig,
 ) -> Result<()> {
-    let end = clock.now().after(config.request_timeout);
+    let end = clock.now().after(config.timeouts.reply);
     loop {
         match check_tables(connection, clock, config).await {
             Err(error) if errors::is_contended(&error) && clock.now() < end => {}
@@ -38,10 +38,7 @@ async fn check_tables(
         "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = DATABASE() \
          AND table_name IN ('{LOCKS}', '{EPOCH}')"
     );
-    for row in connection
-        .query(clock, &sql, config.request_timeout)
-        .await?
-    {
+    for row in connection.query(clock, &sql, config.timeouts.reply).await? {
         let text = |column: usize| row.get(column).and_then(Option::as_deref);
         if text(1) != Some("InnoDB") {
             let (table, engine) = (text(0).unwrap_or("?"), text(1).unwrap_or("?"));
@@ -70,7 +67,7 @@ async fn check_layout(
          id = 1"
     );
     let found = match connection
-        .query(clock, &select, config.request_timeout)
+        .query(clock, &select, config.timeouts.reply)
         .await
     {
         Ok(rows) => match rows.first().and_then(|row| row.first()) {
@@ -87,7 +84,7 @@ async fn check_layout(
 async fn create(connection: &mut Connection, clock: &Clock, config: &MySqlConfig) -> Result<()> {
     for statement in CREATE {
         let made = connection
-            .query(clock, statement, config.connect_timeout)
+            .query(clock, statement, config.timeouts.connect)
             .await;
         made.map_err(|error| match error.kind() {
             ErrorKind::Denied => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dlock_core::{BootInstant, Error, ErrorKind, Result, Token};
 
 use crate::{
-    config::Tokens,
+    config::TokenSource,
     sql::{
         row::{Row, number},
         server::ServerStart,
@@ -107,8 +107,8 @@ impl Epoch {
     }
 
     /// Whether `start` counts its `tokens` by it.
-    pub(crate) fn counts(&self, start: ServerStart, tokens: Tokens) -> bool {
-        self.start == start && (self.base != NO_BASE || tokens == Tokens::Committed)
+    pub(crate) fn counts(&self, start: ServerStart, tokens: TokenSource) -> bool {
+        self.start == start && (self.base != NO_BASE || tokens == TokenSource::Committed)
     }
 
     /// Whether the server's clock was far ahead of it when it was read.

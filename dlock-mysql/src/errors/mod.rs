@@ -9,6 +9,8 @@ mod classify;
 mod codes;
 mod table;
 mod table_lock;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub(crate) use self::{
     classify::{

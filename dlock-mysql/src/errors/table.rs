@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use dlock_core::{Effect, ErrorKind};
 
 use crate::errors::codes::{
     LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_STATEMENT, NO_TABLE, SESSION_OVER, code,
@@ -89,10 +89,11 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
 /// An error of the driver itself.
 fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
     use ErrorKind::{Denied, Internal, InvalidConfig, Unavailable};
+    #[cfg(feature = "tls")]
     if let sqlx::Error::Io(error) = error
-        && let Some(refused) = of_tls(error)
+        && let Some((kind, hint)) = super::tls::of_certificate(error)
     {
-        return refused;
+        return (kind, Effect::None, hint);
     }
     match error {
         sqlx::Error::Io(error) => match error.kind() {
@@ -137,16 +138,6 @@ fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
         ),
         _ => (Internal, Effect::Unknown, "the driver failed"),
     }
-}
-
-/// A refused certificate.
-fn of_tls(error: &io::Error) -> Option<(ErrorKind, Effect, &'static str)> {
-    let (kind, hint) = match error.get_ref()?.downcast_ref()? {
-        rustls::Error::InvalidCertificate(_) => TlsFiles::UNTRUSTED,
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert))?,
-        _ => return None,
-    };
-    Some((kind, Effect::None, hint))
 }
 
 #[cfg(test)]

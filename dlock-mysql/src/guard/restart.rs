@@ -12,7 +12,7 @@ use std::time::Duration;
 use dlock_core::{Error, ErrorKind, Result};
 
 use crate::{
-    config::Tokens,
+    config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     epoch::{
         guard_clock::GuardClock,
@@ -49,9 +49,7 @@ pub(crate) async fn admit(
     for _ in 0..TRIES_MAX {
         let sent = clock.now();
         let sql = format!("{}; COMMIT", row::select());
-        let rows = connection
-            .query(clock, &sql, config.request_timeout)
-            .await?;
+        let rows = connection.query(clock, &sql, config.timeouts.reply).await?;
         let row = row::find_row(&rows).ok_or_else(row::missing_row)?;
         let (epoch, next) = (Epoch::read(row, sent)?, NextStart::read(row)?);
         if epoch.counts(start, config.tokens) {
@@ -68,15 +66,15 @@ pub(crate) async fn admit(
         }
         let (unchanged, boot) = (next.unchanged(&epoch), start.0);
         let base = match config.tokens {
-            Tokens::Epoch => info.serial & SERIAL_MASK,
-            Tokens::Committed => NO_BASE,
+            TokenSource::Epoch => info.serial & SERIAL_MASK,
+            TokenSource::Committed => NO_BASE,
         };
         let raise = format!(
             "UPDATE {EPOCH} SET epoch = GREATEST(epoch + 1, UNIX_TIMESTAMP()), boot = {boot}, base = \
              {base}, next_boot = 0 WHERE {unchanged}; COMMIT"
         );
         connection
-            .query(clock, &raise, config.request_timeout)
+            .query(clock, &raise, config.timeouts.reply)
             .await?;
     }
     let why =
@@ -118,7 +116,7 @@ async fn begin_or_check(
              COMMIT"
         );
         connection
-            .query(clock, &begin, config.request_timeout)
+            .query(clock, &begin, config.timeouts.reply)
             .await?;
         return Ok(true);
     }

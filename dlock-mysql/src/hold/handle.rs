@@ -98,7 +98,7 @@ impl Hold {
                 .as_mut()
                 .ok_or_else(errors::connection_lost)?
                 .connection;
-            let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+            let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
             let sent = clock.now();
             let rows = connection
                 .query(clock, &row::select(), request_timeout)
@@ -137,7 +137,7 @@ impl Hold {
         }) = held.take()
             && connection.is_reusable()
         {
-            let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+            let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
             if connection.commit(clock, request_timeout).await.is_ok() {
                 self.is_released.store(true, Ordering::Release);
                 pool.put(connection);

@@ -46,7 +46,7 @@ pub(crate) async fn confirm(
 }
 
 async fn request(pool: &Pool, connection: &mut Connection, sql: &str) -> Result<Heartbeat> {
-    let (clock, request_timeout) = (&pool.connector.clock, pool.config().request_timeout);
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
     match connection.query(clock, sql, request_timeout).await {
         Ok(rows) => read(rows.first(), connection.session),
         Err(error) if errors::is_session_over(&error) => {

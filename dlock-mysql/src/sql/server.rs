@@ -3,7 +3,7 @@
 use dlock_core::Result;
 
 use crate::{
-    config::Tokens,
+    config::TokenSource,
     sql::row::{Row, is_on, number},
 };
 
@@ -57,14 +57,14 @@ impl Product {
     ///
     /// Time and uptime come from one reading of the clock, so their difference is the start, even if the
     /// clock is set. A clock that was set back behind the start makes the uptime negative, hence the cast.
-    pub(crate) fn info_query(self, tokens: Tokens) -> String {
+    pub(crate) fn info_query(self, tokens: TokenSource) -> String {
         let status = match self {
             Self::MySql => "performance_schema.global_status",
             Self::MariaDb => "information_schema.GLOBAL_STATUS",
         };
         let serial = match tokens {
-            Tokens::Epoch => "UUID_SHORT()",
-            Tokens::Committed => "0",
+            TokenSource::Epoch => "UUID_SHORT()",
+            TokenSource::Committed => "0",
         };
         format!(
             "SELECT CONNECTION_ID(), @@server_id, {serial}, UNIX_TIMESTAMP() - CAST(CAST(VARIABLE_VALUE AS UNSIGNED) \

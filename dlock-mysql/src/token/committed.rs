@@ -1,4 +1,4 @@
-//! Tokens by a durable write for each grant: `token=committed`, for servers without `UUID_SHORT()`.
+//! TokenSource by a durable write for each grant: `token=committed`, for servers without `UUID_SHORT()`.
 //!
 //! Another connection than the one that holds the row commits the counter. A heartbeat on the holding
 //! connection follows: a session that had ended before could have let another holder in, with the smaller token.

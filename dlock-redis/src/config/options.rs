@@ -1,36 +1,26 @@
-//! Options of locks, for each topology.
+//! The options of locks, which are the same for each topology.
 
 use std::time::Duration;
 
-use dlock_core::{Error, ErrorKind, Result, config::Settings};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    config::{Settings, Timeouts, check_duration, check_prefix, check_u64},
+};
 
-/// Options of locks: the keys of a URL after its `?`, except TLS and logins.
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use dlock_redis::RedisOptions;
-///
-/// let options = RedisOptions::default()
-///     .with_prefix("shop:")?
-///     .with_min_acks(1)
-///     .with_restart_guard(Duration::from_secs(60));
-/// # Ok::<(), dlock_core::Error>(())
-/// ```
+/// The options of locks.
 #[derive(Clone, Debug)]
-pub struct RedisOptions {
+pub(crate) struct Options {
     pub(crate) prefix: String,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) request_timeout: Duration,
+    pub(crate) timeouts: Timeouts,
     pub(crate) restart_guard: Duration,
-    failover_guard: Option<Duration>,
-    pub(crate) may_evict: bool,
+    pub(super) failover_guard: Option<Duration>,
+    pub(crate) accepts_eviction: bool,
     pub(crate) min_acks: u32,
     /// The default ttl of the locker, if the URL sets it.
     pub(crate) ttl: Duration,
 }
 
-impl RedisOptions {
+impl Options {
     /// The prefix of keys: it separates them from other data.
     const PREFIX: &str = "dlock:";
 
@@ -43,112 +33,55 @@ impl RedisOptions {
     /// How long a server that may have lost locks grants none: the default ttl.
     pub(crate) const RESTART_GUARD: Duration = Duration::from_secs(30);
 
-    /// The bound on connecting: a login and a probe of the server, on a slow network.
-    const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-    /// The bound on a reply.
-    const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+    /// The default time-outs: of connecting, which is a login and a probe of the server on a slow network; and of
+    /// a reply.
+    const TIMEOUTS: Timeouts = Timeouts::new(Duration::from_secs(5), Duration::from_secs(2));
 
     /// The bound on replicas: more than any deployment has.
     const ACKS_MAX: u64 = 100;
-
-    /// Requires so many replicas to have each grant and each renewal.
-    ///
-    /// With fewer, the grant is undone, and the attempt fails as `Unavailable`. Default 0: no replica is
-    /// required.
-    #[must_use]
-    pub fn with_min_acks(self, min_acks: u32) -> Self {
-        Self { min_acks, ..self }
-    }
-
-    /// Sets the prefix of keys. Default `dlock:`; empty to share locks with the `SET NX PX` family.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidConfig` for braces and percent signs: they would spread the keys of a name over a Cluster.
-    pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
-        let prefix = prefix.into();
-        if prefix.contains(['{', '}', '%']) {
-            let why = "a prefix for Redis must not have braces or percent signs";
-            return Err(Error::new(ErrorKind::InvalidConfig, why));
-        }
-        Ok(Self { prefix, ..self })
-    }
-
-    /// Sets how long a server that may have lost locks grants none: after its first use with dlock, a restart, or
-    /// a loss of its data.
-    ///
-    /// A ttl must not be longer. Zero turns the guard off, for tests and for a server that never loses data.
-    /// Default 30 s; for a URL its `ttl`, if that is longer.
-    #[must_use]
-    pub fn with_restart_guard(self, restart_guard: Duration) -> Self {
-        Self {
-            restart_guard,
-            ..self
-        }
-    }
-
-    /// Sets how long a promoted replica grants no locks. Default: `restart_guard`.
-    ///
-    /// Zero turns only this guard off. Locks that the replica lacks are then granted again at once.
-    #[must_use]
-    pub fn with_failover_guard(self, failover_guard: Duration) -> Self {
-        Self {
-            failover_guard: Some(failover_guard),
-            ..self
-        }
-    }
 
     pub(crate) fn failover_guard(&self) -> Duration {
         self.failover_guard.unwrap_or(self.restart_guard)
     }
 
-    /// Accepts a server that evicts keys when its memory is full. Default `false`.
-    #[must_use]
-    pub fn with_may_evict(self, may_evict: bool) -> Self {
-        Self { may_evict, ..self }
+    /// Reads the options of a URL.
+    pub(super) fn take(settings: &mut Settings) -> Result<Self> {
+        let mut options = Self::default();
+        options.prefix = settings.take_prefix()?.unwrap_or(options.prefix);
+        let min_acks = settings.take_u64("min_acks", 0..=Self::ACKS_MAX)?;
+        options.min_acks = min_acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX));
+        options.timeouts.take(settings)?;
+        options.restart_guard = settings.take_restart_guard(Self::TTL_MAX)?;
+        let guards = Duration::ZERO..=Self::TTL_MAX;
+        options.failover_guard = settings.take_duration("failover_guard", guards)?;
+        options.accepts_eviction = settings.take_bool("may_evict")?.unwrap_or(false);
+        options.ttl = settings.common().ttl.unwrap_or_default();
+        Ok(options)
     }
 
-    /// Reads the options of a URL.
-    pub(crate) fn take(settings: &mut Settings) -> Result<Self> {
-        let ten = Duration::from_millis(10);
-        let minute = Duration::from_secs(60);
-        let default = Self::default();
-        let prefix = settings.take_prefix()?;
-        let acks = settings.take_u64("min_acks", 0..=Self::ACKS_MAX)?;
-        let connect = settings.take_duration("connect_timeout", ten..=minute)?;
-        let answer = settings.take_duration("timeout", ten..=minute)?;
-        let restart_guard = settings.take_restart_guard(Self::TTL_MAX)?;
-        let failover_guard =
-            settings.take_duration("failover_guard", Duration::ZERO..=Self::TTL_MAX)?;
-        let default = match prefix {
-            None => default,
-            Some(prefix) => default
-                .with_prefix(prefix)
-                .map_err(|error| settings.invalid(error))?,
-        };
-        Ok(Self {
-            connect_timeout: connect.unwrap_or(default.connect_timeout),
-            request_timeout: answer.unwrap_or(default.request_timeout),
-            restart_guard,
-            failover_guard,
-            may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
-            min_acks: acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX)),
-            ttl: settings.common().ttl.unwrap_or_default(),
-            ..default
-        })
+    pub(super) fn check(&self) -> Result<()> {
+        check_prefix(&self.prefix, Settings::PREFIX_BYTES_MAX)?;
+        if self.prefix.contains(['{', '}', '%']) {
+            // They would spread the keys of a name over a Cluster.
+            let why = "a prefix for Redis must not have braces or percent signs";
+            return Err(Error::new(ErrorKind::InvalidConfig, why));
+        }
+        check_u64("min_acks", self.min_acks.into(), 0..=Self::ACKS_MAX)?;
+        self.timeouts.check()?;
+        let guards = Duration::ZERO..=Self::TTL_MAX;
+        check_duration("restart_guard", self.restart_guard, guards.clone())?;
+        check_duration("failover_guard", self.failover_guard(), guards)
     }
 }
 
-impl Default for RedisOptions {
+impl Default for Options {
     fn default() -> Self {
         Self {
             prefix: Self::PREFIX.to_owned(),
-            connect_timeout: Self::CONNECT_TIMEOUT,
-            request_timeout: Self::REQUEST_TIMEOUT,
+            timeouts: Self::TIMEOUTS,
             restart_guard: Self::RESTART_GUARD,
             failover_guard: None,
-            may_evict: false,
+            accepts_eviction: false,
             min_acks: 0,
             ttl: Duration::ZERO,
         }

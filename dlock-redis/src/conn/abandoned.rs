@@ -3,8 +3,9 @@
 use std::{sync::MutexGuard, time::Duration};
 
 use dlock_core::{BootInstant, Clock, toolkit::Lock};
-use redis::{RedisResult, aio::MultiplexedConnection};
+use redis::RedisResult;
 
+use super::driver::DriverConnection;
 use crate::conn::probe::ClientId;
 
 /// The longest delay of a request without a reply: a stopped server or the network may keep it as long. TCP
@@ -52,7 +53,7 @@ impl Abandoned {
     pub(super) async fn kill_all(
         &self,
         client: &ClientId,
-        connection: &mut MultiplexedConnection,
+        connection: &mut DriverConnection,
     ) -> RedisResult<()> {
         let abandoned = self.live().clone();
         for former in abandoned {

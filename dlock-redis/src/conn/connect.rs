@@ -1,17 +1,22 @@
 //! Address, login and TLS of a server become the driver's client and its connections.
 
-use std::{fmt, time::Duration};
+use std::fmt;
+#[cfg(feature = "tls")]
+use std::io;
 
-use dlock_core::{Error, ErrorKind, Result, config::TlsFiles};
+use dlock_core::{
+    Error, ErrorKind, Result,
+    config::{Login, Timeouts},
+};
 use redis::{
-    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo as _,
-    ProtocolVersion, PushInfo, RedisConnectionInfo, TlsCertificates, aio::MultiplexedConnection,
+    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
+    PushInfo, RedisConnectionInfo, io::tcp::TcpSettings,
 };
 
-use crate::{
-    config::{Login, RedisConfig},
-    errors,
-};
+use super::driver::DriverConnection;
+#[cfg(feature = "tls")]
+use super::tls::TlsClient;
+use crate::{config::RedisConfig, errors};
 
 /// A host and its port.
 pub(crate) type Address = (String, u16);
@@ -20,107 +25,89 @@ pub(crate) type Address = (String, u16);
 #[derive(Clone)]
 pub(crate) struct Connector {
     login: Login,
-    tls: Option<TlsCertificates>,
+    database: u16,
+    tcp: TcpSettings,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsClient>,
     timeouts: Timeouts,
-}
-
-/// Bounds of what the driver does.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timeouts {
-    /// Of connecting.
-    pub(crate) connect: Duration,
-    /// Of a reply.
-    pub(crate) request: Duration,
 }
 
 /// One server: its address, login, TLS and timeouts.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
+    /// Without TLS.
     client: Client,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsClient>,
     timeouts: Timeouts,
 }
 
 impl Connector {
     /// For the servers that have the locks. Reads the certificates.
     pub(crate) fn for_servers(config: &RedisConfig) -> Result<Self> {
-        Self::new(config, &config.login)
+        Self::new(config, &config.login, config.database)
     }
 
     /// For the Sentinels.
     pub(crate) fn for_sentinels(config: &RedisConfig) -> Result<Self> {
-        Self::new(config, &config.sentinel_login)
+        Self::new(config, &config.sentinel_login, 0)
     }
 
-    fn new(config: &RedisConfig, login: &Login) -> Result<Self> {
-        let tls = config.tls.as_ref().map(certificates);
+    fn new(config: &RedisConfig, login: &Login, database: u16) -> Result<Self> {
         Ok(Self {
             login: login.clone(),
-            tls: tls.transpose()?,
-            timeouts: Timeouts {
-                connect: config.options.connect_timeout,
-                request: config.options.request_timeout,
-            },
+            database,
+            tcp: config.tcp.clone(),
+            #[cfg(feature = "tls")]
+            tls: config.tls.as_ref().map(TlsClient::new).transpose()?,
+            timeouts: config.options.timeouts,
         })
     }
 
     /// The server at this address. Does no I/O.
     pub(crate) fn endpoint(&self, (host, port): &Address) -> Result<Endpoint> {
-        let (host, port) = (host.clone(), *port);
-        let address = match self.tls {
-            None => ConnectionAddr::Tcp(host, port),
-            Some(_) => ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure: false,
-                tls_params: None,
-            },
-        };
-        let mut login = RedisConnectionInfo::default().set_db(self.login.database);
-        if let Some(user) = &self.login.user {
+        let mut login = RedisConnectionInfo::default().set_db(self.database.into());
+        if let Some(user) = self.login.user() {
             login = login.set_username(user);
         }
-        if let Some(password) = &self.login.password {
+        if let Some(password) = self.login.password() {
             login = login.set_password(password.expose());
         }
+        // RESP3 delivers pub/sub messages on any connection.
+        let login = login
+            .set_protocol(ProtocolVersion::RESP3)
+            .set_lib_name("dlock", env!("CARGO_PKG_VERSION"));
+        let address = ConnectionAddr::Tcp(host.clone(), *port);
         let info = address.into_connection_info().map_err(refused_settings)?;
-        let info = info.set_redis_settings(with_resp3(login));
-        let client = match &self.tls {
-            None => Client::open(info),
-            Some(tls) => {
-                install_crypto_provider();
-                Client::build_with_tls(info, tls.clone())
-            }
-        };
+        let info = info.set_tcp_settings(self.tcp.clone());
+        let client = Client::open(info.set_redis_settings(login));
         Ok(Endpoint {
             client: client.map_err(refused_settings)?,
+            #[cfg(feature = "tls")]
+            tls: self.tls.clone(),
             timeouts: self.timeouts,
         })
     }
 }
 
 impl Endpoint {
-    /// The server of a client that the user configured.
-    pub(crate) fn from_client(client: &Client, timeouts: Timeouts) -> Result<Self> {
-        let info = client.get_connection_info().clone();
-        let login = with_resp3(info.redis_settings().clone());
-        if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
-            install_crypto_provider();
-        }
-        let client = Client::open(info.set_redis_settings(login)).map_err(refused_settings)?;
-        Ok(Self { client, timeouts })
-    }
-
     /// Whether connections are encrypted.
     pub(crate) fn has_tls(&self) -> bool {
-        let info = self.client.get_connection_info();
-        matches!(info.addr(), ConnectionAddr::TcpTls { .. })
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
     }
 
     /// The host name or address of the server.
     pub(crate) fn host(&self) -> &str {
+        self.address().0
+    }
+
+    fn address(&self) -> (&str, u16) {
         match self.client.get_connection_info().addr() {
-            ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,
-            _ => "",
+            ConnectionAddr::Tcp(host, port) => (host, *port),
+            _ => ("", 0),
         }
     }
 
@@ -129,7 +116,7 @@ impl Endpoint {
     }
 
     /// Connects and logs in.
-    pub(crate) async fn connect(&self) -> Result<MultiplexedConnection> {
+    pub(crate) async fn connect(&self) -> Result<DriverConnection> {
         self.connect_as(self.config()).await
     }
 
@@ -137,7 +124,7 @@ impl Endpoint {
     pub(crate) async fn connect_pubsub(
         &self,
         on_push: impl Fn(PushInfo) + Send + Sync + 'static,
-    ) -> Result<MultiplexedConnection> {
+    ) -> Result<DriverConnection> {
         let config = self.config().set_push_sender(move |push: PushInfo| {
             on_push(push);
             Ok::<(), redis::aio::SendError>(())
@@ -145,18 +132,29 @@ impl Endpoint {
         self.connect_as(config).await
     }
 
-    async fn connect_as(&self, config: AsyncConnectionConfig) -> Result<MultiplexedConnection> {
+    async fn connect_as(&self, config: AsyncConnectionConfig) -> Result<DriverConnection> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            let info = self.client.get_connection_info();
+            let (tcp, login) = (info.tcp_settings(), info.redis_settings());
+            let connecting = tls.connect(self.address(), tcp, login, config);
+            let connected = tokio::time::timeout(self.timeouts.connect, connecting).await;
+            let timed_out = || io::Error::from(io::ErrorKind::TimedOut).into();
+            let connected = connected.unwrap_or_else(|_| Err(timed_out()));
+            return connected.map_err(|error| errors::of_connect(error, true));
+        }
         let connection = self
             .client
             .get_multiplexed_async_connection_with_config(&config)
             .await;
-        connection.map_err(|error| errors::of_connect(error, self.has_tls()))
+        let connection = connection.map_err(|error| errors::of_connect(error, false))?;
+        Ok(connection.into())
     }
 
     fn config(&self) -> AsyncConnectionConfig {
         AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeouts.connect))
-            .set_response_timeout(Some(self.timeouts.request))
+            .set_response_timeout(Some(self.timeouts.reply))
     }
 }
 
@@ -165,32 +163,6 @@ impl fmt::Debug for Endpoint {
         // Without the client, which has the password.
         f.write_str("Endpoint")
     }
-}
-
-fn certificates(files: &TlsFiles) -> Result<TlsCertificates> {
-    let client = files
-        .client()?
-        .map(|(client_cert, client_key)| ClientTlsConfig {
-            client_cert,
-            client_key,
-        });
-    Ok(TlsCertificates {
-        client_tls: client,
-        root_cert: files.ca()?,
-    })
-}
-
-/// RESP3 delivers pub/sub messages on any connection.
-fn with_resp3(login: RedisConnectionInfo) -> RedisConnectionInfo {
-    login
-        .set_protocol(ProtocolVersion::RESP3)
-        .set_lib_name("dlock", env!("CARGO_PKG_VERSION"))
-}
-
-/// Chooses a provider for rustls, unless the program has chosen one: with two compiled in, rustls panics
-/// without a choice.
-fn install_crypto_provider() {
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
 
 fn refused_settings(error: redis::RedisError) -> Error {

@@ -9,8 +9,9 @@ use std::{
 };
 
 use dlock_core::{BootInstant, Error, toolkit::SingleFlight};
-use redis::{RedisResult, Value, aio::MultiplexedConnection};
+use redis::{RedisResult, Value};
 
+use super::driver::DriverConnection;
 use crate::{
     conn::{history::History, probe::ClientId},
     errors::RedirectScope,
@@ -23,7 +24,7 @@ const REPROBE_AFTER: Duration = Duration::from_secs(1);
 /// A connection to a server that was probed.
 #[derive(Clone)]
 pub(crate) struct Connection {
-    pub(super) stream: MultiplexedConnection,
+    pub(super) stream: DriverConnection,
     pub(super) client: ClientId,
     pub(super) grants: Grants,
     /// The single flight of waits for replicas: the connection answers nothing else until then.

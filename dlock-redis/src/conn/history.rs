@@ -7,10 +7,11 @@
 use std::{collections::HashSet, time::Duration};
 
 use dlock_core::{BootInstant, Error, ErrorKind, Result};
-use redis::{Value, aio::MultiplexedConnection};
+use redis::Value;
 
+use super::driver::DriverConnection;
 use crate::{
-    config::RedisOptions,
+    config::Options,
     conn::{
         probe::ServerInfo,
         record::{Began, Record},
@@ -59,9 +60,9 @@ impl History {
     ///
     /// `InvalidConfig` for another layout; `Unavailable` when it cannot be written.
     pub(super) async fn open(
-        connection: &mut MultiplexedConnection,
+        connection: &mut DriverConnection,
         server: &ServerInfo,
-        options: &RedisOptions,
+        options: &Options,
         slots: Option<&[(u16, u16)]>,
         least_token: u64,
     ) -> Result<Self> {
@@ -120,7 +121,7 @@ impl History {
     }
 
     /// How long nothing is granted from now on: at most the guard, also if the clock was set back.
-    pub(super) fn grace(&self, options: &RedisOptions) -> Duration {
+    pub(super) fn grace(&self, options: &Options) -> Duration {
         self.record.began.guard(options).saturating_sub(self.age())
     }
 

@@ -5,8 +5,7 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use redis::aio::MultiplexedConnection;
-
+use super::driver::DriverConnection;
 use crate::conn::subscription::{PushHandler, Subscription};
 
 /// The interval of the pings.
@@ -18,7 +17,7 @@ const OVERDUE_AFTER: Duration = Duration::from_secs(1);
 
 /// Pings as long as the connection answers, whenever there are waiters.
 pub(super) async fn run(
-    mut connection: MultiplexedConnection,
+    mut connection: DriverConnection,
     subscription: Subscription,
     handler: Arc<impl PushHandler>,
 ) {

@@ -3,6 +3,7 @@
 mod abandoned;
 pub(crate) mod connect;
 mod connection;
+mod driver;
 mod history;
 mod last_contact;
 mod liveness;
@@ -16,5 +17,7 @@ pub(crate) mod replication;
 pub(crate) mod request;
 pub(crate) mod resolve;
 pub(crate) mod subscription;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub(crate) use self::abandoned::DELAY_MAX;

@@ -16,7 +16,7 @@ use dlock_core::{
 use redis::RedisResult;
 
 use crate::{
-    config::RedisOptions,
+    config::Options,
     conn::{
         connect::Endpoint,
         connection::{Connection, Refusal},
@@ -40,7 +40,7 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(
         resolver: Resolver,
-        options: RedisOptions,
+        options: Options,
         clustered: bool,
         highest_token: Arc<AtomicU64>,
     ) -> Self {

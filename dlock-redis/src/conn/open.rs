@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use dlock_core::{BootInstant, Clock, ErrorKind, Result, toolkit::SingleFlight};
-use redis::aio::MultiplexedConnection;
 
+use super::driver::DriverConnection;
 use crate::{
-    config::RedisOptions,
+    config::Options,
     conn::{
         abandoned::Abandoned,
         connection::{Connection, Grants},
@@ -24,7 +24,7 @@ use crate::{
 /// Opens the connections of one node.
 pub(super) struct Opener {
     pub(super) resolver: Resolver,
-    options: RedisOptions,
+    options: Options,
     /// Whether the server is a node of a Cluster.
     pub(super) clustered: bool,
     /// The highest token that this client was given by any server.
@@ -37,7 +37,7 @@ pub(super) struct Opener {
 impl Opener {
     pub(super) fn new(
         resolver: Resolver,
-        options: RedisOptions,
+        options: Options,
         clustered: bool,
         highest_token: Arc<AtomicU64>,
     ) -> Self {
@@ -56,7 +56,7 @@ impl Opener {
     /// A new connection, within `connect_timeout`. `on_probed` is called when the server has passed the probe,
     /// before abandoned connections are killed.
     pub(super) async fn open(&self, on_probed: impl FnOnce()) -> Result<Connection> {
-        let timeout = self.options.connect_timeout;
+        let timeout = self.options.timeouts.connect;
         let opened = tokio::time::timeout(timeout, self.open_unbounded(on_probed)).await;
         opened.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, self.resolver.has_tls())))
     }
@@ -83,11 +83,7 @@ impl Opener {
     }
 
     /// Whether the server grants, by its history.
-    async fn grants(
-        &self,
-        stream: &mut MultiplexedConnection,
-        server: &ServerInfo,
-    ) -> Result<Grants> {
+    async fn grants(&self, stream: &mut DriverConnection, server: &ServerInfo) -> Result<Grants> {
         let slots = match self.clustered {
             true => Some(probe::fetch_own_slots(stream, self.resolver.has_tls()).await?),
             false => None,

@@ -3,14 +3,15 @@
 use std::{collections::HashMap, time::Duration};
 
 use dlock_core::{Error, ErrorKind, Result};
-use redis::{RedisResult, aio::MultiplexedConnection};
+use redis::RedisResult;
 
-use crate::{config::options::RedisOptions, errors};
+use super::driver::DriverConnection;
+use crate::{config::Options, errors};
 
 /// Requirements on a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected<'a> {
-    pub(crate) options: &'a RedisOptions,
+    pub(crate) options: &'a Options,
     /// Whether it must be a node of a Cluster.
     pub(crate) clustered: bool,
     pub(crate) has_tls: bool,
@@ -48,7 +49,7 @@ impl ClientId {
     ///
     /// A delayed acquire would otherwise execute after its rollback, and leave a lock without a holder
     /// until its ttl ends (K7, K9). Fails only if the server did not answer.
-    pub(crate) async fn kill(&self, connection: &mut MultiplexedConnection) -> RedisResult<()> {
+    pub(crate) async fn kill(&self, connection: &mut DriverConnection) -> RedisResult<()> {
         let ended = redis::cmd("CLIENT")
             .arg("KILL")
             .arg("ID")
@@ -79,7 +80,7 @@ impl ClientId {
 
 /// Probes the server; an error if it must never grant.
 pub(crate) async fn probe(
-    connection: &mut MultiplexedConnection,
+    connection: &mut DriverConnection,
     expected: Expected<'_>,
 ) -> Result<ServerInfo> {
     let failed = |error| errors::of_connect(error, expected.has_tls);
@@ -126,7 +127,7 @@ fn refusal(
     if info.contains_key("role") && !is("role", "master") {
         return Some((ErrorKind::Unavailable, errors::REPLICA));
     }
-    if !expected.options.may_evict && evicts(info) {
+    if !expected.options.accepts_eviction && evicts(info) {
         // It would evict locks, or the counters of tokens, when memory is short.
         let why = "the server may evict locks: set its maxmemory-policy to noeviction, or accept \
                    that with may_evict=true";
@@ -137,7 +138,7 @@ fn refusal(
 
 /// The id of the server process behind this connection.
 pub(crate) async fn fetch_run_id(
-    connection: &mut MultiplexedConnection,
+    connection: &mut DriverConnection,
     has_tls: bool,
 ) -> Result<String> {
     let info = redis::cmd("INFO")
@@ -154,7 +155,7 @@ pub(crate) async fn fetch_run_id(
 
 /// The slots that this node of a Cluster owns.
 pub(crate) async fn fetch_own_slots(
-    connection: &mut MultiplexedConnection,
+    connection: &mut DriverConnection,
     has_tls: bool,
 ) -> Result<Vec<(u16, u16)>> {
     let nodes = redis::cmd("CLUSTER")

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use dlock_core::Result;
-use redis::{PushInfo, PushKind, Value, aio::MultiplexedConnection};
+use redis::{PushInfo, PushKind, Value};
 use tokio::task::JoinSet;
 
+use super::driver::DriverConnection;
 use crate::{
     conn::{
         connect::Endpoint,
@@ -17,7 +18,7 @@ use crate::{
 
 /// A connection for notifications. A message is a hint, and may be lost with its connection.
 pub(crate) struct PubSub {
-    connection: MultiplexedConnection,
+    connection: DriverConnection,
     /// Whether channels belong to the slot of their name.
     sharded: bool,
     has_tls: bool,

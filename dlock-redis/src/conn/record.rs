@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::Result;
 
-use crate::{config::RedisOptions, errors, keys::LAYOUT};
+use crate::{config::Options, errors, keys::LAYOUT};
 
 /// How a history began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub(super) enum Began {
 
 impl Began {
     /// How a history begins whose record is of another run.
-    pub(super) fn after(uptime: Duration, options: &RedisOptions) -> Self {
+    pub(super) fn after(uptime: Duration, options: &Options) -> Self {
         // Other clients read this, too, so a client without a guard goes by the default.
         let guard = match options.restart_guard {
-            Duration::ZERO => RedisOptions::RESTART_GUARD,
+            Duration::ZERO => Options::RESTART_GUARD,
             guard => guard,
         };
         if uptime < guard {
@@ -48,7 +48,7 @@ impl Began {
     }
 
     /// How long a history that began so grants nothing.
-    pub(super) fn guard(self, options: &RedisOptions) -> Duration {
+    pub(super) fn guard(self, options: &Options) -> Duration {
         match self {
             Self::New | Self::Restart => options.restart_guard,
             Self::Failover => options.failover_guard(),

@@ -4,14 +4,14 @@
 //! of a connection so far. It makes the loss of a grant unlikely, not impossible: see the README.
 
 use dlock_core::{Effect, Error, ErrorKind, Result};
-use redis::aio::MultiplexedConnection;
 
-use crate::{config::RedisOptions, conn::request::Reply, errors, scripts::millis};
+use super::driver::DriverConnection;
+use crate::{config::Options, conn::request::Reply, errors, scripts::millis};
 
 /// Returns when enough replicas have the writes before this reply.
 ///
 /// If there are too few, `Unavailable` with an unknown effect: the write was executed.
-pub(crate) async fn wait_for_replicas(reply: &Reply, options: &RedisOptions) -> Result<()> {
+pub(crate) async fn wait_for_replicas(reply: &Reply, options: &Options) -> Result<()> {
     if options.min_acks == 0 {
         return Ok(());
     }
@@ -26,9 +26,9 @@ pub(crate) async fn wait_for_replicas(reply: &Reply, options: &RedisOptions) -> 
         .map_err(|error| error.with_effect(Effect::Unknown))
 }
 
-async fn wait(mut stream: MultiplexedConnection, options: &RedisOptions) -> Result<()> {
+async fn wait(mut stream: DriverConnection, options: &Options) -> Result<()> {
     // The connection answers nothing else until then.
-    let timeout = options.request_timeout / 2;
+    let timeout = options.timeouts.reply / 2;
     let min_acks = options.min_acks;
     let acks = redis::cmd("WAIT")
         .arg(min_acks)

@@ -2,6 +2,8 @@
 
 mod classify;
 mod table;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::{borrow::Cow, error::Error as StdError, time::Duration};
 
@@ -44,14 +46,14 @@ pub(crate) fn of_request(error: RedisError) -> Error {
 /// The error of a failed connect. No request was sent, so it has no effect.
 pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     let (kind, _, hint) = table::of_reply(&error);
-    let (kind, hint) = table::tls_error(&error)
-        .and_then(table::of_tls)
-        .unwrap_or((kind, hint));
+    #[cfg(feature = "tls")]
+    let (kind, hint) = tls::of_certificate(&error).unwrap_or((kind, hint));
     // With or without TLS against the port's expectation: the server closes the connection, sends garbage,
     // or waits for more bytes.
     let is_parse = error.kind() == redis::ErrorKind::Parse;
     let may_be_wrong_scheme = is_parse || is_cut(&error) || error.is_timeout();
-    let may_be_wrong_scheme = may_be_wrong_scheme || table::tls_error(&error).is_some();
+    #[cfg(feature = "tls")]
+    let may_be_wrong_scheme = may_be_wrong_scheme || tls::is(&error);
     let may_be_wrong_scheme = may_be_wrong_scheme && !error.is_connection_refusal();
     let hint = match kind {
         ErrorKind::Unavailable if may_be_wrong_scheme => {

@@ -1,8 +1,6 @@
 //! The driver's error → kind, effect and hint: one table.
 
-use std::{error::Error as StdError, io, sync::Arc};
-
-use dlock_core::{Effect, ErrorKind, config::TlsFiles};
+use dlock_core::{Effect, ErrorKind};
 use redis::RedisError;
 
 /// The server has not loaded its data yet.
@@ -92,22 +90,4 @@ fn of_driver(error: &RedisError) -> (ErrorKind, Effect, &'static str) {
         ),
         _ => (Unavailable, Effect::Unknown, "the connection failed"),
     }
-}
-
-/// The kind and the hint of a TLS error about a certificate.
-pub(super) fn of_tls(error: &rustls::Error) -> Option<(ErrorKind, &'static str)> {
-    match error {
-        rustls::Error::InvalidCertificate(_) => Some(TlsFiles::UNTRUSTED),
-        rustls::Error::AlertReceived(alert) => TlsFiles::of_alert(u8::from(*alert)),
-        _ => None,
-    }
-}
-
-/// The error of the TLS library inside the driver's.
-pub(super) fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
-    let shared: &Arc<dyn StdError + Send + Sync> = error.source()?.downcast_ref()?;
-    shared
-        .downcast_ref::<io::Error>()?
-        .get_ref()?
-        .downcast_ref()
 }

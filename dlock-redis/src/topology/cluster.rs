@@ -15,7 +15,7 @@ use dlock_core::{
 use tokio::task::JoinSet;
 
 use crate::{
-    config::RedisOptions,
+    config::Options,
     conn::{
         connect::{Address, Connector, Endpoint},
         node::Node,
@@ -29,7 +29,7 @@ use crate::{
 /// The nodes of a Cluster.
 pub(super) struct Cluster {
     connector: Connector,
-    options: RedisOptions,
+    options: Options,
     /// The highest token that this client was given by any node.
     highest_token: Arc<AtomicU64>,
     /// The nodes that the user named.
@@ -52,7 +52,7 @@ impl Cluster {
     pub(super) fn new(
         connector: Connector,
         seeds: Vec<Address>,
-        options: RedisOptions,
+        options: Options,
         highest_token: Arc<AtomicU64>,
     ) -> Self {
         Self {

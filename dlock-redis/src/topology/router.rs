@@ -11,9 +11,9 @@ use std::{
 use dlock_core::{Effect, Error, ErrorKind, Result, Token};
 
 use crate::{
-    config::{RedisConfig, RedisOptions, Topology},
+    config::{Options, RedisConfig, Topology},
     conn::{
-        connect::{Connector, Endpoint},
+        connect::Connector,
         node::Node,
         request::{Reply, Request},
         resolve::{Resolver, SentinelResolver},
@@ -30,7 +30,7 @@ const REDIRECTS_MAX: usize = 5;
 
 /// The servers that have the locks.
 pub(crate) struct Router {
-    pub(crate) options: RedisOptions,
+    pub(crate) options: Options,
     /// The highest token that this client was given by any of them.
     highest_token: Arc<AtomicU64>,
     deployment: Deployment,
@@ -77,18 +77,9 @@ impl Router {
         Self::connect_single(resolver, options, highest_token).await
     }
 
-    /// Connects to the server of a client that the user configured.
-    pub(crate) async fn connect_endpoint(
-        endpoint: Endpoint,
-        options: RedisOptions,
-    ) -> Result<Self> {
-        let highest_token = Arc::new(AtomicU64::new(0));
-        Self::connect_single(Resolver::Fixed(endpoint), options, highest_token).await
-    }
-
     async fn connect_single(
         resolver: Resolver,
-        options: RedisOptions,
+        options: Options,
         highest_token: Arc<AtomicU64>,
     ) -> Result<Self> {
         let node = Node::new(resolver, options.clone(), false, highest_token.clone());
@@ -97,7 +88,7 @@ impl Router {
 
     async fn to(
         deployment: Deployment,
-        options: RedisOptions,
+        options: Options,
         highest_token: Arc<AtomicU64>,
     ) -> Result<Self> {
         match &deployment {

@@ -6,7 +6,9 @@ use dlock_core::{Clock, Result};
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use super::{diagnose, probe, tls};
+#[cfg(feature = "tls")]
+use super::tls;
+use super::{diagnose, probe};
 use crate::{config::ZkConfig, errors};
 
 /// The longest time without an answer before the driver changes its server, as a part of the session's time-out.
@@ -16,9 +18,9 @@ const ANSWER_PART: u32 = 6;
 /// Connects, logs in, and probes the servers.
 pub(super) async fn connect(config: &ZkConfig) -> Result<Client> {
     let connecting = async {
-        let connected = match begin(config, config.session).await? {
+        let connected = match begin(config, config.session_timeout()).await? {
             // The driver derives its time-outs from the requested session, so that must be the given one.
-            Ok(client) if client.session_timeout() < config.session => {
+            Ok(client) if client.session_timeout() < config.session_timeout() => {
                 begin(config, client.session_timeout()).await?
             }
             connected => connected,
@@ -29,7 +31,7 @@ pub(super) async fn connect(config: &ZkConfig) -> Result<Client> {
             Err(error) => Err(errors::of_request(error)),
         }
     };
-    match timeout(config.connect_timeout, connecting).await {
+    match timeout(config.timeouts.connect, connecting).await {
         Ok(connected) => connected,
         Err(_) => Err(diagnose::unreachable(config).await),
     }
@@ -57,18 +59,17 @@ async fn try_servers(
         .with_session_timeout(session)
         .with_connection_timeout(answer_max)
         .with_fail_eagerly();
-    if let Some((user, password)) = &config.login {
+    if let Some((user, password)) = config.login.pair() {
         let login = format!("{user}:{}", password.expose());
         connector = connector.with_auth("digest", login.as_bytes());
     }
     let cluster = cluster(config);
-    Ok(match &config.tls {
-        None => connector.connect(&cluster).await,
-        Some(files) => {
-            let connector = connector.with_tls(tls::options(files)?);
-            connector.secure_connect(&cluster).await
-        }
-    })
+    #[cfg(feature = "tls")]
+    if let Some(files) = &config.tls {
+        let connector = connector.with_tls(tls::options(files)?);
+        return Ok(connector.secure_connect(&cluster).await);
+    }
+    Ok(connector.connect(&cluster).await)
 }
 
 /// The addresses and the chroot in the driver's syntax.

@@ -25,7 +25,8 @@ const ANSWER_MAX: u64 = 256;
 pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
     let has_tls = config.tls.is_some();
     let mut probes = JoinSet::new();
-    for host in config.hosts.clone() {
+    for host in config.hosts.iter() {
+        let host = host.clone();
         probes.spawn(async move { reason(&host, has_tls).await });
     }
     let mut reasons = Vec::new();

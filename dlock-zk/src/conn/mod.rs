@@ -6,4 +6,5 @@ mod heartbeat;
 mod layout_record;
 mod probe;
 pub(crate) mod reconnect;
+#[cfg(feature = "tls")]
 mod tls;

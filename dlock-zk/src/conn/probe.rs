@@ -48,7 +48,7 @@ where
 /// Servers have bounds for sessions and give the nearest time-out. The lower bound is two ticks by default. So a
 /// session that was made longer shows a tick that is too long for it.
 fn check_timeout(given: Duration, config: &ZkConfig) -> Result<()> {
-    let least = if given > config.session {
+    let least = if given > config.session_timeout() {
         given / 2 * ZkConfig::SESSION_TICKS_MIN
     } else {
         config.tick * ZkConfig::SESSION_TICKS_MIN
@@ -60,7 +60,7 @@ fn check_timeout(given: Duration, config: &ZkConfig) -> Result<()> {
         "a session of {requested:?} is too short for these servers: they gave {given:?}, and three of their \
          ticks are needed; give session={}ms or more",
         least.as_millis(),
-        requested = config.session,
+        requested = config.session_timeout(),
     );
     Err(Error::new(ErrorKind::InvalidConfig, why))
 }

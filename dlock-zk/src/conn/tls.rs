@@ -1,17 +1,18 @@
 //! TLS settings for the driver.
 
-use dlock_core::{Error, ErrorKind, Result, config::TlsFiles};
+use dlock_core::{Error, ErrorKind, Result, config::Tls};
 use zookeeper_client::TlsOptions;
 
 /// Reads the certificates and the key.
-pub(crate) fn options(files: &TlsFiles) -> Result<TlsOptions> {
-    // A program with two providers would panic without a choice. A choice that it has made itself counts.
+pub(crate) fn options(files: &Tls) -> Result<TlsOptions> {
+    // The driver takes the provider of the process, and a program with two of them panics without a choice. No
+    // call of the driver takes another one. A choice that the program has made itself counts.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let ca = files.ca_or_system()?;
+    let ca = files.load_ca_or_system()?;
     let options = TlsOptions::new()
         .with_pem_ca(&String::from_utf8_lossy(&ca))
         .map_err(refused)?;
-    let Some((cert, key)) = files.client()? else {
+    let Some((cert, key)) = files.load_identity()? else {
         return Ok(options);
     };
     options

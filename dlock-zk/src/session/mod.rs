@@ -76,10 +76,10 @@ impl Session {
         };
         let session = Arc::new(Self {
             id: client.session_id().0,
-            request_timeout: config.request_timeout,
+            request_timeout: config.timeouts.reply,
             connection: Connection::first(),
             liveness: LivenessTracker::since(began.instant(), times, clock.clone()),
-            lists: ListBatcher::new(clock.clone(), config.request_timeout),
+            lists: ListBatcher::new(clock.clone(), config.timeouts.reply),
             clock,
             limit: RequestLimit::default(),
             holds: Holds::default(),

@@ -27,6 +27,8 @@ use libtest_mimic::Trial;
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
+    // The program chooses the provider of TLS, as the driver takes the process's.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
 }
 

@@ -4,9 +4,15 @@ use std::{ops::RangeInclusive, time::Duration};
 
 use super::{CommonSettings, Settings};
 use crate::{
-    base::error::{Error, Result},
+    base::{
+        error::{Error, Result},
+        range::{out_of_range, time_out_of_range},
+    },
     client::{builder::LockerBuilder, options::too_long_to_guard},
-    config::secret::{MASK, Secret, is_secret_key},
+    config::{
+        check::check_prefix,
+        secret::{MASK, Secret, is_secret_key},
+    },
 };
 
 impl Settings {
@@ -31,8 +37,8 @@ impl Settings {
     pub fn check_ttl(&self, allowed: RangeInclusive<Duration>) -> Result<()> {
         match self.common().ttl {
             Some(ttl) if !allowed.contains(&ttl) => {
-                let ttl = humantime::format_duration(ttl).to_string();
-                Err(self.invalid_value("ttl", &ttl, &bounds(&allowed)))
+                let ttl = humantime::format_duration(ttl);
+                Err(self.invalid(time_out_of_range("ttl", ttl, &allowed)))
             }
             _ => Ok(()),
         }
@@ -71,11 +77,7 @@ impl Settings {
         let Some(prefix) = self.take("prefix") else {
             return Ok(None);
         };
-        let max = Self::PREFIX_BYTES_MAX;
-        if prefix.len() > max {
-            let len = prefix.len();
-            return Err(self.invalid(format!("prefix has {len} bytes, allowed are at most {max}")));
-        }
+        check_prefix(&prefix, Self::PREFIX_BYTES_MAX).map_err(|error| self.invalid(error))?;
         Ok(Some(prefix))
     }
 
@@ -138,6 +140,7 @@ impl Settings {
         let digits = value.bytes().all(|b| b.is_ascii_digit());
         match value.parse() {
             Ok(number) if digits && allowed.contains(&number) => Ok(Some(number)),
+            Ok(number) if digits => Err(self.invalid(out_of_range(key, number, &allowed))),
             _ => {
                 let (min, max) = allowed.into_inner();
                 let why = format!("allowed are whole numbers from {min} to {max}");
@@ -166,7 +169,7 @@ impl Settings {
         }
         match humantime::parse_duration(&value) {
             Ok(duration) if allowed.contains(&duration) => Ok(Some(duration)),
-            Ok(_) => Err(self.invalid_value(key, &value, &bounds(&allowed))),
+            Ok(_) => Err(self.invalid(time_out_of_range(key, &value, &allowed))),
             Err(_) => {
                 let why = "a time is a number with its unit, as in 10s, 500ms or 1m";
                 Err(self.invalid_value(key, &value, why))
@@ -178,9 +181,4 @@ impl Settings {
         let value = if is_secret_key(key) { MASK } else { value };
         self.invalid(format!("{key}={value}: {why}"))
     }
-}
-
-fn bounds(allowed: &RangeInclusive<Duration>) -> String {
-    let [min, max] = [allowed.start(), allowed.end()].map(|end| humantime::format_duration(*end));
-    format!("allowed are {min} to {max}")
 }

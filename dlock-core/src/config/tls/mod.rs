@@ -2,6 +2,8 @@
 
 mod pem;
 
+use std::path::PathBuf;
+
 use self::pem::{certificates, private_key};
 use super::settings::Settings;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -14,15 +16,28 @@ const SYSTEM_CA: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The files that `tls_ca`, `tls_cert` and `tls_key` name, in PEM form, of at most 1 MiB.
+/// The files of an encrypted connection, in PEM form, of at most 1 MiB: what `tls_ca`, `tls_cert` and `tls_key`
+/// name.
 ///
 /// Each file is checked: drivers accept one without a certificate, and trust no server then. Each backend
 /// says when it reads them.
-#[derive(Clone, Debug, Default)]
-pub struct TlsFiles {
-    ca: Option<String>,
+///
+/// ```
+/// use dlock_core::config::Tls;
+///
+/// // The authorities that the system trusts:
+/// let tls = Tls::new();
+/// // One of your own, which wants a client's certificate, too:
+/// let tls = Tls::new()
+///     .ca("/etc/dlock/ca.pem")
+///     .identity("/etc/dlock/client.pem", "/etc/dlock/client.key");
+/// assert!(tls.has_ca() && tls.has_identity());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    ca: Option<PathBuf>,
     /// Certificate and key of the client.
-    client: Option<(String, String)>,
+    identity: Option<(PathBuf, PathBuf)>,
 }
 
 /// The alerts of a server that does not trust the client's certificate, or misses one
@@ -40,7 +55,7 @@ const ALERTS_OF_CLIENT: [u8; 10] = [
     116, // certificate_required
 ];
 
-impl TlsFiles {
+impl Tls {
     /// The kind and text of the error that the client does not trust the server's certificate.
     pub const UNTRUSTED: (ErrorKind, &'static str) = (
         ErrorKind::InvalidConfig,
@@ -58,6 +73,33 @@ impl TlsFiles {
         ))
     }
 
+    /// Makes the settings of a client that trusts the system's authorities, and has no certificate.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the file of the certificates to trust, in place of the system's.
+    #[must_use]
+    pub fn ca(mut self, path: impl Into<PathBuf>) -> Self {
+        self.ca = Some(path.into());
+        self
+    }
+
+    /// Sets the files of the client's certificate and of its key.
+    #[must_use]
+    pub fn identity(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.identity = Some((cert.into(), key.into()));
+        self
+    }
+
+    /// The error for TLS in a backend that was built without it.
+    #[must_use]
+    pub fn left_out() -> Error {
+        let why = "TLS is not built in; turn on the cargo feature \"tls\" of dlock";
+        Error::new(ErrorKind::InvalidConfig, why)
+    }
+
     /// Reads the keys `tls_ca`, `tls_cert` and `tls_key`.
     ///
     /// # Errors
@@ -65,19 +107,19 @@ impl TlsFiles {
     /// `InvalidConfig` if only one of `tls_cert` and `tls_key` is given: nothing falls back to
     /// something weaker than what was meant (K11).
     pub fn take(settings: &mut Settings) -> Result<Self> {
-        let ca = settings.take_str("tls_ca")?;
-        let client = match (
+        let ca = settings.take_str("tls_ca")?.map(PathBuf::from);
+        let identity = match (
             settings.take_str("tls_cert")?,
             settings.take_str("tls_key")?,
         ) {
-            (Some(cert), Some(key)) => Some((cert, key)),
+            (Some(cert), Some(key)) => Some((cert.into(), key.into())),
             (None, None) => None,
             _ => return Err(settings.invalid("tls_cert and tls_key go together, one is missing")),
         };
-        Ok(Self { ca, client })
+        Ok(Self { ca, identity })
     }
 
-    /// Whether `tls_ca` is given.
+    /// Whether there is a file of certificates to trust.
     #[must_use]
     pub fn has_ca(&self) -> bool {
         self.ca.is_some()
@@ -85,8 +127,8 @@ impl TlsFiles {
 
     /// Whether the client has a certificate.
     #[must_use]
-    pub fn has_client(&self) -> bool {
-        self.client.is_some()
+    pub fn has_identity(&self) -> bool {
+        self.identity.is_some()
     }
 
     /// Reads the certificates to trust; `None` for those of the system.
@@ -94,7 +136,7 @@ impl TlsFiles {
     /// # Errors
     ///
     /// `InvalidConfig` for a file that cannot be read or has no certificate.
-    pub fn ca(&self) -> Result<Option<Vec<u8>>> {
+    pub fn load_ca(&self) -> Result<Option<Vec<u8>>> {
         self.ca.as_deref().map(certificates).transpose()
     }
 
@@ -102,11 +144,11 @@ impl TlsFiles {
     ///
     /// # Errors
     ///
-    /// As [`ca`](Self::ca), and on a system without a list of authorities.
-    pub fn ca_or_system(&self) -> Result<Vec<u8>> {
+    /// As [`load_ca`](Self::load_ca), and on a system without a list of authorities.
+    pub fn load_ca_or_system(&self) -> Result<Vec<u8>> {
         match &self.ca {
             Some(path) => certificates(path),
-            None => certificates(system_ca()?),
+            None => certificates(system_ca()?.as_ref()),
         }
     }
 
@@ -115,8 +157,8 @@ impl TlsFiles {
     /// # Errors
     ///
     /// `InvalidConfig` for a file that cannot be read or has none.
-    pub fn client(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let Some((cert, key)) = &self.client else {
+    pub fn load_identity(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some((cert, key)) = &self.identity else {
             return Ok(None);
         };
         Ok(Some((certificates(cert)?, private_key(key)?)))
@@ -142,12 +184,12 @@ mod tests {
     fn an_alert_about_the_clients_certificate_says_what_to_do() {
         // handshake_failure as by older servers, unknown_ca, certificate_required
         for number in [40, 48, 116] {
-            let (kind, hint) = TlsFiles::of_alert(number).expect("known");
+            let (kind, hint) = Tls::of_alert(number).expect("known");
             assert_eq!(kind, ErrorKind::Denied, "{number}");
             assert!(hint.contains("tls_cert="), "{number}");
         }
         // close_notify, internal_error
-        assert_eq!(TlsFiles::of_alert(0), None);
-        assert_eq!(TlsFiles::of_alert(80), None);
+        assert_eq!(Tls::of_alert(0), None);
+        assert_eq!(Tls::of_alert(80), None);
     }
 }

@@ -6,6 +6,7 @@
 use std::{
     fs::File,
     io::{self, Read as _},
+    path::Path,
 };
 
 use rustls_pki_types::{
@@ -22,7 +23,7 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 const SEQUENCE: u8 = 0x30;
 
 /// The file's text, which has certificates.
-pub(super) fn certificates(path: &str) -> Result<Vec<u8>> {
+pub(super) fn certificates(path: &Path) -> Result<Vec<u8>> {
     let text = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let found = found.map_err(|error| unfit(path, "certificates", why(&error)))?;
@@ -40,7 +41,7 @@ pub(super) fn certificates(path: &str) -> Result<Vec<u8>> {
 }
 
 /// The file's text, which has a private key.
-pub(super) fn private_key(path: &str) -> Result<Vec<u8>> {
+pub(super) fn private_key(path: &Path) -> Result<Vec<u8>> {
     let text = read(path)?;
     let unfit = |why| Err(unfit(path, "a private key", why));
     match PrivateKeyDer::from_pem_slice(&text) {
@@ -71,19 +72,22 @@ fn why(error: &pem::Error) -> &'static str {
     }
 }
 
-fn unfit(path: &str, what: &str, why: &str) -> Error {
-    let why = format!("{path} is not usable as {what} in PEM form: {why}");
+fn unfit(path: &Path, what: &str, why: &str) -> Error {
+    let why = format!(
+        "{} is not usable as {what} in PEM form: {why}",
+        path.display()
+    );
     Error::new(ErrorKind::InvalidConfig, why)
 }
 
-fn read(path: &str) -> Result<Vec<u8>> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     bounded(path).map_err(|error| {
-        let why = format!("cannot read {path}");
+        let why = format!("cannot read {}", path.display());
         Error::new(ErrorKind::InvalidConfig, why).with_source(error)
     })
 }
 
-fn bounded(path: &str) -> io::Result<Vec<u8>> {
+fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -107,18 +111,17 @@ mod tests {
     const SECRET: &str = "c2VjcmV0c2VjcmV0c2VjcmV0";
 
     /// The error of a file with this text.
-    fn refused(text: &str, read: fn(&str) -> Result<Vec<u8>>) -> String {
+    fn refused(text: &str, read: fn(&Path) -> Result<Vec<u8>>) -> String {
         let directory = tempfile::tempdir().expect("directory");
         let path = directory.path().join("file.pem");
         std::fs::write(&path, text).expect("written");
-        let path = path.display().to_string();
         let error = read(&path).expect_err("unfit");
         assert_eq!(error.kind(), ErrorKind::InvalidConfig);
         let decimal: Vec<String> = SECRET.bytes().map(|byte| byte.to_string()).collect();
         for shown in [error.to_string(), format!("{error:?}")] {
             assert!(!shown.contains(SECRET), "{shown}");
             assert!(!shown.contains(&decimal[..4].join(", ")), "{shown}");
-            assert!(shown.contains(&path), "{shown}");
+            assert!(shown.contains(&*path.to_string_lossy()), "{shown}");
         }
         error.to_string()
     }
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_or_too_long_is_not_read() {
-        let zeros = certificates("/dev/zero").expect_err("endless");
+        let zeros = certificates(Path::new("/dev/zero")).expect_err("endless");
         assert!(zeros.to_string().contains("not a file"), "{zeros}");
         let long = "x".repeat(usize::try_from(FILE_BYTES_MAX).expect("small") + 1);
         assert!(refused(&long, certificates).contains("more than"));

@@ -52,6 +52,17 @@ pub(super) fn parse_hosts(text: &str) -> Parsed<Vec<Host>> {
     text.split(',').map(parse_host).collect()
 }
 
+impl Host {
+    /// As a URL has it, and an IPv6 address also without brackets.
+    pub(in crate::config) fn from_text(text: &str) -> Parsed<Self> {
+        if text.parse::<Ipv6Addr>().is_ok() {
+            let name = text.to_owned();
+            return Ok(Self { name, port: None });
+        }
+        parse_host(text)
+    }
+}
+
 fn parse_host(text: &str) -> Parsed<Host> {
     let (name, port) = match text.strip_prefix('[') {
         Some(rest) => split_ipv6(rest)?,

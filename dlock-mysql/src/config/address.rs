@@ -1,0 +1,58 @@
+//! Where the server is.
+
+use std::path::{Path, PathBuf};
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    config::{HostList, Settings},
+};
+
+/// Where the server is.
+#[derive(Clone, Debug)]
+pub(crate) enum Address {
+    Tcp { host: String, port: u16 },
+    Socket(PathBuf),
+}
+
+/// The default port of MySQL.
+const PORT: u16 = 3306;
+
+impl Address {
+    pub(super) fn of(hosts: &HostList, socket: Option<&Path>) -> Self {
+        match (socket, hosts.iter().next()) {
+            (None, Some(host)) => Self::Tcp {
+                host: host.name.clone(),
+                port: host.port.unwrap_or(PORT),
+            },
+            (socket, _) => Self::Socket(socket.map(Path::to_owned).unwrap_or_default()),
+        }
+    }
+}
+
+/// One server, or a socket.
+pub(super) fn check(hosts: &HostList, socket: Option<&Path>) -> Result<()> {
+    if socket.is_some() {
+        return Ok(());
+    }
+    if hosts.len() > 1 {
+        let why = "one server grants locks: give the primary's address, or one that leads to it";
+        return Err(Error::new(ErrorKind::InvalidConfig, why));
+    }
+    hosts.check()
+}
+
+/// The hosts and the socket of a URL.
+pub(super) fn take(settings: &mut Settings) -> Result<(HostList, Option<PathBuf>)> {
+    let socket = settings.take_str("socket")?.map(PathBuf::from);
+    let hosts = settings.take_hosts();
+    if socket.is_none() {
+        return Ok((hosts.into(), None));
+    }
+    match &hosts[..] {
+        // As to the mysql client; a user has no place in a URL without a host.
+        [] => {}
+        [host] if host.name == "localhost" && host.port.is_none() => {}
+        _ => return Err(settings.invalid("the host of socket= is localhost")),
+    }
+    Ok((HostList::default(), socket))
+}
