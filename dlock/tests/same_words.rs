@@ -81,6 +81,10 @@ async fn in_a_url() {
         let words = "a login is a user and a password, one is missing";
         assert_eq!(refused_url(url).await, words, "{url}");
     }
+    for url in ["redis://u@h", "redis-sentinel://h/s?sentinel_user=u"] {
+        let words = "the user \"u\" has no password; add it, or leave the user out";
+        assert_eq!(refused_url(url).await, words, "{url}");
+    }
     for url in ["etcds://h", "rediss://h", "zks://h", "mysql://u@h/d"] {
         let words = "tls_cert and tls_key go together, one is missing";
         assert_eq!(refused_url(&format!("{url}?tls_cert=x")).await, words);

@@ -184,8 +184,8 @@ impl RedisConfig {
         if self.topology == Topology::Cluster && self.database != 0 {
             return invalid("a Cluster has only database 0");
         }
-        self.login.check()?;
-        self.sentinel_login.check()?;
+        self.login.check_user()?;
+        self.sentinel_login.check_user()?;
         if self.topology != Topology::Sentinel && self.sentinel_login != Login::default() {
             return invalid("a login at Sentinels is given, but no Sentinels");
         }

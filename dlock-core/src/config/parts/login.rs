@@ -78,6 +78,19 @@ impl Login {
         Ok(())
     }
 
+    /// As [`check`](Self::check), and that a user has a password; a password may be alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check), and for a user without a password.
+    pub fn check_user(&self) -> Result<()> {
+        if let (Some(user), None) = (self.user(), self.password()) {
+            let why = format!("the user {user:?} has no password; add it, or leave the user out");
+            return Err(invalid(why));
+        }
+        self.check()
+    }
+
     /// As [`check`](Self::check), and that both are there or neither.
     ///
     /// # Errors
