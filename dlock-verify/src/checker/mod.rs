@@ -1,9 +1,9 @@
 //! The checker: what a history violates. Pure functions, so that they can be tested themselves.
 //!
-//! * [`exclusion`] (C1): the intervals in which guards of one name call themselves held do not
+//! * [`exclusion()`] (C1): the intervals in which guards of one name call themselves held do not
 //!   overlap, unless all of them are shared.
 //! * [`tokens`] (C2): tokens grow in the order of grants, and none comes twice.
-//! * [`register`] (C3): a resource that refuses smaller tokens loses no update.
+//! * [`register()`] (C3): a resource that refuses smaller tokens loses no update.
 //!
 //! C1 and C2 together accept a history exactly when the lock with its tokens is linearizable.
 //!
@@ -27,7 +27,7 @@
 //!
 //! **In pairs.** Where *fromᵢ < toᵢ* for all grants, the placement fails exactly when there are *i* and *j* with
 //! *tᵢ < tⱼ* and *askedᵢ > fromⱼ*, or with *toᵢ > fromⱼ* where they exclude each other. Such a pair overlaps, which
-//! is [`exclusion`], or its tokens are in the wrong order, which is [`tokens`].
+//! is [`exclusion()`], or its tokens are in the wrong order, which is [`tokens`].
 
 mod exclusion;
 mod grant;
