@@ -1,4 +1,4 @@
-//! One client: a locker in a runtime of its own, whose time stands still between two steps.
+//! One client: a locker in a runtime of its own, whose clock advances only in its steps.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -27,13 +27,13 @@ pub(super) struct Client {
     runtime: Runtime,
     network: Network,
     tasks: Vec<JoinHandle<()>>,
-    /// It has run up to this millisecond.
+    /// The client has run up to this millisecond.
     ran_until: u64,
-    /// It does not run before this millisecond.
+    /// The client does not run before this millisecond.
     pub(super) suspended_until: u64,
 }
 
-/// What a client is made of.
+/// The parts of a client.
 pub(super) struct Parts {
     pub(super) store: Memory,
     pub(super) clock: Clock,

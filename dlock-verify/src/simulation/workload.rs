@@ -1,4 +1,4 @@
-//! What the clients of a simulation do.
+//! The work of the clients of a simulation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,13 +25,13 @@ pub(super) struct Task {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What the tasks and the simulation share.
+/// The state that the tasks and the simulation share.
 #[derive(Debug)]
 pub(super) struct Shared {
     names: Vec<LockName>,
     /// Whether the tasks shall end.
     pub(super) stops: Lock<bool>,
-    /// What the tasks found wrong.
+    /// The violations that the tasks have found.
     pub(super) violations: Lock<Vec<String>>,
 }
 
