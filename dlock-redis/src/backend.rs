@@ -12,12 +12,11 @@ use crate::{
     acquire::{Acquirer, batch::CommandBatcher},
     config::{RedisConfig, RedisOptions},
     conn::connect::{Endpoint, Timeouts},
-    hold::{self, Holds},
+    hold::{self, Holds, renew_batch::RenewBatcher},
     inspect,
     keys::Keys,
     longest_ttl::LongestTtl,
     pubsub::Subscriptions,
-    renew::RenewBatcher,
     topology::router::Router,
 };
 
