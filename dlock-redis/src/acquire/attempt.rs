@@ -31,7 +31,7 @@ pub(super) async fn try_once(
         keys: keys.clone(),
         id: request.attempt.id(),
         ttl: millis(request.ttl),
-        holder: Holder::encode_tail(request),
+        holder_tail: Holder::encode_tail(request),
         waits: request.wait != Wait::Never,
     };
     match batcher.acquire(item).await? {
