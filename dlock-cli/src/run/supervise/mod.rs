@@ -100,7 +100,7 @@ fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
     if signals.passes_on(signal) {
         command.send(signal);
         if ENDING.contains(&signal) {
-            // A stopped command, such as one that reads a terminal from the background, cannot hear.
+            // A stopped command, such as one that reads a terminal from the background, cannot handle the signal.
             command.send(Signal::CONT);
         }
     }
