@@ -6,11 +6,11 @@ mod config;
 mod conn;
 mod epoch;
 mod errors;
-mod guard;
 mod hold;
 mod inspect;
 mod keys;
 mod monitor;
+mod restart_guard;
 mod sql;
 mod token;
 

@@ -11,12 +11,11 @@ use dlock_core::{
 use crate::{
     acquire::{Acquirer, batch::CommandBatcher},
     config::{Options, RedisConfig},
-    hold::{self, Holds},
+    hold::{self, Holds, renew_batch::RenewBatcher},
     inspect,
     keys::Keys,
     longest_ttl::LongestTtl,
     pubsub::Subscriptions,
-    renew::RenewBatcher,
     topology::router::Router,
 };
 

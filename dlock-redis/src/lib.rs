@@ -10,7 +10,6 @@ mod inspect;
 mod keys;
 mod longest_ttl;
 mod pubsub;
-mod renew;
 mod scripts;
 mod topology;
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dlock::backend::Renewal;
+
 use crate::base::{duration, exit::Failure};
 
 /// How long before the deadline the command gets TERM, and then KILL.
@@ -24,9 +26,9 @@ impl Deadlines {
     /// A sixth of the ttl: by then several renewals in a row have failed.
     const DEFAULT_PARTS: u32 = 6;
 
-    /// A lock is renewed when two thirds of its ttl are left. A grace of one third or more would cut off the tries
-    /// that follow a failed one.
-    const GRACE_PARTS_MIN: u32 = 3;
+    /// A renewal is due when at least two thirds of the ttl are left. A grace must be shorter than the part before it,
+    /// or it would cut off the tries that follow a failed one.
+    const GRACE_PARTS_MIN: u32 = Renewal::DUE_PART;
 
     /// The deadlines for `ttl`, with the `grace` that the user has set, if any.
     pub(crate) fn new(ttl: Duration, grace: Option<Duration>) -> Result<Self, Failure> {
@@ -34,8 +36,9 @@ impl Deadlines {
         let grace = grace.unwrap_or_else(|| sixth.min(Self::GRACE_DEFAULT_MAX));
         if grace >= ttl / Self::GRACE_PARTS_MIN && !grace.is_zero() {
             return Err(Failure::usage(format!(
-                "--grace {} is too long: it must be less than ttl/3, and the ttl is {}",
+                "--grace {} is too long: it must be less than ttl/{}, and the ttl is {}",
                 duration::show(grace),
+                Self::GRACE_PARTS_MIN,
                 duration::show(ttl),
             )));
         }
@@ -117,5 +120,16 @@ mod tests {
             failure.message,
             "--grace 10s is too long: it must be less than ttl/3, and the ttl is 30s"
         );
+    }
+
+    #[test]
+    fn the_longest_grace_leaves_time_for_another_try_after_the_renewal() {
+        let ttl = secs(30);
+        let part = ttl / Renewal::DUE_PART;
+        assert!(Deadlines::new(ttl, Some(part)).is_err());
+        let longest = part.saturating_sub(Duration::from_nanos(1));
+        let grace = Deadlines::new(ttl, Some(longest)).expect("allowed").grace;
+        let left_when_due = ttl.saturating_sub(part);
+        assert!(left_when_due.saturating_sub(grace) > part);
     }
 }

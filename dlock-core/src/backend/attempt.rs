@@ -1,4 +1,4 @@
-//! One try to take a lock: its identity, and the channel between core and backend about it.
+//! One acquire as a backend sees it: its identity, and the channel between core and backend about it.
 
 use std::{
     fmt,

@@ -47,3 +47,9 @@ pub enum Renewal {
     /// The lock ends after its ttl, even if its guard lives on.
     None,
 }
+
+impl Renewal {
+    /// A renewal is due after this part of the time that *remains* at the latest: a third, so that two more tries fit
+    /// in. The first one is due between a sixth and a third of the ttl, at random.
+    pub const DUE_PART: u32 = 3;
+}

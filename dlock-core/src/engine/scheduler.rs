@@ -18,7 +18,7 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
-    backend::attempt::Attempt,
+    backend::{attempt::Attempt, options::Renewal},
     base::{
         clock::{BootInstant, Clock, JumpDetector},
         error::Result,
@@ -30,9 +30,6 @@ use crate::{
 /// While anything is held, the scheduler checks at least this often whether the clock has jumped
 /// ahead of its timers: the machine was suspended.
 const TICK_EVERY: Duration = Duration::from_secs(1);
-
-/// A renewal is due after this part of what remains at the latest, so that two more tries fit in.
-const RENEW_PART: u32 = 3;
 
 /// A failed renewal is tried again after this part of the remaining time.
 const RETRY_PART: u32 = 8;
@@ -249,16 +246,17 @@ impl Scheduler {
     }
 }
 
-/// Spread over the second half of the period: locks that are taken together must not be renewed
-/// together for ever.
+/// Between a sixth and a third of what remains: locks that are taken together must not be renewed together for
+/// ever.
 fn first_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
-    let period = deadline.since(now) / RENEW_PART;
+    let period = deadline.since(now) / Renewal::DUE_PART;
     now.after(period.mul_f64(0.5 + 0.5 * random::fraction()))
 }
 
+/// Between a quarter and a third of what remains.
 fn next_renewal(now: BootInstant, deadline: BootInstant) -> BootInstant {
     let left = deadline.since(now);
-    let period = (left / RENEW_PART).mul_f64(0.75 + 0.25 * random::fraction());
+    let period = (left / Renewal::DUE_PART).mul_f64(0.75 + 0.25 * random::fraction());
     // Not at once, also if a store renews without moving the deadline; but in time, also if the ttl is
     // as short as that.
     now.after(period.max(RETRY_MIN.min(left / 2)))
@@ -294,5 +292,25 @@ impl Table {
     fn take(&mut self, entry: &ScheduleEntry) -> Option<Arc<dyn Renewable>> {
         let due = BootInstant::from_nanos(entry.due.load(Ordering::Relaxed));
         self.holds.remove(&(due, entry.serial))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(12);
+
+    #[test]
+    fn a_renewal_is_due_in_the_first_third_of_what_remains() {
+        let now = BootInstant::from_nanos(1_000_000_000);
+        let deadline = now.after(TTL);
+        let latest = TTL / Renewal::DUE_PART;
+        for _ in 0..1_000 {
+            let first = first_renewal(now, deadline).since(now);
+            assert!(TTL / 6 <= first && first <= latest, "{first:?}");
+            let next = next_renewal(now, deadline).since(now);
+            assert!(TTL / 4 <= next && next <= latest, "{next:?}");
+        }
     }
 }

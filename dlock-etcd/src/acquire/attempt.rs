@@ -1,4 +1,4 @@
-//! One try: a key in the queue, which is granted if it is the first.
+//! One try of an attempt: a key in the queue, which is granted if it is the first.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One try to lock a file, and the grant of a locked file.
+//! One try of an attempt: it locks a file, and grants the lock of a locked one.
 
 use std::sync::Arc;
 

@@ -20,10 +20,10 @@ use crate::{
     },
     config::TokenSource,
     conn::{connection::Connection, pool::Pool},
-    guard::longest_ttl::whole_seconds,
     hold::handle::{HeldConnection, Hold},
     keys,
     monitor::Monitor,
+    restart_guard::longest_ttl::whole_seconds,
 };
 
 /// One acquisition of a lock.

@@ -1,4 +1,4 @@
-//! One try to acquire a lock without waiting for it, and its undo.
+//! One try of an attempt: it locks the row without waiting for it.
 
 use dlock_core::{
     Effect, Error, ErrorKind, Result,
@@ -11,6 +11,7 @@ use crate::{
         blocked,
         grant::{self, Grant},
         statement::{LockMode, LockedRow, RowResult},
+        undo::undo,
     },
     config::TokenSource,
     conn::{
@@ -18,10 +19,9 @@ use crate::{
         pool::Permit,
     },
     errors,
-    guard::restart,
     hold::handle::HeldConnection,
     keys,
-    sql::server::SessionId,
+    restart_guard::restart,
 };
 
 /// A row is inserted and locked so often: an administrator may delete old rows at that very moment.
@@ -85,15 +85,6 @@ async fn retry_elsewhere(
         return Ok(permit);
     }
     Err(error)
-}
-
-/// Ends the session of a failed try; its `error`, without effect if the end is confirmed (K9).
-async fn undo(acquisition: &Acquisition<'_>, session: SessionId, error: Error) -> Error {
-    let ended = match acquisition.pool.sessions() {
-        Ok(sessions) => sessions.end_session(session).await,
-        Err(error) => Err(error),
-    };
-    error.with_effect(ended.map_or(Effect::Unknown, |()| Effect::None))
 }
 
 fn conclude(

@@ -11,8 +11,8 @@ use crate::{
     conn::{connection::Connection, pool::Pool},
     epoch::row::{self, Epoch},
     errors,
-    guard::longest_ttl,
     hold::heartbeat::{self, Heartbeat},
+    restart_guard::longest_ttl,
     token::{committed, epoch},
 };
 

@@ -22,6 +22,7 @@ mod attempt;
 mod blocked;
 mod grant;
 mod statement;
+mod undo;
 mod wait;
 
 /// Acquires the lock by one try, or then by a wait.

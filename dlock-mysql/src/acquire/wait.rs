@@ -12,14 +12,14 @@ use crate::{
         attempt::{Contended, Tried, try_acquire},
         blocked, grant,
         statement::{LockMode, LockedRow},
+        undo::leave_queue,
     },
     conn::{
         connection::Connection,
         pool::{Permit, ROW_WAIT_MAX},
     },
     errors,
-    guard::longest_ttl::whole_seconds,
-    hold::handle::HeldConnection,
+    restart_guard::longest_ttl::whole_seconds,
     sql::row::Row,
 };
 
@@ -135,29 +135,4 @@ async fn request_row(
 /// may take as long. A waiter whose host vanished must not hold the row for a ttl.
 fn confirm_timeout(acquisition: &Acquisition<'_>) -> u64 {
     whole_seconds(acquisition.request_timeout()).min(acquisition.wait_timeout)
-}
-
-/// Leaves the queue. The server would notice a closed socket only when the waiter's turn comes.
-async fn leave_queue(acquisition: &Acquisition<'_>, held: HeldConnection, error: Option<&Error>) {
-    let HeldConnection {
-        mut connection,
-        permit,
-    } = held;
-    let pool = acquisition.pool;
-    if !connection.is_reusable() {
-        let ended = match pool.sessions() {
-            Ok(sessions) => sessions.end_statement(connection.session).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a statement could not be ended; the server ends it by itself");
-        }
-    } else if error.is_some_and(errors::is_contended) {
-        // Ends the transaction, too: it would lock the table for other statements.
-        let (clock, timeout) = (&pool.connector.clock, acquisition.request_timeout());
-        if connection.query(clock, "ROLLBACK", timeout).await.is_ok() {
-            pool.put(connection);
-        }
-    }
-    drop(permit);
 }

@@ -33,8 +33,8 @@ struct Shared {
     grant_reads: Option<BootInstant>,
     /// The last time at which a renewal set out to read the row.
     renewal_reads: Option<BootInstant>,
-    /// The first reading of the last guard.
-    guard: Option<GuardClock>,
+    /// The first reading of the last restart guard.
+    restart_guard: Option<GuardClock>,
     /// The last period of the longest ttl.
     period: Option<Period>,
 }
@@ -130,14 +130,14 @@ impl EpochCache {
         self.with(|shared| shared.table_locked = Some(now));
     }
 
-    /// The first reading of the guard of `now`.
+    /// The first reading of the restart guard of `now`.
     pub(crate) fn first_reading(&self, now: GuardClock) -> GuardClock {
         self.with(|shared| {
             let first = shared
-                .guard
+                .restart_guard
                 .filter(|first| first.is_same_guard(&now))
                 .unwrap_or(now);
-            shared.guard = Some(first);
+            shared.restart_guard = Some(first);
             first
         })
     }

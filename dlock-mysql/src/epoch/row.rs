@@ -54,7 +54,7 @@ pub(crate) struct Epoch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NextStart {
     pub(crate) start: ServerStart,
-    /// The second, by the server's clock, in which its guard began.
+    /// The second, by the server's clock, in which its restart guard began.
     pub(crate) guarded_since: u64,
 }
 

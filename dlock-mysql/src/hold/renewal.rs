@@ -11,8 +11,8 @@ use crate::{
     conn::pool::Pool,
     epoch::{row, ttl_coverage::Coverage},
     errors,
-    guard::longest_ttl,
     hold::handle::Hold,
+    restart_guard::longest_ttl,
     sql::server::ServerStart,
     token::epoch,
 };

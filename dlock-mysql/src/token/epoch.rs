@@ -11,7 +11,7 @@
 //!   on, and the true primary must soon be ahead of it. Other connections still use the old epoch; so an epoch
 //!   counts for [`SERIALS`] values only, and a raise uses these up first.
 //! * Two starts within one second would count alike, so a server grants nothing in its first two.
-//! * No client raises it before the guard of a start is over ([`crate::guard`]). So a row that names a
+//! * No client raises it before the restart guard of a start is over ([`crate::restart_guard`]). So a row that names a
 //!   start proves that it grants, at any time of the server's clock.
 //! * A server that was demoted and promoted again without a restart has connections from before. So a reading
 //!   counts for half a second, and then the row is read again after the grant. A server that takes over from

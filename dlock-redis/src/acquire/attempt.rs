@@ -1,6 +1,6 @@
-//! One try to acquire a lock, and its undo.
+//! One try of an attempt: a request, and its answer.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use dlock_core::{
     Effect, Holder, Result,
@@ -8,8 +8,7 @@ use dlock_core::{
 };
 
 use crate::{
-    acquire::batch::CommandBatcher,
-    conn::DELAY_MAX,
+    acquire::{batch::CommandBatcher, undo::undo},
     keys::Keys,
     scripts::{AcquireItem, Contended, Outcome, millis},
 };
@@ -20,9 +19,6 @@ pub(super) type Tried = Result<Result<Lease, Contended>>;
 /// The bound on tries whose reply was lost (K9). On the next connection the server either knows the attempt, or
 /// grants it then.
 const TRIES_MAX: usize = 3;
-
-/// An attempt that failed is undone within this time, or in the background.
-const UNDO_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Sends one request. A grant counts from before it was sent (K2), also for an attempt that was granted
 /// before: the request renews it.
@@ -35,7 +31,7 @@ pub(super) async fn try_once(
         keys: keys.clone(),
         id: request.attempt.id(),
         ttl: millis(request.ttl),
-        holder: Holder::encode_tail(request),
+        holder_tail: Holder::encode_tail(request),
         waits: request.wait != Wait::Never,
     };
     match batcher.acquire(item).await? {
@@ -68,23 +64,4 @@ pub(super) async fn try_until_answered(
     // Also if the last request was never sent: the first one was.
     undo(batcher, request, keys).await;
     Err(error.with_effect(Effect::Unknown))
-}
-
-/// Undoes an attempt whose effect is unknown (K7, K9).
-///
-/// After [`UNDO_WAIT_MAX`] it goes on in the background. A silent server may execute the request when it comes
-/// back, and would leave a lock without a holder. The undo ends when the server has confirmed it, when the last
-/// request can have no effect any more, or with the locker.
-pub(super) async fn undo(
-    batcher: &Arc<CommandBatcher>,
-    request: &AcquireRequest,
-    keys: &Arc<Keys>,
-) {
-    let until = request.clock().now().after(DELAY_MAX).after(request.ttl);
-    let (batcher, keys, id) = (batcher.clone(), keys.clone(), request.attempt.id());
-    let release = move || {
-        let (batcher, keys) = (batcher.clone(), keys.clone());
-        async move { batcher.release(&keys, id).await }
-    };
-    let _ = tokio::time::timeout(UNDO_WAIT_MAX, request.undo(until, release)).await;
 }

@@ -2,6 +2,7 @@
 
 mod attempt;
 pub(crate) mod batch;
+mod undo;
 mod wait;
 
 use std::sync::Arc;

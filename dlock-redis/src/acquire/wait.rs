@@ -10,8 +10,9 @@ use dlock_core::{
 
 use crate::{
     acquire::{
-        attempt::{Tried, try_once, undo},
+        attempt::{Tried, try_once},
         batch::CommandBatcher,
+        undo::undo,
     },
     keys::Keys,
     longest_ttl::LongestTtl,

@@ -27,8 +27,8 @@ pub(crate) struct AcquireItem {
     pub(crate) id: AttemptId,
     /// The ttl, in milliseconds.
     pub(crate) ttl: u64,
-    /// The holder, as the value of the lock names it.
-    pub(crate) holder: String,
+    /// The holder, at the end of the lock's value: [`dlock_core::Holder::encode_tail`].
+    pub(crate) holder_tail: String,
     /// Whether the attempt waits if the lock is taken.
     pub(crate) waits: bool,
 }
@@ -83,7 +83,7 @@ impl AcquireCall<'_> {
             command.write_arg_fmt(item.id);
             command
                 .arg(item.ttl)
-                .arg(&item.holder)
+                .arg(&item.holder_tail)
                 .arg(u8::from(item.waits));
         }
         command.arg(check.record_keys).arg(check.record);

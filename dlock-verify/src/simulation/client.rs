@@ -1,4 +1,4 @@
-//! One client: a locker in a runtime of its own, whose time is stopped between two steps.
+//! One client: a locker in a runtime of its own, whose clock advances only in its steps.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -27,9 +27,9 @@ pub(super) struct Client {
     runtime: Runtime,
     network: Network,
     tasks: Vec<JoinHandle<()>>,
-    /// The millisecond up to which the client has run.
+    /// The client has run up to this millisecond.
     ran_until: u64,
-    /// The millisecond before which the client does not run.
+    /// The client does not run before this millisecond.
     pub(super) suspended_until: u64,
 }
 

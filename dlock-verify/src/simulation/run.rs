@@ -56,7 +56,7 @@ pub struct Run {
     pub accesses: Vec<Access>,
     /// The number of grants.
     pub grants: usize,
-    /// The violations of the run, a line each.
+    /// The violations of the contract, a line each.
     pub violations: Vec<String>,
 }
 

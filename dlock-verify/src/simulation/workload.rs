@@ -31,7 +31,7 @@ pub(super) struct Shared {
     names: Vec<LockName>,
     /// Whether the tasks shall end.
     pub(super) stops: Lock<bool>,
-    /// The violations that the tasks found.
+    /// The violations that the tasks have found.
     pub(super) violations: Lock<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! One try: the decision whether the node of an attempt is the first of its queue.
+//! One try of an attempt: the decision whether its node is the first of its queue.
 
 use dlock_core::Error;
 use zookeeper_client::Error as ZkError;

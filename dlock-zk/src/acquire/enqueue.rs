@@ -3,10 +3,13 @@
 use dlock_core::{Holder, Result, backend::Wait};
 use zookeeper_client::{CreateMode, Error as ZkError};
 
-use super::acquisition::{Acquisition, QueueNode, QueueView};
+use super::{
+    acquisition::{Acquisition, QueueNode, QueueView},
+    undo::undo,
+};
 use crate::{
     errors,
-    nodes::{acls, delete_until_confirmed, make_directory, pause},
+    nodes::{acls, make_directory, pause},
     queue::order,
 };
 
@@ -23,9 +26,8 @@ pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> 
     if order::is_counted(&node.name) {
         return Ok(node);
     }
-    let path = &acquisition.path;
-    delete_until_confirmed(acquisition.session, &path.child(&node.name)).await;
-    Err(order::used_up(&path.directory))
+    undo(acquisition, &node).await;
+    Err(order::used_up(&acquisition.path.directory))
 }
 
 async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNode> {

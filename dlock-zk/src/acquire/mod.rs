@@ -4,6 +4,7 @@ mod acquisition;
 mod attempt;
 mod enqueue;
 mod grant;
+mod undo;
 mod wait;
 
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use self::acquisition::{Acquisition, RETRY_AFTER};
 use crate::{
     conn::reconnect::Reconnect,
     errors::{self, Failure},
-    nodes,
     queue::order::Position,
     session::holds::HeldNode,
 };
@@ -95,7 +95,7 @@ async fn acquire_in(acquisition: &Acquisition<'_>) -> Result<Lease> {
             Err(failure) => Err(failure.into_error()),
         };
         if granted.is_err() {
-            nodes::delete_until_confirmed(session, &path.child(&node.name)).await;
+            undo::undo(acquisition, &node).await;
         }
         return granted;
     }

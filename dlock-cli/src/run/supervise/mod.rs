@@ -49,8 +49,8 @@ pub(crate) async fn supervise(
     deadlines: Deadlines,
 ) -> io::Result<Ended> {
     let mut lost = pin!(guard.lost());
-    let mut last_call = pin!(guard.expires_within(deadlines.kill));
-    let mut jeopardy = pin!(guard.expires_within(deadlines.grace));
+    let mut kill_due = pin!(guard.expires_within(deadlines.kill));
+    let mut term_due = pin!(guard.expires_within(deadlines.grace));
     let mut sent = Sent::Nothing;
     let status = loop {
         select! {
@@ -62,13 +62,13 @@ pub(crate) async fn supervise(
                 command.send(Signal::KILL);
                 sent = Sent::Kill;
             }
-            () = &mut last_call, if sent < Sent::Kill => {
+            () = &mut kill_due, if sent < Sent::Kill => {
                 say_killed(guard);
                 command.send(Signal::KILL);
                 sent = Sent::Kill;
             }
-            () = &mut jeopardy, if sent < Sent::Term => {
-                say_jeopardy(guard);
+            () = &mut term_due, if sent < Sent::Term => {
+                say_expiring(guard);
                 end(command);
                 sent = Sent::Term;
             }
@@ -100,7 +100,7 @@ fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
     if signals.passes_on(signal) {
         command.send(signal);
         if ENDING.contains(&signal) {
-            // A stopped command, such as one that reads a terminal from the background, cannot hear.
+            // A stopped command, such as one that reads a terminal from the background, cannot handle the signal.
             command.send(Signal::CONT);
         }
     }
@@ -110,7 +110,7 @@ fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
     }
 }
 
-fn say_jeopardy(guard: &Guard) {
+fn say_expiring(guard: &Guard) {
     say(&format!(
         "the lock {:?} could not be renewed and ends in {}; the command gets TERM",
         guard.name(),

@@ -2,6 +2,8 @@
 //!
 //! The handle of a lease is the `Arc<Keys>` of its name.
 
+pub(crate) mod renew_batch;
+
 use std::{collections::HashMap, sync::Arc};
 
 use dlock_core::{
@@ -13,8 +15,8 @@ use tokio::task::JoinSet;
 
 use crate::{
     acquire::batch::CommandBatcher,
+    hold::renew_batch::RenewBatcher,
     keys::Keys,
-    renew::RenewBatcher,
     scripts::{RenewItem, RenewOutcome},
 };
 

@@ -1,11 +1,11 @@
-//! Whether a server that was started or promoted may grant yet.
+//! The restart guard: whether a server that was started or promoted may grant yet.
 //!
-//! Such a server knows no lock of before, and their holders may not have noticed. So it grants nothing until
-//! the longest ttl that was in use is over (K1).
+//! It begins with the first client that connects, and the row of the epoch records that for later clients. The
+//! server's start does not begin it: a second server of the same data waits for the first to end, and a server that
+//! takes over may have run for long. The guard needs no record of its end, because the epoch is raised then.
 //!
-//! The guard begins with the first client that connects; the row records it for later ones. It does not begin with
-//! the server's start. A second server of the same data waits for the first to end, and a server that takes over
-//! may have run for long. Its end needs no record of its own: the epoch is raised then.
+//! A started server knows no lock of before, and the holders may not have noticed the start. So the server grants
+//! nothing until the longest ttl that was in use is over (K1).
 
 use std::time::Duration;
 

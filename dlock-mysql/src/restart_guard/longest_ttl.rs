@@ -1,4 +1,4 @@
-//! Writing the longest ttl in use, for which a restarted server waits ([`crate::guard::restart`]).
+//! Writing the longest ttl in use, for which a restarted server waits ([`crate::restart_guard::restart`]).
 //!
 //! The value is in the row of the epoch, and is written before the first grant with a longer one. Later
 //! grants read it with the epoch, without a further round trip. [`crate::epoch::ttl_coverage`] has the
