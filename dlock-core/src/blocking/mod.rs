@@ -32,6 +32,9 @@
 //! `static`, in another thread or in `mem::forget`. Its locks then end by their ttl or with its session. Call
 //! [`Guard::release`] or [`Locker::shutdown`] before such an end.
 //!
+//! In the destructor of a thread-local, drop handles and do not call them: depending on the order of the
+//! destructors, a call fails with `Unsupported`. A guard that [`Guard::release`] consumes there is dropped.
+//!
 //! # Bounds
 //!
 //! A call that blocks cannot be cancelled. Each call has a bound of its own:

@@ -77,8 +77,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// Those of `future`. Also `Unavailable` in the child of a fork, which does not have the thread, and `Unsupported` in
-    /// the thread itself, which would wait for itself.
+    /// Those of `future`. Also `Unavailable` in the child of a fork, which does not have the thread. `Unsupported` in
+    /// the thread itself, which would wait for itself, and in a thread that has destroyed its thread-locals.
     pub(super) fn block_on<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         if !self.is_of_this_process() {
             let why = "a locker does not survive a fork: connect in the child";
@@ -86,6 +86,11 @@ impl Runtime {
         }
         if self.is_current() {
             let why = "a blocking call inside the locker's own runtime would wait for itself";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        // The runtime would panic there, and a panic in the destructor of a thread-local ends the process.
+        if Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed()) {
+            let why = "a blocking call is not possible any more in a thread that ends";
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
         block_on(&self.handle, future)
