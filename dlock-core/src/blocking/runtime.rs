@@ -3,7 +3,7 @@
 use std::{
     fmt,
     future::Future,
-    io,
+    io, mem,
     pin::Pin,
     process,
     sync::{Arc, mpsc},
@@ -81,6 +81,8 @@ impl Runtime {
     /// the thread itself, which would wait for itself, and in a thread that has destroyed its thread-locals.
     pub(super) fn block_on<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         if !self.is_of_this_process() {
+            // As a handle, which it may have.
+            mem::forget(future);
             let why = "a locker does not survive a fork: connect in the child";
             return Err(Error::new(ErrorKind::Unavailable, why));
         }
@@ -96,8 +98,15 @@ impl Runtime {
         block_on(&self.handle, future)
     }
 
-    fn is_of_this_process(&self) -> bool {
+    /// Whether the process has the thread: not so in the child of a fork.
+    pub(super) fn is_of_this_process(&self) -> bool {
         self.process == process::id()
+    }
+
+    /// As if it were the parent's.
+    #[cfg(test)]
+    pub(super) fn move_to_child(&mut self) {
+        self.process += 1;
     }
 
     fn is_current(&self) -> bool {
@@ -169,8 +178,7 @@ mod tests {
     #[test]
     fn a_child_of_a_fork_is_refused_and_does_not_wait() {
         let mut runtime = kept();
-        let ours = Arc::get_mut(&mut runtime).unwrap();
-        ours.process += 1;
+        Arc::get_mut(&mut runtime).unwrap().move_to_child();
         let error = runtime.block_on(std::future::pending::<Result<()>>());
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
