@@ -27,6 +27,8 @@ macro_rules! setters {
 macro_rules! wait_setters {
     () => {
         /// Sets how long to block while the lock is taken; zero tries once. The default is the locker's.
+        ///
+        /// A wait that is over before the store's first answer ends in `Unavailable`, also if the lock is free.
         pub fn wait(mut self, wait: Duration) -> Self {
             self.acquire = self.acquire.map(|acquire| acquire.wait(wait));
             self
