@@ -75,6 +75,12 @@ impl Guard {
     /// Whether the lock is held at this moment, by the clock. Once false, for ever false.
     #[must_use]
     pub fn is_held(&self) -> bool {
+        if !self.guard.remaining().is_zero() {
+            return true;
+        }
+        if !self.guard.runtime().is_of_this_process() {
+            self.guard.expire_unreported();
+        }
         self.guard.is_held()
     }
 
@@ -104,6 +110,9 @@ impl Guard {
     ///
     /// `Lost`, with the cause.
     pub fn check(&self) -> Result<()> {
+        if self.is_held() {
+            return Ok(());
+        }
         self.guard.check()
     }
 

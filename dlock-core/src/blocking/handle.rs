@@ -75,8 +75,14 @@ impl<T: fmt::Debug> fmt::Debug for Handle<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
     use super::*;
-    use crate::{blocking::Locker, memory::Memory};
+    use crate::{
+        base::cause::LostCause,
+        blocking::{Guard, Locker},
+        memory::Memory,
+    };
 
     #[test]
     fn the_child_of_a_fork_releases_nothing() {
@@ -91,5 +97,30 @@ mod tests {
         drop(Handle::new(dropped, runtime.clone()));
         runtime.block_on(released.release()).unwrap_err();
         assert!(holds.iter().all(|hold| hold.is_held()));
+    }
+
+    #[test]
+    fn the_child_of_a_fork_reports_no_loss() {
+        const TTL: Duration = Duration::from_millis(50);
+        let locks = Locker::builder(Memory::new()).build().unwrap();
+        let (locks, mut runtime) = locks.locker.into_parts();
+        let acquire = locks.acquire("a").ttl(TTL).no_renewal().into_future();
+        let guard = runtime.block_on(acquire).unwrap();
+        let hold = guard.hold().clone();
+        // The parent's thread would report it, too.
+        let (_go_on, stopped) = mpsc::channel::<()>();
+        let stop = async {
+            tokio::spawn(async move { stopped.recv() });
+            Ok(())
+        };
+        runtime.block_on(stop).unwrap();
+        Arc::get_mut(&mut runtime).unwrap().move_to_child();
+        let guard = Guard::new(guard, runtime);
+        while guard.is_held() {
+            thread::yield_now();
+        }
+        let lost = guard.check().unwrap_err().lost_cause();
+        assert_eq!(lost, Some(LostCause::Expired));
+        assert_eq!(hold.shared.scheduler.close().len(), 1);
     }
 }
