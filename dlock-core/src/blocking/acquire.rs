@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     guard::Guard,
+    handle::Handle,
     options::{no_renewal, setters, wait_setters},
     runtime::Runtime,
 };
@@ -33,13 +34,13 @@ use crate::{
 #[derive(Debug)]
 #[must_use = "an acquire does nothing until `lock` is called"]
 pub struct Acquire {
-    acquire: client::Acquire,
-    runtime: Arc<Runtime>,
+    acquire: Handle<client::Acquire>,
 }
 
 impl Acquire {
     pub(super) fn new(acquire: client::Acquire, runtime: Arc<Runtime>) -> Self {
-        Self { acquire, runtime }
+        let acquire = Handle::new(acquire, runtime);
+        Self { acquire }
     }
 
     setters!(Acquire);
@@ -69,7 +70,7 @@ impl Acquire {
     ///
     /// For at most the wait; without one, for the locker's default wait.
     pub fn lock(self) -> Result<Guard> {
-        let Self { acquire, runtime } = self;
+        let (acquire, runtime) = self.acquire.into_parts();
         let guard = runtime.block_on(acquire.into_future())?;
         Ok(Guard::new(guard, runtime))
     }
@@ -135,13 +136,13 @@ impl Acquire {
 #[derive(Debug)]
 #[must_use = "an acquire does nothing until `lock` is called"]
 pub struct TryAcquire {
-    acquire: client::TryAcquire,
-    runtime: Arc<Runtime>,
+    acquire: Handle<client::TryAcquire>,
 }
 
 impl TryAcquire {
     pub(super) fn new(acquire: client::TryAcquire, runtime: Arc<Runtime>) -> Self {
-        Self { acquire, runtime }
+        let acquire = Handle::new(acquire, runtime);
+        Self { acquire }
     }
 
     setters!(TryAcquire);
@@ -168,7 +169,7 @@ impl TryAcquire {
     ///
     /// For one request to the store, and for the ttl at most.
     pub fn lock(self) -> Result<Option<Guard>> {
-        let Self { acquire, runtime } = self;
+        let (acquire, runtime) = self.acquire.into_parts();
         let guard = runtime.block_on(acquire.into_future())?;
         Ok(guard.map(|guard| Guard::new(guard, runtime)))
     }

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     guard_set::GuardSet,
+    handle::Handle,
     options::{setters, wait_setters},
     runtime::Runtime,
 };
@@ -27,13 +28,13 @@ use crate::{base::error::Result, client::acquire_all as client};
 #[derive(Debug)]
 #[must_use = "an acquire does nothing until `lock` is called"]
 pub struct AcquireAll {
-    acquire: client::AcquireAll,
-    runtime: Arc<Runtime>,
+    acquire: Handle<client::AcquireAll>,
 }
 
 impl AcquireAll {
     pub(super) fn new(acquire: client::AcquireAll, runtime: Arc<Runtime>) -> Self {
-        Self { acquire, runtime }
+        let acquire = Handle::new(acquire, runtime);
+        Self { acquire }
     }
 
     setters!(AcquireAll);
@@ -59,7 +60,7 @@ impl AcquireAll {
     ///
     /// For at most the wait, which is one limit for all of them; without one, for the locker's default wait.
     pub fn lock(self) -> Result<GuardSet> {
-        let Self { acquire, runtime } = self;
+        let (acquire, runtime) = self.acquire.into_parts();
         let guards = runtime.block_on(acquire.into_future())?;
         Ok(GuardSet::new(guards, runtime))
     }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::time;
 
-use super::runtime::Runtime;
+use super::{handle::Handle, runtime::Runtime};
 use crate::{
     backend::{attempt::AttemptId, lease::Lease},
     base::{cause::LostCause, error::Result, name::LockName, token::Token},
@@ -35,18 +35,17 @@ use crate::{
 /// ```
 #[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard {
-    /// The first field: dropped before the runtime, whose drop waits for the release.
-    guard: client::Guard,
-    runtime: Arc<Runtime>,
+    guard: Handle<client::Guard>,
 }
 
 impl Guard {
     pub(super) fn new(guard: client::Guard, runtime: Arc<Runtime>) -> Self {
-        Self { guard, runtime }
+        let guard = Handle::new(guard, runtime);
+        Self { guard }
     }
 
     pub(super) fn into_inner(self) -> client::Guard {
-        self.guard
+        self.guard.into_parts().0
     }
 
     /// The name of the lock.
@@ -76,6 +75,12 @@ impl Guard {
     /// Whether the lock is held at this moment, by the clock. Once false, for ever false.
     #[must_use]
     pub fn is_held(&self) -> bool {
+        if !self.guard.remaining().is_zero() {
+            return true;
+        }
+        if !self.guard.runtime().is_of_this_process() {
+            self.guard.expire_unreported();
+        }
         self.guard.is_held()
     }
 
@@ -105,6 +110,9 @@ impl Guard {
     ///
     /// `Lost`, with the cause.
     pub fn check(&self) -> Result<()> {
+        if self.is_held() {
+            return Ok(());
+        }
         self.guard.check()
     }
 
@@ -135,7 +143,7 @@ impl Guard {
     #[must_use]
     pub fn wait_lost(&self, timeout: Duration) -> Option<LostCause> {
         let lost = async { Ok(time::timeout(timeout, self.guard.lost()).await.ok()) };
-        self.runtime.block_on(lost).unwrap_or_default()
+        self.guard.runtime().block_on(lost).unwrap_or_default()
     }
 
     /// Blocks until less than `left` remains because renewals fail, or until the lock is lost, and returns what
@@ -165,7 +173,7 @@ impl Guard {
             let expires = time::timeout(timeout, self.guard.expires_within(left)).await;
             Ok(expires.ok().map(|()| self.remaining()))
         };
-        self.runtime.block_on(expires).unwrap_or_default()
+        self.guard.runtime().block_on(expires).unwrap_or_default()
     }
 
     /// Renews the lock now. Needed only without automatic renewal, or to be sure that the store still knows the
@@ -194,7 +202,7 @@ impl Guard {
     ///
     /// For at most half of the time that remains, and 10 s.
     pub fn renew(&self) -> Result<()> {
-        self.runtime.block_on(self.guard.renew())
+        self.guard.runtime().block_on(self.guard.renew())
     }
 
     /// Releases the lock, and blocks until the store has confirmed it.
@@ -222,7 +230,7 @@ impl Guard {
     /// For one try, [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX) at most. If it is not confirmed by then, it goes
     /// on in the background. The guard of the last handle also waits as a drop does.
     pub fn release(self) -> Result<()> {
-        let Self { guard, runtime } = self;
+        let (guard, runtime) = self.guard.into_parts();
         runtime.block_on(guard.release())
     }
 }

@@ -1,11 +1,12 @@
 //! The handle to a store of locks, for programs without a runtime.
 
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{fmt, future::Future, time::Duration};
 
 use super::{
     acquire::{Acquire, TryAcquire},
     acquire_all::AcquireAll,
     guard::Guard,
+    handle::Handle,
     runtime::Runtime,
 };
 use crate::{
@@ -37,9 +38,7 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Locker {
-    /// The first field: dropped before the runtime, whose drop waits for the releases.
-    locker: client::Locker,
-    runtime: Arc<Runtime>,
+    pub(super) locker: Handle<client::Locker>,
 }
 
 impl Locker {
@@ -79,7 +78,8 @@ impl Locker {
     /// Runs `connecting` in this thread, inside the runtime of a new locker thread, and wraps the locker that it
     /// returns.
     ///
-    /// `connecting` keeps no clone of that locker: dropping the last blocking handle would wait in vain for its end.
+    /// `connecting` makes the locker: one that lives in another runtime works only while that runtime is driven.
+    /// `connecting` keeps no clone of it either: dropping the last blocking handle would wait in vain for its end.
     ///
     /// ```
     /// use dlock_core::{blocking, memory::Memory};
@@ -106,7 +106,8 @@ impl Locker {
         let starting = Runtime::start()?;
         let locker = starting.runtime.block_on(connecting)?;
         let runtime = starting.keep_until(locker.ended());
-        Ok(Self { locker, runtime })
+        let locker = Handle::new(locker, runtime);
+        Ok(Self { locker })
     }
 
     /// Begins to take the lock `name`. [`lock`](Acquire::lock) blocks until it is granted, for at most the locker's
@@ -129,7 +130,7 @@ impl Locker {
         N: TryInto<LockName>,
         Error: From<N::Error>,
     {
-        Acquire::new(self.locker.acquire(name), self.runtime.clone())
+        Acquire::new(self.locker.acquire(name), self.locker.runtime().clone())
     }
 
     /// Begins to take the lock `name` if it is free. [`lock`](TryAcquire::lock) sends the request to the store.
@@ -153,7 +154,7 @@ impl Locker {
         N: TryInto<LockName>,
         Error: From<N::Error>,
     {
-        TryAcquire::new(self.locker.try_acquire(name), self.runtime.clone())
+        TryAcquire::new(self.locker.try_acquire(name), self.locker.runtime().clone())
     }
 
     /// Begins to take all of `names`, or none. [`lock`](AcquireAll::lock) blocks until all are granted.
@@ -176,7 +177,10 @@ impl Locker {
         N: TryInto<LockName>,
         Error: From<N::Error>,
     {
-        AcquireAll::new(self.locker.acquire_all(names), self.runtime.clone())
+        AcquireAll::new(
+            self.locker.acquire_all(names),
+            self.locker.runtime().clone(),
+        )
     }
 
     /// Takes the lock `name`, runs `body`, and releases the lock, also when `body` panics: see [`Acquire::scope`].
@@ -236,7 +240,7 @@ impl Locker {
         N: TryInto<LockName>,
         Error: From<N::Error>,
     {
-        self.runtime.block_on(self.locker.inspect(name))
+        self.locker.runtime().block_on(self.locker.inspect(name))
     }
 
     /// The properties of the store.
@@ -273,7 +277,9 @@ impl Locker {
     ///
     /// For `timeout_after` at most, and 100 ms for the backend to close.
     pub fn shutdown(&self, timeout_after: Duration) -> Result<()> {
-        self.runtime.block_on(self.locker.shutdown(timeout_after))
+        self.locker
+            .runtime()
+            .block_on(self.locker.shutdown(timeout_after))
     }
 }
 

@@ -32,6 +32,9 @@
 //! `static`, in another thread or in `mem::forget`. Its locks then end by their ttl or with its session. Call
 //! [`Guard::release`] or [`Locker::shutdown`] before such an end.
 //!
+//! In the destructor of a thread-local, drop handles and do not call them: depending on the order of the
+//! destructors, a call fails with `Unsupported`. A guard that [`Guard::release`] consumes there is dropped.
+//!
 //! # Bounds
 //!
 //! A call that blocks cannot be cancelled. Each call has a bound of its own:
@@ -42,6 +45,8 @@
 //! | [`TryAcquire::lock`] | the ttl |
 //! | [`Guard::renew`] | half of the time that remains, 10 s at most |
 //! | [`Guard::release`] | one try of the release, 5 s |
+//! | [`GuardSet::release`] | that for each of its locks |
+//! | [`Guard::wait_lost`] and its siblings | its argument |
 //! | [`Locker::inspect`], [`Locker::connect`] | the timeouts of the backend |
 //! | [`Locker::shutdown`] | its argument and 100 ms |
 //! | drop of the last handle | [`LAST_DROP_MAX`] |
@@ -55,8 +60,9 @@
 //! # Fork
 //!
 //! Threads do not survive a fork. In the child of a fork, each call of a handle from the parent fails with
-//! `Unavailable`, and dropping the handle releases nothing. The locks stay the parent's, although the child's copy of a
-//! guard still has its deadline. A program that makes itself a daemon connects after that.
+//! `Unavailable`, and dropping the handle releases nothing and leaks its memory. The locks stay the parent's,
+//! although the child's copy of a guard still has its deadline. A program that makes itself a daemon connects
+//! after that.
 
 mod acquire;
 mod acquire_all;
@@ -64,6 +70,7 @@ mod block_on;
 mod builder;
 mod guard;
 mod guard_set;
+mod handle;
 mod locker;
 mod options;
 mod runtime;

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     future::Future,
-    io,
+    io, mem,
     pin::Pin,
     process,
     sync::{Arc, mpsc},
@@ -77,10 +77,12 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// Those of `future`. Also `Unavailable` in the child of a fork, which does not have the thread, and `Unsupported` in
-    /// the thread itself, which would wait for itself.
+    /// Those of `future`. Also `Unavailable` in the child of a fork, which does not have the thread. `Unsupported` in
+    /// the thread itself, which would wait for itself, and in a thread that has destroyed its thread-locals.
     pub(super) fn block_on<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         if !self.is_of_this_process() {
+            // As a handle, which it may have.
+            mem::forget(future);
             let why = "a locker does not survive a fork: connect in the child";
             return Err(Error::new(ErrorKind::Unavailable, why));
         }
@@ -88,11 +90,23 @@ impl Runtime {
             let why = "a blocking call inside the locker's own runtime would wait for itself";
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
+        // The runtime would panic there, and a panic in the destructor of a thread-local ends the process.
+        if Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed()) {
+            let why = "a blocking call is not possible any more in a thread that ends";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
         block_on(&self.handle, future)
     }
 
-    fn is_of_this_process(&self) -> bool {
+    /// Whether the process has the thread: not so in the child of a fork.
+    pub(super) fn is_of_this_process(&self) -> bool {
         self.process == process::id()
+    }
+
+    /// As if it were the parent's.
+    #[cfg(test)]
+    pub(super) fn move_to_child(&mut self) {
+        self.process += 1;
     }
 
     fn is_current(&self) -> bool {
@@ -164,8 +178,7 @@ mod tests {
     #[test]
     fn a_child_of_a_fork_is_refused_and_does_not_wait() {
         let mut runtime = kept();
-        let ours = Arc::get_mut(&mut runtime).unwrap();
-        ours.process += 1;
+        Arc::get_mut(&mut runtime).unwrap().move_to_child();
         let error = runtime.block_on(std::future::pending::<Result<()>>());
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);

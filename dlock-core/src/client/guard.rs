@@ -250,6 +250,14 @@ impl Guard {
         self.finish_release().await
     }
 
+    /// Ends the hold at its deadline and reports it to no one. In the child of a fork a report could wait for ever, for
+    /// a mutex that a thread of the parent had at the fork.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn expire_unreported(&self) {
+        let now = self.hold.shared.clock.now();
+        self.hold.lease.attempt.state().expire(now.as_nanos());
+    }
+
     #[cfg(test)]
     pub(crate) fn hold(&self) -> &Arc<Hold> {
         &self.hold

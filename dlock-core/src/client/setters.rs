@@ -29,6 +29,8 @@ macro_rules! setters {
 macro_rules! wait_setters {
     ($($options:ident).+) => {
         /// Sets how long to wait while the lock is taken; zero tries once. The default is the locker's.
+        ///
+        /// A wait that is over before the store's first answer ends in `Unavailable`, also if the lock is free.
         pub fn wait(mut self, wait: Duration) -> Self {
             self.$($options).+.wait = Some(WaitFor::AtMost(wait));
             self

@@ -5,7 +5,9 @@ use std::fmt;
 use serde_core::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use toml::{Table, Value};
 
-use super::{configuration::Config, source::Source, table::from_table};
+use super::{
+    configuration::Config, secret::is_secret_key, source::Source, table::from_table, url::check_key,
+};
 
 /// Reads a URL, or a table as in `dlock.toml`: `url` and keys of the URL. The cargo feature `serde`.
 ///
@@ -55,7 +57,16 @@ impl<'de> Visitor<'de> for UrlOrTable {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Config, A::Error> {
         let mut table = Table::new();
         while let Some(key) = map.next_key::<String>()? {
-            let Some(value) = map.next_value::<Option<Value>>()? else {
+            let value = map.next_value::<Option<Value>>().map_err(|error| {
+                // The format's error may quote the value.
+                if is_secret_key(&key) {
+                    A::Error::custom(format!("{key} cannot be read, write it in quotes"))
+                } else {
+                    error
+                }
+            });
+            let Some(value) = value? else {
+                check_key(&key).map_err(A::Error::custom)?;
                 return Err(A::Error::custom(format!("{key} is null, leave it out")));
             };
             // TOML refuses that itself, JSON would use the last one.

@@ -60,6 +60,12 @@ pub(super) fn parse(text: &str, source: Source) -> Result<Config> {
             .span()
             .map_or((1, 1), |span| position(text, span.start));
         let why = error.message().lines().collect::<Vec<_>>().join(", ");
+        // A number that is too large is quoted, and may be a password.
+        let why = if why.starts_with("invalid type") {
+            "a number is too large, write it in quotes"
+        } else {
+            &*why
+        };
         source.invalid(format!("line {line}, column {column}: {why}"))
     })?;
     from_table(table, source)

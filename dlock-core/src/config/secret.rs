@@ -61,7 +61,7 @@ impl fmt::Debug for Secret {
 /// counts, too, as in `passwd` or in capitals: it is refused, but quoted or traced for that.
 pub(super) fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    ["pass", "pwd", "secret"]
+    ["pass", "pw", "secret"]
         .iter()
         .any(|word| key.contains(word))
 }
@@ -80,6 +80,7 @@ mod tests {
             "Password",
             "passwd",
             "auth_pwd",
+            "pw",
         ] {
             assert!(is_secret_key(key), "{key}");
         }

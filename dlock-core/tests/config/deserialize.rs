@@ -94,9 +94,18 @@ fn a_password_is_in_no_message() {
         r#"{"url": "redis://:hunter2@h st"}"#,
         r#"{"url": "redis://h", "password": ["hunter2"]}"#,
         r#"{"url": "redis://h?sentinel_password=hunter2", "sentinel_password": "hunter2"}"#,
+        r#"{"url": "redis://h", "redis://:hunter2@h": 1}"#,
+        r#"{"redis://:hunter2@h": null}"#,
+        r#""redis://h?p%61ssword=hunter2""#,
     ] {
         let error = json_error(locks);
         assert!(!error.contains("hunter2"), "{error}");
+    }
+    for digits in ["123456789012345678901", "0xffffffffffffffffff"] {
+        let text = format!("name = 'app'\n[locks]\nurl = 'redis://h'\npassword = {digits}");
+        let error = toml::from_str::<App>(&text).unwrap_err();
+        let message = error.message();
+        assert_eq!(message, "password cannot be read, write it in quotes");
     }
     let text = "name = 'app'\nlocks = 'redis://:hunter2@h st'";
     let error = toml::from_str::<App>(text).unwrap_err();

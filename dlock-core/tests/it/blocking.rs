@@ -1,6 +1,7 @@
 //! Locks without a runtime: the same promises, kept by the locker's own thread.
 
 use std::{
+    cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         atomic::{AtomicU32, Ordering},
@@ -298,4 +299,46 @@ fn handles_can_be_sent_and_shared() {
     is_shared::<GuardSet>();
     fn is_sent<T: Send + 'static>() {}
     is_sent::<Acquire>();
+}
+
+/// Ends with its thread: the guard is released by a call, or else dropped.
+struct OfThread {
+    guard: Option<Guard>,
+    released: mpsc::Sender<Result<()>>,
+}
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        let released = self.guard.take().map_or(Ok(()), Guard::release);
+        let _ = self.released.send(released);
+    }
+}
+
+thread_local! {
+    static OF_THREAD: RefCell<Option<OfThread>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn k04_a_call_in_the_destructor_of_a_thread_local_fails_and_releases() -> Result<()> {
+    let locks = locker(Memory::new());
+    let acquire = locks.acquire(NAME);
+    let (released, is_released) = mpsc::channel();
+    let thread = thread::spawn(move || -> Result<()> {
+        // Before the first call: the destructor then runs after those of the runtime's thread-locals.
+        OF_THREAD.with_borrow_mut(|of_thread| {
+            *of_thread = Some(OfThread {
+                guard: None,
+                released,
+            });
+        });
+        let guard = acquire.lock()?;
+        OF_THREAD.with_borrow_mut(|of_thread| {
+            of_thread.as_mut().expect("set before").guard = Some(guard);
+        });
+        Ok(())
+    });
+    thread.join().expect("no panic")?;
+    let error = is_released.recv().expect("sent").expect_err("no call");
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    locks.acquire(NAME).wait(SOON).lock().map(drop)
 }

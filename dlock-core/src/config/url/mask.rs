@@ -1,5 +1,7 @@
 //! Quoting of a malformed URL, without any part that may be a password.
 
+use percent_encoding::percent_decode_str;
+
 use crate::config::secret::{MASK, is_secret_key};
 
 /// `text` with everything masked that may be a user, a password or another secret. It is made for
@@ -55,11 +57,13 @@ fn mask_ports(hosts: &str) -> String {
 }
 
 fn mask_query(query: &str) -> String {
+    // No key may have escapes, but a key that is refused is quoted.
+    let is_secret = |key: &str| is_secret_key(&percent_decode_str(key).decode_utf8_lossy());
     let mut after_secret = false;
     let masked = query.split('&').map(|pair| {
         let shown = match pair.split_once('=') {
-            Some((key, _)) if is_secret_key(key) => format!("{key}={MASK}"),
-            None if after_secret || is_secret_key(pair) => MASK.to_owned(),
+            Some((key, _)) if is_secret(key) => format!("{key}={MASK}"),
+            None if after_secret || is_secret(pair) => MASK.to_owned(),
             _ => pair.to_owned(),
         };
         after_secret = shown.ends_with(MASK);
@@ -94,6 +98,10 @@ mod tests {
             (
                 "redis://h?Sentinel-Password=p&ttl=1s",
                 "redis://h?Sentinel-Password=***&ttl=1s",
+            ),
+            (
+                "redis://h?p%61ssword=p&ttl=1s",
+                "redis://h?p%61ssword=***&ttl=1s",
             ),
             // An "&" that is not escaped.
             (

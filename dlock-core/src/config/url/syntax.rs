@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
+use super::mask::mask;
+
 /// The parsed value, or the reason to refuse it.
 pub(super) type Parsed<T> = Result<T, Cow<'static, str>>;
 
@@ -15,6 +17,8 @@ pub(super) fn invalid<T>(why: impl Into<Cow<'static, str>>) -> Parsed<T> {
 pub(in crate::config) fn check_key(key: &str) -> Parsed<()> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if key.is_empty() || !key.chars().all(allowed) {
+        // Masked: it may be a URL in the wrong place.
+        let key = mask(key);
         return invalid(format!(
             "{key:?} is no key: keys are of a-z, 0-9, \"_\" and \"-\""
         ));
