@@ -44,14 +44,11 @@ pub(super) async fn until_granted(
                     continue;
                 }
             }
-            // The lease of the key had ended: the attempt enqueues again (K6).
-            Err(NotGranted::Undone(error))
-                if error.is_retryable() && !shared.members.is_closed() =>
-            {
-                request.attempt.report_unavailable(&error);
-                backoff.reset();
+            // The lease of the key had ended: the attempt enqueues again, after a pause (K6). A store may accept keys
+            // and fail to prove their lease, over and over.
+            Err(NotGranted::Undone(error)) => {
+                after_failure(shared, request, &mut backoff, error).await?;
             }
-            Err(NotGranted::Undone(error)) => return Err(error),
         }
         tried = enqueue(shared, request, watchdog).await;
     }
