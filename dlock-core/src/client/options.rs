@@ -126,7 +126,7 @@ impl Begun {
         let span = tracing::debug_span!("acquire", name = %name, attempt = %request.attempt.id());
         let result = drive(shared.clone(), request, until).instrument(span).await;
         result.map_err(|error| {
-            shared.metrics.failed(&error);
+            shared.metrics.acquire_failed(&error);
             options.in_context(error, Some(&name))
         })
     }

@@ -57,7 +57,7 @@ impl Metrics {
         gauge(&self.held).increment(1.0);
     }
 
-    pub(crate) fn failed(&self, error: &Error) {
+    pub(crate) fn acquire_failed(&self, error: &Error) {
         match error.kind() {
             ErrorKind::Contended => counter(&self.contended).increment(1),
             ErrorKind::Unavailable => counter(&self.unavailable).increment(1),

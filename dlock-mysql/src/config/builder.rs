@@ -83,7 +83,7 @@ impl MySqlConfig {
     /// The bounds on `held_max`.
     const HELD: RangeInclusive<u64> = 1..=10_000;
 
-    /// The default ttl of a locker.
+    /// The default longest ttl: the default ttl of a locker.
     pub(crate) const RESTART_GUARD: Duration = Duration::from_secs(30);
 
     /// The default time-outs: for connecting with TLS, a login and a probe, on a slow network; and for a reply.
