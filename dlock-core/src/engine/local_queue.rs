@@ -2,8 +2,8 @@
 //!
 //! Of all waiting attempts of a name, one is on the wire; the others wait in memory, first come
 //! first served. So a thousand local waiters cost the store one. Shared attempts that stand next to
-//! each other are admitted together. The queue is open while a local guard holds the lock, or local
-//! hand-over would starve other processes; `Never` bypasses it (K6).
+//! each other are admitted together. The next attempt is admitted while a local
+//! guard still holds the lock: hand-over inside the locker would starve other processes. `Never` bypasses the queue (K6).
 
 use std::{
     collections::{HashMap, VecDeque},

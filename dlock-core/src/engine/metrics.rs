@@ -10,8 +10,8 @@ use crate::base::error::{Error, ErrorKind};
 const METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
 
-/// The metrics of one locker. The macros of `metrics` would make a key each time, as its label is not
-/// known to the compiler, seven times for each hold.
+/// The metrics of one locker. The keys are made once. The macros of `metrics` would make one for each
+/// call, which is seven for each hold.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     waiting: Key,

@@ -1,5 +1,5 @@
-//! TLS with a provider that dlock names. The driver would use the process's, and panic where two are compiled in
-//! and none was chosen.
+//! TLS with a provider that dlock names. The driver would use the provider of the process. It panics where two
+//! are compiled in and none was chosen.
 
 use std::{io, net::SocketAddr, sync::Arc};
 

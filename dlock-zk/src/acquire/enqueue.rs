@@ -13,7 +13,7 @@ use crate::{
     queue::order,
 };
 
-/// How often the lock's directory is created when it vanishes: the servers remove empty containers (T49).
+/// The number of tries to create the lock's directory when it vanishes: the servers remove empty containers (T49).
 const DIRECTORY_TRIES_MAX: u32 = 5;
 
 /// Enters the queue. An attempt that waits retries while the servers cannot be reached (K6).
