@@ -1,12 +1,16 @@
 //! Servers and accounts that will not do: one line that says what to do.
 
-use dlock::ErrorKind;
+use std::time::Duration;
+
+use dlock::{ErrorKind, Locker};
+use dlock_mysql::{MySqlConfig, MySqlLock, sqlx::mysql::MySqlConnectOptions};
 use dlock_servers::mysql::{Flavour, Node, Options};
 
 use crate::support::{Outcome, TTL_LONG, cases, open, start, take};
 
 cases![
     wrong_urls_say_what_to_do,
+    settings_in_code_and_of_the_driver_connect,
     an_account_without_privileges_says_which,
     another_engine_is_refused,
     a_log_that_cannot_have_it_is_refused,
@@ -22,6 +26,25 @@ async fn refused(url: &str, kind: ErrorKind, words: &str) -> Outcome {
     assert_eq!(error.kind(), kind, "{line}");
     assert!(line.contains(words), "{line}");
     assert!(!line.contains("hunter2") && !line.contains('\n'), "{line}");
+    Ok(())
+}
+
+/// Both exclude the client of the URL: they use the same database.
+async fn settings_in_code_and_of_the_driver_connect(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let by_url = open(&node.url(), TTL_LONG).await?;
+    let options: MySqlConnectOptions = node.url().parse()?;
+    let database = options.get_database().ok_or("no database")?.to_owned();
+    let in_code = MySqlConfig::new(node.address(), options.get_username(), database);
+    let of_driver = MySqlConfig::try_from(options)?;
+    for config in [in_code.password("hunter2"), of_driver] {
+        let backend = MySqlLock::connect(config.restart_guard(Duration::ZERO)).await?;
+        let locker = Locker::builder(backend).ttl(TTL_LONG).build()?;
+        let held = take(&by_url, "a").await?;
+        assert!(locker.try_acquire("a").await?.is_none());
+        held.release().await?;
+        take(&locker, "a").await?.release().await?;
+    }
     Ok(())
 }
 

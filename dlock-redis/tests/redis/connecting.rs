@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use dlock::{Error, ErrorKind, Locker};
+use dlock_redis::{
+    RedisConfig, RedisLock,
+    redis::{Client, RedisResult},
+};
 use dlock_servers::{
     Port, Program,
     redis::{Login, Node, Options},
@@ -17,6 +21,7 @@ cases![
     a_wrong_user_is_denied,
     a_user_without_permission_is_denied,
     the_right_password_is_let_in,
+    settings_in_code_and_of_the_driver_connect,
     a_wrong_port_is_unavailable,
     a_wrong_host_is_unavailable,
     a_server_that_is_down_is_unavailable,
@@ -114,6 +119,27 @@ async fn the_right_password_is_let_in(program: Program) -> Outcome {
     warm_up(&connect(&format!("redis://:right@{}", node.address())).await??).await?;
     let node = start_for(&program, user(), &[]).await?;
     warm_up(&connect(&format!("redis://dlock:right@{}", node.address())).await??).await
+}
+
+/// Both exclude the client of the URL: they use the same server, database and prefix.
+async fn settings_in_code_and_of_the_driver_connect(program: Program) -> Outcome {
+    let node = start_for(&program, user(), &[]).await?;
+    let url = format!("redis://dlock:right@{}/3", node.address());
+    let by_url = connect(&url).await??;
+    let in_code = RedisConfig::new(node.address())
+        .login("dlock", "right")
+        .database(3);
+    let client: RedisResult<Client> = Client::open(url.as_str());
+    let of_driver = RedisConfig::try_from(client?.get_connection_info().clone())?;
+    for config in [in_code, of_driver] {
+        let backend = RedisLock::connect(config.restart_guard(Duration::ZERO)).await?;
+        let locker = Locker::builder(backend).build()?;
+        let held = by_url.acquire("a").await?;
+        assert!(locker.try_acquire("a").await?.is_none());
+        held.release().await?;
+        locker.acquire("a").await?.release().await?;
+    }
+    Ok(())
 }
 
 async fn a_wrong_port_is_unavailable(_: Program) -> Outcome {
