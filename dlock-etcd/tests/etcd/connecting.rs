@@ -2,7 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use dlock::ErrorKind;
+use dlock::{ErrorKind, Locker};
+use dlock_etcd::{EtcdConfig, EtcdLock};
 use dlock_servers::{Port, etcd::Flavour};
 use dlock_verify::proxy::{Direction, Fault, Proxy};
 
@@ -14,7 +15,20 @@ cases![
     what_is_no_etcd_says_so,
     one_member_of_several_is_enough,
     wrong_settings_are_refused_before_any_io,
+    settings_in_code_connect,
 ];
+
+/// It excludes the client of the URL: both have the same prefix.
+async fn settings_in_code_connect(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let by_url = connect(node.address(), "prefix=team/").await?;
+    let config = EtcdConfig::new([node.address()]).prefix("team/");
+    let locker = Locker::builder(EtcdLock::connect(config).await?).build()?;
+    let held = take(&by_url, "a").await?;
+    assert!(locker.try_acquire("a").await?.is_none());
+    held.release().await?;
+    Ok(take(&locker, "a").await?.release().await?)
+}
 
 fn unused(port: &Port) -> SocketAddr {
     port.address()

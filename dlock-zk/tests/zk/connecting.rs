@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock::ErrorKind;
+use dlock::{ErrorKind, Locker};
 use dlock_servers::{
     Port,
     zk::{Ensemble, Java, Node, Options},
@@ -11,6 +11,7 @@ use dlock_verify::proxy::{
     Direction::{ToClient, ToServer},
     End, Fault, Faults, Proxy,
 };
+use dlock_zk::{ZkConfig, ZkLock};
 use zookeeper_client::{Acls, CreateMode};
 
 use crate::support::{
@@ -29,6 +30,7 @@ cases![
     t51_a_connection_that_is_lost_during_the_probe,
     t51_of_several_servers_the_one_that_says_most_is_reported,
     t51_locks_in_a_chroot,
+    settings_in_code_connect,
     t51_locks_of_a_login,
     t51_encrypted_connections,
     k11_settings_that_are_not_allowed,
@@ -43,6 +45,18 @@ async fn t51_a_missing_chroot(java: Java) -> Outcome {
     let hint = "the chroot /team/app does not exist; create it: zkCli.sh create /team/app";
     assert!(error.to_string().contains(hint), "{error}");
     Ok(())
+}
+
+/// It excludes the client of the URL: both have the same prefix.
+async fn settings_in_code_connect(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let by_url = connect(node.address(), &format!("{LONG}&prefix=team")).await?;
+    let config = ZkConfig::new([node.address()]).prefix("team");
+    let locker = Locker::builder(ZkLock::connect(config).await?).build()?;
+    let held = take(&by_url, "a").await?;
+    assert!(locker.try_acquire("a").await?.is_none());
+    held.release().await?;
+    Ok(take(&locker, "a").await?.release().await?)
 }
 
 async fn t51_locks_in_a_chroot(java: Java) -> Outcome {
