@@ -18,7 +18,7 @@ cases![
     settings_in_code_connect,
 ];
 
-/// It excludes the client of the URL: both have the same prefix.
+/// A locker in code excludes the client of the URL: both have the same prefix.
 async fn settings_in_code_connect(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let by_url = connect(node.address(), "prefix=team/").await?;

@@ -47,7 +47,7 @@ async fn t51_a_missing_chroot(java: Java) -> Outcome {
     Ok(())
 }
 
-/// It excludes the client of the URL: both have the same prefix.
+/// A locker in code excludes the client of the URL: both have the same prefix.
 async fn settings_in_code_connect(java: Java) -> Outcome {
     let node = start(&java).await?;
     let by_url = connect(node.address(), &format!("{LONG}&prefix=team")).await?;
