@@ -1,0 +1,92 @@
+//! Files: the system's own lock.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait, config::BackendUrl};
+use dlock_file::FileConfig;
+
+use super::floor::{Cycle, Floor, Server};
+
+/// Opens, locks and closes a file of the directory that the locks are in.
+pub(crate) struct FileFloor {
+    directory: PathBuf,
+    prefix: String,
+}
+
+impl FileFloor {
+    pub(crate) fn open(url: &BackendUrl) -> Result<Self> {
+        let config = match url.path() {
+            "" => FileConfig::of_user()?,
+            path => FileConfig::new(path),
+        };
+        let directory = config.directory().to_owned();
+        let prefix = url.param("prefix").unwrap_or_default().to_owned();
+        Ok(Self { directory, prefix })
+    }
+}
+
+#[async_trait]
+impl Floor for FileFloor {
+    fn what(&self) -> &'static str {
+        "open, flock and close"
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            let file = format!("{}{name}.lock", self.prefix).replace('/', "%2F");
+            match fs::remove_file(self.directory.join(file)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let why = format!("cannot remove the lock file of {name:?}");
+                    return Err(Error::new(ErrorKind::Unavailable, why).with_source(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn task(&self, name: &str) -> Box<dyn Cycle> {
+        // Lock files end with `.lock`: none of them has this name.
+        let path = self.directory.join(name.replace('/', "-"));
+        Box::new(FileTask { path })
+    }
+
+    fn server(&self) -> Option<&dyn Server> {
+        None
+    }
+}
+
+/// A task and its file, which is removed with it.
+struct FileTask {
+    path: PathBuf,
+}
+
+#[async_trait]
+impl Cycle for FileTask {
+    async fn cycle(&mut self) -> Result<()> {
+        lock_and_close(&self.path).map_err(|error| {
+            let why = format!("cannot lock {}", self.path.display());
+            Error::new(ErrorKind::Unavailable, why).with_source(error)
+        })
+    }
+}
+
+fn lock_and_close(path: &Path) -> io::Result<()> {
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?
+        .lock()
+}
+
+impl Drop for FileTask {
+    fn drop(&mut self) {
+        // It is not there if the task never ran.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,85 @@
+//! The floor of a store: its driver alone, with no safety at all. Nothing over it can be faster.
+//!
+//! It has no token, no owner that a release compares, no waiting and no deadline. It is no lock; it
+//! is what a lock's price is counted from.
+
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "etcd")]
+mod etcd_lock;
+mod file;
+mod floor;
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "mysql")]
+mod mysql_lock;
+#[cfg(feature = "redis")]
+mod redis;
+#[cfg(feature = "zk")]
+mod zk;
+
+use std::fmt;
+
+use dlock_core::{Result, config::Config};
+
+pub use self::floor::{Cycle, Floor, OwnLock, ROUND_TRIP, Server, Usage, WRITE};
+
+/// Why a store that could have a floor has none.
+const NO_TLS: &str = "no floor: dlock-raw was built without TLS";
+
+/// The schemes whose floors need TLS.
+const ENCRYPTED: [&str; 3] = ["etcds", "rediss", "zks"];
+
+/// A floor, or why there is none where one would be expected.
+#[derive(Default)]
+#[non_exhaustive]
+pub struct Found {
+    /// The floor.
+    pub floor: Option<Box<dyn Floor>>,
+    /// The reason why there is none.
+    pub note: Option<&'static str>,
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Found")
+            .field("floor", &self.floor.as_ref().map(|floor| floor.what()))
+            .field("note", &self.note)
+            .finish()
+    }
+}
+
+/// The floor of the store that `config` names. It was opened by dlock before, so its URL is right.
+///
+/// # Errors
+///
+/// What the driver says.
+///
+/// # Cancel safety
+///
+/// Dropping the future closes the connection.
+pub async fn open(config: &Config) -> Result<Found> {
+    let scheme = config.url().scheme();
+    if cfg!(not(feature = "tls")) && ENCRYPTED.contains(&scheme) {
+        return Ok(Found {
+            note: Some(NO_TLS),
+            ..Found::default()
+        });
+    }
+    let floor: Box<dyn Floor> = match scheme {
+        "file" => Box::new(file::FileFloor::open(config.url())?),
+        #[cfg(feature = "etcd")]
+        "etcd" | "etcds" => Box::new(etcd::EtcdFloor::connect(config).await?),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => Box::new(mysql::MySqlFloor::connect(config).await?),
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" => Box::new(redis::RedisFloor::connect(config).await?),
+        #[cfg(feature = "zk")]
+        "zk" | "zks" => Box::new(zk::ZkFloor::connect(config).await?),
+        _ => return Ok(Found::default()),
+    };
+    Ok(Found {
+        floor: Some(floor),
+        note: None,
+    })
+}

@@ -1,0 +1,195 @@
+//! ZooKeeper: an ephemeral sequential node made and deleted by the driver, over one session.
+
+use std::time::Duration;
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::async_trait,
+    config::{Config, Settings},
+};
+use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as ZkError};
+
+use super::floor::{Cycle, Floor, Server, Usage, WRITE};
+use crate::driver::zk::Servers;
+
+/// dlock-zk's own default prefix: a login may be limited to it.
+const PREFIX: &str = "dlock";
+
+/// A value as long as dlock-zk's line of a holder.
+const DATA: &[u8] = &[b'0'; 64];
+
+/// One session, shared by all tasks.
+pub(crate) struct ZkFloor {
+    client: Client,
+    /// The server that is read; the session may be at another one.
+    servers: Servers,
+    /// The path, with a slash before each part.
+    prefix: String,
+    acls: Acls<'static>,
+}
+
+impl ZkFloor {
+    pub(crate) async fn connect(config: &Config) -> Result<Self> {
+        let mut settings = Settings::of(config)?;
+        let prefix = settings.take_prefix()?;
+        let prefix = prefix.as_deref().unwrap_or(PREFIX).trim_matches('/');
+        let prefix = match prefix {
+            "" => String::new(),
+            prefix => format!("/{prefix}"),
+        };
+        let chroot = settings.take_path().unwrap_or_default();
+        let servers = Servers::take(&mut settings)?;
+        let acls = match servers.has_login() {
+            true => Acls::creator_all(),
+            false => Acls::anyone_all(),
+        };
+        Ok(Self {
+            client: servers.connect(chroot.trim_end_matches('/')).await?,
+            servers,
+            prefix,
+            acls,
+        })
+    }
+}
+
+#[async_trait]
+impl Floor for ZkFloor {
+    fn what(&self) -> &'static str {
+        "create and delete of an ephemeral sequential node by the driver alone"
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            match self.client.delete(&self.directory(name), None).await {
+                // The server itself removes containers that are empty.
+                Ok(()) | Err(ZkError::NoNode | ZkError::NotEmpty) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn task(&self, name: &str) -> Box<dyn Cycle> {
+        let directory = self.directory(name);
+        Box::new(ZkTask {
+            client: self.client.clone(),
+            stem: format!("{directory}/_c_00000000-0000-0000-0000-000000000000-lock-"),
+            directory,
+            options: CreateMode::EphemeralSequential.with_acls(self.acls),
+            container: CreateMode::Container.with_acls(self.acls),
+        })
+    }
+
+    fn server(&self) -> Option<&dyn Server> {
+        Some(self)
+    }
+}
+
+struct ZkTask {
+    client: Client,
+    directory: String,
+    stem: String,
+    options: CreateOptions<'static>,
+    container: CreateOptions<'static>,
+}
+
+#[async_trait]
+impl Cycle for ZkTask {
+    async fn cycle(&mut self) -> Result<()> {
+        let made = match self.client.create(&self.stem, DATA, &self.options).await {
+            Err(ZkError::NoNode) => {
+                let made = self.client.create(&self.directory, &[], &self.container);
+                made.await.map_err(failed)?;
+                self.client.create(&self.stem, DATA, &self.options).await
+            }
+            made => made,
+        };
+        let (_, sequence) = made.map_err(failed)?;
+        let node = format!("{}{sequence}", self.stem);
+        self.client.delete(&node, None).await.map_err(failed)
+    }
+}
+
+#[async_trait]
+impl Server for ZkFloor {
+    fn unit(&self) -> &'static str {
+        WRITE
+    }
+
+    async fn round_trip(&self) -> Result<()> {
+        // No lock's directory has such a name.
+        let node = format!("{}/%bench", self.prefix);
+        match self.client.set_data(&node, DATA, None).await {
+            Err(ZkError::NoNode) => {
+                let options = CreateMode::Ephemeral.with_acls(self.acls);
+                let made = self.client.create(&node, DATA, &options).await;
+                made.map(drop).map_err(failed)
+            }
+            set => set.map(drop).map_err(failed),
+        }
+    }
+
+    async fn cpu_time(&self) -> Result<Option<Duration>> {
+        Ok(None)
+    }
+
+    async fn version(&self) -> Result<Option<String>> {
+        let status = self.word("srvr").await;
+        Ok(status.and_then(|status| version(&status)))
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        let number = |text: Option<&str>| text.and_then(|text| text.trim().parse().ok());
+        let (status, numbers) = (self.word("srvr").await, self.word("mntr").await);
+        let requests = status.as_deref().and_then(|text| line(text, "Received:"));
+        let bytes = numbers
+            .as_deref()
+            .and_then(|text| line(text, "zk_approximate_data_size"));
+        Ok(Usage {
+            requests: number(requests),
+            bytes: number(bytes),
+        })
+    }
+}
+
+impl ZkFloor {
+    /// The node of a lock.
+    fn directory(&self, name: &str) -> String {
+        format!("{}/{}", self.prefix, name.replace('/', "%2F"))
+    }
+
+    /// The answer to a four-letter word; `None` if the server does not allow it. By default it allows `srvr`.
+    async fn word(&self, word: &str) -> Option<String> {
+        let server = self.servers.addresses.first()?;
+        self.servers.command(server, word).await.ok()
+    }
+}
+
+/// The rest of the line that begins with `begin`.
+fn line<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(begin))
+}
+
+fn version(status: &str) -> Option<String> {
+    let version = line(status, "Zookeeper version: ")?;
+    let number = version.split(['-', ',']).next()?;
+    Some(format!("ZooKeeper {number}"))
+}
+
+fn failed(error: ZkError) -> Error {
+    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_has_no_build() {
+        let status = "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on \
+                      2022-02-25\nLatency min/avg/max: 0/0.0/0\nReceived: 3\n";
+        assert_eq!(version(status).as_deref(), Some("ZooKeeper 3.8.0"));
+        assert_eq!(line(status, "Received:"), Some(" 3"));
+        assert_eq!(version("srvr is not executed"), None);
+    }
+}

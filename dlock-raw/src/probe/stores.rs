@@ -1,0 +1,53 @@
+//! The stores by the schemes of their URLs.
+
+use dlock_core::{Result, config::Config};
+
+#[cfg(feature = "etcd")]
+use super::etcd;
+#[cfg(feature = "mysql")]
+use super::mysql;
+#[cfg(feature = "redis")]
+use super::redis;
+#[cfg(feature = "zk")]
+use super::zk;
+use super::{clock::ServerClock, file, report::Report};
+
+/// Why a store has no rate of its own to compare.
+const NO_CLOCK: &str = "the store has no clock that can be read";
+const SAME_CLOCK: &str = "the store uses this machine's clock";
+
+/// Reads the settings of the store that `config` names.
+pub(super) async fn probe(config: &Config) -> Result<Report> {
+    match config.url().scheme() {
+        #[cfg(feature = "etcd")]
+        "etcd" | "etcds" => etcd::probe(config).await,
+        "file" => file::probe(config),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::probe(config).await,
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
+        | "rediss-cluster" => redis::probe(config).await,
+        #[cfg(feature = "zk")]
+        "zk" | "zks" => zk::probe(config).await,
+        _ => {
+            let mut report = Report::default();
+            config.url().scheme().clone_into(&mut report.about.product);
+            Ok(report)
+        }
+    }
+}
+
+/// The clock of the store that `config` names, or why it has none.
+pub(super) async fn clock(
+    config: &Config,
+) -> Result<std::result::Result<Box<dyn ServerClock>, &'static str>> {
+    match config.url().scheme() {
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
+        | "rediss-cluster" => Ok(Ok(redis::clock(config).await?)),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => Ok(Ok(mysql::clock(config).await?)),
+        "file" | "memory" => Ok(Err(SAME_CLOCK)),
+        _ => Ok(Err(NO_CLOCK)),
+    }
+}

@@ -1,0 +1,72 @@
+//! Files: a lock is a file that a process has locked. The file itself is kept.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::Path,
+};
+
+use dlock_core::{
+    Error, ErrorKind, LockName, Result,
+    backend::async_trait,
+    config::{Config, Settings},
+};
+use dlock_file::FileConfig;
+
+use super::left::{Kind, Left, Store};
+
+/// The directory of the locks.
+pub(super) struct Files {
+    config: FileConfig,
+}
+
+impl Files {
+    pub(super) fn open(config: &Config) -> Result<Self> {
+        let config = FileConfig::from_settings(&mut Settings::of(config)?)?;
+        Ok(Self { config })
+    }
+}
+
+#[async_trait]
+impl Store for Files {
+    async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
+        let path = self.config.lock_file(name);
+        let Some((_file, is_free)) = try_lock(&path)? else {
+            return Ok(Vec::new());
+        };
+        let kind = if is_free { Kind::Kept } else { Kind::Lock };
+        Ok(vec![Left::new(name, path.display().to_string(), kind)])
+    }
+
+    async fn remove(&self, left: &Left) -> Result<bool> {
+        let path = self.config.lock_file(&left.name);
+        // Held while it is removed, so that no process has it.
+        let Some((_file, true)) = try_lock(&path)? else {
+            return Ok(false);
+        };
+        fs::remove_file(&path).map_err(|error| failed(&path, error))?;
+        Ok(true)
+    }
+}
+
+/// The file and whether it was free, in which case it is locked now; `None` if there is none.
+fn try_lock(path: &Path) -> Result<Option<(File, bool)>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(|error| failed(path, error))?,
+    };
+    let is_free = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(error)) => return Err(failed(path, error)),
+    };
+    Ok(Some((file, is_free)))
+}
+
+fn failed(path: &Path, error: io::Error) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::PermissionDenied => ErrorKind::Denied,
+        _ => ErrorKind::Unavailable,
+    };
+    Error::new(kind, format!("cannot use {}", path.display())).with_source(error)
+}

@@ -1,0 +1,45 @@
+//! Something that dlock left in a store.
+
+use dlock_core::{LockName, Result, backend::async_trait};
+
+/// Whether something may be left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A lock, or a place in its queue. None is left when all guards have ended (K12).
+    Lock,
+    /// A row, a file or a directory that dlock keeps for the next holder.
+    Kept,
+}
+
+/// Something that dlock left in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Left {
+    /// The lock that it is of.
+    pub name: LockName,
+    /// The key, path or row in the store.
+    pub place: String,
+    /// Whether it may be left.
+    pub kind: Kind,
+}
+
+/// A store in which a lock's traces are found by its name.
+#[async_trait]
+pub(super) trait Store: Send + Sync {
+    /// Lists the traces of a lock. Those in a directory come before the directory.
+    async fn list(&self, name: &LockName) -> Result<Vec<Left>>;
+
+    /// Removes it; whether it did.
+    async fn remove(&self, left: &Left) -> Result<bool>;
+}
+
+impl Left {
+    pub(super) fn new(name: &LockName, place: impl Into<String>, kind: Kind) -> Self {
+        Self {
+            name: name.clone(),
+            place: place.into(),
+            kind,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Traces of locks in a store, by the names of the locks: to list, and to remove.
+//!
+//! Each name is looked up by its exact key, directory, row or file. Nothing is searched for, and the traces of other
+//! names are not touched. The token counters and dlock's own records belong to all names: they stay.
+
+#[cfg(feature = "etcd")]
+mod etcd;
+mod file;
+mod left;
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "redis")]
+mod redis;
+#[cfg(feature = "zk")]
+mod zk;
+
+use std::fmt;
+
+use dlock_core::{Error, ErrorKind, LockName, Result, config::Config};
+
+use self::left::Store;
+pub use self::left::{Kind, Left};
+
+/// The traces of locks in one store.
+///
+/// ```no_run
+/// use dlock_core::{LockName, config::Config};
+/// use dlock_raw::residue::{Kind, Residue};
+///
+/// # async fn clean() -> dlock_core::Result<()> {
+/// let residue = Residue::open(&Config::from_url("redis://db-1")?).await?;
+/// let names = [LockName::new("dlock-verify/7f3a/a")?];
+/// let left = residue.list(&names).await?;
+/// assert!(left.iter().all(|left| left.kind == Kind::Kept));
+/// println!("{} removed", residue.remove(&names).await?.len());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Residue(Box<dyn Store>);
+
+impl Residue {
+    /// Connects to the store that `config` names, with its prefix.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a URL that dlock refuses, and for a store without traces, such as `memory:`. `Unavailable`
+    /// and others if the store does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connection.
+    pub async fn open(config: &Config) -> Result<Self> {
+        let store: Box<dyn Store> = match config.url().scheme() {
+            "file" => Box::new(file::Files::open(config)?),
+            #[cfg(feature = "etcd")]
+            "etcd" | "etcds" => Box::new(etcd::Etcd::open(config).await?),
+            #[cfg(feature = "mysql")]
+            "mysql" | "mariadb" => Box::new(mysql::MySql::open(config).await?),
+            #[cfg(feature = "redis")]
+            "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
+            | "rediss-cluster" => Box::new(redis::Redis::open(config).await?),
+            #[cfg(feature = "zk")]
+            "zk" | "zks" => Box::new(zk::ZooKeeper::open(config).await?),
+            other => {
+                let why = format!("{other}: has no traces of locks that other programs can list");
+                return Err(Error::new(ErrorKind::InvalidConfig, why));
+            }
+        };
+        Ok(Self(store))
+    }
+
+    /// Lists what is left of these locks, one name after another.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer, or refuses to.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn list(&self, names: &[LockName]) -> Result<Vec<Left>> {
+        let mut all = Vec::new();
+        for name in names {
+            all.extend(self.0.list(name).await?);
+        }
+        Ok(all)
+    }
+
+    /// Removes what is left of these locks, also locks that are held; returns what it removed.
+    ///
+    /// A row or a file that another process has locked stays, as removing it would break the exclusion.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer, or refuses to. What was removed before stays removed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the rest in the store.
+    pub async fn remove(&self, names: &[LockName]) -> Result<Vec<Left>> {
+        self.remove_of(&[Kind::Lock, Kind::Kept], names).await
+    }
+
+    /// As [`remove`](Self::remove), but leaves what is [`Kind::Kept`]: the holders of the locks lose them.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove`](Self::remove).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`remove`](Self::remove).
+    pub async fn remove_locks(&self, names: &[LockName]) -> Result<Vec<Left>> {
+        self.remove_of(&[Kind::Lock], names).await
+    }
+
+    async fn remove_of(&self, kinds: &[Kind], names: &[LockName]) -> Result<Vec<Left>> {
+        let mut removed = Vec::new();
+        for left in self.list(names).await? {
+            if kinds.contains(&left.kind) && self.0.remove(&left).await? {
+                removed.push(left);
+            }
+        }
+        Ok(removed)
+    }
+}
+
+impl fmt::Debug for Residue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Residue").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! MySQL: a lock is a row that a session has locked. The row itself is kept.
+
+use std::fmt::Write as _;
+
+use dlock_core::{
+    LockName, Result,
+    backend::async_trait,
+    config::{Config, Settings},
+};
+use tokio::sync::Mutex;
+
+use super::left::{Kind, Left, Store};
+use crate::driver::mysql::{Connection, Failure, Server};
+
+/// The table does not exist: then nothing is left.
+const NO_TABLE: u16 = 1146;
+
+/// A connection, whose statements are transactions of their own.
+pub(super) struct MySql {
+    connection: Mutex<Connection>,
+    prefix: String,
+}
+
+impl MySql {
+    pub(super) async fn open(config: &Config) -> Result<Self> {
+        let mut settings = Settings::of(config)?;
+        let prefix = settings.take_prefix()?.unwrap_or_default();
+        let connection = Server::take(&mut settings)?.connect().await?;
+        let connection = Mutex::new(connection);
+        Ok(Self { connection, prefix })
+    }
+
+    /// Whether the statement returns a row.
+    async fn finds(&self, sql: String) -> Result<bool> {
+        match self.connection.lock().await.query(sql).await {
+            Ok(rows) => Ok(!rows.is_empty()),
+            Err(failure) => absent(failure).map(|()| false),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for MySql {
+    async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
+        let row = literal(&[&self.prefix, name.as_str()].concat());
+        let mut left = Vec::new();
+        let locks = format!("SELECT 1 FROM dlock_locks WHERE name = {row}");
+        if self.finds(locks.clone()).await? {
+            let is_free = self
+                .finds(format!("{locks} FOR UPDATE SKIP LOCKED"))
+                .await?;
+            let kind = if is_free { Kind::Kept } else { Kind::Lock };
+            left.push(Left::new(name, format!("dlock_locks {row}"), kind));
+        }
+        if self
+            .finds(format!(
+                "SELECT 1 FROM dlock_asked WHERE name = {row} LIMIT 1"
+            ))
+            .await?
+        {
+            left.push(Left::new(name, format!("dlock_asked {row}"), Kind::Lock));
+        }
+        Ok(left)
+    }
+
+    async fn remove(&self, left: &Left) -> Result<bool> {
+        let (table, row) = left.place.split_once(' ').unwrap_or_default();
+        // A row that is locked is not waited for.
+        let sql = format!(
+            "DELETE old FROM (SELECT * FROM {table} WHERE name = {row} LIMIT 1000 FOR UPDATE SKIP LOCKED) AS free \
+             STRAIGHT_JOIN {table} AS old ON old.name = free.name"
+        );
+        match self.connection.lock().await.execute(sql).await {
+            Ok(removed) => Ok(removed > 0),
+            Err(failure) => absent(failure).map(|()| false),
+        }
+    }
+}
+
+/// A table that is not there has no rows.
+fn absent(failure: Failure) -> Result<()> {
+    match failure.number() {
+        Some(NO_TABLE) => Ok(()),
+        _ => Err(failure.into()),
+    }
+}
+
+/// The name as a hexadecimal literal: no part of it is SQL.
+fn literal(name: &str) -> String {
+    let mut literal = "x'".to_owned();
+    for byte in name.bytes() {
+        // Writing to a string does not fail.
+        let _ = write!(literal, "{byte:02x}");
+    }
+    literal + "'"
+}

@@ -1,0 +1,102 @@
+//! Redis: a lock is one key.
+
+use std::collections::HashMap;
+
+use dlock_core::{
+    Error, ErrorKind, LockName, Result,
+    backend::async_trait,
+    config::{Config, Settings},
+};
+use percent_encoding::{AsciiSet, utf8_percent_encode};
+use tokio::sync::Mutex;
+
+use super::left::{Kind, Left, Store};
+use crate::driver::redis::{Address, Connection, Servers, failed};
+
+/// dlock-redis's own default, and what it escapes.
+const PREFIX: &str = "dlock:";
+const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
+
+/// How often a node of a Cluster may lead to another one.
+const REDIRECTS_MAX: usize = 5;
+
+/// The servers, with a connection to each that is needed.
+pub(super) struct Redis {
+    servers: Servers,
+    prefix: String,
+    first: Address,
+    connections: Mutex<HashMap<Address, Connection>>,
+}
+
+impl Redis {
+    pub(super) async fn open(config: &Config) -> Result<Self> {
+        let mut settings = Settings::of(config)?;
+        let prefix = settings.take_prefix()?.unwrap_or_else(|| PREFIX.to_owned());
+        let servers = Servers::take(&mut settings)?;
+        let (first, connection) = servers.connect_to_primary().await?;
+        let connections = Mutex::new(HashMap::from([(first.clone(), connection)]));
+        Ok(Self {
+            servers,
+            prefix,
+            first,
+            connections,
+        })
+    }
+
+    fn key(&self, name: &LockName) -> String {
+        format!(
+            "{}{}",
+            self.prefix,
+            utf8_percent_encode(name.as_str(), ESCAPED)
+        )
+    }
+
+    /// Sends a command about a key, to the node of the Cluster that has it: a count.
+    async fn count(&self, command: &str, key: &str) -> Result<u64> {
+        let mut address = self.first.clone();
+        for _ in 0..REDIRECTS_MAX {
+            let connection = self.connection(&address).await?;
+            match connection.request(&[command, key]).await {
+                Ok(count) => return Ok(count),
+                Err(error) => match error.redirect_node().and_then(|(to, _)| parse(to)) {
+                    Some(to) => address = to,
+                    None => return Err(failed(error)),
+                },
+            }
+        }
+        let why = format!("the nodes lead to each other for the key {key:?}");
+        Err(Error::new(ErrorKind::Unavailable, why))
+    }
+
+    async fn connection(&self, address: &Address) -> Result<Connection> {
+        let mut connections = self.connections.lock().await;
+        if let Some(connection) = connections.get(address) {
+            return Ok(connection.clone());
+        }
+        let connection = self.servers.connect(address).await.map_err(failed)?;
+        connections.insert(address.clone(), connection.clone());
+        Ok(connection)
+    }
+}
+
+#[async_trait]
+impl Store for Redis {
+    async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
+        let key = self.key(name);
+        let found = self.count("EXISTS", &key).await?;
+        Ok((found > 0)
+            .then(|| Left::new(name, key, Kind::Lock))
+            .into_iter()
+            .collect())
+    }
+
+    async fn remove(&self, left: &Left) -> Result<bool> {
+        Ok(self.count("DEL", &left.place).await? > 0)
+    }
+}
+
+/// Reads `host:port`.
+fn parse(address: &str) -> Option<Address> {
+    let (host, port) = address.rsplit_once(':')?;
+    Some((host.trim_matches(['[', ']']).to_owned(), port.parse().ok()?))
+}

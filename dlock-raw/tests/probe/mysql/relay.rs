@@ -1,0 +1,105 @@
+//! A proxy that shares sessions among its clients, as one that pools connections does.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use dlock_core::toolkit::Lock;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::Mutex as Shared,
+};
+
+use crate::support::Outcome;
+
+/// Where bytes are written to, by the number of the connection.
+type Sinks = Lock<Vec<Arc<Shared<OwnedWriteHalf>>>>;
+
+/// A request with these bytes makes the first two connections change places.
+const TRIGGER: &[u8] = b"CONNECTION_ID";
+
+/// The proxy; it ends with the runtime of its test.
+pub(super) struct Relay {
+    pub(super) address: SocketAddr,
+}
+
+#[derive(Default)]
+struct Routes {
+    clients: Sinks,
+    servers: Sinks,
+    is_swapped: AtomicBool,
+}
+
+impl Relay {
+    /// A proxy to `server`, where the first two connections change places with each request for their ids.
+    pub(super) async fn start(server: SocketAddr) -> Outcome<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let routes = Arc::new(Routes::default());
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await
+                && let Ok(server) = TcpStream::connect(server).await
+            {
+                routes.carry(client, server);
+            }
+        });
+        Ok(Self { address })
+    }
+}
+
+impl Routes {
+    fn carry(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
+        let (from_client, to_client) = client.into_split();
+        let (from_server, to_server) = server.into_split();
+        let number = push(&self.clients, to_client);
+        push(&self.servers, to_server);
+        tokio::spawn(self.clone().pump_requests(from_client, number));
+        tokio::spawn(self.clone().pump_replies(from_server, number));
+    }
+
+    async fn pump_requests(self: Arc<Self>, mut from: OwnedReadHalf, number: usize) {
+        let mut bytes = vec![0; 16 * 1024];
+        while let Ok(count @ 1..) = from.read(&mut bytes).await {
+            let request = &bytes[..count];
+            if number < 2 && request.windows(TRIGGER.len()).any(|part| part == TRIGGER) {
+                self.is_swapped.fetch_xor(true, Ordering::AcqRel);
+            }
+            let sink = self.servers.lock()[self.of(number)].clone();
+            if sink.lock().await.write_all(request).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn pump_replies(self: Arc<Self>, mut from: OwnedReadHalf, number: usize) {
+        let mut bytes = vec![0; 16 * 1024];
+        while let Ok(count @ 1..) = from.read(&mut bytes).await {
+            let sink = self.clients.lock()[self.of(number)].clone();
+            if sink.lock().await.write_all(&bytes[..count]).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Whose other side the connection `number` has.
+    fn of(&self, number: usize) -> usize {
+        match number {
+            0 | 1 if self.is_swapped.load(Ordering::Acquire) => 1 - number,
+            number => number,
+        }
+    }
+}
+
+fn push(sinks: &Sinks, sink: OwnedWriteHalf) -> usize {
+    let mut sinks = sinks.lock();
+    sinks.push(Arc::new(Shared::new(sink)));
+    sinks.len() - 1
+}
