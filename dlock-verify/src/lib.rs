@@ -1,10 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+pub mod chaos;
 pub mod checker;
 pub mod history;
+pub mod picture;
 pub mod proxy;
+pub mod random;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 pub mod support;
+pub mod verdict;
+pub mod worker;
 
 mod availability;

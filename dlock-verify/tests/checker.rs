@@ -1,7 +1,10 @@
 //! The checker is checked: each good history passes, each bad one is flagged for what is wrong.
 
+use std::time::Duration;
+
+use dlock_core::{backend::DistributedLock, memory::Memory};
 use dlock_verify::{
-    checker::{Violation, check},
+    checker::{Bounds, Facts, Violation, check},
     history::{Access, Event, EventKind, FencedRegister},
 };
 use proptest::prelude::*;
@@ -15,8 +18,9 @@ fn requested(at: u64, client: u32, op: u64) -> Event {
         client,
         EventKind::Requested {
             op,
-            name: "n".to_owned(),
+            name: "n".into(),
             shared: false,
+            waits: true,
         },
     )
 }
@@ -27,8 +31,9 @@ fn requested_shared(at: u64, client: u32, op: u64) -> Event {
         client,
         EventKind::Requested {
             op,
-            name: "n".to_owned(),
+            name: "n".into(),
             shared: true,
+            waits: true,
         },
     )
 }
@@ -53,9 +58,18 @@ fn killed(at: u64, client: u32) -> Event {
     Event::new(at, client, EventKind::Killed)
 }
 
+/// The violations of a run.
+fn violations(events: &[Event], accesses: Vec<Access>) -> Vec<Violation> {
+    let mut facts: Facts = events.iter().collect();
+    facts.fenced = accesses;
+    let capabilities = (&Memory::new().capabilities()).into();
+    let bounds = Bounds::new(Duration::from_secs(1), &capabilities);
+    check(&facts, &bounds).violations().cloned().collect()
+}
+
 /// The violations, by kind.
 fn kinds(events: &[Event]) -> Vec<&'static str> {
-    check(events, &[]).iter().map(kind).collect()
+    violations(events, Vec::new()).iter().map(kind).collect()
 }
 
 fn kind(violation: &Violation) -> &'static str {
@@ -97,7 +111,7 @@ fn two_at_once_overlap() {
         releasing(60, 2, 0),
     ];
     assert_eq!(kinds(&events), ["overlap"]);
-    let line = check(&events, &[])[0].to_string();
+    let line = violations(&events, Vec::new())[0].to_string();
     let expected = "\"n\" was held twice: client 1 attempt 0 (exclusive, token 7, requested 0.000000 s, held 0.000000 s to 0.000000 s) and client 2";
     assert!(line.starts_with(expected), "{line}");
 }
@@ -231,8 +245,9 @@ fn shared_ones_that_were_requested_at_once_have_no_order() {
 fn names_have_nothing_to_do_with_each_other() {
     let other = EventKind::Requested {
         op: 0,
-        name: "other".to_owned(),
+        name: "other".into(),
         shared: false,
+        waits: true,
     };
     let events = [
         requested(0, 1, 0),
@@ -252,7 +267,7 @@ fn events_that_cannot_be_are_flagged() {
     assert_eq!(kinds(&revived), ["malformed"]);
     let refused = [
         requested(0, 1, 0),
-        Event::new(1, 1, EventKind::Refused { op: 0 }),
+        Event::new(1, 1, EventKind::Cancelled { op: 0 }),
     ];
     assert_eq!(kinds(&refused), [""; 0]);
 }
@@ -260,7 +275,7 @@ fn events_that_cannot_be_are_flagged() {
 /// A log as the register writes it, of accesses that were all accepted.
 fn accesses(log: &[(u64, Option<u64>)]) -> Vec<Access> {
     let access = |(token, wrote)| Access {
-        name: "n".to_owned(),
+        name: "n".into(),
         token,
         wrote,
         accepted: true,
@@ -277,20 +292,20 @@ fn a_register_that_refuses_the_stale_is_good() {
     assert!(!register.write("n", 1, 1));
     assert_eq!(register.read("n", 3), Some(1));
     assert!(register.write("n", 3, 2));
-    assert_eq!(check(&[], &register.log()), []);
+    assert_eq!(violations(&[], register.log()), []);
 }
 
 #[test]
 fn a_register_that_accepts_the_stale_is_flagged() {
     let log = accesses(&[(1, None), (2, None), (2, Some(1)), (1, Some(1))]);
-    let kinds: Vec<_> = check(&[], &log).iter().map(kind).collect();
+    let kinds: Vec<_> = violations(&[], log).iter().map(kind).collect();
     assert_eq!(kinds, ["stale", "lost update"]);
 }
 
 #[test]
 fn two_holders_of_one_token_lose_an_update() {
     let log = accesses(&[(1, None), (1, None), (1, Some(1)), (1, Some(1))]);
-    let kinds: Vec<_> = check(&[], &log).iter().map(kind).collect();
+    let kinds: Vec<_> = violations(&[], log).iter().map(kind).collect();
     assert_eq!(kinds, ["lost update"]);
 }
 
@@ -328,7 +343,7 @@ fn grants(events: &[Event]) -> Vec<usize> {
 proptest! {
     #[test]
     fn serial_histories_are_good(events in serial()) {
-        prop_assert_eq!(check(&events, &[]), []);
+        prop_assert_eq!(violations(&events, Vec::new()), []);
     }
 
     #[test]
@@ -340,7 +355,7 @@ proptest! {
         events[grants[pick]].at = before;
         let request = grants[pick] - 1;
         events[request].at = events[request].at.min(before);
-        let overlaps = check(&events, &[]).iter().any(|found| kind(found) == "overlap");
+        let overlaps = violations(&events, Vec::new()).iter().any(|found| kind(found) == "overlap");
         prop_assert!(overlaps, "not flagged: {:?}", events);
     }
 
@@ -359,7 +374,7 @@ proptest! {
                 *token = new;
             }
         }
-        let order = check(&events, &[]).iter().any(|found| kind(found) == "tokens");
+        let order = violations(&events, Vec::new()).iter().any(|found| kind(found) == "tokens");
         prop_assert!(order, "not flagged: {:?}", events);
     }
 }

@@ -1,6 +1,6 @@
 //! The grants so far that end last.
 
-use super::grant::Grant;
+use super::attempt::Grant;
 
 /// Of the grants so far, the one that ends last, and the exclusive one that ends last.
 #[derive(Default)]

@@ -1,9 +1,7 @@
 //! The checker: what a history violates. Pure functions, so that they can be tested themselves.
 //!
-//! * [`exclusion()`] (C1): the intervals in which guards of one name call themselves held do not
-//!   overlap, unless all of them are shared.
-//! * [`tokens`] (C2): tokens grow in the order of grants, and none comes twice.
-//! * [`register()`] (C3): a resource that refuses smaller tokens loses no update.
+//! [`Reading`] makes [`Facts`] of the events of a history. Each check is a function from them to a [`Verdict`], and
+//! [`check`] gathers all. The README has a table of them.
 //!
 //! C1 and C2 together accept a history exactly when the lock with its tokens is linearizable.
 //!
@@ -26,31 +24,74 @@
 //! nothing. ∎
 //!
 //! **In pairs.** Where *fromᵢ < toᵢ* for all grants, the placement fails exactly when there are *i* and *j* with
-//! *tᵢ < tⱼ* and *askedᵢ > fromⱼ*, or with *toᵢ > fromⱼ* where they exclude each other. Such a pair overlaps, which
+//! *tᵢ < tⱼ* and *requestedᵢ > fromⱼ*, or with *toᵢ > fromⱼ* where they exclude each other. Such a pair overlaps, which
 //! is [`exclusion()`], or its tokens are in the wrong order, which is [`tokens`].
 
+mod attempt;
+mod bounds;
+mod contention;
+mod control;
+mod effect;
 mod exclusion;
-mod grant;
+mod facts;
+mod kind;
 mod latest;
+mod liveness;
+mod loss;
 mod order;
-mod parse;
+mod presence;
+mod reading;
 mod register;
+mod residue;
+mod verdict;
 mod violation;
 
 pub use self::{
-    exclusion::exclusion, grant::Grant, order::tokens, parse::grants, register::register,
-    violation::Violation,
+    attempt::{Grant, NEVER, Outcome, Ungranted},
+    bounds::Bounds,
+    contention::contention,
+    control::{control, lost_updates},
+    effect::effect,
+    exclusion::exclusion,
+    facts::{Attempts, Facts, Fault, Span},
+    kind::Check,
+    liveness::liveness,
+    loss::loss,
+    order::tokens,
+    reading::Reading,
+    register::register,
+    residue::residue,
+    verdict::{Report, Verdict},
+    violation::{Violation, Waiter},
 };
-use crate::history::{Access, Event};
 
-/// Everything that is wrong with a run: C1 and C2 for `events`, C3 for `accesses`.
+/// The verdicts of all checks. Takes O(n log n).
 ///
-/// Takes O(n log n).
+/// The checks of tokens have no cases where tokens do not grow.
 #[must_use]
-pub fn check(events: &[Event], accesses: &[Access]) -> Vec<Violation> {
-    let (grants, mut violations) = grants(events);
-    violations.extend(exclusion(&grants));
-    violations.extend(tokens(&grants));
-    violations.extend(register(accesses));
-    violations
+pub fn check(facts: &Facts, bounds: &Bounds) -> Report {
+    let fenced = |verdict: fn(&Facts) -> Verdict| match bounds.fencing {
+        true => verdict(facts),
+        false => Verdict::Holds { cases: 0 },
+    };
+    let malformed = facts.malformed.iter().cloned();
+    let malformed = malformed.map(|event| Violation::Malformed { event });
+    Report {
+        grants: facts.grant_count(),
+        verdicts: vec![
+            (
+                Check::History,
+                Verdict::of(facts.event_count, malformed.collect()),
+            ),
+            (Check::Exclusion, exclusion(facts)),
+            (Check::Order, fenced(tokens)),
+            (Check::Register, fenced(register)),
+            (Check::Control, control(facts, bounds)),
+            (Check::Liveness, liveness(facts, bounds)),
+            (Check::Contention, contention(facts, bounds)),
+            (Check::Residue, residue(facts, bounds)),
+            (Check::Loss, loss(facts, bounds)),
+            (Check::Effect, effect(facts, bounds)),
+        ],
+    }
 }

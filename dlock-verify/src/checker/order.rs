@@ -1,8 +1,6 @@
 //! The check of token order (C2).
 
-use std::collections::BTreeMap;
-
-use super::{grant::Grant, latest::Latest, violation::Violation};
+use super::{attempt::Grant, facts::Facts, latest::Latest, verdict::Verdict, violation::Violation};
 
 /// The grants whose tokens are not in the order of the grants, or come twice (K5).
 ///
@@ -13,16 +11,16 @@ use super::{grant::Grant, latest::Latest, violation::Violation};
 /// One violation for each grant that does not fit, with one that shows it. Takes O(n log n). A grant that was
 /// over when it returned held nothing, so its token needs no order.
 #[must_use]
-pub fn tokens(grants: &BTreeMap<String, Vec<Grant>>) -> Vec<Violation> {
+pub fn tokens(facts: &Facts) -> Verdict {
     let mut violations = Vec::new();
-    for grants in grants.values() {
-        let mut by_token: Vec<&Grant> = grants.iter().collect();
+    for attempts in facts.names.values() {
+        let mut by_token: Vec<&Grant> = attempts.grants.iter().collect();
         by_token.sort_by_key(|grant| grant.token);
         violations.extend(repeated(&by_token));
         by_token.retain(|grant| grant.is_held());
         violations.extend(misplaced(&by_token));
     }
-    violations
+    Verdict::of(facts.grant_count(), violations)
 }
 
 fn repeated<'a>(by_token: &'a [&Grant]) -> impl Iterator<Item = Violation> + 'a {

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use super::violation::Violation;
-use crate::history::Access;
+use super::{facts::Facts, verdict::Verdict, violation::Violation};
+use crate::history::Name;
 
 /// The accesses that a fenced register must not have accepted, and the updates that it lost.
 ///
 /// Every client writes what it read plus one. So each accepted write is one more than the one before
 /// it, and the last value is the number of accepted writes.
 #[must_use]
-pub fn register(accesses: &[Access]) -> Vec<Violation> {
-    let mut cells: HashMap<&str, (u64, u64)> = HashMap::new();
+pub fn register(facts: &Facts) -> Verdict {
+    let mut cells: HashMap<&Name, (u64, u64)> = HashMap::new();
     let mut violations = Vec::new();
-    for access in accesses.iter().filter(|access| access.accepted) {
+    for access in facts.fenced.iter().filter(|access| access.accepted) {
         let (token_max, value) = cells.entry(&access.name).or_default();
         if access.token < *token_max {
             let token_max = *token_max;
@@ -33,5 +33,5 @@ pub fn register(accesses: &[Access]) -> Vec<Violation> {
         }
         *value = wrote;
     }
-    violations
+    Verdict::of(facts.fenced.len(), violations)
 }

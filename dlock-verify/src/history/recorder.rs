@@ -1,27 +1,27 @@
 //! Writes down what happens to the locks of one client.
 
 use std::{
-    fmt,
+    mem,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use dlock_core::{BootInstant, Clock, Guard, LockName, Mode, Result};
+use dlock_core::{Clock, Guard, LockName, Mode, Result, backend::Wait};
 
-use super::event::{Event, EventKind};
+use super::{
+    event::{Event, EventKind, Owner},
+    guard::RecordedGuard,
+    outcome::{RefusalEffect, RefusalKind},
+    sink::{Sink, until},
+};
 
 /// Records the attempts of one client. Cheap to clone; clones record for the same client.
-#[derive(Clone)]
-pub struct Recorder(Arc<Inner>);
-
-struct Inner {
-    client: u32,
-    clock: Clock,
-    next_op: AtomicU64,
-    sink: Box<dyn Fn(Event) + Send + Sync>,
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    sink: Sink,
+    next_op: Arc<AtomicU64>,
 }
 
 impl Recorder {
@@ -36,13 +36,10 @@ impl Recorder {
         clock: Clock,
         sink: impl Fn(Event) + Send + Sync + 'static,
     ) -> Self {
-        let sink = Box::new(sink);
-        Self(Arc::new(Inner {
-            client,
-            clock,
-            next_op: AtomicU64::new(0),
-            sink,
-        }))
+        Self {
+            sink: Sink::new(client, clock, sink),
+            next_op: Arc::default(),
+        }
     }
 
     /// Awaits `acquire`, a call for `name` in `mode` that was not polled yet, and records what comes of it.
@@ -53,116 +50,112 @@ impl Recorder {
     ///
     /// # Cancel safety
     ///
-    /// As of `acquire`; the attempt then stays open in the history.
+    /// As of `acquire`; that it was dropped is recorded.
     pub async fn acquire(
         &self,
         name: &LockName,
         mode: Mode,
         acquire: impl IntoFuture<Output = Result<Guard>>,
     ) -> Result<RecordedGuard> {
-        let op = self.0.next_op.fetch_add(1, Ordering::Relaxed);
-        self.record(EventKind::Requested {
+        self.record_acquire(name, mode, true, |_| acquire).await
+    }
+
+    /// As [`acquire`](Self::acquire), for an acquire that does not wait if the lock is taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of `acquire`.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of `acquire`; that it was dropped is recorded.
+    pub async fn try_acquire(
+        &self,
+        name: &LockName,
+        mode: Mode,
+        acquire: impl IntoFuture<Output = Result<Guard>>,
+    ) -> Result<RecordedGuard> {
+        self.record_acquire(name, mode, false, |_| acquire).await
+    }
+
+    /// As [`acquire`](Self::acquire), with a note for the acquire. A listing of the store shows it, and
+    /// [`Owner::from_note`] reads it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the acquire.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of the acquire; that it was dropped is recorded.
+    pub async fn acquire_noted<A>(
+        &self,
+        name: &LockName,
+        mode: Mode,
+        wait: Wait,
+        acquire: impl FnOnce(String) -> A,
+    ) -> Result<RecordedGuard>
+    where
+        A: IntoFuture<Output = Result<Guard>>,
+    {
+        let waits = wait == Wait::UntilCancelled;
+        self.record_acquire(name, mode, waits, acquire).await
+    }
+
+    async fn record_acquire<A>(
+        &self,
+        name: &LockName,
+        mode: Mode,
+        waits: bool,
+        acquire: impl FnOnce(String) -> A,
+    ) -> Result<RecordedGuard>
+    where
+        A: IntoFuture<Output = Result<Guard>>,
+    {
+        let (sink, client) = (&self.sink, self.sink.client());
+        let op = self.next_op.fetch_add(1, Ordering::Relaxed);
+        let acquire = acquire(Owner { client, op }.note());
+        let name = name.as_str().into();
+        let shared = mode == Mode::Shared;
+        sink.record(EventKind::Requested {
             op,
-            name: name.as_str().to_owned(),
-            shared: mode == Mode::Shared,
+            name,
+            shared,
+            waits,
         });
-        match acquire.await {
+        let dropped = Dropped { sink, op };
+        let result = acquire.await;
+        mem::forget(dropped);
+        let now = sink.now();
+        match result {
             Ok(guard) => {
-                let now = self.0.clock.now();
+                let token = guard.token().get();
                 let until = until(now, guard.remaining());
-                let granted = EventKind::Granted {
-                    op,
-                    token: guard.token().get(),
-                    until,
-                };
-                (self.0.sink)(Event::new(now.as_nanos(), self.0.client, granted));
-                Ok(RecordedGuard {
-                    guard,
-                    recorder: self.clone(),
-                    op,
-                })
+                sink.record_at(now, EventKind::Granted { op, token, until });
+                Ok(RecordedGuard::new(guard, sink.clone(), op))
             }
             Err(error) => {
-                self.record(EventKind::Refused { op });
+                let (kind, effect) = (RefusalKind::from(&error), RefusalEffect::from(&error));
+                sink.record_at(now, EventKind::Refused { op, kind, effect });
                 Err(error)
             }
         }
     }
 
-    fn record(&self, kind: EventKind) {
-        (self.0.sink)(Event::new(
-            self.0.clock.now().as_nanos(),
-            self.0.client,
-            kind,
-        ));
+    /// Records an event of the client at this moment.
+    pub fn record(&self, kind: EventKind) {
+        self.sink.record(kind);
     }
 }
 
-/// A guard whose end is recorded. A holder that only drops it stays on record as long as it said
-/// that it would hold, so [`release`](Self::release) or [`report`](Self::report) it.
-#[derive(Debug)]
-pub struct RecordedGuard {
-    guard: Guard,
-    recorder: Recorder,
+/// Records that an acquire was dropped before it returned.
+struct Dropped<'a> {
+    sink: &'a Sink,
     op: u64,
 }
 
-impl RecordedGuard {
-    /// The guard.
-    pub fn guard(&self) -> &Guard {
-        &self.guard
-    }
-
-    /// Reads from the guard whether it is held and until when, and records both; returns whether it is
-    /// held.
-    #[must_use]
-    pub fn report(&self) -> bool {
-        let now = self.recorder.0.clock.now();
-        let (op, until) = (self.op, until(now, self.guard.remaining()));
-        let held = self.guard.is_held();
-        let kind = if held {
-            EventKind::Reported { op, until }
-        } else {
-            EventKind::Lost { op }
-        };
-        (self.recorder.0.sink)(Event::new(now.as_nanos(), self.recorder.0.client, kind));
-        held
-    }
-
-    /// Records that the guard was found lost, and drops it.
-    pub fn lost(self) {
-        self.recorder.record(EventKind::Lost { op: self.op });
-    }
-
-    /// Records the end and drops the guard, which releases it.
-    pub fn abandon(self) {
-        self.recorder.record(EventKind::Releasing { op: self.op });
-    }
-
-    /// Records the end and releases the guard.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Guard::release`].
-    ///
-    /// # Cancel safety
-    ///
-    /// As of [`Guard::release`].
-    pub async fn release(self) -> Result<()> {
-        self.recorder.record(EventKind::Releasing { op: self.op });
-        self.guard.release().await
-    }
-}
-
-/// The end of the hold, by a clock that was read before `remaining` was: never too late.
-fn until(now: BootInstant, remaining: Duration) -> u64 {
-    now.after(remaining).as_nanos()
-}
-
-impl fmt::Debug for Recorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder")
-            .field("client", &self.0.client)
-            .finish_non_exhaustive()
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.sink.record(EventKind::Cancelled { op: self.op });
     }
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use dlock_core::toolkit::Lock;
 
+use super::name::{Name, Names};
+
 /// Registers by name, each of which refuses every token that is smaller than the largest it has
 /// seen, at reads as well as at writes. They keep a log for [`checker::register`](crate::checker).
 #[derive(Debug, Default)]
@@ -13,7 +15,8 @@ pub struct FencedRegister(Lock<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    cells: HashMap<String, Cell>,
+    names: Names,
+    cells: HashMap<Name, Cell>,
     log: Vec<Access>,
 }
 
@@ -31,7 +34,7 @@ struct Cell {
 )]
 pub struct Access {
     /// The name of the register.
-    pub name: String,
+    pub name: Name,
     /// The token that was shown.
     pub token: u64,
     /// The value written; `None` for a read.
@@ -55,7 +58,8 @@ impl FencedRegister {
     /// larger token was seen before.
     pub fn access(&self, name: &str, token: u64, wrote: Option<u64>) -> Option<u64> {
         let mut state = self.0.lock();
-        let cell = state.cells.entry(name.to_owned()).or_default();
+        let name = state.names.intern(name);
+        let cell = state.cells.entry(name.clone()).or_default();
         let accepted = token >= cell.token_max;
         if accepted {
             cell.token_max = token;
@@ -63,7 +67,7 @@ impl FencedRegister {
         }
         let value = cell.value;
         state.log.push(Access {
-            name: name.to_owned(),
+            name,
             token,
             wrote,
             accepted,

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use dlock_core::{Clock, Locker, Result, memory::Memory};
+use dlock_core::{Clock, Locker, Result, backend::DistributedLock, memory::Memory};
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinHandle,
@@ -10,12 +10,16 @@ use tokio::{
 };
 
 use super::{
+    backend::Backend,
+    conditions::Conditions,
     flaw::Flaw,
-    network::{Conditions, Network},
-    random::Random,
+    network::Network,
     workload::{Shared, Task},
 };
-use crate::history::{FencedRegister, Recorder};
+use crate::{
+    history::{FencedRegister, Recorder},
+    random::Random,
+};
 
 /// A hold lasts up to one and a half ttls, but not longer than this, in virtual milliseconds.
 const HOLD_MAX: u64 = 500;
@@ -23,9 +27,17 @@ const HOLD_MAX: u64 = 500;
 /// The tasks of a client.
 const TASKS: usize = 2;
 
+/// A locker shuts down within this, in its own time: its last releases are tried again for longer than it.
+const SHUTDOWN_MAX: Duration = Duration::from_secs(60);
+
+/// A layer around the backend of each client.
+pub type Layer = fn(Box<dyn DistributedLock>) -> Box<dyn DistributedLock>;
+
 pub(super) struct Client {
     runtime: Runtime,
     network: Network,
+    /// Until its shutdown.
+    locker: Option<Locker>,
     tasks: Vec<JoinHandle<()>>,
     /// The client has run up to this millisecond.
     ran_until: u64,
@@ -40,6 +52,7 @@ pub(super) struct Parts {
     pub(super) ttl: Duration,
     pub(super) random: Random,
     pub(super) flaw: Option<Flaw>,
+    pub(super) layer: Option<Layer>,
     pub(super) recorder: Recorder,
     pub(super) register: Arc<FencedRegister>,
     pub(super) shared: Arc<Shared>,
@@ -51,7 +64,7 @@ impl Client {
             .enable_time()
             .start_paused(true)
             .build()?;
-        let network = Network::new(parts.store.clone(), parts.random.fork(), parts.flaw);
+        let network = Network::new(parts.store.clone(), parts.random.fork());
         let entered = runtime.enter();
         let locker = parts.locker(&network).map_err(io::Error::other)?;
         let tasks = (0..TASKS)
@@ -71,6 +84,7 @@ impl Client {
         Ok(Self {
             runtime,
             network,
+            locker: Some(locker),
             tasks,
             ran_until: 0,
             suspended_until: 0,
@@ -91,6 +105,21 @@ impl Client {
     pub(super) fn has_ended(&self) -> bool {
         self.tasks.iter().all(JoinHandle::is_finished)
     }
+
+    /// Begins to shut the locker down.
+    pub(super) fn shut_down(&mut self) {
+        let locker = self.locker.take();
+        self.tasks.push(self.runtime.spawn(async move {
+            if let Some(locker) = locker {
+                let _ = locker.shutdown(SHUTDOWN_MAX).await;
+            }
+        }));
+    }
+
+    /// The tasks that still run.
+    pub(super) fn running(&self) -> usize {
+        self.runtime.metrics().num_alive_tasks()
+    }
 }
 
 impl Parts {
@@ -100,7 +129,12 @@ impl Parts {
     }
 
     fn locker(&self, network: &Network) -> Result<Locker> {
-        Locker::builder(network.clone())
+        let backend: Box<dyn DistributedLock> = Box::new(Backend::new(network.clone(), self.flaw));
+        let backend = match self.layer {
+            Some(layer) => layer(backend),
+            None => backend,
+        };
+        Locker::builder(backend)
             .ttl(self.ttl)
             .clock(self.clock.clone())
             .build()

@@ -2,18 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{Clock, memory::Memory, simulation};
+use dlock_core::{Clock, LockName, backend::DistributedLock, memory::Memory, simulation};
 
 use super::{
     client::{Client, Parts},
-    flaw::Flaw,
-    network::Conditions,
-    random::Random,
+    conditions::Conditions,
+    schedule::Simulation,
     workload::Shared,
 };
 use crate::{
-    checker::check,
+    checker::{Bounds, Check, Facts, check},
     history::{Access, Event, EventKind, FencedRegister, History, Recorder},
+    random::Random,
 };
 
 /// A step while clients work, in virtual milliseconds.
@@ -28,23 +28,22 @@ const SUSPENDED_MAX: u64 = 180;
 /// In so many of 1,000 steps a client is suspended.
 const SUSPENDS: u64 = 4;
 
+/// In so many of 1,000 steps the machine is suspended: its clock and the store's go on, its timers do not.
+const SLEEPS: u64 = 1;
+
+/// The machine is suspended for less than this, in virtual milliseconds.
+const SLEEP_MAX: u64 = 150;
+
 /// All locks are free after this, when the network works again: longer than the pauses between two tries of a
 /// release, than a message that is late, and than the last holds and waits.
 const SETTLES: u64 = 2_500;
 
+/// All tasks of a locker have ended within this after its shutdown has begun: longer than the pause before a release
+/// is tried again.
+const SHUTS_DOWN: u64 = 20_000;
+
 /// The store's clock runs faster by one part in so many: as much as deadlines allow for (K2).
 const DRIFT_DIVISOR: u32 = 100;
-
-/// One schedule of a simulation.
-#[derive(Clone, Debug)]
-pub struct Simulation {
-    seed: u64,
-    clients: usize,
-    millis: u64,
-    ttl: Duration,
-    conditions: Conditions,
-    flaw: Option<Flaw>,
-}
 
 /// The outcome of a [`Simulation`].
 #[derive(Clone, Debug)]
@@ -61,54 +60,6 @@ pub struct Run {
 }
 
 impl Simulation {
-    /// Three clients for half a second, with leases of 60 ms, on a [bad](Conditions::BAD) network.
-    #[must_use]
-    pub const fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            clients: 3,
-            millis: 500,
-            ttl: Duration::from_millis(60),
-            conditions: Conditions::BAD,
-            flaw: None,
-        }
-    }
-
-    /// Sets the number of clients.
-    #[must_use]
-    pub const fn clients(mut self, clients: usize) -> Self {
-        self.clients = clients;
-        self
-    }
-
-    /// Sets how long the clients work.
-    #[must_use]
-    pub const fn millis(mut self, millis: u64) -> Self {
-        self.millis = millis;
-        self
-    }
-
-    /// Sets the ttl of the locks.
-    #[must_use]
-    pub const fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = ttl;
-        self
-    }
-
-    /// Sets the conditions of the network.
-    #[must_use]
-    pub const fn conditions(mut self, conditions: Conditions) -> Self {
-        self.conditions = conditions;
-        self
-    }
-
-    /// Gives the backend a flaw.
-    #[must_use]
-    pub const fn flaw(mut self, flaw: Flaw) -> Self {
-        self.flaw = Some(flaw);
-        self
-    }
-
     /// Runs it, on this thread.
     ///
     /// # Panics
@@ -173,6 +124,7 @@ impl State {
             ttl: self.plan.ttl,
             random: self.random.fork(),
             flaw: self.plan.flaw,
+            layer: self.plan.layer,
             recorder: Recorder::with_clock(id, self.clock.clone(), record),
             register: self.register.clone(),
             shared: self.shared.clone(),
@@ -187,6 +139,9 @@ impl State {
             if self.random.chance(SUSPENDS) {
                 self.suspend();
             }
+            if self.random.chance(SLEEPS) {
+                self.sleep();
+            }
             self.step(STEP);
         }
         *self.shared.stops.lock() = true;
@@ -194,11 +149,46 @@ impl State {
             client.set(Conditions::PERFECT);
             client.suspended_until = 0;
         }
-        let end = self.now + SETTLES;
-        while self.now < end {
+        self.settle(SETTLES, |state| {
+            state.clients.iter().all(Client::has_ended) && state.store.names().is_empty()
+        });
+        let is_idle = self.clients.iter().all(Client::has_ended);
+        let left = self.store.names();
+        self.clients.iter_mut().for_each(Client::shut_down);
+        self.settle(SHUTS_DOWN, |state| {
+            state.clients.iter().all(|client| client.running() == 0)
+        });
+        self.finish(is_idle, &left)
+    }
+
+    /// Lets all clients run until `is_over`, at most for so many milliseconds.
+    fn settle(&mut self, millis: u64, is_over: impl Fn(&Self) -> bool) {
+        let end = self.now + millis;
+        while self.now < end && !is_over(self) {
             self.step(STEP_AT_END);
         }
-        self.finish()
+    }
+
+    /// Suspends the machine of all clients.
+    fn sleep(&mut self) {
+        self.record_all(&EventKind::Stopped);
+        let millis = self.random.below(SLEEP_MAX);
+        self.pass(millis);
+        self.record_all(&EventKind::Resumed);
+    }
+
+    fn record_all(&self, kind: &EventKind) {
+        let at = self.clock.now().as_nanos();
+        for client in (0..).take(self.clients.len()) {
+            self.history.record(Event::new(at, client, kind.clone()));
+        }
+    }
+
+    /// Lets time pass for the machine and the store, not for timers.
+    fn pass(&self, millis: u64) {
+        let time = Duration::from_millis(millis);
+        self.clock.jump(time);
+        self.store_clock.jump(time + time / DRIFT_DIVISOR);
     }
 
     fn suspend(&mut self) {
@@ -213,9 +203,7 @@ impl State {
     /// Lets all clients run for so many milliseconds, in random order.
     fn step(&mut self, millis: u64) {
         self.now += millis;
-        let step = Duration::from_millis(millis);
-        self.clock.jump(step);
-        self.store_clock.jump(step + step / DRIFT_DIVISOR);
+        self.pass(millis);
         let mut order: Vec<usize> = (0..self.clients.len()).collect();
         for index in (1..order.len()).rev() {
             let other = self.random.below(index as u64 + 1);
@@ -229,18 +217,29 @@ impl State {
         }
     }
 
-    fn finish(self) -> Run {
+    fn finish(self, is_idle: bool, left: &[LockName]) -> Run {
         let mut violations = std::mem::take(&mut *self.shared.violations.lock());
-        if !self.clients.iter().all(Client::has_ended) {
+        if !is_idle {
             violations.push("a client waits for a lock that is free (K6)".to_owned());
         }
-        let left = self.store.names();
         if !left.is_empty() {
             violations.push(format!("left behind in the store: {left:?} (K7, K9)"));
         }
+        let running: usize = self.clients.iter().map(Client::running).sum();
+        if running > 0 {
+            violations.push(format!("{running} tasks run after the shutdown (K12)"));
+        }
         drop(self.clients);
         let (events, accesses) = (self.history.events(), self.register.log());
-        violations.extend(check(&events, &accesses).iter().map(ToString::to_string));
+        let mut facts: Facts = events.iter().collect();
+        facts.fenced.clone_from(&accesses);
+        let capabilities = (&self.store.capabilities()).into();
+        let bounds = Bounds::new(self.plan.ttl, &capabilities);
+        let report = check(&facts, &bounds);
+        // A request that arrives late may take the lock when its client has gone on: no holder has it then.
+        let is_judged = |check: Check| check != Check::Contention || self.plan.conditions.late == 0;
+        let found = report.violations().filter(|found| is_judged(found.check()));
+        violations.extend(found.map(ToString::to_string));
         let is_grant = |event: &&Event| matches!(event.kind, EventKind::Granted { .. });
         Run {
             grants: events.iter().filter(is_grant).count(),

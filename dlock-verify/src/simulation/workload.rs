@@ -2,17 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{LockName, Locker, Mode, Result, toolkit::Lock};
+use dlock_core::{LockName, Locker, Mode, Result, backend::Wait, toolkit::Lock};
 use tokio::time::{sleep, timeout};
 
-use super::random::Random;
-use crate::history::{FencedRegister, RecordedGuard, Recorder};
+use crate::{
+    history::{FencedRegister, RecordedGuard, Recorder},
+    random::Random,
+};
 
 /// The locks.
 const NAMES: [&str; 2] = ["a", "b"];
 
 /// A loss is reported within this after a hold has ended (K8): timers count whole milliseconds.
 const LOSS_MAX: Duration = Duration::from_millis(2);
+
+/// A hold of so many milliseconds reports its deadline all the time, so that the history has the renewals.
+const REPORTED_FROM: u64 = 8;
 
 /// One task of a client: it takes locks, works under them, and ends when it shall.
 pub(super) struct Task {
@@ -67,7 +72,9 @@ impl Task {
     async fn take(&mut self) -> Option<(LockName, RecordedGuard)> {
         let name = self.shared.names[usize::from(self.random.chance(300))].clone();
         let acquire = self.locker.acquire(&name);
-        let acquire = match self.random.below(6) {
+        let way = self.random.below(6);
+        let is_try = way < 2;
+        let acquire = match way {
             0 | 1 => acquire.wait(Duration::ZERO),
             2 | 3 => acquire.wait(Duration::from_millis(self.random.below(20))),
             4 => acquire.wait(Duration::from_millis(self.random.below(300))),
@@ -81,7 +88,11 @@ impl Task {
             true => acquire.no_renewal(),
             false => acquire,
         };
-        let recorded = self.recorder.acquire(&name, mode, acquire);
+        let wait = match is_try {
+            true => Wait::Never,
+            false => Wait::UntilCancelled,
+        };
+        let recorded = self.recorder.acquire_noted(&name, mode, wait, |_| acquire);
         let guard = match self.random.chance(150) {
             // The caller is gone.
             true => {
@@ -131,7 +142,11 @@ impl Task {
     async fn hold(&self, guard: &RecordedGuard, millis: u64) -> bool {
         for _ in 0..millis {
             sleep(Duration::from_millis(1)).await;
-            if !guard.guard().is_held() {
+            let is_held = match millis < REPORTED_FROM {
+                true => guard.guard().is_held(),
+                false => guard.report(),
+            };
+            if !is_held {
                 if timeout(LOSS_MAX, guard.guard().lost()).await.is_err() {
                     self.violated(format!("the loss of {guard:?} was not reported"));
                 }

@@ -1,4 +1,4 @@
-//! The random numbers of a simulation.
+//! Random numbers that a seed repeats.
 
 /// A generator of random numbers that follow from a seed: `SplitMix64` (Steele, Lea and Flood, 2014).
 #[derive(Clone, Debug)]

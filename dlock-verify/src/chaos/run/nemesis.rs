@@ -1,0 +1,230 @@
+//! Plays the cards of a plan.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::BootInstant;
+use tokio::{
+    sync::Semaphore,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{scene::Scene, settle::Settled, strike::strike};
+use crate::{
+    chaos::{
+        fault::{Fault, Site},
+        plan::{Card, Kind, Plan},
+        trigger::Trigger,
+        workers::Occasion,
+    },
+    proxy::Direction,
+    support::{Outcome, failed},
+};
+
+/// How many faults may be on at once.
+const ACTIVE_MAX: usize = 2;
+
+/// A trigger that does not come within so many ttls is given up; the card is played at that time.
+const TRIGGER_TTLS: u32 = 4;
+
+/// No grant for so long while cards wait for one fails the run.
+const GRANT_MAX: Duration = Duration::from_secs(60);
+
+/// How often the bytes of a proxy are counted.
+const BURST_EVERY: Duration = Duration::from_millis(1);
+
+/// Effects are counted for at most so many faults at once.
+const COUNTING_MAX: u32 = 64;
+
+pub(super) struct Nemesis {
+    scene: Arc<Scene>,
+    end: Option<BootInstant>,
+    active: JoinSet<Outcome>,
+    /// Faults that were undone, and whose effects are still counted.
+    counting: Arc<Semaphore>,
+    settled: Vec<Settled>,
+    /// The begin of the last fault.
+    last_begin: Option<BootInstant>,
+}
+
+impl Nemesis {
+    pub(super) fn new(scene: Arc<Scene>, longest: Option<Duration>) -> Self {
+        let end = longest.map(|longest| scene.clock.now().after(longest));
+        Self {
+            scene,
+            end,
+            active: JoinSet::new(),
+            counting: Arc::new(Semaphore::new(COUNTING_MAX as usize)),
+            settled: Vec::new(),
+            last_begin: None,
+        }
+    }
+
+    pub(super) fn settled(&self) -> &[Settled] {
+        &self.settled
+    }
+
+    /// Plays all cards, then again those of faults that did not bite; waits for the grants, and settles.
+    pub(super) async fn play(&mut self, plan: &Plan, again_max: usize) -> Outcome {
+        for card in &plan.cards {
+            if self.is_over() {
+                break;
+            }
+            self.play_card(card).await?;
+        }
+        self.undone().await?;
+        for turn in 0..again_max {
+            let tame = self.tame().await?;
+            if tame.is_empty() || self.is_over() {
+                break;
+            }
+            for fault in tame {
+                let card = plan.again(&*fault, turn, &self.scene.deal);
+                self.play_card(&card).await?;
+            }
+            self.undone().await?;
+        }
+        if !self.is_over() {
+            self.until_grants(plan.grants).await?;
+        }
+        self.undone().await?;
+        let settled = self.scene.settle_finally().await?;
+        self.settled.push(settled);
+        Ok(())
+    }
+
+    /// The faults that have not bitten yet.
+    async fn tame(&self) -> Outcome<Vec<Arc<dyn Fault>>> {
+        let counted = self.counting.acquire_many(COUNTING_MAX).await?;
+        drop(counted);
+        let bites = self.scene.ledger.bites();
+        let is_tame =
+            |fault: &&Arc<dyn Fault>| bites.get(fault.id()).is_none_or(|all| all.bites == 0);
+        Ok(self.scene.faults.iter().filter(is_tame).cloned().collect())
+    }
+
+    async fn play_card(&mut self, card: &Card) -> Outcome {
+        self.until_grants(card.after).await?;
+        let Kind::Fault {
+            fault,
+            trigger,
+            length,
+            choice,
+        } = &card.kind
+        else {
+            return self.settle().await;
+        };
+        let known = self.scene.faults.iter().find(|known| known.id() == fault);
+        let known = known.cloned();
+        let fault = known.ok_or_else(|| failed(format!("no fault {fault} of this store")))?;
+        let active_max = if fault.alone() { 0 } else { ACTIVE_MAX - 1 };
+        self.until_active(active_max).await?;
+        let worker = self.trigger(*trigger, *choice).await;
+        let ttl = self.scene.target.ttl();
+        let site = Site {
+            workers: self.scene.workers.clone(),
+            worker,
+            length: ttl * *length / 10,
+            ttl,
+            choice: *choice,
+        };
+        self.last_begin = Some(self.scene.clock.now());
+        let counting = self.counting.clone().acquire_owned().await?;
+        let strike = strike(
+            self.scene.clone(),
+            fault.clone(),
+            site,
+            card.number,
+            counting,
+        );
+        self.active.spawn(strike);
+        if fault.alone() {
+            self.undone().await?;
+            // Its effects are its own, and are all counted before holds are interrupted.
+            self.tame().await?;
+            self.settle().await?;
+            fault.mend().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the trigger: the worker that it happens to.
+    async fn trigger(&self, trigger: Trigger, choice: u64) -> usize {
+        let (observer, workers) = (&self.scene.observer, &self.scene.workers);
+        let any = usize::try_from(choice % workers.count().max(1) as u64).unwrap_or_default();
+        let event = async {
+            match trigger {
+                Trigger::Grant { name, nth } => observer.occurs(Occasion::Grant(name), nth).await,
+                Trigger::BeforeWrite { nth } => observer.occurs(Occasion::BeforeWrite, nth).await,
+                Trigger::Queued { nth } => observer.occurs(Occasion::Queued, nth).await,
+                Trigger::Burst { worker, nth } => {
+                    self.bursts(worker, nth).await;
+                    worker
+                }
+                Trigger::During { ms } => {
+                    let begin = self.last_begin.filter(|_| !self.active.is_empty());
+                    let due = begin.map(|begin| begin.after(Duration::from_millis(ms)));
+                    let left = due.map(|due| due.since(self.scene.clock.now()));
+                    sleep(left.unwrap_or_default()).await;
+                    any
+                }
+            }
+        };
+        let max = self.scene.target.ttl() * TRIGGER_TTLS;
+        timeout(max, event).await.unwrap_or(any)
+    }
+
+    async fn bursts(&self, worker: usize, nth: u32) {
+        let proxies = self.scene.workers.proxies(worker);
+        let seen = || {
+            proxies
+                .iter()
+                .map(|proxy| proxy.seen(Direction::ToServer))
+                .sum::<u64>()
+        };
+        for _ in 0..nth {
+            let before = seen();
+            while seen() == before {
+                sleep(BURST_EVERY).await;
+            }
+        }
+    }
+
+    async fn settle(&mut self) -> Outcome {
+        self.undone().await?;
+        let settled = self.scene.settle().await?;
+        self.settled.push(settled);
+        Ok(())
+    }
+
+    async fn until_grants(&mut self, grants: u64) -> Outcome {
+        loop {
+            let before = self.scene.observer.counts().grants;
+            if before >= grants || self.is_over() {
+                return Ok(());
+            }
+            let next = self.scene.observer.until_grants((before + 1).min(grants));
+            let late = |_| failed(format!("no grant within {GRANT_MAX:?} after {before}"));
+            timeout(GRANT_MAX, next).await.map_err(late)?;
+        }
+    }
+
+    /// Whether the time is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| self.scene.clock.now() > end)
+    }
+
+    /// Waits until all faults are undone.
+    async fn undone(&mut self) -> Outcome {
+        self.until_active(0).await
+    }
+
+    async fn until_active(&mut self, max: usize) -> Outcome {
+        while self.active.len() > max {
+            if let Some(ended) = self.active.join_next().await {
+                ended??;
+            }
+        }
+        Ok(())
+    }
+}

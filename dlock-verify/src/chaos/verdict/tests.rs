@@ -1,0 +1,140 @@
+//! Tests of the verdict.
+
+use super::*;
+use crate::{
+    chaos::run::{Bites, Settled},
+    history::{Event, EventKind},
+};
+
+const MS: u64 = 1_000_000;
+
+/// A run in which two clients hold one name at once, from 200 ms on, and the control loses an update.
+fn overlap(struck: &[(&str, u64, u64)]) -> RunReport {
+    let mut events = Vec::new();
+    for (client, at) in [(1, 100), (2, 200)] {
+        let (op, at, name) = (0, at * MS, "n".into());
+        let (shared, waits, until) = (false, true, at + 1_000 * MS);
+        let requested = EventKind::Requested {
+            op,
+            name,
+            shared,
+            waits,
+        };
+        events.push(Event::new(at - MS, client, requested));
+        let token = client.into();
+        events.push(Event::new(
+            at,
+            client,
+            EventKind::Granted { op, token, until },
+        ));
+    }
+    for token in [1, 2] {
+        let write = EventKind::Write {
+            name: "n".into(),
+            register: crate::history::RegisterKind::Control,
+            token,
+            value: 1,
+            accepted: true,
+        };
+        events.push(Event::new(300 * MS, 1, write));
+    }
+    let mut report = RunReport::empty();
+    report.events = events;
+    report.struck = struck
+        .iter()
+        .map(|(fault, begin, end)| Struck::new(7, fault, begin * MS, end * MS))
+        .collect();
+    report
+}
+
+fn exception() -> Exception {
+    let text = |text: &str| text.to_owned();
+    Exception {
+        id: text("redis.key-removed"),
+        store: text("redis"),
+        fault: text("key-removed"),
+        clause: text("K1"),
+        anchor: text("README.md#exceptions"),
+    }
+}
+
+const WINDOW: Duration = Duration::from_millis(50);
+
+#[test]
+fn a_violation_without_an_exception_is_broken() {
+    let report = overlap(&[("key-removed", 100, 160)]);
+    let judgement = judge(&report, &[], &[], WINDOW);
+    assert!(!judgement.holds());
+    let [finding] = &judgement.broken[..] else {
+        panic!("{judgement:?}");
+    };
+    assert_eq!((finding.clause, finding.card), ("K1", Some(7)));
+    assert!(finding.picture.is_some());
+}
+
+#[test]
+fn an_exception_covers_its_fault_while_it_is_on_and_soon_after() {
+    let exception = exception();
+    let judged = |struck| judge(&overlap(&[struck]), &[&exception], &[], WINDOW);
+    for on in [("key-removed", 100, 300), ("key-removed", 100, 160)] {
+        let judgement = judged(on);
+        assert!(judgement.holds(), "{judgement:?}");
+        assert_eq!(judgement.declared[&exception.row()], 1);
+    }
+    for other in [("key-removed", 100, 140), ("server-kill", 100, 300)] {
+        assert_eq!(judged(other).broken.len(), 1, "{other:?}");
+    }
+}
+
+#[test]
+fn a_fault_that_never_bit_fails_unless_the_time_was_over_before() {
+    let mut report = overlap(&[("key-removed", 100, 300)]);
+    let exception = exception();
+    report
+        .bites
+        .insert("key-removed".to_owned(), Bites::default());
+    let judged =
+        |report: &RunReport| judge(report, &[&exception], &["key-removed", "net-cut"], WINDOW).tame;
+    assert_eq!(judged(&report), ["key-removed", "net-cut"]);
+    report.cut_short = true;
+    assert_eq!(judged(&report), ["key-removed"]);
+    let bites = Bites {
+        bites: 1,
+        ..Bites::default()
+    };
+    report.bites.insert("key-removed".to_owned(), bites);
+    assert!(judged(&report).is_empty());
+}
+
+#[test]
+fn a_control_that_lost_nothing_fails() {
+    let mut report = overlap(&[]);
+    report
+        .events
+        .retain(|event| !matches!(event.kind, EventKind::Write { .. }));
+    let judgement = judge(&report, &[], &[], WINDOW);
+    assert!(
+        judgement.failures[0].contains("the control"),
+        "{judgement:?}"
+    );
+}
+
+#[test]
+fn a_name_that_stays_taken_is_broken_only_on_a_fast_machine() {
+    let mut report = overlap(&[]);
+    let mut settled = Settled::empty();
+    settled.taken = vec!["n: taken".to_owned()];
+    report.settled = vec![settled.clone()];
+    let judged = |report: &RunReport| {
+        let judgement = judge(report, &[], &[], WINDOW);
+        let broken = judgement
+            .broken
+            .iter()
+            .filter(|finding| finding.clause == "K6");
+        broken.count()
+    };
+    assert_eq!(judged(&report), 1);
+    settled.lag = LAG_MAX * 2;
+    report.settled = vec![settled];
+    assert_eq!(judged(&report), 0);
+}

@@ -1,0 +1,40 @@
+//! The end of a verification, as the program's exit code shows it.
+
+use super::{clause::Verdict, finding::Severity, store::StoreVerdict};
+
+/// The end of a verification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// All clauses hold, and there is no danger that the user has not accepted. Exit code 0.
+    ///
+    /// Warnings are declared exceptions of the contract: they are shown, and change nothing.
+    Holds,
+    /// A clause is not decided, a setting is not readable or a store cannot be reached. Exit code 2.
+    Unknown,
+    /// A clause fails, or there is a danger. Exit code 1.
+    Fails,
+}
+
+impl Outcome {
+    /// The outcome of one store.
+    #[must_use]
+    pub fn of(store: &StoreVerdict) -> Self {
+        let clauses = store.clauses.iter().map(|clause| match clause.verdict {
+            Verdict::Holds => Self::Holds,
+            Verdict::Fails => Self::Fails,
+            Verdict::Unknown if clause.accepted => Self::Holds,
+            Verdict::Unknown => Self::Unknown,
+        });
+        let findings = store.findings.iter().map(|finding| match finding.severity {
+            _ if finding.accepted => Self::Holds,
+            Severity::Covered | Severity::Note | Severity::Warning => Self::Holds,
+            Severity::Unknown => Self::Unknown,
+            Severity::Danger => Self::Fails,
+        });
+        let error = store.error.iter().map(|_| Self::Unknown);
+        let left = store.residue.left.iter().map(|_| Self::Fails);
+        let all = clauses.chain(findings).chain(error).chain(left);
+        all.max().unwrap_or(Self::Unknown)
+    }
+}

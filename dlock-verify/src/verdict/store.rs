@@ -1,0 +1,143 @@
+//! The verdict about one store.
+
+use serde::{Deserialize, Serialize};
+
+use super::{clause::ClauseVerdict, finding::Finding};
+
+/// Everything that was found about one store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StoreVerdict {
+    /// The URL without a password.
+    pub url: String,
+    /// The server, if it could be reached.
+    pub server: Option<ServerSummary>,
+    /// Why locks could not be tried: the store was not reached, or refused.
+    pub error: Option<String>,
+    /// How long the verification took, in seconds.
+    pub seconds: f64,
+    /// How many grants were checked.
+    pub grants: u64,
+    /// How many faults were injected into the program's own processes and connections.
+    pub faults: u64,
+    /// One for each clause, in the order of the contract.
+    pub clauses: Vec<ClauseVerdict>,
+    /// The settings that matter, the gravest first.
+    pub findings: Vec<Finding>,
+    /// The ids of checks that found nothing: the cause of a finding is not here.
+    pub not_here: Vec<String>,
+    /// The assumptions of the contract that were measured.
+    pub assumptions: Vec<Assumption>,
+    /// The load on the server.
+    pub traffic: Traffic,
+    /// The entries of the verification in the store.
+    pub residue: Residue,
+}
+
+impl StoreVerdict {
+    /// A store that nothing is known of yet.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            server: None,
+            error: None,
+            seconds: 0.0,
+            grants: 0,
+            faults: 0,
+            clauses: Vec::new(),
+            findings: Vec::new(),
+            not_here: Vec::new(),
+            assumptions: Vec::new(),
+            traffic: Traffic::default(),
+            residue: Residue::default(),
+        }
+    }
+}
+
+/// The server in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServerSummary {
+    /// The product: `"Redis"`.
+    pub product: String,
+    /// The version that it reports.
+    pub version: String,
+    /// The role and the neighbours: `"primary, 1 replica"`; may be empty.
+    pub role: String,
+}
+
+impl ServerSummary {
+    /// A server in words.
+    #[must_use]
+    pub fn new(
+        product: impl Into<String>,
+        version: impl Into<String>,
+        role: impl Into<String>,
+    ) -> Self {
+        Self {
+            product: product.into(),
+            version: version.into(),
+            role: role.into(),
+        }
+    }
+}
+
+/// An assumption of the contract, and what was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Assumption {
+    /// The name: `"clock rates"`.
+    pub name: String,
+    /// The measured value, with its unit.
+    pub found: String,
+    /// The bound, with its unit.
+    pub allowed: String,
+}
+
+impl Assumption {
+    /// An assumption, and what was measured.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            found: found.into(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+/// The load of a verification on the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// The bound of requests in a second.
+    pub requests_per_second_max: u32,
+    /// The bound of connections at the same time.
+    pub connections_max: u32,
+}
+
+impl Traffic {
+    /// The bounds of the traffic.
+    #[must_use]
+    pub const fn new(requests_per_second_max: u32, connections_max: u32) -> Self {
+        Self {
+            requests_per_second_max,
+            connections_max,
+        }
+    }
+}
+
+/// The entries that the verification made in the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Residue {
+    /// How many entries it removed by name at its end.
+    pub removed: u64,
+    /// The entries that could not be removed.
+    pub left: Vec<String>,
+}
