@@ -1,0 +1,47 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Try every fault on real servers, and check what dlock promises
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo xtask chaos", bin_name = "cargo xtask chaos")]
+pub(crate) struct Cli {
+    /// Which stores [default: all]
+    #[arg(value_name = "STORE")]
+    pub(crate) stores: Vec<String>,
+
+    /// The seed of plan and programs, in hexadecimal [default: random]
+    #[arg(long, value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Only these faults
+    #[arg(long, value_name = "FAULT", num_args = 1.., value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Search for the failure that this file kept: its fault and the two before, up to 50 times
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "only", "stores"])]
+    pub(crate) replay: Option<PathBuf>,
+
+    /// How many grants of each store, in parts of 10,000; those that are done are not repeated
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) grants: u64,
+
+    /// At most so many minutes for each part
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) minutes: Option<u64>,
+
+    /// Treat declared exceptions as failures: shows each of them
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// As continuous integration: a fixed seed, each fault once, 2,000 grants of each store
+    #[arg(long, conflicts_with_all = ["replay", "grants", "minutes"])]
+    pub(crate) ci: bool,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u64::from_str_radix(digits, 16).map_err(|_| "1 to 16 hexadecimal digits are allowed".to_owned())
+}

@@ -1,0 +1,156 @@
+//! Older data come back: as after a loss of power, from a lagging replica, or from a backup.
+
+use std::{fs, io, path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use dlock_verify::{
+    chaos::{Fault, Site},
+    support::Outcome,
+};
+use tempfile::TempDir;
+use tokio::task::{JoinSet, spawn_blocking};
+
+use crate::{
+    cluster::{Member, Members},
+    servers::{Order, Servers},
+};
+
+/// The log of a server, which goes on.
+const LOG: &str = "log";
+
+/// All servers are copied while they are stopped, run on, are killed, and start with the copy.
+pub(crate) struct Rollback<S>(pub(crate) Arc<S>);
+
+#[async_trait]
+impl<S: Servers> Fault for Rollback<S> {
+    fn id(&self) -> &'static str {
+        "rollback"
+    }
+
+    fn alone(&self) -> bool {
+        true
+    }
+
+    async fn strike(&self, site: &Site) -> Outcome<u64> {
+        let servers = &self.0;
+        let copies = TempDir::new()?;
+        let each = || 0..servers.count();
+        for server in each() {
+            servers.order(server, Order::Stop).await?;
+        }
+        for server in each() {
+            save(&**servers, server, &copies).await?;
+        }
+        for server in each() {
+            servers.order(server, Order::Continue).await?;
+        }
+        site.last().await;
+        for server in each() {
+            servers.order(server, Order::Kill).await?;
+        }
+        for server in each() {
+            put_back(&**servers, server, &copies).await?;
+        }
+        start_all(servers, &each().collect::<Vec<_>>()).await?;
+        Ok(0)
+    }
+}
+
+/// One member of a cluster gets older data; the others cover it.
+pub(super) struct MemberRollback<M>(pub(super) Arc<Members<M>>);
+
+#[async_trait]
+impl<M: Member> Fault for MemberRollback<M> {
+    fn id(&self) -> &'static str {
+        "member-rollback"
+    }
+
+    /// The others would not cover it if one of them failed, too.
+    fn alone(&self) -> bool {
+        true
+    }
+
+    async fn strike(&self, site: &Site) -> Outcome<u64> {
+        let (members, copies) = (&self.0, TempDir::new()?);
+        let victim = site.choose(members.count());
+        members.order(victim, Order::Stop).await?;
+        save(&**members, victim, &copies).await?;
+        members.order(victim, Order::Continue).await?;
+        site.last().await;
+        members.order(victim, Order::Kill).await?;
+        put_back(&**members, victim, &copies).await?;
+        if let [a, b] = members.others(victim)[..] {
+            let (from, to) = match members.leader().await {
+                Some(leader) if leader == b => (b, a),
+                Some(leader) if leader == a => (a, b),
+                // It led itself: the next leader knows nothing of it.
+                _ => {
+                    start_all(members, &[victim]).await?;
+                    return Ok(0);
+                }
+            };
+            let (from, to) = (
+                members.node(from).lock().await,
+                members.node(to).lock().await,
+            );
+            from.hand_over(&to).await?;
+        }
+        start_all(members, &[victim]).await?;
+        Ok(0)
+    }
+}
+
+/// Copies the data of a server, which is stopped, to the directory with its number.
+async fn save(servers: &impl Servers, server: usize, copies: &TempDir) -> Outcome {
+    let from = servers.directory(server).await;
+    let to = copies.path().join(server.to_string());
+    Ok(spawn_blocking(move || copy(&from, &to)).await??)
+}
+
+/// Replaces the data of a server, which is killed, by its copy.
+async fn put_back(servers: &impl Servers, server: usize, copies: &TempDir) -> Outcome {
+    let from = copies.path().join(server.to_string());
+    let to = servers.directory(server).await;
+    Ok(spawn_blocking(move || empty(&to).and_then(|()| copy(&from, &to))).await??)
+}
+
+/// Starts these at once: a member of a cluster is not ready before another one is.
+pub(crate) async fn start_all<S: Servers>(servers: &Arc<S>, which: &[usize]) -> Outcome {
+    let mut starts = JoinSet::new();
+    for server in which.iter().copied() {
+        let servers = servers.clone();
+        starts.spawn(async move { servers.order(server, Order::Start).await });
+    }
+    while let Some(started) = starts.join_next().await {
+        started??;
+    }
+    Ok(())
+}
+
+/// Copies files and directories; not sockets, and not the log.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if kind.is_file() && entry.file_name() != LOG {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes everything but the log.
+fn empty(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != LOG {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}

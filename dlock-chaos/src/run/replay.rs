@@ -1,0 +1,43 @@
+//! The search for a failure: its fault and the two before, again and again.
+
+use dlock_verify::{
+    chaos::replay as plan_again,
+    support::{Outcome, failed},
+};
+
+use super::{kept::Kept, part::Stage};
+use crate::{say::say, stores::Store};
+
+/// How often it is tried.
+const TRIES: usize = 50;
+
+/// Whether it never failed.
+pub(super) async fn replay(kept: &Kept, stores: &[Box<dyn Store>]) -> Outcome<bool> {
+    let name = &kept.plan.store;
+    let store = stores.iter().find(|store| store.name() == name);
+    let store = store.ok_or_else(|| failed(format!("no store {name}")))?;
+    let last = kept.plan.cards.last().map(|card| card.number);
+    let card = kept.failed_card.or(last).unwrap_or_default();
+    let plan = plan_again(&kept.plan, card);
+    let mut failures = 0;
+    for number in 1..=TRIES {
+        let stage = Stage::start(&**store, &[]).await?;
+        let report = stage.run.clone().again_max(0).play(&plan).await?;
+        let mut judgement = stage.judge(&report, &[]);
+        // Three faults need not make the control lose anything.
+        judgement
+            .failures
+            .retain(|failure| !failure.starts_with("the control"));
+        if !judgement.holds() {
+            failures += 1;
+            let why = judgement.broken.first().map(|finding| &finding.text);
+            let why = why.or_else(|| judgement.failures.first());
+            say(
+                name,
+                &format!("try {number}: {}", why.map_or("", String::as_str)),
+            );
+        }
+    }
+    say(name, &format!("failed in {failures} of {TRIES}"));
+    Ok(failures == 0)
+}
