@@ -1,0 +1,266 @@
+//! A run: connects the stores, measures them, and removes what it made.
+
+use std::time::Duration;
+
+use dlock::config::Config;
+use dlock_core::{BootInstant, Clock, Error, Result};
+use tokio::task::JoinSet;
+
+use crate::{
+    data::{FORMAT, Run, Settings},
+    entrants, extras,
+    labels::labels,
+    machine::{Load, LoadParts, describe, now_utc},
+    plan::{Plan, Scope},
+    rounds::{self, HALF_WIDTH_MAX, Pace, Rounds, SETTLE},
+    slot::Slot,
+    stats::{Bootstrap, RESAMPLES},
+    store::{Store, described},
+    summary::Summary,
+    target::Target,
+    tasks::defect,
+};
+
+/// The part of the run that is kept for its end, and at most how long: for closing, and removing the names.
+const END_PART: u32 = 20;
+const END_MAX: Duration = Duration::from_secs(5);
+
+/// Receives how much is done, from 0 to 1, and what is under way.
+pub type Progress<'a> = &'a (dyn Fn(f64, &str) + Send + Sync);
+
+/// A run whose stores are connected.
+///
+/// [`measure`](Self::measure) can be dropped at any time, such as at a signal. [`clean_up`](Self::clean_up) then
+/// removes what it made.
+pub struct Bench {
+    plan: Plan,
+    begun: BootInstant,
+    begun_at: String,
+    slots: Vec<Slot>,
+    configs: Vec<Config>,
+    is_local: bool,
+}
+
+/// The conditions of the rounds.
+struct Outcome {
+    settled: bool,
+    load: Option<LoadParts>,
+    window: Duration,
+}
+
+impl Bench {
+    /// Connects to all stores at once. One that cannot be reached is a row with its error.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig`, `InvalidInput` or `Unsupported` when a store is configured wrongly.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connections.
+    pub async fn connect(plan: Plan, targets: &[Target]) -> Result<Self> {
+        let (begun, begun_at) = (Clock::boottime().now(), now_utc());
+        let run = format!("{:08x}", rand::random::<u32>());
+        let mut connecting = JoinSet::new();
+        for (at, target) in targets.iter().cloned().enumerate() {
+            let run = run.clone();
+            connecting.spawn(async move { (at, Store::connect(&target, &run).await) });
+        }
+        let configs: Vec<Config> = targets.iter().map(|target| target.config.clone()).collect();
+        let mut slots: Vec<Slot> = configs
+            .iter()
+            .map(|config| Slot::new(described(config)))
+            .collect();
+        while let Some(connected) = connecting.join_next().await {
+            let (at, store) = connected.map_err(defect)?;
+            slots[at].connected(store)?;
+        }
+        let backends: Vec<_> = slots.iter().map(|slot| slot.data.backend.clone()).collect();
+        for (slot, label) in slots.iter_mut().zip(labels(&backends)) {
+            slot.data.label = label;
+        }
+        Ok(Self {
+            plan,
+            begun,
+            begun_at,
+            slots,
+            configs,
+            is_local: targets.iter().any(|target| target.pid.is_some()),
+        })
+    }
+
+    /// Measures the stores that are connected.
+    ///
+    /// # Errors
+    ///
+    /// The first store's error, when none could be measured. What fails on one of several is in the data.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the workers. What was measured is lost.
+    pub async fn measure(&mut self, progress: Progress<'_>) -> Result<Run> {
+        progress(0.0, "connecting the workers, and a round to warm up");
+        let mut rounds = self.enter().await;
+        let outcome = self.rounds(&mut rounds, progress).await;
+        let mut run = self.sum_up(&rounds, &outcome);
+        rounds.end().await;
+        if self.plan.scope == Scope::All {
+            let (begun, forecast) = (self.begun, self.plan.forecast(&self.configs));
+            let report = |what: &str| progress(part(begun, forecast), what);
+            let (run_for, seed) = (self.plan.run_for, self.plan.seed);
+            extras::measure(&mut self.slots, run_for, seed, report).await;
+        }
+        run.stores = self.slots.iter().map(|slot| slot.data.clone()).collect();
+        run.took_ms = millis(Clock::boottime().now().since(self.begun));
+        if self.slots.iter().all(|slot| slot.live().is_none())
+            && let Some(error) = self.slots.iter_mut().find_map(Slot::take_error)
+        {
+            return Err(error);
+        }
+        Ok(run)
+    }
+
+    /// Ends all lockers, and removes what the names of the run left in the stores. Reports what could not be
+    /// removed, with the reason.
+    ///
+    /// # Cancel safety
+    ///
+    /// The rest stays in the stores.
+    pub async fn clean_up(self) -> Vec<(String, Error)> {
+        let mut cleaning = JoinSet::new();
+        for slot in self.slots {
+            if let Some(store) = slot.any().cloned() {
+                cleaning.spawn(async move { (slot.data.url, store.clean_up().await) });
+            }
+        }
+        let ended = cleaning.join_all().await.into_iter();
+        ended
+            .filter_map(|(url, cleaned)| Some((url, cleaned.err()?)))
+            .collect()
+    }
+
+    /// The sides of all stores, each warm.
+    async fn enter(&mut self) -> Rounds {
+        let mut all = Vec::new();
+        for (number, slot) in (0..).zip(&mut self.slots) {
+            let Some(store) = slot.live() else {
+                continue;
+            };
+            match entrants::of_store(store, number, self.plan.tasks()).await {
+                Ok(entrants) => all.extend(entrants),
+                Err(error) => slot.fail(error),
+            }
+        }
+        let mut rounds = Rounds::new(all, self.plan.seed);
+        for failure in rounds.warm_up().await {
+            self.slots[failure.store as usize].fail(failure.error);
+        }
+        rounds
+    }
+
+    async fn rounds(&mut self, rounds: &mut Rounds, progress: Progress<'_>) -> Outcome {
+        let end = self.begun.after(self.plan.run_for);
+        let end = end.before(END_MAX.min(self.plan.run_for / END_PART));
+        let mut pace = Pace::new(self.begun, end);
+        let mut processes = rounds.processes();
+        processes.extend(self.slots.iter().filter_map(|slot| slot.live()?.pid));
+        let before = Load::read(&processes);
+        let forecast = self.plan.forecast(&self.configs);
+        let (begun, slots, plan) = (self.begun, &mut self.slots, &self.plan);
+        let is_settled = |rounds: &Rounds| summary(rounds, plan).is_settled();
+        let settled = rounds::run(rounds, &mut pace, is_settled, |count, failures| {
+            progress(part(begun, forecast), &format!("round {count}"));
+            for failure in failures {
+                slots[failure.store as usize].fail(failure.error);
+            }
+        });
+        Outcome {
+            settled: settled.await,
+            load: before.and_then(|before| Load::read(&processes)?.since(before)),
+            window: pace.last_window(),
+        }
+    }
+
+    /// The data of the rounds, without the workloads beside them.
+    fn sum_up(&mut self, rounds: &Rounds, outcome: &Outcome) -> Run {
+        let summary = summary(rounds, &self.plan);
+        for (number, slot) in (0..).zip(&mut self.slots) {
+            let unit = slot
+                .any()
+                .and_then(Store::server)
+                .map(|server| server.unit());
+            let is_local = slot.any().is_some_and(|store| store.pid.is_some());
+            let data = &mut slot.data;
+            let cycles = summary.tasks(number).into_iter();
+            data.cycles = cycles
+                .filter_map(|tasks| summary.cycles(number, tasks, is_local))
+                .collect();
+            data.exchange = unit.and_then(|unit| summary.exchange(number, unit));
+            data.hand_over = summary.hand_over(number);
+            data.one_shot = summary.one_shot(number);
+        }
+        let labels: Vec<_> = self
+            .slots
+            .iter()
+            .map(|slot| slot.data.label.clone())
+            .collect();
+        Run {
+            format: FORMAT.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: format!("{:x}", self.plan.seed),
+            begun_at: self.begun_at.clone(),
+            took_ms: 0,
+            settled: outcome.settled,
+            machine: describe(),
+            settings: self.settings(outcome),
+            noise: summary.noise(
+                u32::try_from(labels.len()).unwrap_or(u32::MAX),
+                outcome.load,
+            ),
+            stores: Vec::new(),
+            comparisons: summary.comparisons(&labels),
+            sides: rounds.entrants.iter().map(|entrant| entrant.key).collect(),
+            rounds: rounds.rounds.clone(),
+        }
+    }
+
+    fn settings(&self, outcome: &Outcome) -> Settings {
+        Settings {
+            run_for_ms: millis(self.plan.run_for),
+            all: self.plan.scope == Scope::All,
+            local: self.is_local,
+            tasks: self.plan.tasks().to_vec(),
+            slice_ms: millis(outcome.window),
+            settle_ms: millis(SETTLE),
+            resamples: RESAMPLES,
+            half_width_max: HALF_WIDTH_MAX,
+        }
+    }
+}
+
+impl std::fmt::Debug for Bench {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bench")
+            .field("plan", &self.plan)
+            .field("configs", &self.configs)
+            .finish_non_exhaustive()
+    }
+}
+
+fn summary<'a>(rounds: &'a Rounds, plan: &Plan) -> Summary<'a> {
+    Summary {
+        rounds,
+        bootstrap: Bootstrap { seed: plan.seed },
+        cores: describe().cores,
+    }
+}
+
+/// How much of the run is over.
+fn part(begun: BootInstant, forecast: Duration) -> f64 {
+    let over = Clock::boottime().now().since(begun).as_secs_f64();
+    (over / forecast.as_secs_f64()).min(1.0)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,23 @@
+//! The data of a run, as `dlock bench --json` prints it: the format `dlock-bench/1`.
+//!
+//! Times are whole numbers with their unit at the end of the name. Passwords in URLs are masked. A number that was
+//! not measured is absent, never zero.
+
+mod latency;
+mod machine;
+mod read;
+mod rounds;
+mod run;
+mod store;
+mod workloads;
+
+pub(crate) use self::read::{ELEMENT_BEGIN, ELEMENT_END};
+pub use self::{
+    latency::{Bucket, Interval, Latency},
+    machine::{Badge, Machine, Noise, Settings},
+    read::ReadError,
+    rounds::{Round, Side, SideKey, Slice, Workload},
+    run::{Comparison, FORMAT, Run},
+    store::{Ceiling, Cycles, Exchange, Limit, Store, Throughput},
+    workloads::{Contention, HandOver, Held, OneShot, Steady, Takeover},
+};

@@ -1,0 +1,15 @@
+//! The machine: its description, its load, and the processor time of processes on it.
+
+mod cpu_time;
+mod describe;
+mod listener;
+mod load;
+mod threads;
+
+pub(crate) use self::{
+    cpu_time::own_cpu_time,
+    describe::{describe, now_utc},
+    listener::server_of,
+    load::{Load, LoadParts},
+    threads::{Spent, Threads},
+};

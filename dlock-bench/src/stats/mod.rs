@@ -1,0 +1,9 @@
+//! Statistics: distributions of durations, and intervals by bootstrap.
+
+mod bootstrap;
+mod durations;
+
+pub(crate) use self::{
+    bootstrap::{Bootstrap, RESAMPLES, median},
+    durations::Durations,
+};

@@ -1,0 +1,153 @@
+//! A store that is connected, and what all workloads need of it.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock::config::Config;
+use dlock_core::{Error, ErrorKind, Locker, Result};
+use dlock_raw::baseline::{self, Floor, Found, Server};
+use tokio::time::timeout;
+
+use crate::{
+    data,
+    machine::server_of,
+    names::Names,
+    target::{Target, WorkerCommand},
+};
+
+/// How long a store may take to connect and to grant a first lock, beyond its restart guard.
+const CONNECT_MAX: Duration = Duration::from_secs(30);
+
+/// How long the locker may take to end after the run.
+const SHUTDOWN_MAX: Duration = Duration::from_secs(10);
+
+/// How long removing the names may take.
+const REMOVE_MAX: Duration = Duration::from_secs(60);
+
+/// The ports of servers whose URL has none.
+const PORTS: [(&str, u16); 5] = [
+    ("etcd", 2379),
+    ("mariadb", 3306),
+    ("mysql", 3306),
+    ("redis", 6379),
+    ("zk", 2181),
+];
+
+/// A store of the run.
+#[derive(Clone)]
+pub(crate) struct Store {
+    pub(crate) config: Config,
+    pub(crate) worker: WorkerCommand,
+    pub(crate) locks: Locker,
+    pub(crate) floor: Option<Arc<dyn Floor>>,
+    pub(crate) names: Names,
+    /// The process of the server, if it is on this machine.
+    pub(crate) pid: Option<u32>,
+}
+
+impl Store {
+    /// Connects dlock and the driver of the floor, takes a first lock, and describes the store.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    pub(crate) async fn connect(target: &Target, run: &str) -> Result<(Self, data::Store)> {
+        let names = Names::new(run);
+        let locks = timeout(CONNECT_MAX, dlock::connect(target.config.clone())).await;
+        let locks = locks.map_err(|_| no_answer())??;
+        let wait = CONNECT_MAX.saturating_add(locks.capabilities().restart_guard);
+        let first = locks.acquire(names.make("first")).wait(wait).await?;
+        first.release().await?;
+        let found = timeout(CONNECT_MAX, baseline::open(&target.config)).await;
+        let Found { floor, note, .. } = found.map_err(|_| no_answer())??;
+        let store = Self {
+            config: target.config.clone(),
+            worker: target.worker.clone(),
+            pid: target.pid.or_else(|| listening(&target.config)),
+            floor: floor.map(Arc::from),
+            locks,
+            names,
+        };
+        let mut data = described(&target.config);
+        data.notes.extend(note.map(str::to_owned));
+        let floor = store.floor.as_deref();
+        data.floor = floor.map(|floor| floor.what().to_owned());
+        let own_lock = floor.and_then(Floor::own_lock);
+        data.own_lock = own_lock.map(|lock| lock.what().to_owned());
+        if let Some(server) = store.server() {
+            data.server = server.version().await?;
+        }
+        Ok((store, data))
+    }
+
+    /// The server, if the store has one and its driver was opened.
+    pub(crate) fn server(&self) -> Option<&dyn Server> {
+        self.floor.as_deref().and_then(Floor::server)
+    }
+
+    /// Ends the locker, with all that is held, and removes what its names left in the store.
+    ///
+    /// # Errors
+    ///
+    /// What the driver says.
+    pub(crate) async fn clean_up(&self) -> Result<()> {
+        // What is not released by then ends with its ttl.
+        let _ = self.locks.clone().shutdown(SHUTDOWN_MAX).await;
+        let Some(floor) = &self.floor else {
+            return Ok(());
+        };
+        let removed = timeout(REMOVE_MAX, floor.remove(&self.names.all())).await;
+        removed.map_err(|_| no_answer())?
+    }
+}
+
+/// The data of a store of which nothing is known yet.
+pub(crate) fn described(config: &Config) -> data::Store {
+    data::Store {
+        label: String::new(),
+        url: config.to_string(),
+        backend: backend(config.url().scheme()).to_owned(),
+        ..data::Store::default()
+    }
+}
+
+/// `redis` for `rediss-cluster`.
+fn backend(scheme: &str) -> &str {
+    let backends = ["etcd", "file", "mariadb", "mysql", "redis", "zk"];
+    let found = backends.into_iter().find(|name| scheme.starts_with(name));
+    match found {
+        Some("mariadb") => "mysql",
+        Some(name) => name,
+        None => scheme,
+    }
+}
+
+fn listening(config: &Config) -> Option<u32> {
+    let url = config.url();
+    let [host] = url.hosts() else {
+        return None;
+    };
+    let default = PORTS
+        .iter()
+        .find(|(scheme, _)| url.scheme().starts_with(scheme));
+    let port = host.port.or_else(|| default.map(|(_, port)| *port))?;
+    server_of(&host.name, port)
+}
+
+fn no_answer() -> Error {
+    let why = format!(
+        "the store did not answer within {} s",
+        CONNECT_MAX.as_secs()
+    );
+    Error::new(ErrorKind::Unavailable, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_of_one_backend() {
+        let names = ["rediss-cluster", "etcds", "mariadb", "file", "memory"].map(backend);
+        assert_eq!(names, ["redis", "etcd", "mysql", "file", "memory"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! The cycles of a store, beside its floor and its own lock.
+
+use super::recorded::{Summary, quotient};
+use crate::{
+    data::{Cycles, Interval, Side, Slice, Throughput, Workload},
+    rounds::Record,
+};
+
+impl Summary<'_> {
+    /// The cycles of a store by a number of tasks; `None` if they did not run.
+    pub(crate) fn cycles(&self, store: u32, tasks: u32, is_local: bool) -> Option<Cycles> {
+        let dlock = self.throughput(store, tasks, Side::Dlock)?;
+        Some(Cycles {
+            tasks,
+            floor: self.throughput(store, tasks, Side::Floor),
+            own_lock: self.throughput(store, tasks, Side::OwnLock),
+            of_floor: self.rate_ratio(store, tasks, Side::Dlock, Side::Floor),
+            of_own_lock: self.rate_ratio(store, tasks, Side::Dlock, Side::OwnLock),
+            same_twice: self.rate_ratio(store, tasks, Side::Again, Side::Dlock),
+            server_cpu_of_floor: self.cpu_ratio(store, tasks, server_cpu),
+            client_cpu_of_floor: self.cpu_ratio(store, tasks, client_cpu),
+            limit: self.limit(store, tasks, &dlock, is_local),
+            dlock,
+        })
+    }
+
+    pub(super) fn cycle_record(&self, store: u32, tasks: u32, side: Side) -> Option<&Record> {
+        self.record(store, Workload::Cycle, tasks, side)
+    }
+
+    fn throughput(&self, store: u32, tasks: u32, side: Side) -> Option<Throughput> {
+        let record = self.cycle_record(store, tasks, side)?;
+        let rates: Vec<f64> = record.slices.iter().map(Slice::rate).collect();
+        Some(Throughput {
+            per_second: self.bootstrap.median(&rates)?,
+            latency: record.durations.latency()?,
+            client_cpu_ns: cpu_of_cycle(&record.slices, client_cpu)?,
+            server_cpu_ns: cpu_of_cycle(&record.slices, server_cpu),
+        })
+    }
+
+    /// The rate of one side as a part of another's.
+    pub(super) fn rate_ratio(
+        &self,
+        store: u32,
+        tasks: u32,
+        one: Side,
+        other: Side,
+    ) -> Option<Interval> {
+        let one = self.cycle_record(store, tasks, one)?;
+        let other = self.cycle_record(store, tasks, other)?;
+        self.bootstrap.median(&ratios(one, other))
+    }
+
+    fn cpu_ratio(
+        &self,
+        store: u32,
+        tasks: u32,
+        cpu: impl Fn(&Slice) -> Option<u64>,
+    ) -> Option<Interval> {
+        let one = self.cycle_record(store, tasks, Side::Dlock)?;
+        let other = self.cycle_record(store, tasks, Side::Floor)?;
+        let rounds = one.slices.len().min(other.slices.len());
+        self.bootstrap.interval(rounds, |drawn| {
+            let of = |record: &Record| {
+                let slices: Vec<Slice> = drawn.iter().map(|&round| record.slices[round]).collect();
+                cpu_of_cycle(&slices, &cpu)
+            };
+            quotient(of(one), of(other))
+        })
+    }
+}
+
+/// The rates of one side as parts of another's, by rounds.
+pub(super) fn ratios(one: &Record, other: &Record) -> Vec<f64> {
+    let pairs = one.slices.iter().zip(&other.slices);
+    pairs
+        .filter_map(|(one, other)| quotient(Some(one.rate()), Some(other.rate())))
+        .collect()
+}
+
+fn client_cpu(slice: &Slice) -> Option<u64> {
+    Some(slice.client_cpu_us)
+}
+
+fn server_cpu(slice: &Slice) -> Option<u64> {
+    slice.server_cpu_us
+}
+
+/// The processor time of one cycle, in nanoseconds; `None` if it is unknown for any slice.
+pub(super) fn cpu_of_cycle(slices: &[Slice], cpu: impl Fn(&Slice) -> Option<u64>) -> Option<f64> {
+    let micros: u64 = slices.iter().map(cpu).sum::<Option<u64>>()?;
+    let count: u64 = slices.iter().map(|slice| slice.count).sum();
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
+    let nanos = (count > 0).then(|| micros as f64 * 1e3 / count as f64);
+    nanos
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(count: u64, took_us: u64, server_cpu_us: Option<u64>) -> Slice {
+        Slice {
+            side: 0,
+            count,
+            took_us,
+            median_ns: None,
+            client_cpu_us: 2 * count,
+            server_cpu_us,
+        }
+    }
+
+    fn record(slices: Vec<Slice>) -> Record {
+        let mut record = Record::new();
+        record.slices = slices;
+        record
+    }
+
+    #[test]
+    fn rounds_without_a_cycle_have_no_ratio() {
+        let one = record(vec![
+            slice(10, 100, None),
+            slice(10, 100, None),
+            slice(5, 100, None),
+        ]);
+        let other = record(vec![
+            slice(20, 100, None),
+            slice(0, 0, None),
+            slice(5, 100, None),
+        ]);
+        let found = ratios(&one, &other);
+        assert_eq!(found.len(), 2);
+        assert!((found[0] - 0.5).abs() < 1e-9 && (found[1] - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn processor_time_is_that_of_all_rounds() {
+        let slices = [slice(10, 100, Some(50)), slice(30, 100, Some(30))];
+        let near = |found: Option<f64>, expected: f64| {
+            assert!((found.expect("known") - expected).abs() < 1e-9, "{found:?}");
+        };
+        near(cpu_of_cycle(&slices, server_cpu), 2_000.0);
+        near(cpu_of_cycle(&slices, client_cpu), 2_000.0);
+        let unknown = [slice(10, 100, None), slices[0]];
+        assert_eq!(cpu_of_cycle(&unknown, server_cpu), None);
+        assert_eq!(cpu_of_cycle(&[], client_cpu), None);
+    }
+}

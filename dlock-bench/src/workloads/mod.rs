@@ -1,0 +1,8 @@
+//! The workloads that are not in the rounds: each needs the store for itself for some seconds.
+
+mod contention;
+mod held;
+mod steady;
+mod takeover;
+
+pub(crate) use self::{contention::contention, held::held, steady::steady, takeover::takeover};
