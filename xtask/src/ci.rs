@@ -12,7 +12,7 @@ pub(crate) fn run() -> Result<()> {
     step("format", || Tool::cargo("fmt --all --check").run())?;
     step("tidy", || tidy::run(&tidy::Options::default()))?;
     step("clippy", || {
-        Tool::cargo("clippy --quiet --workspace --all-targets -- -D warnings").run()
+        Tool::cargo("clippy --quiet --workspace --all-targets --all-features -- -D warnings").run()
     })?;
     step("docs", docs)?;
     features::run()?;

@@ -6,6 +6,7 @@ use std::{
     io::{self, BufRead as _, BufReader},
     iter,
     os::unix::process::CommandExt as _,
+    path::Path,
     process::{ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc,
     thread,
@@ -51,6 +52,11 @@ impl Tool {
 
     pub(crate) fn env(mut self, key: &str, value: &str) -> Self {
         self.command.env(key, value);
+        self
+    }
+
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
         self
     }
 

@@ -1,6 +1,7 @@
-//! `cargo xtask setup | test | ci | nightly | tidy | dlock …`: what a fresh machine needs, and what continuous
-//! integration runs.
+//! `cargo xtask setup | test | ci | nightly | chaos | mutants | tidy | report-shots | dlock …`: what a fresh machine
+//! needs, and what continuous integration runs.
 
+mod chaos;
 mod ci;
 mod command;
 mod deny;
@@ -8,8 +9,10 @@ mod failed;
 mod failure;
 mod features;
 mod metadata;
+mod mutants;
 mod nightly;
 mod program;
+mod report_shots;
 mod setup;
 mod step;
 mod test;
@@ -49,7 +52,7 @@ enum Task {
         arguments: Vec<OsString>,
     },
 
-    /// Run all checks of continuous integration: format, lints, docs, features, tests
+    /// Run all checks of continuous integration: format, lints, docs, features, tests, chaos
     Ci,
 
     /// Run the slow checks, about an hour: dependencies, packages, the shipped build, long tests
@@ -59,8 +62,32 @@ enum Task {
         parts: Vec<String>,
     },
 
+    /// Try every fault of every store on real servers; `--help` has the options
+    // Its own `--help` is the program's.
+    #[command(disable_help_flag = true)]
+    Chaos {
+        /// Arguments for the runner, such as `redis --seed 7`
+        #[arg(
+            value_name = "ARGS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        arguments: Vec<OsString>,
+    },
+
+    /// Break the code in one place at a time, and show which tests report it; takes hours
+    Mutants(mutants::Options),
+
     /// Check the rules of CONTRIBUTING.md: imports, prose, references, packages; takes seconds
     Tidy(tidy::Options),
+
+    /// Draw the report of `dlock bench` in a browser, into target/report: wide, dark, phone and print
+    ReportShots {
+        /// The data of a run, as `dlock bench --json` prints it [default: the sample of the tests]
+        run: Option<String>,
+        /// The verdicts of `dlock verify --json` about the same stores
+        verdicts: Option<String>,
+    },
 
     /// Build the program `dlock` and run it; short form: `cargo dlock …`
     // Its own `--help` is the program's.
@@ -92,7 +119,13 @@ fn run(task: Task) -> Result<()> {
         Task::Test { arguments } => test::run(&arguments),
         Task::Ci => ci::run(),
         Task::Nightly { parts } => nightly::run(&parts),
+        Task::Chaos { arguments } => chaos::run(&arguments),
+
+        Task::Mutants(options) => mutants::run(&options),
         Task::Tidy(options) => step::step("tidy", || tidy::run(&options)),
+        Task::ReportShots { run, verdicts } => {
+            report_shots::run(run.as_deref(), verdicts.as_deref())
+        }
         Task::Dlock { arguments } => Err(program::become_it(&arguments)),
     }
 }

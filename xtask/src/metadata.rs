@@ -51,6 +51,10 @@ pub(crate) struct Package {
 /// A library, a program, a test or another crate of a package.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
+    #[serde(default)]
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) kind: Vec<String>,
     pub(crate) src_path: PathBuf,
 }
 

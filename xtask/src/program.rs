@@ -19,6 +19,9 @@ const URL_ENV: &str = "DLOCK_URL";
 const FILE_ENV: &str = "DLOCK_CONFIG";
 const URL_FILE: &str = "dlock.toml";
 
+/// The argument of `bench` that starts a server of each store.
+const LOCAL: &str = "--local";
+
 /// The argument before the path of a file with the URL.
 const FILE_ARGUMENT: &str = "--config";
 
@@ -78,7 +81,10 @@ fn stores_of(mentioned: &[String]) -> impl Iterator<Item = &'static str> {
     };
     STORES
         .into_iter()
-        .filter(move |(scheme, _)| mentioned.iter().any(|text| has(text, scheme)))
+        .filter(move |(scheme, _)| {
+            let all = mentioned.iter().any(|text| text == LOCAL);
+            all || mentioned.iter().any(|text| has(text, scheme))
+        })
         .map(|(_, feature)| feature)
 }
 
@@ -102,6 +108,11 @@ mod tests {
         assert_eq!(stores("etcds://a zk://b"), ["etcd", "zk"]);
         assert_eq!(stores("mariadb://u@h/d"), ["mysql"]);
         assert_eq!(stores("ttl = \"5s\"\nurl = \"redis://h\"\n"), ["redis"]);
+    }
+
+    #[test]
+    fn local_servers_turn_all_stores_on() {
+        assert_eq!(stores("--local").len(), STORES.len());
     }
 
     #[test]

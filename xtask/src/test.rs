@@ -36,7 +36,8 @@ pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
     let tests = if names_a_package(arguments) {
         tests
     } else {
-        tests.args(["--workspace"])
+        // The tests of the program on real servers need its stores.
+        tests.args(["--workspace", "--all-features"])
     };
     let mut failed = Failed::default();
     let result = step("test", || {

@@ -12,9 +12,11 @@ mod tree;
 
 use clap::Args;
 
+use self::finding::Finding;
 use crate::{
     failure::{Failure, Result},
     metadata::Metadata,
+    mutants,
     step::{complain, say},
 };
 
@@ -56,6 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     findings.extend(copies::check(&metadata, &files));
     findings.extend(packaging::check(&metadata));
     findings.extend(references::check(&files));
+    findings.extend(misfits(&metadata, &files));
     for file in &files {
         findings.extend(lines::check(&file.path, &file.text));
     }
@@ -68,4 +71,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             "{broken} untidy; run it by hand: cargo xtask tidy"
         ))),
     }
+}
+
+/// The mutants that no longer fit the code.
+fn misfits(metadata: &Metadata, files: &[tree::TextFile]) -> Vec<Finding> {
+    let files: Vec<_> = files
+        .iter()
+        .map(|file| (file.path.as_str(), file.text.as_str()))
+        .collect();
+    mutants::check::misfits(metadata, &files)
+        .into_iter()
+        .map(|misfit| Finding::of_file(&misfit.path, misfit.why))
+        .collect()
 }
