@@ -1,7 +1,7 @@
 //! The program `dlock` runs commands while a lock is held, and shows the holder of a lock.
 //!
 //! `main` reads the command line (`cli`) and calls the module of the subcommand: `run`, `inspect`, `setup`,
-//! `bench`, `completions`. All of them use `store` and `base`; `base::exit` has all exit codes.
+//! `bench`, `verify`, `completions`. All of them use `store` and `base`; `base::exit` has all exit codes.
 
 mod base;
 mod bench;
@@ -11,6 +11,7 @@ mod inspect;
 mod run;
 mod setup;
 mod store;
+mod verify;
 
 use std::{env, ffi::OsString, panic, process::ExitCode};
 
@@ -22,7 +23,7 @@ use crate::{
         output, trace,
     },
     cli::{
-        args::{Action, Args},
+        args::{Action, Args, VERIFY_WORKER},
         usage,
     },
     run::reexec,
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
     // The driver of ZooKeeper takes the process's provider of TLS.
     #[cfg(feature = "zk")]
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    if arguments.get(1).is_some_and(|word| word == VERIFY_WORKER) {
+        return verify::worker::main();
+    }
     let result = panic::catch_unwind(|| perform(&arguments)).unwrap_or(Ok(Exit::INTERNAL));
     let exit = result.unwrap_or_else(|failure| {
         output::say(&failure.message);
@@ -55,13 +59,17 @@ fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
         Ok(args) => args,
         Err(error) => return Ok(usage::answer(&error)),
     };
-    trace::init(args.global.verbose);
+    // Some cases of `verify` wait for what never comes.
+    if args.global.verbose > 0 || !matches!(args.action, Action::Verify(_)) {
+        trace::init(args.global.verbose);
+    }
     match &args.action {
         Action::Run(run) => run::main(&args.global, run),
         Action::Inspect(inspect) => inspect::main(&args.global, inspect),
         Action::Setup(setup) => setup::main(&args.global, setup),
         Action::Bench(bench) => bench::main(&args.global, bench),
-        Action::BenchWorker(worker) => bench::worker(&args.global, worker),
+        Action::BenchWorker(worker) => bench::worker::main(&args.global, worker),
+        Action::Verify(verify) => verify::main(&args.global, verify),
         Action::Completions { shell } => completions::main(*shell),
     }
 }

@@ -37,6 +37,23 @@ impl Store {
         Ok(Self(config))
     }
 
+    /// The stores at `urls`, or the configured one if there is none.
+    pub(crate) fn all(global: &Global, urls: &[String]) -> Result<Vec<Self>, Failure> {
+        if urls.is_empty() {
+            return Ok(vec![Self::find(global)?]);
+        }
+        if global.url.is_some() || global.config.is_some() {
+            let why = "stores are given twice; give them as arguments, or with --url or --config";
+            return Err(Failure::usage(why));
+        }
+        let store = |url: &String| {
+            let config = Config::from_url(url)?;
+            refuse_memory(&config)?;
+            Ok(Self(config))
+        };
+        urls.iter().map(store).collect()
+    }
+
     /// The configuration that was found.
     pub(crate) fn config(&self) -> &Config {
         &self.0

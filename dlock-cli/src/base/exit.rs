@@ -10,10 +10,16 @@ use rustix::process::Signal;
 pub(crate) struct Exit(u8);
 
 impl Exit {
-    /// All went well; for `inspect`, the lock is held.
+    /// All went well; for `inspect`, the lock is held; for `verify`, everything holds.
     pub(crate) const OK: Self = Self(0);
     /// `inspect`: the lock is free.
     pub(crate) const FREE: Self = Self(1);
+    /// `bench --compare`: the new run is worse than allowed.
+    pub(crate) const WORSE: Self = Self(1);
+    /// `verify`: a clause fails, or there is a danger.
+    pub(crate) const FAILS: Self = Self(1);
+    /// `verify`: something is not known.
+    pub(crate) const UNKNOWN: Self = Self(2);
     /// Wrong usage or configuration; trying again will not help.
     pub(crate) const USAGE: Self = Self(64);
     /// The store could not be reached; trying again later may help.
@@ -42,6 +48,11 @@ impl Exit {
             (None, Some(signal)) => Self::by_raw_signal(signal),
             (None, None) => Self::INTERNAL,
         }
+    }
+
+    /// The number, as the system gets it.
+    pub(crate) fn code(self) -> i32 {
+        self.0.into()
     }
 
     fn by_raw_signal(signal: i32) -> Self {

@@ -4,11 +4,15 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Parser, Subcommand};
 use clap_complete::Shell;
+use dlock::config::Host;
 
-use crate::{base::duration, cli::help};
+use crate::{base::duration, cli::help, verify::bounds};
 
-/// The hidden subcommand that is the second process of the hand-over.
+/// The hidden subcommand that is a further process of a benchmark.
 pub(crate) const BENCH_WORKER: &str = "__bench-worker";
+
+/// The hidden subcommand that is a worker of the faults.
+pub(crate) const VERIFY_WORKER: &str = "__verify-worker";
 
 /// Run a command while holding a lock, so that only one copy of it runs at a time.
 #[derive(Debug, Parser)]
@@ -62,9 +66,13 @@ pub(crate) enum Action {
     #[command(after_help = help::BENCH)]
     Bench(Bench),
 
-    /// The second process of `bench`.
+    /// A further process of `bench`.
     #[command(name = BENCH_WORKER, hide = true)]
     BenchWorker(BenchWorker),
+
+    /// Check what a store promises: its settings, the contract, and faults of clients
+    #[command(after_help = help::VERIFY)]
+    Verify(Verify),
 
     /// Print the completion script for a shell
     #[command(after_help = help::COMPLETIONS)]
@@ -159,27 +167,104 @@ pub(crate) struct Setup {
 /// Arguments of `dlock bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bench {
-    /// The stores, measured one after the other [default: the configured one]
+    /// The stores, measured in turns [default: the configured one]
     #[arg(value_name = "URL")]
     pub(crate) urls: Vec<String>,
 
-    /// Duration of each workload
-    #[arg(long = "for", value_name = "TIME", default_value = "2s", allow_hyphen_values = true, value_parser = duration::parse_positive)]
+    /// Start the servers that this machine has, and measure them, too
+    #[arg(long)]
+    pub(crate) local: bool,
+
+    /// Duration of the whole run; with --all that of the workloads in turns
+    #[arg(long = "for", value_name = "TIME", default_value = "3m", allow_hyphen_values = true, value_parser = duration::parse_positive)]
     pub(crate) run_for: Duration,
+
+    /// The seed of all random choices: hexadecimal digits [default: a new one]
+    #[arg(long, value_name = "SEED", value_parser = parse_seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Measure all workloads; this takes longer and loads the servers
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Do not wait for a confirmation before --all loads the servers
+    #[arg(long, requires = "all")]
+    pub(crate) yes: bool,
 
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Write a report to this file: HTML, with the JSON inside
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Compare two earlier runs, each the JSON or the report of one, instead of measuring
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["urls", "local", "all", "seed", "report", "url", "config"])]
+    pub(crate) compare: Option<Vec<PathBuf>>,
+
+    /// Exit with 1 if the new run is worse by more than this, such as 5%
+    #[arg(long, value_name = "PERCENT", requires = "compare", value_parser = parse_percent)]
+    pub(crate) fail_over: Option<f64>,
 }
 
-/// Arguments of the second process of `dlock bench`.
+/// Arguments of a further process of `dlock bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchWorker {
-    /// How long to run, in milliseconds
-    pub(crate) millis: u64,
+    /// Take and free this lock once, instead of serving requests
+    #[arg(long)]
+    pub(crate) once: Option<String>,
 
-    /// The lock's name
-    pub(crate) name: String,
+    /// The servers, instead of those of the URL
+    #[arg(long)]
+    pub(crate) host: Vec<Host>,
+}
+
+/// Reads a seed: 1 to 16 hexadecimal digits.
+fn parse_seed(text: &str) -> Result<u64, String> {
+    u64::from_str_radix(text, 16)
+        .ok()
+        .filter(|_| !text.starts_with('+'))
+        .ok_or_else(|| "a seed has 1 to 16 hexadecimal digits, such as 7f3a90c2".to_owned())
+}
+
+/// Reads `5%` as 0.05.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|text| text.parse::<f64>().ok());
+    number
+        .filter(|percent| (0.0..=1_000.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "a part in percent is needed, such as 5%".to_owned())
+}
+
+/// Arguments of `dlock verify`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    /// The stores, verified side by side [default: the configured one]
+    #[arg(value_name = "URL")]
+    pub(crate) urls: Vec<String>,
+
+    /// Duration of the whole verification
+    #[arg(long = "for", value_name = "TIME", default_value = bounds::RUN_FOR, allow_hyphen_values = true, value_parser = duration::parse_positive)]
+    pub(crate) run_for: Duration,
+
+    /// The same as --for 10s
+    #[arg(long, conflicts_with = "run_for")]
+    pub(crate) quick: bool,
+
+    /// Inject no faults into the processes and connections of dlock
+    #[arg(long)]
+    pub(crate) no_faults: bool,
+
+    /// Live with a finding, or with a clause that is unknown
+    #[arg(long, value_name = "ID")]
+    pub(crate) accept: Vec<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[cfg(test)]
@@ -199,6 +284,18 @@ mod tests {
         assert!(parse(&["dlock", "run", "a", "--try", "--", "true"]).is_ok());
         assert!(parse(&["dlock", "run", "a", "--try", "--forever", "--", "true"]).is_err());
         assert!(parse(&["dlock", "run", "a", "--try", "--wait", "1s", "--", "true"]).is_err());
+    }
+
+    #[test]
+    fn seeds_and_percents_have_one_form() {
+        assert_eq!(parse_seed("7f3a90c2"), Ok(0x7f3a_90c2));
+        for bad in ["", "+7", "7g", "10000000000000000"] {
+            assert!(parse_seed(bad).is_err(), "{bad:?}");
+        }
+        assert!((parse_percent("5%").expect("5 %") - 0.05).abs() < 1e-12);
+        for bad in ["5", "-1%", "%", "NaN%", "2000%"] {
+            assert!(parse_percent(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -73,29 +73,85 @@ dlock also creates them on first use, if the account may. For an account that ma
 statements and have an administrator run them. Each can be repeated.";
 
 pub(crate) const BENCH: &str = "\
-TIME is a number with a unit: 500ms, 30s, 10m.
+TIME is a number with a unit: 500ms, 30s, 10m. All sides of all stores run in turns, in rounds.
 
 Examples:
   dlock bench                                   the configured store
-  dlock bench file:/var/lock/app file:/mnt/ssd  two stores
-  dlock bench --for 10s --json                  longer, as JSON
+  dlock bench redis://db-1 file:/var/lock/app   two stores
+  dlock bench --local                           the servers that this machine has, started for it
+  dlock bench --for 10m --json > new.json       longer, as JSON
+  dlock bench --local --report bench.html       a page with figures
+  dlock bench --compare old.json new.json --fail-over 5%
 
 Workloads:
-  cycle      acquire and release a lock without contention, by 1 task and by 64
-  hand-over  from the release in one process to the grant in another one that waits
+  one lock, 64 tasks  acquire and release without contention, each task on a name of its own
+  hand-over           from the release in one process to the grant in another one that waits
+  one shot            a process that connects, acquires, releases and ends, as in cron
+With --all also:
+  8 tasks             acquire and release
+  steady              64 tasks at half of the store's own peak, by a clock; counted from when due
+  8 processes         all want one lock: shares, Jain's index (1 is fair), the longest wait
+  after a crash       from the end of a holder of 20 locks to the next grant: killed, cut off
+  held                1 to 10,000 locks, as far as the store allows
+--all takes minutes longer and loads the servers. It says so on stderr, and on a terminal it waits
+for a yes, unless --yes is given or the servers are those of --local.
 
-Each is compared with, where the store has it:
-  floor       the store's driver alone, without any safety, in turns with dlock. The ratio is
-              dlock's rate divided by the floor's: the median of all rounds, and in parentheses the
-              middle half of the rounds. If that range is wide, the machine was not idle, and the
-              ratio is not reliable.
-  own lock    the lock that the server offers by itself
-  round trip  to the server and back, or a durable write if each change of a lock is one, with a
-              pause before each. The ratio is the number of round trips in a hand-over.
-Server CPU is the processor time of the server for one cycle.
+Beside dlock run, where the store has it:
+  driver      the store's driver alone, without any safety. The ratio is the median of all rounds,
+              with the half of its 95 % interval.
+  own lock    the lock that the server offers by itself (in JSON)
+  limit       what round trips, durable writes and processors allow
+  dlock       once more, as the measure of noise. No smaller difference is called one.
+On a noisy machine ratios of processor time come first, and rates have a ~.
 
-Compare figures of one run only: a busy machine makes all of them worse. The locks are named
-dlock-bench…, and all of them are released at the end.";
+--compare reads JSON, or a report with it inside. It compares ratios to the driver, since rates of
+two runs depend on the machine.
+
+The locks are named dlock-bench/…. They are released and removed at the end, also after Ctrl-C.
+
+Exit codes:
+  0   all went well; a store that failed beside others is a line with its error
+  1   --compare: the new run is worse by more than --fail-over
+  64  wrong usage or configuration, or a file of another version
+  69  no store could be reached
+  70  an internal error, or a call to the system failed
+  128 + n  signal n ended it";
+
+pub(crate) const VERIFY: &str = "\
+TIME is a number with a unit: 500ms, 30s, 10m.
+
+Examples:
+  dlock verify redis://db-1                        one server, for a minute
+  dlock verify etcd://e-1,e-2,e-3 zk://zoo-1       two stores, side by side
+  dlock verify --quick --accept redis.replicas     shorter; a finding that you live with
+
+Steps:
+  settings  read only, with the rights of the account, also where dlock refuses to connect
+  contract  the clauses K1 to K13, on locks named dlock-verify/…
+  faults    worker processes of dlock itself are killed and stopped, and their connections fail
+
+A server gets at most 200 requests a second and 24 connections of dlock. Its settings, its data and
+its other clients are left alone. All entries of the locks are removed at the end, also after Ctrl-C.
+A second Ctrl-C ends dlock at once; its locks then expire.
+
+Marks:
+  ✓ holds, or covered by a setting of dlock     ▲ warning: an exception of the contract may happen
+  ✕ fails, or danger                            ? unknown, with the right to grant
+
+Exit codes:
+  0   all clauses hold, and each danger is accepted; warnings do not count
+  1   a clause fails, a danger is not accepted, or an entry could not be removed
+  2   a clause or a setting is unknown, or one of several stores could not be reached
+  64  wrong usage or configuration, or the store refused this user
+  69  no store could be reached
+  70  an internal error, or a call to the system failed
+  128 + n  signal n ended dlock
+
+A clause that fails cannot be accepted. With 0 failures in n grants, fewer than one in n/3 fails, at
+a confidence of 95 %.
+
+JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, clauses,
+findings, not_here, assumptions, traffic and residue.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -1,78 +1,160 @@
 //! `dlock bench`.
 
+use std::{fs, path::PathBuf};
+
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Store, one_line};
+use crate::support::{Program, Store, one_line};
+
+/// The data of a run that is in the repository.
+fn sample() -> PathBuf {
+    let bench = concat!(env!("CARGO_MANIFEST_DIR"), "/../dlock-bench/tests/data");
+    PathBuf::from(bench).join("sample.json")
+}
+
+/// Nothing but the layout is in the directory: no file of a lock or of the floor.
+fn assert_clean(store: &Store) {
+    let left = fs::read_dir(store.locks()).expect("a directory");
+    let left = left.filter_map(|file| file.expect("a file").file_name().into_string().ok());
+    assert_eq!(left.collect::<Vec<_>>(), ["layout"]);
+}
+
+fn json(output: &std::process::Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("json")
+}
 
 #[test]
-fn every_workload_is_measured_and_nothing_is_left_held() {
-    let store = Store::new();
-    let other = Store::new();
+fn every_workload_is_measured_and_nothing_is_left() {
+    let (store, other) = (Store::new(), Store::new());
     let (first, second) = (store.url(), other.url());
-    let mut command = store.bare(&["bench", &first, &second, "--for", "100ms", "--json"]);
-    let output = command.output().expect("dlock runs");
+    let args = [
+        "bench", &first, &second, "--for", "1s", "--seed", "7f", "--json",
+    ];
+    let output = store.bare(&args).output().expect("dlock runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(
         output.stderr.is_empty(),
         "no progress bar without a terminal: {output:?}"
     );
-
-    let reports: Value = serde_json::from_slice(&output.stdout).expect("json");
-    for (report, url) in reports
-        .as_array()
-        .expect("a list")
-        .iter()
-        .zip([&first, &second])
-    {
-        assert_eq!(report["url"], url.as_str());
-        assert_eq!(report["backend"], "file");
-        let rows = report["rows"].as_array().expect("rows");
-        let workloads: Vec<_> = rows
+    let run = json(&output);
+    assert_eq!(
+        (&run["format"], &run["seed"]),
+        (&"dlock-bench/1".into(), &"7f".into())
+    );
+    assert!(run["rounds"].as_array().expect("rounds").len() >= 3);
+    let stores = run["stores"].as_array().expect("stores");
+    for (found, (label, url)) in stores.iter().zip([("file-1", &first), ("file-2", &second)]) {
+        assert_eq!(
+            (&found["label"], &found["url"]),
+            (&label.into(), &url.as_str().into())
+        );
+        assert!(
+            found["error"].is_null() && found["floor"].is_string(),
+            "{found}"
+        );
+        for (row, tasks) in found["cycles"]
+            .as_array()
+            .expect("cycles")
             .iter()
-            .map(|row| (&row["workload"], &row["at_a_time"]))
-            .collect();
-        assert_eq!(workloads.len(), 3, "{workloads:?}");
-        for (row, expected) in rows
-            .iter()
-            .zip([("cycle", 1), ("cycle", 64), ("hand-over", 2)])
+            .zip([1, 64])
         {
-            assert_eq!(
-                (row["workload"].as_str(), row["at_a_time"].as_i64()),
-                (Some(expected.0), Some(expected.1))
+            assert_eq!(row["tasks"], tasks);
+            for side in ["dlock", "floor"] {
+                assert!(
+                    row[side]["per_second"]["value"].as_f64() > Some(0.0),
+                    "{row}"
+                );
+                assert!(row[side]["client_cpu_ns"].as_f64() > Some(0.0), "{row}");
+            }
+            for ratio in ["of_floor", "same_twice", "client_cpu_of_floor"] {
+                let [low, high] = ["low", "high"].map(|end| row[ratio][end].as_f64());
+                assert!(low > Some(0.0) && high >= low, "{ratio}: {row}");
+            }
+        }
+        for workload in ["hand_over", "one_shot"] {
+            assert!(
+                found[workload]["median_ns"]["value"].as_f64() > Some(0.0),
+                "{found}"
             );
-            for figure in ["count", "per_second", "median_ns", "p99_ns"] {
-                assert!(row[figure].as_f64() > Some(0.0), "{figure}: {row}");
-            }
         }
-        let floors = rows.iter().filter(|row| row["workload"] == "cycle");
-        for floor in floors.map(|row| &row["baseline"]) {
-            assert_eq!(floor["what"], "floor");
-            for figure in ["per_second", "ratio"] {
-                assert!(floor[figure].as_f64() > Some(0.0), "{figure}: {floor}");
-            }
-        }
-        assert!(rows[2]["baseline"].is_null(), "no server: {}", rows[2]);
-        assert!(report["floor"].is_string(), "{report}");
+        assert!(
+            found["exchange"].is_null() && found["takeover"].is_null(),
+            "{found}"
+        );
     }
-    for name in ["dlock-bench", "dlock-bench/hand-over"] {
-        assert!(store.is_free(name));
-    }
-    let left = std::fs::read_dir(store.locks()).expect("a directory");
-    let left = left.filter_map(|file| file.expect("a file").file_name().into_string().ok());
-    let left: Vec<_> = left.filter(|file| !file.ends_with(".lock")).collect();
-    assert_eq!(left, ["layout"], "the floor's files are removed");
+    assert_eq!(stores.len(), 2);
+    assert_clean(&store);
+    assert_clean(&other);
 }
 
 #[test]
 fn the_configured_store_is_the_default_and_people_get_a_table() {
     let store = Store::new();
-    let output = store.output(&["bench", "--for", "50ms"]);
+    let output = store.output(&["bench", "--for", "500ms"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let table = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(table.starts_with(&store.url()), "{table}");
-    for word in ["median", "p99", "per second", "floor", "hand-over"] {
-        assert!(table.contains(word), "{table}");
+    assert!(table.starts_with("1 store, "), "{table}");
+    for word in [
+        "p50",
+        "p99",
+        "locks/s",
+        "driver",
+        "hand-over",
+        "one shot",
+        " file ",
+    ] {
+        assert!(table.contains(word), "{word}: {table}");
     }
+}
+
+#[test]
+fn all_workloads_say_beforehand_that_they_load_the_server() {
+    let store = Store::new();
+    let args = ["bench", "--all", "--for", "1s", "--json"];
+    let output = store.output(&args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8(output.stderr.clone()).expect("UTF-8");
+    assert!(
+        said.starts_with("dlock: --all takes up to 6s and loads the servers"),
+        "{said}"
+    );
+    let run = json(&output);
+    let found = &run["stores"][0];
+    assert!(found["error"].is_null(), "{found}");
+    assert_eq!(found["cycles"].as_array().map(Vec::len), Some(3));
+    assert!(
+        found["steady"]["latency"]["p50_ns"].as_u64() > Some(0),
+        "{found}"
+    );
+    let grants = found["contention"]["grants"].as_array().expect("grants");
+    assert_eq!(grants.len(), 8);
+    let killed = found["takeover"]["killed_ns"]
+        .as_array()
+        .expect("take-overs");
+    assert_eq!(
+        (killed.len(), &found["takeover"]["missed"]),
+        (20, &0.into())
+    );
+    let held = found["held"].as_array().expect("held locks");
+    assert!(
+        held.iter().all(|row| row["lost"] == 0) && !held.is_empty(),
+        "{found}"
+    );
+    assert_clean(&store);
+}
+
+#[test]
+fn an_interrupted_run_removes_its_locks() {
+    let store = Store::new();
+    let program = Program::start(store.dlock(&["bench", "--for", "60s"]));
+    // The locks of the first cycles.
+    while fs::read_dir(store.locks()).expect("a directory").count() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    program.send(Signal::INT);
+    assert_eq!(program.end().0, 130);
+    assert_clean(&store);
 }
 
 #[test]
@@ -82,10 +164,73 @@ fn bad_stores_are_refused_in_one_line() {
         &["bench", "memory:"][..],
         &["bench", "no-url"],
         &["bench", "file:/dev/null"],
+        &["bench", "file:/tmp", "--seed", "xyz"],
+        &["bench", "--compare", "/no-such-file", "/no-such-file"],
     ] {
         let output = store.bare(args).output().expect("dlock runs");
         assert_eq!(output.status.code(), Some(64), "{output:?}");
         one_line(&output);
     }
     assert_eq!(store.code(&["bench", "file:/tmp"]), 64, "two stores");
+}
+
+#[test]
+fn two_runs_are_compared_and_a_worse_one_fails() {
+    let store = Store::new();
+    let text = fs::read_to_string(sample()).expect("the sample");
+    let mut run: Value = serde_json::from_str(&text).expect("JSON");
+    for end in ["value", "low", "high"] {
+        let number = &mut run["stores"][1]["cycles"][2]["of_floor"][end];
+        *number = (number.as_f64().expect("a number") * 0.8).into();
+    }
+    let (old, new, report) = (store.file("old"), store.file("new"), store.file("report"));
+    fs::write(&old, &text).expect("a file");
+    fs::write(&new, run.to_string()).expect("a file");
+    let element = r#"<template id="dlock-bench">"#;
+    fs::write(&report, format!("<p>text</p>{element}{text}</template>")).expect("a file");
+    let [old, new, report] = [&old, &new, &report].map(|file| file.to_str().expect("UTF-8"));
+    let compare = |args: &[&str]| {
+        let args = [&["bench", "--compare"], args].concat();
+        store.bare(&args).output().expect("dlock runs")
+    };
+    let worse = compare(&[old, new, "--fail-over", "5%"]);
+    assert_eq!(worse.status.code(), Some(1), "{worse:?}");
+    let table = String::from_utf8(worse.stdout).expect("UTF-8");
+    let line = table
+        .lines()
+        .find(|line| line.contains("worse"))
+        .expect("a line");
+    assert!(
+        line.contains("redis") && line.contains("64 tasks"),
+        "{line}"
+    );
+    for fine in [
+        &[old, new][..],
+        &[new, old, "--fail-over", "5%"],
+        &[old, report],
+    ] {
+        assert_eq!(compare(fine).status.code(), Some(0), "{fine:?}");
+    }
+    let changes = json(&compare(&[old, new, "--json"]));
+    assert!(
+        changes["changes"]
+            .as_array()
+            .is_some_and(|changes| changes.len() > 30)
+    );
+}
+
+#[test]
+fn data_of_another_version_is_refused_with_both() {
+    let store = Store::new();
+    let file = store.file("future");
+    fs::write(&file, r#"{"format":"dlock-bench/2"}"#).expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let output = store.bare(&["bench", "--compare", file, file]);
+    let output = { output }.output().expect("dlock runs");
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    let line = one_line(&output);
+    assert!(
+        line.contains("dlock-bench/2") && line.contains("dlock-bench/1"),
+        "{line}"
+    );
 }

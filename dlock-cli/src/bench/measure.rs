@@ -1,0 +1,102 @@
+//! A run: connect, measure, clean up, print.
+
+use std::{fs, path::Path};
+
+use dlock_bench::{Bench, Plan, Scope, Target, data::Run, report, text};
+
+use super::{compare, confirm, interrupt::Interrupt, progress::Bar, targets::Targets};
+use crate::{
+    base::{
+        exit::{Exit, Failure},
+        output, runtime,
+    },
+    cli::args::{self, Global},
+};
+
+pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure> {
+    if let Some(files) = &args.compare {
+        return compare::main(files, args.fail_over, args.json);
+    }
+    let plan = Plan::new(args.seed.unwrap_or_else(new_seed))
+        .run_for(args.run_for)
+        .scope(match args.all {
+            true => Scope::All,
+            false => Scope::Default,
+        });
+    let targets = Targets::given(global, args)?;
+    let run = runtime::block_on_all_cores(async {
+        let mut interrupt = Interrupt::catch().map_err(|error| {
+            let why = output::describe(&error);
+            Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
+        })?;
+        // The servers end with this value, also after a signal.
+        let targets = tokio::select! {
+            targets = targets.start(args.local) => targets?,
+            interrupted = interrupt.next() => return Err(interrupted),
+        };
+        confirm::begin(args, &plan, &targets)?;
+        measure(plan, targets.all(), &mut interrupt).await
+    })?;
+    if let Some(file) = &args.report {
+        write_report(file, &run)?;
+    }
+    let text = match args.json {
+        true => json(&run)?,
+        false => text::show(&run),
+    };
+    output::print(text.as_bytes())?;
+    Ok(Exit::OK)
+}
+
+/// Measures until the end, or until a signal; both remove what was made.
+async fn measure(
+    plan: Plan,
+    targets: &[Target],
+    interrupt: &mut Interrupt,
+) -> Result<Run, Failure> {
+    let bar = Bar::new();
+    let mut bench = tokio::select! {
+        bench = Bench::connect(plan, targets) => bench?,
+        interrupted = interrupt.next() => return Err(interrupted),
+    };
+    let show = |done: f64, what: &str| bar.show(done, what);
+    let measured = tokio::select! {
+        run = bench.measure(&show) => run.map_err(Failure::from),
+        interrupted = interrupt.next() => Err(interrupted),
+    };
+    bar.show(1.0, "removing the locks of the run");
+    // A second signal ends it at once.
+    let left = tokio::select! {
+        left = bench.clean_up() => left,
+        interrupted = interrupt.next() => return Err(interrupted),
+    };
+    bar.end();
+    for (url, error) in left {
+        output::say(&format!(
+            "{url}: some locks of the run were not removed: {error}"
+        ));
+    }
+    measured
+}
+
+fn json(run: &Run) -> Result<String, Failure> {
+    let text = serde_json::to_string(run);
+    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn write_report(file: &Path, run: &Run) -> Result<(), Failure> {
+    let html = report::html(run, None);
+    let html = html.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
+    fs::write(file, html).map_err(|error| {
+        let why = output::describe(&error);
+        Failure::usage(format!("cannot write {}: {why}", file.display()))
+    })
+}
+
+/// Short enough to be typed.
+fn new_seed() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    // The keys of a new state are random.
+    RandomState::new().hash_one(std::process::id()) & 0xffff_ffff
+}

@@ -1,0 +1,13 @@
+//! `dlock bench`: how fast stores are.
+
+mod compare;
+mod confirm;
+mod interrupt;
+#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
+mod local;
+mod measure;
+mod progress;
+mod targets;
+pub(crate) mod worker;
+
+pub(crate) use self::measure::main;

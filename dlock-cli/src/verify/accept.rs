@@ -1,0 +1,53 @@
+//! `--accept ID`: findings and unknown clauses that the user lives with.
+
+use std::collections::BTreeSet;
+
+use dlock_raw::probe::Check;
+use dlock_verify::verdict::{Clause, Document};
+
+use crate::base::exit::Failure;
+
+/// Marks what the user accepts in the verdicts of all stores.
+pub(crate) fn apply(document: &mut Document, accepted: &[String]) {
+    let is_accepted = |id: &str| accepted.iter().any(|accepted| accepted == id);
+    for store in &mut document.stores {
+        for clause in &mut store.clauses {
+            clause.accepted = is_accepted(clause.id.id());
+        }
+        for finding in &mut store.findings {
+            finding.accepted = is_accepted(&finding.id);
+        }
+    }
+}
+
+/// Refuses ids that are neither a clause nor one of `checks`.
+pub(crate) fn check(accepted: &[String], checks: &[Check]) -> Result<(), Failure> {
+    let allowed: BTreeSet<&str> = checks.iter().map(|check| check.id).collect();
+    for id in accepted {
+        let is_clause = id.parse::<Clause>().is_ok();
+        if !is_clause && !allowed.contains(id.as_str()) {
+            let checks = Vec::from_iter(allowed).join(", ");
+            let why = format!("--accept {id:?} is not known (allowed: K1 to K13, {checks})");
+            return Err(Failure::usage(why));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_id_is_refused_with_the_allowed_ones() {
+        let checks = dlock_raw::probe::checks();
+        let known = checks.first().expect("a check").id;
+        let accept = |id: &str| check(&[id.to_owned()], &checks);
+        assert!(accept(known).is_ok());
+        assert!(accept("K13").is_ok());
+        let refused = accept("redis.evicton").expect_err("unknown").message;
+        let start = "--accept \"redis.evicton\" is not known (allowed: K1 to K13, ";
+        assert!(refused.starts_with(start), "{refused}");
+        assert!(refused.contains(known), "{refused}");
+    }
+}

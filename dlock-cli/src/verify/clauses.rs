@@ -1,0 +1,75 @@
+//! From cases and grants to the verdict of each clause.
+
+use dlock_verify::verdict::{
+    CaseResult, Clause, ClauseVerdict, StoreVerdict, Verdict, rare_at_most,
+};
+
+use super::{contract::Tried, text::number::grouped};
+
+/// How many lines of a failure are kept.
+const WITNESS_LINES_MAX: usize = 30;
+
+/// The verdict of each clause.
+pub(crate) fn verdicts(tried: &[Tried]) -> Vec<ClauseVerdict> {
+    tried.iter().map(verdict).collect()
+}
+
+/// The verdict of each clause of a store that no lock was tried on.
+pub(crate) fn untried(store: &mut StoreVerdict, why: &str) {
+    let untried = |clause| ClauseVerdict::unknown(clause, format!("not tried: {why}"));
+    store.clauses = Clause::ALL.map(untried).to_vec();
+}
+
+fn verdict(tried: &Tried) -> ClauseVerdict {
+    let count = |wanted| {
+        let found = tried.cases.iter().filter(|case| case.verdict == wanted);
+        found.count()
+    };
+    let (passed, failed) = (count(Verdict::Holds), count(Verdict::Fails));
+    let mut verdict = ClauseVerdict::unknown(tried.clause, "");
+    verdict.verdict = match (passed, failed) {
+        (_, 1..) => Verdict::Fails,
+        (1.., 0) => Verdict::Holds,
+        (0, 0) => Verdict::Unknown,
+    };
+    verdict.cases.clone_from(&tried.cases);
+    verdict.grants = tried.meter.grants() + tried.others;
+    if verdict.verdict == Verdict::Holds {
+        verdict.rare_at_most = rare_at_most(verdict.grants);
+    }
+    verdict.evidence = evidence(&verdict, passed);
+    verdict.witness = witness(&tried.cases);
+    verdict
+}
+
+fn evidence(verdict: &ClauseVerdict, passed: usize) -> String {
+    let all = verdict.cases.len();
+    let cases = match passed {
+        0 => format!("none of {all} cases decided"),
+        1 if all == 1 => "1 case".to_owned(),
+        _ if passed == all => format!("{all} cases"),
+        _ => format!("{passed} of {all} cases"),
+    };
+    let grants = grouped(verdict.grants);
+    match (verdict.id, verdict.verdict, verdict.rare_at_most) {
+        (Clause::K1, Verdict::Holds, Some(rare)) => {
+            let rare = grouped(rare);
+            format!("0 of {grants} grants held twice (fewer than 1 in {rare}, 95 %)")
+        }
+        (Clause::K5, Verdict::Holds, Some(rare)) => {
+            let rare = grouped(rare);
+            format!("0 of {grants} tokens out of order (fewer than 1 in {rare}, 95 %)")
+        }
+        (_, Verdict::Unknown, _) => cases,
+        _ => format!("{cases}, {grants} grants"),
+    }
+}
+
+fn witness(cases: &[CaseResult]) -> Vec<String> {
+    let failed = cases.iter().filter(|case| case.verdict == Verdict::Fails);
+    let lines = failed.flat_map(|case| {
+        let why = case.why.lines().map(str::to_owned);
+        std::iter::once(format!("{} fails:", case.name)).chain(why)
+    });
+    lines.take(WITNESS_LINES_MAX).collect()
+}

@@ -1,0 +1,128 @@
+//! The clauses of the contract on the user's store: the cases of the suite, several at once.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use conformance_tests::{SuiteCase, cases};
+use dlock::{BootInstant, Clock};
+use dlock_verify::verdict::{CaseResult, Clause, Verdict};
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use super::{
+    bounds::{CONNECTIONS_MAX, connections},
+    paced::Meter,
+    progress::Progress,
+    stop::Stop,
+    target::Subject,
+};
+
+/// Why a case has no result.
+const NO_TIME: &str = "does not fit into the time";
+
+/// The cases of one clause, and the grants that they saw.
+#[derive(Debug)]
+pub(crate) struct Tried {
+    pub(crate) clause: Clause,
+    pub(crate) cases: Vec<CaseResult>,
+    /// Grants and replies of the cases.
+    pub(crate) meter: Arc<Meter>,
+    /// The grants that were checked beside those of the cases.
+    pub(crate) others: u64,
+}
+
+impl Tried {
+    fn add(&mut self, mut result: CaseResult) {
+        if self.meter.is_refusal(&result.why) {
+            result.verdict = Verdict::Unknown;
+        }
+        self.cases.push(result);
+    }
+}
+
+/// Runs the cases of all clauses until `end`.
+///
+/// # Cancel safety
+///
+/// Cases that have begun go on in their threads; stop them by `stop`.
+pub(crate) async fn run(
+    subject: &Subject,
+    end: BootInstant,
+    stop: &Stop,
+    progress: &Progress,
+) -> Vec<Tried> {
+    let mut tried = Vec::new();
+    let mut queues = Vec::new();
+    for clause in Clause::ALL {
+        let meter = Arc::new(Meter::default());
+        let subject = Subject {
+            meter: meter.clone(),
+            ..subject.clone()
+        };
+        let of_clause = cases(Arc::new(subject)).into_iter();
+        let of_clause = of_clause.filter(|case| case.clause() == clause);
+        queues.push(of_clause.collect::<VecDeque<_>>());
+        tried.push(Tried {
+            clause,
+            cases: Vec::new(),
+            meter,
+            others: 0,
+        });
+    }
+    let cases = in_turns(queues);
+    progress.cases(cases.len());
+    let connections_left = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
+    let mut running = JoinSet::new();
+    for case in cases {
+        let wanted = connections(subject.capabilities.backend, case.size());
+        let stopped = stopped(stop.clone(), end);
+        let permit = tokio::select! {
+            permit = connections_left.clone().acquire_many_owned(wanted) => permit.ok(),
+            () = stopped => None,
+        };
+        let stopped = self::stopped(stop.clone(), end);
+        let progress = progress.clone();
+        running.spawn_blocking(move || {
+            let result = match &permit {
+                Some(_) => result(&case, stopped),
+                None => CaseResult::new(case.name(), Verdict::Unknown, NO_TIME),
+            };
+            progress.case_done();
+            (case.clause(), result)
+        });
+    }
+    while let Some(done) = running.join_next().await {
+        let Ok((clause, result)) = done else { continue };
+        if let Some(tried) = tried.iter_mut().find(|tried| tried.clause == clause) {
+            tried.add(result);
+        }
+    }
+    tried
+}
+
+/// The first case of each clause, then the second ones: so each clause has some, however short the time is.
+fn in_turns(mut queues: Vec<VecDeque<SuiteCase>>) -> Vec<SuiteCase> {
+    let mut cases = Vec::new();
+    while queues.iter().any(|queue| !queue.is_empty()) {
+        cases.extend(queues.iter_mut().filter_map(VecDeque::pop_front));
+    }
+    cases
+}
+
+/// Ends with the time or by a signal.
+async fn stopped(stop: Stop, end: BootInstant) {
+    let left = end.since(Clock::boottime().now());
+    tokio::select! {
+        () = stop.requested() => {}
+        () = tokio::time::sleep(left) => {}
+    }
+}
+
+fn result(case: &SuiteCase, stopped: impl Future<Output = ()>) -> CaseResult {
+    match case.run_until(stopped) {
+        None => CaseResult::new(case.name(), Verdict::Unknown, NO_TIME),
+        Some(Ok(())) => CaseResult::new(case.name(), Verdict::Holds, ""),
+        Some(Err(failed)) => {
+            let why = failed.message().unwrap_or("it failed without a reason");
+            CaseResult::new(case.name(), Verdict::Fails, why)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Faults of the client's side: worker processes are killed and stopped, and their connections fail.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock::LockName;
+use dlock_verify::{
+    chaos::{Judgement, Run, Target as _, judge, plan},
+    support::Outcome,
+    verdict::{CaseResult, Clause, Finding, Verdict},
+};
+use tokio::{runtime::Builder, time::timeout};
+
+use super::{clients::Clients, contract::Tried, declared, stop::Stop, target::Subject};
+
+/// The name of the result in the cases of a clause.
+const UNDER_FAULTS: &str = "under_faults";
+
+/// The clauses that the history of the workers is checked against.
+const CHECKED: [Clause; 4] = [Clause::K1, Clause::K5, Clause::K6, Clause::K8];
+
+/// Threads of the run.
+const THREADS: usize = 2;
+
+/// How often each fault is dealt: more than there is time for.
+const TIMES: usize = 10;
+
+/// A fault waits for its trigger and lasts for so many ttls at most; the last one begins so long before the end.
+const FAULT_TTLS: u32 = 7;
+
+/// A declared exception lasts for so many ttls after its fault at most.
+const WINDOW_TTLS: u32 = 2;
+
+/// The clients may take so much longer to settle on a busy machine.
+const OVERTIME_MAX: Duration = Duration::from_secs(30);
+
+/// The workers of a stopped run are killed within this time.
+const STOP_MAX: Duration = Duration::from_secs(2);
+
+/// The end of a run with faults.
+#[derive(Debug)]
+pub(crate) struct Played {
+    pub(crate) strikes: u64,
+    pub(crate) grants: u64,
+    judgement: Judgement,
+    /// Why the run could not go on, and errors that no fault explains.
+    failures: Vec<String>,
+}
+
+/// Lets faults strike for `time`; `None` if it was stopped.
+///
+/// # Errors
+///
+/// When the workers cannot be started.
+///
+/// # Cancel safety
+///
+/// The run goes on in its thread; stop it by `stop`.
+pub(crate) async fn run(
+    subject: &Subject,
+    seed: u64,
+    time: Duration,
+    stop: &Stop,
+) -> Outcome<Option<Played>> {
+    let clients = Arc::new(Clients::of(subject).await);
+    let (names, stop) = (format!("{}faults/", subject.names), stop.clone());
+    for name in clients.load().names(&names) {
+        subject.used.add(&LockName::new(&name)?);
+    }
+    let play = move || -> Outcome<Option<Played>> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .enable_all()
+            .build()?;
+        let played = runtime.block_on(async {
+            tokio::select! {
+                played = play(clients, names, seed, time) => played.map(Some),
+                () = stop.requested() => Ok(None),
+            }
+        });
+        // What is left of a stopped run has the workers, which are killed with it.
+        runtime.shutdown_timeout(STOP_MAX);
+        played
+    };
+    tokio::task::spawn_blocking(play).await?
+}
+
+async fn play(clients: Arc<Clients>, names: String, seed: u64, time: Duration) -> Outcome<Played> {
+    let (faults, ttl, store) = (clients.faults(), clients.ttl(), clients.store().to_owned());
+    let longest = time.saturating_sub(ttl * FAULT_TTLS);
+    let run = Run::new(clients, faults.clone());
+    let run = run.prefix(&names).longest(longest).again_max(0);
+    let plan = plan(seed, &store, 0, &faults, TIMES, &run.deal());
+    let report = timeout(time + OVERTIME_MAX, run.play(&plan)).await;
+    let report = report.map_err(|_| "the clients did not settle in time")??;
+    let exceptions = declared::exceptions(&store);
+    let exceptions: Vec<_> = exceptions.iter().collect();
+    let judgement = judge(&report, &exceptions, &[], ttl * WINDOW_TTLS);
+    let failed = report.failed.into_iter();
+    Ok(Played {
+        strikes: report.struck.len() as u64,
+        grants: report.counts.grants,
+        judgement,
+        failures: failed.chain(report.unexpected).collect(),
+    })
+}
+
+impl Played {
+    /// Adds the results to those of the cases.
+    pub(crate) fn add_to(&self, tried: &mut [Tried]) {
+        for tried in tried {
+            let broken = self.broken(tried.clause);
+            if broken.is_empty() && !CHECKED.contains(&tried.clause) {
+                continue;
+            }
+            tried.others += self.grants;
+            let verdict = match broken.is_empty() {
+                true => Verdict::Holds,
+                false => Verdict::Fails,
+            };
+            let result = CaseResult::new(UNDER_FAULTS, verdict, broken.join("\n"));
+            tried.cases.push(result);
+        }
+    }
+
+    /// A warning about declared exceptions that the faults have shown.
+    pub(crate) fn declared(&self) -> Option<Finding> {
+        declared::seen(&self.judgement)
+    }
+
+    /// Why nothing may be concluded from the run, if that is so.
+    pub(crate) fn failed(&self) -> Option<String> {
+        (!self.failures.is_empty()).then(|| self.failures.join("; "))
+    }
+
+    fn broken(&self, clause: Clause) -> Vec<&str> {
+        let broken = self.judgement.broken.iter();
+        let broken = broken.filter(|one| one.clause == clause.id());
+        broken.map(|one| one.text.as_str()).collect()
+    }
+}

@@ -1,0 +1,126 @@
+//! `dlock verify`: what a store promises, and whether it holds.
+//!
+//! For each store `run` goes through the steps: `settings`, then the clauses of the `contract` on a `subject`, which
+//! is paced, and `faults` of `clients`, which are `worker` processes. `text` shows the verdicts.
+
+pub(crate) mod bounds;
+pub(crate) mod worker;
+
+mod accept;
+mod clauses;
+mod clients;
+mod contract;
+mod declared;
+mod faults;
+mod names;
+mod pace;
+mod paced;
+mod progress;
+mod run;
+mod settings;
+mod stop;
+mod subject;
+mod sweep;
+mod target;
+mod text;
+
+use std::sync::Arc;
+
+use dlock_verify::verdict::{Document, Outcome};
+use indicatif::MultiProgress;
+use tokio::task::JoinSet;
+
+use self::{
+    progress::Progress,
+    run::{Ended, Faults, Plan},
+    stop::Stop,
+};
+use crate::{
+    base::{
+        exit::{Exit, Failure},
+        output, runtime,
+    },
+    cli::args::{Global, Verify},
+    store::Store,
+};
+
+pub(crate) fn main(global: &Global, args: &Verify) -> Result<Exit, Failure> {
+    let stores = Store::all(global, &args.urls)?;
+    accept::check(&args.accept, &dlock_raw::probe::checks())?;
+    let plan = plan(args);
+    let (ended, stop) = runtime::block_on_all_cores(all(stores, plan))?;
+    if let Some(signal) = stop.signal() {
+        output::say(&stopped(&ended));
+        return Ok(Exit::by_signal(signal));
+    }
+    let unreachable = ended.iter().filter(|ended| ended.unreachable.is_some());
+    let is_none_reached = unreachable.count() == ended.len();
+    let (mut verdicts, mut errors) = (Vec::new(), Vec::new());
+    for ended in ended {
+        verdicts.push(ended.verdict);
+        errors.extend(ended.unreachable);
+    }
+    if is_none_reached && let Some(error) = errors.into_iter().next() {
+        return Err(error.into());
+    }
+    let mut document = Document::new(plan.seed, verdicts);
+    accept::apply(&mut document, &args.accept);
+    output::print(show(&document, args)?.as_bytes())?;
+    Ok(match document.outcome() {
+        Outcome::Holds => Exit::OK,
+        Outcome::Unknown => Exit::UNKNOWN,
+        _ => Exit::FAILS,
+    })
+}
+
+/// The last words of a verification that was stopped.
+fn stopped(ended: &[Ended]) -> String {
+    let residues = || ended.iter().map(|ended| &ended.verdict.residue);
+    let removed: u64 = residues().map(|residue| residue.removed).sum();
+    let left: Vec<_> = residues().flat_map(|residue| &residue.left).collect();
+    match left.as_slice() {
+        [] => format!("stopped: {removed} entries removed, nothing is left"),
+        left => format!("stopped: {removed} entries removed, left: {left:?}"),
+    }
+}
+
+fn plan(args: &Verify) -> Plan {
+    Plan {
+        run_for: match args.quick {
+            true => bounds::RUN_FOR_QUICK,
+            false => args.run_for,
+        },
+        faults: match args.no_faults {
+            true => Faults::Off,
+            false => Faults::On,
+        },
+        seed: rand::random(),
+    }
+}
+
+/// Verifies all stores at once. They are returned in their order.
+async fn all(stores: Vec<Store>, plan: Plan) -> Result<(Vec<Ended>, Stop), Failure> {
+    let stop = Stop::catch().map_err(|error| {
+        let why = output::describe(&error);
+        Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
+    })?;
+    let (bars, mut running) = (Arc::new(MultiProgress::new()), JoinSet::new());
+    for (index, store) in stores.into_iter().enumerate() {
+        let config = store.config().clone();
+        let progress = Progress::new(&bars, &config.to_string(), plan.run_for);
+        let stop = stop.clone();
+        running.spawn(async move { (index, run::run(&config, plan, &stop, &progress).await) });
+    }
+    let mut ended = running.join_all().await;
+    ended.sort_by_key(|(index, _)| *index);
+    Ok((ended.into_iter().map(|(_, ended)| ended).collect(), stop))
+}
+
+fn show(document: &Document, args: &Verify) -> Result<String, Failure> {
+    if !args.json {
+        return Ok(text::show(document));
+    }
+    let text = serde_json::to_string(document);
+    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,87 @@
+//! The progress of one store, on a terminal.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use dlock::{BootInstant, Clock};
+use dlock_core::toolkit::Lock;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+/// How often the bar moves.
+const TICK_EVERY: Duration = Duration::from_millis(200);
+
+/// The bar of one store; each clone moves the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    state: Arc<Lock<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    phase: String,
+    cases: usize,
+    done: usize,
+}
+
+impl Progress {
+    /// A bar among those of other stores, for `run_for`.
+    pub(crate) fn new(bars: &MultiProgress, url: &str, run_for: Duration) -> Self {
+        let bar = bars.add(ProgressBar::new(run_for.as_secs()));
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos:>3}/{len} s  {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(url.to_owned());
+        Self {
+            bar,
+            state: Arc::default(),
+        }
+    }
+
+    /// Moves the bar with the time, without an end.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: the bar stops.
+    pub(crate) async fn follow(&self, start: BootInstant) -> Infallible {
+        let clock = Clock::boottime();
+        loop {
+            self.bar.set_position(clock.now().since(start).as_secs());
+            tokio::time::sleep(TICK_EVERY).await;
+        }
+    }
+
+    /// The next phase begins.
+    pub(crate) fn phase(&self, phase: &str) {
+        phase.clone_into(&mut self.state.lock().phase);
+        self.show();
+    }
+
+    /// So many cases will be run.
+    pub(crate) fn cases(&self, cases: usize) {
+        self.state.lock().cases = cases;
+        self.show();
+    }
+
+    /// A case has ended.
+    pub(crate) fn case_done(&self) {
+        self.state.lock().done += 1;
+        self.show();
+    }
+
+    /// The bar goes away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&self) {
+        let message = {
+            let State { phase, cases, done } = &*self.state.lock();
+            let url = self.bar.prefix();
+            match cases {
+                0 => format!("{url}: {phase}"),
+                _ => format!("{url}: {phase} {done}/{cases}"),
+            }
+        };
+        self.bar.set_message(message);
+    }
+}

@@ -1,0 +1,163 @@
+//! The verification of one store.
+
+use std::time::Duration;
+
+use dlock::{BootInstant, Clock, Error, config::Config};
+use dlock_raw::probe::{Watch, probe};
+use dlock_verify::{
+    support::Outcome,
+    verdict::{Assumption, StoreVerdict, Traffic},
+};
+
+use super::{
+    bounds::{CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, REQUESTS_PER_SECOND_MAX, SWEEP_LEAST},
+    clauses,
+    contract::{self, Tried},
+    faults::{self, Played},
+    progress::Progress,
+    settings,
+    stop::Stop,
+    subject, sweep,
+    target::Subject,
+};
+
+/// The plan of a run, the same for all stores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) run_for: Duration,
+    pub(crate) faults: Faults,
+    pub(crate) seed: u64,
+}
+
+/// Whether faults are injected into the program's own processes and connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Faults {
+    On,
+    Off,
+}
+
+/// The verdict about a store, and the error if nothing could be found out about it.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) verdict: StoreVerdict,
+    pub(crate) unreachable: Option<Error>,
+}
+
+/// Verifies the store that `config` names.
+///
+/// # Cancel safety
+///
+/// Not to be dropped: stop it by `stop`, so that it removes what it made.
+pub(crate) async fn run(config: &Config, plan: Plan, stop: &Stop, progress: &Progress) -> Ended {
+    let clock = Clock::boottime();
+    let start = clock.now();
+    let mut ended = tokio::select! {
+        ended = steps(config, plan, start, stop, progress) => ended,
+        never = progress.follow(start) => match never {},
+    };
+    progress.finish();
+    ended.verdict.seconds = clock.now().since(start).as_secs_f64();
+    ended
+}
+
+async fn steps(
+    config: &Config,
+    plan: Plan,
+    start: BootInstant,
+    stop: &Stop,
+    progress: &Progress,
+) -> Ended {
+    let mut ended = Ended {
+        verdict: StoreVerdict::new(config.to_string()),
+        unreachable: None,
+    };
+    ended.verdict.traffic = Traffic::new(REQUESTS_PER_SECOND_MAX, CONNECTIONS_MAX);
+    progress.phase("settings");
+    let probing = async { (probe(config).await, Watch::begin(config).await.ok()) };
+    let (probed, watch) = tokio::select! {
+        probed = probing => probed,
+        () = stop.requested() => return ended,
+    };
+    if let Ok(report) = &probed {
+        settings::add(&mut ended.verdict, report);
+    }
+    progress.phase("first lock");
+    let names = names(plan.seed);
+    let opening = Clock::boottime().now();
+    match subject::open(config, names, stop).await {
+        Ok(subject) => {
+            // A store that may have forgotten its locks keeps the first one waiting: that is not the time of cases.
+            let start = start.after(Clock::boottime().now().since(opening));
+            tried(&mut ended.verdict, &subject, plan, start, stop, progress).await;
+            progress.phase("sweep");
+            sweep::run(&mut ended.verdict.residue, &subject).await;
+            if let Some(watch) = watch {
+                settings::watched(&mut ended.verdict, &watch.end().await);
+            }
+        }
+        Err(error) => {
+            let why = error.to_string();
+            clauses::untried(&mut ended.verdict, "dlock cannot use the store");
+            ended.verdict.error = Some(why);
+            ended.unreachable = probed.is_err().then_some(error);
+        }
+    }
+    ended
+}
+
+/// Tries locks: the cases of the contract.
+async fn tried(
+    verdict: &mut StoreVerdict,
+    subject: &Subject,
+    plan: Plan,
+    start: BootInstant,
+    stop: &Stop,
+    progress: &Progress,
+) {
+    progress.phase("contract");
+    let part = match plan.faults {
+        Faults::On => CONTRACT_PART,
+        Faults::Off => 1.0,
+    };
+    let end = start.after(plan.run_for.mul_f64(part));
+    let mut tried = contract::run(subject, end, stop, progress).await;
+    verdict.grants = tried.iter().map(|tried| tried.meter.grants()).sum();
+    let left = start.after(plan.run_for).since(Clock::boottime().now());
+    if plan.faults == Faults::On && left >= FAULTS_MIN && stop.signal().is_none() {
+        progress.phase("faults");
+        let left = left.saturating_sub(SWEEP_LEAST);
+        let played = faults::run(subject, plan.seed, left, stop).await;
+        verdict.error = add_faults(verdict, &mut tried, played);
+    }
+    verdict.clauses = clauses::verdicts(&tried);
+    let slowest = tried.iter().map(|tried| tried.meter.slowest()).max();
+    let slowest = slowest.unwrap_or_default();
+    let allowed = "less than a third of the shortest ttl";
+    let slowest = Assumption::new("slowest reply", format!("{slowest:.0?}"), allowed);
+    verdict.assumptions.push(slowest);
+}
+
+/// Adds what came of the faults; why nothing did, if that is so.
+fn add_faults(
+    verdict: &mut StoreVerdict,
+    tried: &mut [Tried],
+    played: Outcome<Option<Played>>,
+) -> Option<String> {
+    match played {
+        Ok(None) => None,
+        Ok(Some(played)) => {
+            verdict.faults = played.strikes;
+            verdict.grants += played.grants;
+            played.add_to(tried);
+            verdict.findings.extend(played.declared());
+            played.failed()
+        }
+        Err(failed) => Some(failed.message().unwrap_or_default().to_owned()),
+    }
+    .map(|why| format!("faults could not be injected to the end: {why}"))
+}
+
+/// The beginning of the names of all locks of a run.
+fn names(seed: u64) -> String {
+    format!("dlock-verify/{seed:016x}/")
+}

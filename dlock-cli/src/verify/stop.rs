@@ -1,0 +1,56 @@
+//! The request to stop: a signal, which all parts of a verification notice.
+
+use std::io;
+
+use rustix::process::Signal;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+
+use crate::base::{exit::Exit, output};
+
+/// The signals that end a verification.
+const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+
+/// Whether the verification shall stop. Each clone sees the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop(watch::Receiver<Option<Signal>>);
+
+impl Stop {
+    /// Begins to catch signals. A second one ends the program at once.
+    pub(crate) fn catch() -> io::Result<Self> {
+        let (sender, receiver) = watch::channel(None);
+        for kind in SIGNALS {
+            let mut caught = signal(SignalKind::from_raw(kind.as_raw()))?;
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                while caught.recv().await.is_some() {
+                    if sender.send_replace(Some(kind)).is_some() {
+                        output::say("stopped a second time: locks may be left until they expire");
+                        std::process::exit(Exit::by_signal(kind).code());
+                    }
+                }
+            });
+        }
+        Ok(Self(receiver))
+    }
+
+    /// The signal, if there was one.
+    pub(crate) fn signal(&self) -> Option<Signal> {
+        *self.0.borrow()
+    }
+
+    /// Waits for a signal, without a bound.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: the signal is seen by later calls, too.
+    pub(crate) async fn requested(&self) {
+        let mut receiver = self.0.clone();
+        if receiver.wait_for(Option::is_some).await.is_err() {
+            // No signal comes any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The store as verify uses it: with times of its own, and proved to grant locks.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock::{
+    Capabilities, Error, ErrorKind, LockName, Locker, Result, backend::DistributedLock,
+    config::Config,
+};
+
+use super::{
+    bounds::calls_per_second, names::Names, pace::Pace, paced::Meter, stop::Stop, target::Subject,
+};
+
+/// ZooKeeper's default tick, where the URL has none.
+const TICK: Duration = Duration::from_secs(2);
+
+/// A session of ZooKeeper has so many ticks at least.
+const SESSION_TICKS: u32 = 3;
+
+/// A first grant comes so long after the restart guard of the store at the latest.
+const FIRST_GRANT_MAX: Duration = Duration::from_secs(10);
+
+/// How long closing the first client may take.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
+
+/// Connects, and waits for a first grant: a store that may have forgotten its locks grants none for a while.
+///
+/// # Errors
+///
+/// Wrong settings, a store that dlock refuses, or one that cannot be reached.
+///
+/// # Cancel safety
+///
+/// Not to be dropped: stop it by `stop`, so that it releases its lock.
+pub(crate) async fn open(config: &Config, names: String, stop: &Stop) -> Result<Subject> {
+    let (config, backend) = tokio::select! {
+        connected = connect(config) => connected?,
+        () = stop.requested() => return Err(stopped()),
+    };
+    let (capabilities, used) = (backend.capabilities(), Names::default());
+    let first = LockName::new(&format!("{names}first"))?;
+    used.add(&first);
+    first_grant(backend, capabilities, &first, stop).await?;
+    Ok(Subject {
+        config,
+        capabilities,
+        used: Arc::new(used),
+        names,
+        pace: Arc::new(Pace::new(calls_per_second(capabilities.backend))),
+        meter: Arc::new(Meter::default()),
+    })
+}
+
+/// Connects with the shortest session, if the servers allow that: cases wait for the ends of sessions.
+async fn connect(config: &Config) -> Result<(Config, Box<dyn DistributedLock>)> {
+    let registry = dlock::registry();
+    if let Some(short) = with_short_session(config) {
+        match registry.open(&short).await {
+            Ok((backend, _)) => return Ok((short, backend)),
+            Err(error) if error.kind() == ErrorKind::InvalidConfig => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let (backend, _) = registry.open(config).await?;
+    Ok((config.clone(), backend))
+}
+
+fn with_short_session(config: &Config) -> Option<Config> {
+    let url = config.url();
+    if !["zk", "zks"].contains(&url.scheme()) {
+        return None;
+    }
+    let tick = url.param("tick").map(humantime::parse_duration);
+    let tick = tick.and_then(std::result::Result::ok).unwrap_or(TICK);
+    let session = humantime::format_duration(tick * SESSION_TICKS).to_string();
+    Some(url.clone().with_param("session", session).into())
+}
+
+async fn first_grant(
+    backend: Box<dyn DistributedLock>,
+    capabilities: Capabilities,
+    name: &LockName,
+    stop: &Stop,
+) -> Result<()> {
+    let locker = Locker::builder(backend).ttl(capabilities.ttl_min).build()?;
+    let wait = capabilities.restart_guard + FIRST_GRANT_MAX;
+    let granted = tokio::select! {
+        granted = locker.acquire(name).wait(wait) => granted,
+        () = stop.requested() => Err(stopped()),
+    };
+    let released: Result<(), Error> = match granted {
+        Ok(guard) => guard.release().await,
+        Err(error) => Err(error),
+    };
+    // A lock that was about to be granted is released before.
+    let _ = locker.shutdown(CLOSE_MAX).await;
+    released
+}
+
+fn stopped() -> Error {
+    Error::new(ErrorKind::Unavailable, "stopped by a signal")
+}

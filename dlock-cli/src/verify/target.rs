@@ -1,0 +1,59 @@
+//! The user's store as a target of the suite: paced, and with lock names of its own.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use conformance_tests::{Load, Target};
+use dlock::{Capabilities, Result, backend::DistributedLock, config::Config};
+
+use super::{
+    names::Names,
+    pace::Pace,
+    paced::{Meter, Paced},
+};
+
+/// The store of a URL, for the cases of one clause.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) config: Config,
+    pub(crate) capabilities: Capabilities,
+    /// The beginning of all lock names.
+    pub(crate) names: String,
+    /// The names that were locked.
+    pub(crate) used: Arc<Names>,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) meter: Arc<Meter>,
+}
+
+#[async_trait]
+impl Target for Subject {
+    fn name(&self) -> &str {
+        self.capabilities.backend
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    async fn address(&self) -> Result<String> {
+        // Its connections do not need one.
+        Ok(self.config.to_string())
+    }
+
+    async fn connect(&self, _: &str) -> Result<Box<dyn DistributedLock>> {
+        self.pace.turn().await;
+        let opened = dlock::registry().open(&self.config).await;
+        let (inner, _) = opened.inspect_err(|error| self.meter.refused(error))?;
+        let (pace, meter) = (self.pace.clone(), self.meter.clone());
+        let paced = Paced::new(inner, pace, meter).for_cases(self.used.clone());
+        Ok(Box::new(paced))
+    }
+
+    fn load(&self) -> Load {
+        Load::Gentle
+    }
+
+    fn names(&self) -> &str {
+        &self.names
+    }
+}

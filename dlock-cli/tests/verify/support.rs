@@ -1,0 +1,114 @@
+//! Running `dlock verify`, and reading its verdict.
+
+use std::{
+    process::{Output, Stdio},
+    time::Duration,
+};
+
+use dlock_verify::{
+    ensure,
+    support::{self, Outcome},
+    verdict::{Document, Finding, Severity, StoreVerdict, Verdict},
+};
+use libtest_mimic::Trial;
+use tokio::process::{Child, Command};
+
+/// The bound of a case: a minute for the program, and the start of its servers.
+const CASE_MAX: Duration = Duration::from_secs(170);
+
+/// The case `name`, run by `case`.
+pub(crate) fn trial<F>(name: &str, case: impl FnOnce() -> F + Send + 'static) -> Trial
+where
+    F: Future<Output = Outcome>,
+{
+    Trial::test(name, move || support::run(CASE_MAX, case()))
+}
+
+/// `dlock verify ARGS…`, which finds no configuration of the user.
+pub(crate) fn verify(args: &[&str]) -> Outcome<Child> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dlock"));
+    command
+        .arg("verify")
+        .args(args)
+        .env_remove("DLOCK_URL")
+        .env_remove("DLOCK_CONFIG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    Ok(command.spawn()?)
+}
+
+/// The end of `dlock verify`.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Outcome<Self> {
+        Ok(Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout)?,
+            stderr: String::from_utf8(output.stderr)?,
+        })
+    }
+
+    /// The document, which is the only output.
+    pub(crate) fn document(&self) -> Outcome<Document> {
+        let document = Document::from_json(&self.stdout);
+        Ok(document.map_err(|error| format!("{error}: {self:?}"))?)
+    }
+
+    /// The verdict about the only store.
+    pub(crate) fn store(&self) -> Outcome<StoreVerdict> {
+        let mut stores = self.document()?.stores;
+        ensure!(stores.len() == 1, "{} stores", stores.len());
+        Ok(stores.remove(0))
+    }
+}
+
+/// Fails unless all clauses hold at `url`, and nothing is left of the locks. The findings `accepted` are of its account.
+pub(crate) async fn holds(url: &str, accepted: &[&str]) -> Outcome<StoreVerdict> {
+    let accepted = accepted.iter().flat_map(|id| ["--accept", id]);
+    let args: Vec<_> = [url, "--json"].into_iter().chain(accepted).collect();
+    let ran = ran(&args).await?;
+    let store = ran.store()?;
+    for clause in &store.clauses {
+        ensure!(
+            clause.verdict == Verdict::Holds,
+            "{clause:#?} of {store:#?}"
+        );
+    }
+    ensure!(ran.code == 0, "{ran:#?}");
+    ensure!(store.residue.left.is_empty(), "{:#?}", store.residue);
+    ensure!(store.faults > 0, "no fault was injected: {store:#?}");
+    Ok(store)
+}
+
+#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
+/// The settings of `url` only: a verification that is too short for more.
+pub(crate) async fn settings(url: &str) -> Outcome<(i32, StoreVerdict)> {
+    let ran = ran(&[url, "--for", "2s", "--no-faults", "--json"]).await?;
+    Ok((ran.code, ran.store()?))
+}
+
+/// Runs `dlock verify ARGS…` to its end.
+pub(crate) async fn ran(args: &[&str]) -> Outcome<Ran> {
+    Ran::of(verify(args)?.wait_with_output().await?)
+}
+
+#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
+/// Fails unless the store has a finding `id` of this severity.
+pub(crate) fn expect<'a>(
+    store: &'a StoreVerdict,
+    id: &str,
+    severity: Severity,
+) -> Outcome<&'a Finding> {
+    let found = store.findings.iter().find(|finding| finding.id == id);
+    let found = found.ok_or_else(|| format!("no finding {id} in {:#?}", store.findings))?;
+    ensure!(found.severity == severity, "{found:#?}");
+    Ok(found)
+}

@@ -1,0 +1,100 @@
+//! Wrong command lines, and stores that cannot be reached.
+
+use std::net::TcpListener;
+
+use dlock_verify::{
+    ensure,
+    support::Outcome,
+    verdict::{Outcome as End, Verdict},
+};
+use libtest_mimic::Trial;
+
+use crate::support::{ran, trial};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        trial("usage::an_unknown_id_is_refused", an_unknown_id_is_refused),
+        trial("usage::memory_is_refused", memory_is_refused),
+        trial(
+            "usage::a_short_run_leaves_clauses_unknown",
+            a_short_run_leaves_clauses_unknown,
+        ),
+    ];
+    if cfg!(feature = "redis") {
+        trials.extend([
+            trial(
+                "usage::a_store_alone_that_is_not_there",
+                a_store_alone_that_is_not_there,
+            ),
+            trial(
+                "usage::a_store_among_others_is_a_row",
+                a_store_among_others_is_a_row,
+            ),
+        ]);
+    }
+    trials
+}
+
+async fn an_unknown_id_is_refused() -> Outcome {
+    let ran = ran(&["file:/nowhere", "--accept", "redis.evicton"]).await?;
+    ensure!(ran.code == 64, "{ran:#?}");
+    let part = "--accept \"redis.evicton\" is not known (allowed: K1 to K13, ";
+    ensure!(ran.stderr.contains(part), "{ran:#?}");
+    ensure!(ran.stderr.lines().count() == 1, "{ran:#?}");
+    Ok(())
+}
+
+async fn memory_is_refused() -> Outcome {
+    let ran = ran(&["memory:"]).await?;
+    ensure!(
+        ran.code == 64 && ran.stderr.lines().count() == 1,
+        "{ran:#?}"
+    );
+    Ok(())
+}
+
+async fn a_short_run_leaves_clauses_unknown() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let url = format!("file:{}", directory.path().display());
+    let ran = ran(&[&url, "--for", "1ms", "--json"]).await?;
+    ensure!(ran.code == 2, "{ran:#?}");
+    let store = ran.store()?;
+    ensure!(store.clauses.len() == 13, "{store:#?}");
+    let unknown = store
+        .clauses
+        .iter()
+        .find(|one| one.verdict == Verdict::Unknown);
+    ensure!(unknown.is_some(), "{store:#?}");
+    Ok(())
+}
+
+/// A port at which nothing listens.
+fn nowhere() -> Outcome<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    Ok(format!("redis://:hunter2@{}", listener.local_addr()?))
+}
+
+async fn a_store_alone_that_is_not_there() -> Outcome {
+    let ran = ran(&[&nowhere()?]).await?;
+    ensure!(
+        ran.code == 69 && ran.stderr.lines().count() == 1,
+        "{ran:#?}"
+    );
+    ensure!(!ran.stderr.contains("hunter2"), "{ran:#?}");
+    Ok(())
+}
+
+async fn a_store_among_others_is_a_row() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let url = format!("file:{}", directory.path().display());
+    let ran = ran(&[&nowhere()?, &url, "--for", "20s", "--no-faults", "--json"]).await?;
+    ensure!(ran.code == 2, "{ran:#?}");
+    let stores = ran.document()?.stores;
+    let ends: Vec<_> = stores.iter().map(End::of).collect();
+    ensure!(ends.as_slice() == [End::Unknown, End::Holds], "{stores:#?}");
+    ensure!(
+        stores.iter().all(|store| !store.url.contains("hunter2")),
+        "{stores:#?}"
+    );
+    Ok(())
+}
