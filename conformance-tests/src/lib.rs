@@ -47,7 +47,7 @@ mod worker;
 pub use dlock_verify::{checker, history, proxy, support};
 
 pub use self::{
-    case::interpose,
-    suite::{main, suite},
-    target::{Backdoor, Extra, Link, Reach, TTL_DEDICATED, Target},
+    case::{Size, interpose},
+    suite::{SuiteCase, cases, main, suite},
+    target::{Backdoor, Extra, Link, Load, Reach, TTL_DEDICATED, Target},
 };

@@ -1,18 +1,21 @@
-//! The trials of a target, and the entry point of a test binary.
+//! The cases of a target, as trials and one by one, and the entry point of a test binary.
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{future::Future, pin::pin, process::ExitCode, sync::Arc, time::Duration};
 
-use dlock_verify::support::{Outcome, if_available};
+use dlock_verify::{
+    support::{Outcome, if_available},
+    verdict::Clause,
+};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::{Builder, Handle, Runtime},
     time::timeout,
 };
 
 use crate::{
-    case::{Case, CaseContext, Placement, Profile},
+    case::{Case, CaseContext, Placement, Profile, Size, UnguardedLeases},
     clauses,
-    target::Target,
+    target::{Load, Target},
     worker,
 };
 
@@ -26,6 +29,12 @@ const WORKER_THREADS: usize = 2;
 ///
 /// Each further process and runtime makes the machine's pauses longer.
 const THREADS: usize = 6;
+
+/// How long the clients of a stopped case may take to release what they hold.
+const STOP_MAX: Duration = Duration::from_secs(2);
+
+/// How often a stopped case is polled for its end.
+const STOP_POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// Runs the [`suite`] of each target, or serves as a worker process when started as one.
 ///
@@ -52,27 +61,106 @@ pub fn main(targets: Vec<Arc<dyn Target>>) -> ExitCode {
 /// everything that it opened is shut down; a residue in the store or the runtime fails it (K12).
 #[must_use]
 pub fn suite(target: Arc<dyn Target>) -> Vec<Trial> {
-    let profile = Profile::of(&*target);
-    let mut trials = Vec::new();
-    for (clause, case) in clauses::all() {
-        if (case.needs)(&profile) {
-            let name = format!("{}::{clause}::{}", target.name(), case.name);
-            let target = target.clone();
-            trials.push(Trial::test(name, move || run(case, target)));
-        }
-    }
-    trials
+    let trial = |case: SuiteCase| {
+        let name = format!("{}::{}::{}", case.target.name(), case.file, case.name());
+        Trial::test(name, move || case.run())
+    };
+    cases(target).into_iter().map(trial).collect()
 }
 
-fn run(case: Case, target: Arc<dyn Target>) -> Outcome {
-    let runtime = runtime(&case)?;
-    let outcome = runtime.block_on(async {
+/// The cases that apply to `target`, for a program that runs them itself.
+#[must_use]
+pub fn cases(target: Arc<dyn Target>) -> Vec<SuiteCase> {
+    let (profile, load) = (Profile::of(&*target), target.load());
+    let wanted = |case: &Case| (case.needs)(&profile) && (load == Load::Full || !case.heavy);
+    let cases = clauses::all().filter(|(_, case)| wanted(case));
+    let of_target = |(file, case)| SuiteCase {
+        file,
+        case,
+        target: target.clone(),
+    };
+    cases.map(of_target).collect()
+}
+
+/// One case that applies to a target.
+pub struct SuiteCase {
+    /// The name of its clause's file: `"k05_tokens"`.
+    file: &'static str,
+    case: Case,
+    target: Arc<dyn Target>,
+}
+
+impl SuiteCase {
+    /// The name of the case: `"they_grow_over_releases"`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.case.name
+    }
+
+    /// The clause that it is of.
+    #[must_use]
+    pub fn clause(&self) -> Clause {
+        let number = self.file.get(1..3).and_then(|digits| digits.parse().ok());
+        let index = number.unwrap_or(1_usize).saturating_sub(1);
+        Clause::ALL[index.min(Clause::ALL.len() - 1)]
+    }
+
+    /// The most that it has at once, under a gentle load.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.case.size
+    }
+
+    /// Runs it in a runtime of its own.
+    ///
+    /// # Errors
+    ///
+    /// Why it failed.
+    ///
+    /// # Blocking
+    ///
+    /// For 180 s at most.
+    pub fn run(&self) -> Outcome {
+        self.run_until(std::future::pending())
+            .unwrap_or_else(|| Err("stopped".into()))
+    }
+
+    /// Runs it like [`run`](Self::run); `None` if `stopped` ended before it.
+    ///
+    /// A case that is stopped or fails releases what it holds, for 4 s at most.
+    ///
+    /// # Blocking
+    ///
+    /// For 180 s at most.
+    pub fn run_until(&self, stopped: impl Future<Output = ()>) -> Option<Outcome> {
+        let runtime = match runtime(&self.case) {
+            Ok(runtime) => runtime,
+            Err(failed) => return Some(Err(failed)),
+        };
+        let unguarded = UnguardedLeases::default();
+        let outcome = runtime.block_on(async {
+            tokio::select! {
+                outcome = self.whole(unguarded.clone()) => Some(outcome),
+                () = pin!(stopped) => None,
+            }
+        });
+        if !matches!(outcome, Some(Ok(()))) {
+            runtime.block_on(settled(&unguarded));
+        }
+        // Not by dropping it: a case that failed may have left a thread that is stuck.
+        runtime.shutdown_background();
+        outcome
+    }
+
+    async fn whole(&self, unguarded: UnguardedLeases) -> Outcome {
+        let (case, target) = (&self.case, &self.target);
         let whole = async {
             let address = match case.placement {
                 Placement::Shared => target.address().await?,
                 Placement::Dedicated => target.dedicated_address().await?,
             };
-            let context = CaseContext::new(target.clone(), address.clone(), case.placement);
+            let context =
+                CaseContext::new(target.clone(), address.clone(), case.placement, unguarded);
             let ran = (case.run)(&context).await;
             let outcome = match ran {
                 Ok(()) => context.finish().await,
@@ -83,10 +171,25 @@ fn run(case: Case, target: Arc<dyn Target>) -> Outcome {
         };
         let late = |_| Failed::from(format!("it hangs: not done after {CASE_MAX:?}"));
         timeout(CASE_MAX, whole).await.map_err(late)?
-    });
-    // Not by dropping it: a case that failed may have left a thread that is stuck.
-    runtime.shutdown_background();
-    outcome
+    }
+}
+
+impl std::fmt::Debug for SuiteCase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{}::{}", self.target.name(), self.file, self.name())
+    }
+}
+
+/// Releases what a case has left, and waits until the tasks of this runtime have ended: lockers release in the
+/// background.
+async fn settled(unguarded: &UnguardedLeases) {
+    let _ = timeout(STOP_MAX, unguarded.release()).await;
+    let ended = async {
+        while Handle::current().metrics().num_alive_tasks() > 0 {
+            tokio::time::sleep(STOP_POLL_EVERY).await;
+        }
+    };
+    let _ = timeout(STOP_MAX, ended).await;
 }
 
 fn runtime(case: &Case) -> Result<Runtime, Failed> {

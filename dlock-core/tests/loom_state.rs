@@ -63,6 +63,16 @@ fn of_grant_and_cancel_exactly_one_counts() {
 }
 
 #[test]
+fn a_cancellation_without_a_grant_counts() {
+    loom::model(|| {
+        let state = pending();
+        assert!(state.cancel());
+        assert_eq!(state.phase(), Phase::Cancelled);
+        assert!(!state.cancel());
+    });
+}
+
+#[test]
 fn a_loss_before_the_grant_stops_it_and_one_after_it_is_kept() {
     loom::model(|| {
         let state = pending();
@@ -119,6 +129,25 @@ fn a_hold_either_expires_or_is_renewed() {
             Phase::Held(LATER)
         };
         assert_eq!(state.phase(), expected);
+    });
+}
+
+#[test]
+fn a_hold_does_not_expire_before_its_deadline() {
+    loom::model(|| {
+        let state = held();
+        assert!(!state.expire(DEADLINE - 1));
+        assert_eq!(state.phase(), Phase::Held(DEADLINE));
+    });
+}
+
+#[test]
+fn a_renewal_that_is_late_revives_nothing() {
+    loom::model(|| {
+        let state = held();
+        state.extend(DEADLINE, LATER);
+        assert_eq!(state.phase(), Phase::Held(DEADLINE));
+        assert!(state.expire(DEADLINE));
     });
 }
 

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use dlock_core::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, LockName, Result,
     config::{Settings, check_prefix},
 };
+
+use crate::keys::FileName;
 
 /// The default directory inside the home of the user.
 const IN_HOME: &str = ".local/state/dlock";
@@ -127,6 +129,13 @@ impl FileConfig {
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// The path of the file of a lock: it is there once the lock was acquired.
+    #[must_use]
+    pub fn lock_file(&self, name: &LockName) -> PathBuf {
+        self.directory
+            .join(FileName::of(&self.prefix, name).as_str())
     }
 
     /// The prefix of every name.

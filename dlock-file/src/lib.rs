@@ -11,4 +11,4 @@ mod lifecycle;
 mod store;
 mod watch;
 
-pub use crate::{backend::FileLock, config::FileConfig};
+pub use crate::{backend::FileLock, config::FileConfig, store::filesystem::shared_file_system};

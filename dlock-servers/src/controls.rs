@@ -4,6 +4,12 @@
 macro_rules! controls {
     ($node:ty) => {
         impl $node {
+            /// The process id while the process runs.
+            #[must_use]
+            pub fn pid(&self) -> Option<rustix::process::Pid> {
+                self.process.pid()
+            }
+
             /// Kills it (SIGKILL); nothing to do when it does not run.
             ///
             /// # Errors

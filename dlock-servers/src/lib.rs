@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod etcd;
+pub mod local;
 pub mod mysql;
 pub mod redis;
 pub mod zk;
@@ -8,6 +9,7 @@ pub mod zk;
 mod certificates;
 mod clock;
 mod controls;
+mod links;
 mod parent;
 mod port;
 mod process;
@@ -15,5 +17,6 @@ mod program;
 mod until;
 
 pub use self::{
-    certificates::Certificates, clock::SetClock, port::Port, process::Process, program::Program,
+    certificates::Certificates, clock::SetClock, links::Links, port::Port, process::Process,
+    program::Program,
 };

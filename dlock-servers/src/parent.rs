@@ -11,6 +11,7 @@
 use std::{
     ffi::OsString,
     io,
+    os::unix::process::CommandExt as _,
     process::{Child, Command},
     sync::{
         LazyLock,
@@ -54,7 +55,9 @@ pub(super) fn command(words: impl IntoIterator<Item = OsString>) -> Command {
     command
         .args(["--pdeathsig", "KILL", "sh", "-c", IF_PARENT_LIVES])
         .arg(std::process::id().to_string())
-        .args(words);
+        .args(words)
+        // Ctrl-C reaches this process alone, which ends its servers when it has no more need of them.
+        .process_group(0);
     command
 }
 

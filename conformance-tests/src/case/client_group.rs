@@ -2,8 +2,6 @@
 
 use std::{
     env,
-    fs::File,
-    io::{BufWriter, Write},
     path::PathBuf,
     sync::{
         Arc,
@@ -11,10 +9,9 @@ use std::{
     },
 };
 
-use dlock_core::Fencing;
 use dlock_verify::{
-    checker::check,
-    history::{Event, FencedRegister, History, Recorder},
+    checker::{Bounds, Facts, check},
+    history::{Event, FencedRegister, Header, History, Recorder, Writer},
     support::Outcome,
 };
 
@@ -73,13 +70,12 @@ impl<'a> ClientGroup<'a> {
             .count()
     }
 
-    /// Fails if the history so far violates exclusion (C1), or, where tokens grow, their order or the
-    /// register (C2, C3).
+    /// Fails if a check of the history so far finds a violation.
     pub(crate) fn check(&self) -> Outcome {
-        let mut violations = check(&self.history.events(), &self.register.log());
-        if self.context.capabilities.fencing == Fencing::None {
-            violations.retain(|violation| !violation.needs_tokens());
-        }
+        let mut facts: Facts = self.history.events().iter().collect();
+        facts.fenced = self.register.log();
+        let report = check(&facts, &self.bounds());
+        let violations: Vec<_> = report.violations().collect();
         if violations.is_empty() {
             return Ok(());
         }
@@ -92,7 +88,12 @@ impl<'a> ClientGroup<'a> {
         Err(format!("{count} violations, such as:\n{shown}\n{kept}").into())
     }
 
-    /// Writes the history to a file, one event a line, if the environment names a directory.
+    fn bounds(&self) -> Bounds {
+        let capabilities = (&self.context.capabilities).into();
+        Bounds::new(self.context.ttl_long(), &capabilities)
+    }
+
+    /// Writes the history to a file, if the environment names a directory.
     fn keep(&self) -> Outcome<String> {
         let Some(directory) = env::var_os(HISTORY_ENV) else {
             return Ok(format!(
@@ -101,12 +102,12 @@ impl<'a> ClientGroup<'a> {
         };
         let number = rand::random::<u64>();
         let path = PathBuf::from(directory).join(format!("history-{number:016x}.jsonl"));
-        let mut file = BufWriter::new(File::create_new(&path)?);
+        let header = Header::new(number, self.context.ttl_long(), &self.context.capabilities);
+        let mut writer = Writer::create(&path, &header)?;
         for event in self.history.events() {
-            serde_json::to_writer(&mut file, &event)?;
-            file.write_all(b"\n")?;
+            writer.record(&event)?;
         }
-        file.flush()?;
+        writer.finish()?;
         Ok(format!("the history is in {}", path.display()))
     }
 

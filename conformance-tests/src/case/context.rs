@@ -13,8 +13,9 @@ use tokio::{runtime::Handle, sync::OnceCell, task::JoinHandle};
 use super::{
     interpose::{Interpose, Interposed},
     interposers::StalledRenewals,
+    unguarded_leases::UnguardedLeases,
 };
-use crate::target::{Backdoor, Extra, Link, TTL_DEDICATED, Target};
+use crate::target::{Backdoor, Extra, Link, Load, TTL_DEDICATED, Target};
 
 /// How often a store is polled for what is left in it.
 const POLL_EVERY: Duration = Duration::from_millis(10);
@@ -22,6 +23,15 @@ const POLL_EVERY: Duration = Duration::from_millis(10);
 /// A case may hold this fraction of the backend's maximum: cases run at once, and the maximum may be the
 /// process's.
 const HELD_SHARES: u32 = 4;
+
+/// Under a gentle load a case does this part of its repetitions.
+const GENTLE_PART: usize = 5;
+
+/// The least repetitions under a gentle load.
+const GENTLE_LEAST: usize = 4;
+
+/// How many locks a case may hold at once under a gentle load.
+pub(crate) const GENTLE_HELD_MAX: u32 = 8;
 
 pub(crate) struct CaseContext {
     pub(crate) target: Arc<dyn Target>,
@@ -36,6 +46,7 @@ pub(crate) struct CaseContext {
     /// All links of the case; healed before the lockers end, and dropped after them.
     links: Lock<Vec<Arc<Link>>>,
     observer: OnceCell<Locker>,
+    pub(crate) unguarded: UnguardedLeases,
 }
 
 /// The store that a case uses.
@@ -49,16 +60,22 @@ pub(crate) enum Placement {
 
 impl CaseContext {
     /// A context at `address`, which no other case uses.
-    pub(crate) fn new(target: Arc<dyn Target>, address: String, placement: Placement) -> Self {
+    pub(crate) fn new(
+        target: Arc<dyn Target>,
+        address: String,
+        placement: Placement,
+        unguarded: UnguardedLeases,
+    ) -> Self {
         Self {
             address,
             placement,
             capabilities: target.capabilities(),
             clock: Clock::boottime(),
-            run: format!("{:016x}", rand::random::<u64>()),
+            run: format!("{}{:016x}", target.names(), rand::random::<u64>()),
             lockers: Lock::default(),
             links: Lock::default(),
             observer: OnceCell::new(),
+            unguarded,
             target,
         }
     }
@@ -66,6 +83,14 @@ impl CaseContext {
     /// A lock name that no other case and no other run uses.
     pub(crate) fn name(&self, what: &str) -> Outcome<LockName> {
         Ok(LockName::new(&format!("{}/{what}", self.run))?)
+    }
+
+    /// How often a case repeats what it does `full` times under a full load.
+    pub(crate) fn times(&self, full: usize) -> usize {
+        match self.target.load() {
+            Load::Full => full,
+            Load::Gentle => (full / GENTLE_PART).max(full.min(GENTLE_LEAST)),
+        }
     }
 
     /// A new client of the store, without a locker.
@@ -155,7 +180,11 @@ impl CaseContext {
 
     /// A ttl of which a busy machine's pauses take less than half.
     pub(crate) fn ttl_middle(&self) -> Duration {
-        self.ttl(Duration::from_secs(8))
+        match self.target.load() {
+            Load::Full => self.ttl(Duration::from_secs(8)),
+            // Fewer cases run at once, so the pauses of the machine are shorter.
+            Load::Gentle => self.ttl(Duration::from_secs(4)),
+        }
     }
 
     /// A ttl longer than any case: a lock that becomes free has not expired.
@@ -170,7 +199,18 @@ impl CaseContext {
 
     /// The allowed ttl closest to `wanted`.
     pub(crate) fn ttl(&self, wanted: Duration) -> Duration {
-        wanted.clamp(self.capabilities.ttl_min, self.capabilities.ttl_max)
+        let Capabilities {
+            ttl_min,
+            ttl_max,
+            restart_guard,
+            ..
+        } = self.capabilities;
+        // No ttl is longer than the guard, if there is one.
+        let max = match restart_guard {
+            Duration::ZERO => ttl_max,
+            guard => ttl_max.min(guard),
+        };
+        wanted.clamp(ttl_min, max.max(ttl_min))
     }
 
     /// A lower bound of the deadline of `guard`.
@@ -191,8 +231,12 @@ impl CaseContext {
 
     /// How many locks a case may hold at once.
     pub(crate) fn held_share(&self) -> usize {
-        let max = self.capabilities.held_max;
-        max.map_or(usize::MAX, |max| (max / HELD_SHARES).max(1) as usize)
+        let max = match self.target.load() {
+            Load::Full => u32::MAX,
+            Load::Gentle => GENTLE_HELD_MAX,
+        };
+        let share = self.capabilities.held_max.map(|max| max / HELD_SHARES);
+        share.map_or(max, |share| share.clamp(1, max)) as usize
     }
 
     /// The longest time until the lock of a dead holder with `ttl` left is free (K6).

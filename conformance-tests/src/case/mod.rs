@@ -9,13 +9,16 @@ mod expectations;
 mod interposers;
 mod profile;
 mod unguarded_lease;
+mod unguarded_leases;
 
+pub use self::definition::Size;
 pub(crate) use self::{
     client_group::ClientGroup,
-    context::{CaseContext, Placement},
+    context::{CaseContext, GENTLE_HELD_MAX, Placement},
     definition::{Case, case},
     expectations::{grown, loss_error, lost_by, unknown_error},
     interposers::{CallCounter, LostReplies, StalledRenewals, lost_reply},
     profile::Profile,
     unguarded_lease::UnguardedLease,
+    unguarded_leases::UnguardedLeases,
 };

@@ -19,7 +19,7 @@ use super::{
 /// A lease that no guard holds: what the calls of the backend itself are tried with.
 pub(crate) struct UnguardedLease {
     pub(crate) backend: Arc<dyn DistributedLock>,
-    pub(crate) lease: Lease,
+    pub(crate) lease: Arc<Lease>,
 }
 
 impl UnguardedLease {
@@ -35,6 +35,8 @@ impl UnguardedLease {
         let locker = context.locker_of(interposed)?;
         Self::acquire(&locker, name, ttl).await?;
         let lease = capture.0.lock().take().ok_or("the lease was not kept")?;
+        let lease = Arc::new(lease);
+        context.unguarded.add(&backend, &lease);
         Ok(Self { backend, lease })
     }
 

@@ -19,9 +19,9 @@ const ROUNDS: u32 = 20;
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(tasks_of_one_client),
-        case!(many_clients),
-        case!(shared_and_exclusive_ones, Profile::shared),
+        case!(tasks_of_one_client).of_size(1, 1),
+        case!(many_clients).of_size(4, 4),
+        case!(shared_and_exclusive_ones, Profile::shared).of_size(4, 4),
         case!(shared_ones_hold_together, Profile::shared),
         case!(processes, Profile::processes),
         case!(processes_that_are_killed, Profile::processes),
@@ -31,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 async fn tasks_of_one_client(context: &CaseContext) -> Outcome {
     let locker = context.locker().await?;
-    contest(context, vec![locker; TASKS], None).await
+    contest(context, vec![locker; context.times(TASKS)], None).await
 }
 
 async fn many_clients(context: &CaseContext) -> Outcome {
@@ -44,7 +44,7 @@ async fn shared_and_exclusive_ones(context: &CaseContext) -> Outcome {
 
 async fn lockers(context: &CaseContext) -> Outcome<Vec<Locker>> {
     let mut lockers = Vec::new();
-    for _ in 0..TASKS {
+    for _ in 0..context.times(TASKS) {
         lockers.push(context.locker().await?);
     }
     Ok(lockers)
@@ -56,13 +56,14 @@ async fn contest(
     shared_every: Option<u32>,
 ) -> Outcome {
     let (group, name) = (ClientGroup::new(context), context.name("contest")?);
+    let rounds = u32::try_from(context.times(ROUNDS as usize))?;
     let contest = Contest {
-        rounds: ROUNDS,
+        rounds,
         shared_every,
         ttl: context.ttl_long(),
     };
     let mut tasks = JoinSet::new();
-    let requested = lockers.len() * ROUNDS as usize;
+    let requested = lockers.len() * rounds as usize;
     for locker in lockers {
         let (name, recorder, register) = (name.clone(), group.recorder(), group.register.clone());
         tasks.spawn(async move { contest.run(&locker, &name, &recorder, &*register).await });

@@ -31,15 +31,22 @@ const RELEASE_AFTER: Duration = Duration::from_millis(20);
 /// Attempts that are dropped at random times.
 const RANDOM_DROPS: usize = 200;
 
+/// How often a release and a time-out race.
+const ROUNDS: usize = 50;
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(at_each_poll_of_the_backend).on_one_thread(),
-        case!(at_each_poll_of_the_backend_that_waits).on_one_thread(),
-        case!(at_each_poll_of_the_caller).on_one_thread(),
-        case!(at_each_poll_of_the_caller_that_waits).on_one_thread(),
+        case!(at_each_poll_of_the_backend).on_one_thread().heavy(),
+        case!(at_each_poll_of_the_backend_that_waits)
+            .on_one_thread()
+            .heavy(),
+        case!(at_each_poll_of_the_caller).on_one_thread().heavy(),
+        case!(at_each_poll_of_the_caller_that_waits)
+            .on_one_thread()
+            .heavy(),
         case!(at_random_times),
         case!(a_grant_and_a_time_out_at_once),
-        case!(one_who_leaves_does_not_block_those_behind),
+        case!(one_who_leaves_does_not_block_those_behind).of_size(4, 3),
     ]
 }
 
@@ -219,7 +226,7 @@ async fn after_cancel(
 async fn at_random_times(context: &CaseContext) -> Outcome {
     let (name, locker) = (context.name("random")?, context.locker().await?);
     let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..RANDOM_DROPS {
+    for _ in 0..context.times(RANDOM_DROPS) {
         let acquire = locker.acquire(&name).wait_forever();
         let client_timeout = Duration::from_micros(rand::rng().random_range(0..20_000));
         tasks.spawn(async move {
@@ -239,10 +246,12 @@ async fn at_random_times(context: &CaseContext) -> Outcome {
 async fn a_grant_and_a_time_out_at_once(context: &CaseContext) -> Outcome {
     let (name, locker) = (context.name("at-once")?, context.locker().await?);
     let wait = Duration::from_millis(10);
-    for round in 0..50 {
+    let rounds = u64::try_from(context.times(ROUNDS))?;
+    for round in 0..rounds {
         let holder = context.take(&name, Duration::ZERO).await?;
         // From a little before to a little after it.
-        let release_at = wait - Duration::from_micros(1_500) + Duration::from_micros(60 * round);
+        let release_at =
+            wait - Duration::from_micros(1_500) + Duration::from_micros(3_000 * round / rounds);
         let releasing = async {
             tokio::time::sleep(release_at).await;
             holder.release().await

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use dlock_core::LockName;
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, CaseContext, case};
+use crate::case::{Case, CaseContext, GENTLE_HELD_MAX, case};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(nasty_ones_are_all_different),
+        case!(nasty_ones_are_all_different).of_size(2, GENTLE_HELD_MAX + 1),
         case!(inspect_finds_the_holder_of_each),
     ]
 }
@@ -126,13 +126,13 @@ const NASTY: &[&str] = &[
 
 /// Nasty names, and long names that differ late.
 ///
-/// The run's own mark comes last, where the store has room for it, so that it hides no prefix.
+/// The run's own mark comes last, where the store has room for it, so that it hides no prefix. The names of the target come first.
 fn names(context: &CaseContext) -> Outcome<Vec<LockName>> {
     let mark = context.name("n")?;
-    let mark = mark.as_str();
+    let (mark, first) = (mark.as_str(), context.target.names());
     let mut names = Vec::new();
     for nasty in NASTY {
-        names.push(LockName::new(&format!("{nasty}{mark}"))?);
+        names.push(LockName::new(&format!("{first}{nasty}{mark}"))?);
         names.push(LockName::new(&format!("{mark}{nasty}"))?);
     }
     let room = LockName::BYTES_MAX - mark.len();
@@ -144,7 +144,10 @@ fn names(context: &CaseContext) -> Outcome<Vec<LockName>> {
     }
     let count = names.iter().collect::<HashSet<_>>().len();
     ensure!(count == names.len(), "the table has doubles");
-    Ok(names)
+    // Spread over the table, so that each group of names has some.
+    let wanted = context.times(names.len());
+    let step = names.len().div_ceil(wanted);
+    Ok(names.into_iter().step_by(step).collect())
 }
 
 /// One client holds all names at once: two colliding names would be one lock.

@@ -14,6 +14,9 @@ use crate::{
     worker::Task,
 };
 
+/// How many clients come and go.
+const CLIENTS: usize = 50;
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         case!(nothing_after_a_shutdown_with_holders_and_waiters),
@@ -89,7 +92,7 @@ async fn nothing_after_the_last_locker_and_guard(context: &CaseContext) -> Outco
 
 async fn nothing_after_many_clients(context: &CaseContext) -> Outcome {
     let name = context.name("many")?;
-    for _ in 0..50 {
+    for _ in 0..context.times(CLIENTS) {
         let locker = Locker::builder(context.backend().await?)
             .ttl(context.ttl_long())
             .build()?;

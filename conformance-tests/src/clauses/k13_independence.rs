@@ -6,17 +6,23 @@ use dlock_core::LostCause;
 use dlock_verify::{ensure, support::Outcome};
 use tokio::task::JoinSet;
 
-use crate::case::{Case, CaseContext, Profile, StalledRenewals, case};
+use crate::case::{Case, CaseContext, GENTLE_HELD_MAX, Profile, StalledRenewals, case};
 
 /// The locks that the suite acquires at once where the backend allows it; the figure of the contract is for
 /// benchmarks.
 const HELD_MAX: usize = 2_000;
 
+/// The locks beside the stuck one.
+const OTHERS: usize = 20;
+
+/// The names that are acquired beside the taken one.
+const NAMES: usize = 50;
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(a_stuck_renewal_delays_no_other, Profile::expires),
+        case!(a_stuck_renewal_delays_no_other, Profile::expires).of_size(1, 5),
         case!(a_name_that_is_waited_for_delays_no_other),
-        case!(many_are_held_at_once),
+        case!(many_are_held_at_once).of_size(2, GENTLE_HELD_MAX + 1),
     ]
 }
 
@@ -28,7 +34,7 @@ async fn a_stuck_renewal_delays_no_other(context: &CaseContext) -> Outcome {
     };
     let locker = context.locker_over(&Arc::new(stalled)).await?;
     let mut others = Vec::new();
-    for index in 0..20 {
+    for index in 0..context.times(OTHERS) {
         others.push(
             locker
                 .acquire(context.name(&format!("other-{index}"))?)
@@ -63,7 +69,7 @@ async fn a_name_that_is_waited_for_delays_no_other(context: &CaseContext) -> Out
     for _ in 0..20 {
         waiting.spawn(locker.acquire(&taken).wait_forever().into_future());
     }
-    for index in 0..50 {
+    for index in 0..context.times(NAMES) {
         let acquire = locker.acquire(context.name(&format!("other-{index}"))?);
         context
             .soon("another name", acquire)

@@ -94,6 +94,16 @@ pub trait Target: Debug + Send + Sync + 'static {
     /// Ends the use of `address`: its case is done. By default nothing happens.
     fn dispose(&self, _address: &str) {}
 
+    /// How much a case may send to the store.
+    fn load(&self) -> Load {
+        Load::Full
+    }
+
+    /// The beginning of all lock names of the cases; empty by default.
+    fn names(&self) -> &str {
+        ""
+    }
+
     /// The delay beyond the contract's bounds that a busy machine may add.
     ///
     /// A generous value costs time only when a case fails.
@@ -110,6 +120,16 @@ pub enum Reach {
     OneProcess,
     /// A store of one machine's processes.
     Processes,
+}
+
+/// How much a case may send to its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Load {
+    /// As much as finds most.
+    Full,
+    /// Fewer repetitions and locks, and none of the heavy cases: for a store that others use.
+    Gentle,
 }
 
 /// An optional ability of a target.

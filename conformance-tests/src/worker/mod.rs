@@ -1,8 +1,6 @@
 //! Worker processes: the test binary, started again with a task.
 //!
-//! A worker reads orders from its standard input and writes reports to its standard output, one JSON
-//! value a line. It ends with its parent: its standard input is closed. On Linux a signal kills it, too,
-//! even when it is stopped.
+//! The processes themselves are those of [`dlock_verify::worker`].
 
 mod client_churn;
 mod pipe;

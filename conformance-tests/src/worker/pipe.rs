@@ -1,14 +1,12 @@
 //! A worker's end of the pipes to its parent.
 
-use std::{
-    io::{self, BufRead, Write},
-    process,
-    sync::Arc,
-    thread,
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use dlock_verify::support::Outcome;
+use dlock_verify::{
+    support::Outcome,
+    worker::{read_orders, say},
+};
 use tokio::sync::{Mutex, Notify, mpsc};
 
 use super::{
@@ -31,15 +29,9 @@ impl Pipe {
         let (sender, answers) = mpsc::channel(ANSWERS_MAX);
         let release = Arc::new(Notify::new());
         let ordered = release.clone();
-        thread::spawn(move || {
-            for line in io::stdin().lock().lines().map_while(Result::ok) {
-                match serde_json::from_str(&line) {
-                    Ok(Order::Answer(value)) => drop(sender.blocking_send(value)),
-                    Ok(Order::Release) => ordered.notify_one(),
-                    Err(error) => log_error(&format!("no order: {error}")),
-                }
-            }
-            process::exit(1);
+        read_orders(move |order| match order {
+            Order::Answer(value) => drop(sender.blocking_send(value)),
+            Order::Release => ordered.notify_one(),
         });
         Self {
             answers: Mutex::new(answers),
@@ -64,17 +56,4 @@ impl FencedStore for Pipe {
         });
         Ok(answers.recv().await.ok_or("the parent is gone")?)
     }
-}
-
-/// Writes a report in one piece, and ends the process if its parent is gone.
-pub(super) fn say(report: &Report) {
-    let line = serde_json::to_string(report).unwrap_or_default();
-    if writeln!(io::stdout().lock(), "{line}").is_err() {
-        process::exit(1);
-    }
-}
-
-/// Writes to the standard error, which the parent shares.
-pub(super) fn log_error(message: &str) {
-    let _ = writeln!(io::stderr(), "worker {}: {message}", process::id());
 }

@@ -1,20 +1,14 @@
 //! A worker as its parent sees it.
 
-use std::{env, process::Stdio, sync::Arc};
+use std::{env, sync::Arc};
 
 use dlock_core::Clock;
 use dlock_verify::{
-    ensure,
     history::{Event, EventKind, FencedRegister, History},
     support::Outcome,
+    worker::WorkerProcess,
 };
-use rustix::process::{Pid, Signal, kill_process};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
-    process::{Child, ChildStdin, ChildStdout, Command},
-    sync::Mutex,
-    task::JoinHandle,
-};
+use tokio::process::Command;
 
 use super::protocol::{Assignment, Order, Report, Task, WORKER_ENV};
 
@@ -30,11 +24,8 @@ pub(crate) struct WorkerStart {
 
 /// A worker process; killed when dropped.
 pub(crate) struct Worker {
-    child: Child,
-    pid: Pid,
+    process: WorkerProcess,
     client: u32,
-    orders: Arc<Mutex<ChildStdin>>,
-    reader: JoinHandle<Outcome>,
     history: Arc<History>,
 }
 
@@ -54,33 +45,21 @@ impl WorkerStart {
             client,
             task,
         };
-        let mut child = Command::new(env::current_exe()?)
-            .env(WORKER_ENV, serde_json::to_string(&assignment)?)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let pid = child
-            .id()
-            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let pid = pid.ok_or("the worker has ended at once")?;
-        let orders = child
-            .stdin
-            .take()
-            .ok_or("the worker has no standard input")?;
-        let orders = Arc::new(Mutex::new(orders));
-        let reports = child
-            .stdout
-            .take()
-            .ok_or("the worker has no standard output")?;
-        let reader = read(reports, orders.clone(), history.clone(), register);
-        let reader = tokio::spawn(reader);
+        let mut command = Command::new(env::current_exe()?);
+        command.env(WORKER_ENV, serde_json::to_string(&assignment)?);
+        let events = history.clone();
+        let process = WorkerProcess::start(command, move |report| match report {
+            Report::Event(event) => {
+                events.record(event);
+                None
+            }
+            Report::Access { name, token, wrote } => {
+                Some(Order::Answer(register.access(&name, token, wrote)))
+            }
+        })?;
         Ok(Worker {
-            child,
-            pid,
+            process,
             client,
-            orders,
-            reader,
             history,
         })
     }
@@ -102,67 +81,38 @@ impl Worker {
 
     /// Orders the release.
     pub(crate) async fn release(&self) -> Outcome {
-        send(&self.orders, &Order::Release).await
+        self.process.order(&Order::Release).await
     }
 
     /// Stops it where it is (SIGSTOP).
     pub(crate) fn stop(&self) -> Outcome {
-        Ok(kill_process(self.pid, Signal::STOP)?)
+        self.record(EventKind::Stopped);
+        self.process.stop()
     }
 
     /// Lets it go on (SIGCONT).
     pub(crate) fn resume(&self) -> Outcome {
-        Ok(kill_process(self.pid, Signal::CONT)?)
+        self.process.resume()?;
+        self.record(EventKind::Resumed);
+        Ok(())
     }
 
     /// Kills it (SIGKILL), and waits until it is gone.
-    pub(crate) async fn kill(mut self) -> Outcome {
+    pub(crate) async fn kill(self) -> Outcome {
         let at = Clock::boottime().now().as_nanos();
-        kill_process(self.pid, Signal::KILL)?;
-        self.child.wait().await?;
-        // Its last line may be torn.
-        let _ = self.reader.await?;
-        self.history
-            .record(Event::new(at, self.client, EventKind::Killed));
+        self.process.kill().await?;
+        let killed = Event::new(at, self.client, EventKind::Killed);
+        self.history.record(killed);
         Ok(())
+    }
+
+    fn record(&self, kind: EventKind) {
+        let at = Clock::boottime().now().as_nanos();
+        self.history.record(Event::new(at, self.client, kind));
     }
 
     /// Waits until it has done its task.
-    pub(crate) async fn finished(mut self) -> Outcome {
-        let status = self.child.wait().await?;
-        self.reader.await??;
-        ensure!(
-            status.success(),
-            "worker {} ended with {status}",
-            self.client
-        );
-        Ok(())
+    pub(crate) async fn finished(self) -> Outcome {
+        self.process.finished().await
     }
-}
-
-async fn send(orders: &Mutex<ChildStdin>, order: &Order) -> Outcome {
-    let line = serde_json::to_string(order)? + "\n";
-    Ok(orders.lock().await.write_all(line.as_bytes()).await?)
-}
-
-/// Reads the reports of a worker until it ends.
-async fn read(
-    reports: ChildStdout,
-    orders: Arc<Mutex<ChildStdin>>,
-    history: Arc<History>,
-    register: Arc<FencedRegister>,
-) -> Outcome {
-    let mut lines = BufReader::new(reports).lines();
-    while let Some(line) = lines.next_line().await? {
-        match serde_json::from_str(&line)
-            .map_err(|error| format!("no report: {line:?}: {error}"))?
-        {
-            Report::Event(event) => history.record(event),
-            Report::Access { name, token, wrote } => {
-                let value = register.access(&name, token, wrote);
-                send(&orders, &Order::Answer(value)).await?;
-            }
-        }
-    }
-    Ok(())
 }

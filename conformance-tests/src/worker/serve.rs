@@ -2,13 +2,15 @@
 
 use std::{env, process::ExitCode, sync::Arc};
 
-use dlock_verify::{history::Recorder, support::Outcome};
-#[cfg(target_os = "linux")]
-use rustix::process::{Signal, set_parent_process_death_signal};
+use dlock_verify::{
+    history::Recorder,
+    support::Outcome,
+    worker::{die_with_parent, log_error, say},
+};
 use tokio::runtime::Builder;
 
 use super::{
-    pipe::{self, Pipe},
+    pipe::Pipe,
     protocol::{Assignment, Report, WORKER_ENV},
 };
 use crate::target::Target;
@@ -22,15 +24,14 @@ pub(crate) fn serve_if_worker(targets: &[Arc<dyn Target>]) -> Option<ExitCode> {
     match outcome {
         Ok(()) => Some(ExitCode::SUCCESS),
         Err(failed) => {
-            pipe::log_error(failed.message().unwrap_or_default());
+            log_error(failed.message().unwrap_or_default());
             Some(ExitCode::FAILURE)
         }
     }
 }
 
 fn serve(assignment: &Assignment, targets: &[Arc<dyn Target>]) -> Outcome {
-    #[cfg(target_os = "linux")]
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    die_with_parent()?;
     let target = targets
         .iter()
         .find(|target| target.name() == assignment.target);
@@ -40,8 +41,7 @@ fn serve(assignment: &Assignment, targets: &[Arc<dyn Target>]) -> Outcome {
         .build()?
         .block_on(async {
             let pipe = Pipe::open();
-            let recorder =
-                Recorder::new(assignment.client, |event| pipe::say(&Report::Event(event)));
+            let recorder = Recorder::new(assignment.client, |event| say(&Report::Event(event)));
             let Assignment { address, task, .. } = assignment;
             task.run(&**target, address, &recorder, &pipe).await
         })

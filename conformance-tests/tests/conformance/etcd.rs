@@ -109,14 +109,6 @@ impl Store for Etcd {
         "/"
     }
 
-    async fn remove(&self, servers: &Servers, prefix: &str, name: &LockName) -> Result<()> {
-        let node = &servers.node;
-        for place in places(node, prefix, name).await.map_err(broken)? {
-            node.delete(&place.key).await.map_err(broken)?;
-        }
-        Ok(())
-    }
-
     async fn residue(&self, servers: &Servers, prefix: &str) -> Result<Vec<String>> {
         let keys = servers.node.keys(prefix).await.map_err(broken)?;
         let keys = keys.into_iter().map(|entry| entry.key);

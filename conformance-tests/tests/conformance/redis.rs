@@ -200,15 +200,6 @@ impl Store for Redis {
         ":"
     }
 
-    async fn remove(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
-        for (node, key) in running.locks(prefix).await? {
-            if key.ends_with(name.as_str()) {
-                node.command(&["DEL", &key]).await.map_err(broken)?;
-            }
-        }
-        Ok(())
-    }
-
     async fn residue(&self, running: &Running, prefix: &str) -> Result<Vec<String>> {
         let locks = running.locks(prefix).await?;
         Ok(locks.into_iter().map(|(_, key)| key).collect())

@@ -18,6 +18,7 @@ use dlock_core::{
     Capabilities, Error, ErrorKind, LockName, Result, backend::DistributedLock, config::Config,
     toolkit::Lock,
 };
+use dlock_raw::residue::Residue;
 use tokio::sync::{OnceCell, RwLock};
 
 /// How long clients whose line fails wait for an answer: cases wait for several times as long. A busy
@@ -72,8 +73,15 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// The separator between a prefix and the name of a lock.
     fn separator(&self) -> &'static str;
 
-    /// Removes a lock, for [`Backdoor::remove`].
-    async fn remove(&self, servers: &Self::Servers, prefix: &str, name: &LockName) -> Result<()>;
+    /// Removes a lock, for [`Backdoor::remove`]: by its name, where the store lets other clients do that.
+    async fn remove(&self, servers: &Self::Servers, prefix: &str, name: &LockName) -> Result<()> {
+        let config = Config::from_url(&self.url(servers, prefix))?;
+        let residue = Residue::open(&config).await?;
+        residue
+            .remove_locks(std::slice::from_ref(name))
+            .await
+            .map(drop)
+    }
 
     /// Lists the residue, for [`Backdoor::residue`].
     async fn residue(&self, servers: &Self::Servers, prefix: &str) -> Result<Vec<String>>;

@@ -155,14 +155,6 @@ impl Store for Zk {
         ""
     }
 
-    async fn remove(&self, running: &Running, prefix: &str, name: &LockName) -> Result<()> {
-        let client = running.client().await?;
-        for path in queue(&client, prefix, name).await? {
-            client.delete(&path, None).await.map_err(broken)?;
-        }
-        Ok(())
-    }
-
     async fn residue(&self, running: &Running, prefix: &str) -> Result<Vec<String>> {
         nodes(&running.client().await?, prefix).await
     }

@@ -102,7 +102,7 @@ impl Registry {
     ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
         let (scheme, factory) = self.find(config)?;
         let in_context = |error: Error| error.in_context("connect", scheme, None);
-        let mut settings = Settings::new(config).map_err(in_context)?;
+        let mut settings = Settings::of(config).map_err(in_context)?;
         let common = settings.common().clone();
         let opening = factory(&mut settings).map_err(in_context)?;
         settings.finish().map_err(in_context)?;

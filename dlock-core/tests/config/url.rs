@@ -46,7 +46,10 @@ fn url() -> impl Strategy<Value = String> {
         ("[a-z][a-z0-9.-]{0,8}|\\[::1\\]", prop::option::of(1u16..)),
         0..4,
     );
-    let params = prop::collection::btree_map("[a-z][a-z0-9_-]{0,5}", text(), 0..4);
+    // No key of a secret (`pass`, `pw`, `secret`), whose value is printed masked.
+    let key =
+        "[a-or-z][a-or-z0-9_-]{0,5}".prop_filter("of a secret", |key| !key.contains("secret"));
+    let params = prop::collection::btree_map(key, text(), 0..4);
     (login, hosts, text(), params).prop_map(|((user, password), hosts, path, params)| {
         let mut url = String::from("redis://");
         if !hosts.is_empty() && (password || user.as_ref().is_some_and(|user| !user.is_empty())) {

@@ -68,6 +68,20 @@ async fn failed_renewals_are_tried_again_before_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_renewal_without_an_answer_keeps_the_old_deadline() {
+    for fault in [Fault::LoseRequest, Fault::LoseReply, Fault::Deny] {
+        let (_, store, locks) = paused();
+        let guard = locks.acquire(NAME).no_renewal().await.expect("free");
+        tokio::time::sleep(secs(3)).await;
+        let left = guard.remaining();
+        store.inject(Operation::Renew, fault);
+        let error = guard.renew().await.expect_err("no answer");
+        assert_eq!(error.lost_cause(), None, "{fault:?}");
+        assert_eq!(guard.remaining(), left, "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_suspended_machine_loses_its_locks_at_once() {
     let (clock, _store, locks) = paused();
     let guard = locks.acquire(NAME).await.expect("free");

@@ -21,6 +21,7 @@ cases![
     t23_a_deleted_key_is_reported_at_once_to_its_holder_alone,
     t23_a_renewal_finds_that_the_key_is_gone,
     t31_a_member_that_sleeps_through_the_ttl_leaves_no_lock_behind,
+    k02_a_grant_counts_from_the_keep_alive_that_proves_it,
     k02_a_renewal_counts_from_the_keep_alive_that_proves_it,
     k08_a_lost_lock_is_free_though_its_lease_lives_on,
 ];
@@ -168,6 +169,23 @@ async fn t31_a_member_that_sleeps_through_the_ttl_leaves_no_lock_behind(
         Ok(node.keys("dlock/b/").await?.is_empty())
     })
     .await
+}
+
+async fn k02_a_grant_counts_from_the_keep_alive_that_proves_it(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let ttl = Duration::from_secs(30);
+    let locker = connect(node.address(), "ttl=30s").await?;
+    let first = take(&locker, "a").await?;
+    let passed = Duration::from_secs(2);
+    tokio::time::sleep(passed).await;
+    // On the lease of the first one, which was not kept alive since: that comes after 5 s.
+    let second = take(&locker, "b").await?;
+    let left = second.remaining();
+    let renewed = node.metric("etcd_debugging_lease_renewed_total").await?;
+    assert!(renewed < 0.5, "a keep-alive came too soon: {renewed}");
+    assert!(left <= ttl - passed, "{left:?} are left of {ttl:?}");
+    second.release().await?;
+    Ok(first.release().await?)
 }
 
 async fn k02_a_renewal_counts_from_the_keep_alive_that_proves_it(flavour: Flavour) -> Outcome {

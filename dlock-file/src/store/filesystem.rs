@@ -4,9 +4,28 @@
 //! each machine, or depends on the mount's options, and inotify reports local changes only. So they are refused,
 //! rather than silently fail to exclude.
 
-use std::os::fd::BorrowedFd;
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd as _, BorrowedFd},
+    path::Path,
+};
 
 use rustix::io::Result;
+
+/// The name of the file system that `directory` is on, if other machines can share it: [`FileLock`](crate::FileLock)
+/// refuses such a directory. Always `None` on systems other than Linux.
+///
+/// # Errors
+///
+/// When the directory cannot be opened.
+///
+/// # Blocking
+///
+/// As long as the file system takes to answer.
+pub fn shared_file_system(directory: &Path) -> io::Result<Option<&'static str>> {
+    Ok(shared_kind(File::open(directory)?.as_fd())?)
+}
 
 /// The name of the network file system that the directory is on, if it is on one.
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@ cases![
     t63_a_cancelled_waiter_leaves_the_queue,
     t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
     t64_a_grant_whose_reply_comes_after_the_ttl_is_none,
+    k02_a_deadline_counts_from_before_the_request,
     t65_a_killed_session_is_known_at_once,
     t67_a_server_made_read_only_loses_its_locks,
     a_limit_for_silent_transactions_ends_no_hold,
@@ -170,6 +171,27 @@ async fn t64_a_grant_whose_reply_comes_after_the_ttl_is_none(flavour: Flavour) -
     next.release().await?;
     let guard = soon("it is granted", waiter).await???;
     assert!(guard.token() > token, "{} after {token}", guard.token());
+    Ok(guard.release().await?)
+}
+
+async fn k02_a_deadline_counts_from_before_the_request(flavour: Flavour) -> Outcome {
+    const LATE: Duration = Duration::from_millis(400);
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let ttl = Duration::from_secs(10);
+    let locker = open(&node.url_at(proxy.address()), ttl).await?;
+    // So that the next grant costs one request.
+    take(&locker, "a").await?.release().await?;
+    proxy.set(Direction::ToClient, Fault::Delay(LATE));
+    let guard = take(&locker, "a").await?;
+    for _ in 0..2 {
+        let left = guard.remaining();
+        assert!(
+            left < ttl - LATE,
+            "{left:?} of {ttl:?} are left after {LATE:?}"
+        );
+        guard.renew().await?;
+    }
     Ok(guard.release().await?)
 }
 

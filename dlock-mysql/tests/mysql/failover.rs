@@ -56,7 +56,7 @@ async fn t69_tokens_grow_while_two_servers_change_places(flavour: Flavour) -> Ou
         assert!(held.renew().await.is_err());
         assert_eq!(soon("the loss", held.lost()).await?, LostCause::Demoted);
         until_same(primary, replica).await?;
-        follow(flavour, primary, replica).await?;
+        primary.follow(replica).await?;
         replica.query("SET GLOBAL read_only = 0").await?;
     }
     Ok(())
@@ -75,7 +75,7 @@ async fn t69_tokens_grow_after_a_crash_of_the_primary(flavour: Flavour) -> Outco
     until_same(&primary, &replica).await?;
     primary.kill()?;
     soon("the loss", held.lost()).await?;
-    promote(flavour, &replica).await?;
+    promote(&replica).await?;
     let other = open(&replica.url(), TTL_LONG).await?;
     let next = take(&other, "a").await?;
     assert!(next.token() > held.token());
@@ -89,7 +89,7 @@ async fn t69_a_promoted_replica_waits_for_the_holds_of_before(flavour: Flavour) 
     let cut_off = CutOff::holding(&primary, "ttl=8s").await?;
     until_same(&primary, &replica).await?;
     primary.kill()?;
-    promote(flavour, &replica).await?;
+    promote(&replica).await?;
     let other = open_with(&replica.url(), "ttl=8s").await?;
     let guard = cut_off.followed_by(&other, Duration::from_secs(9)).await?;
     Ok(guard.release().await?)
@@ -102,7 +102,7 @@ async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> 
     until_granting(&former).await?;
     until_same(&former, &replica).await?;
     former.kill()?;
-    promote(flavour, &replica).await?;
+    promote(&replica).await?;
     let late = open(&replica.url(), TTL_LONG).await?;
     take(&late, "x").await?.release().await?;
     former.resume().await?;
@@ -138,8 +138,8 @@ async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> 
 }
 
 /// Makes a replica grant.
-async fn promote(flavour: Flavour, replica: &Node) -> Outcome {
-    stop(flavour, replica).await?;
+async fn promote(replica: &Node) -> Outcome {
+    replica.stop_following().await?;
     replica.query("SET GLOBAL read_only = 0").await?;
     Ok(())
 }
@@ -153,49 +153,9 @@ async fn pair(flavour: Flavour, clock: Option<SetClock>) -> Outcome<[Node; 2]> {
         Outcome::Ok(node)
     };
     let nodes = [node(1, None).await?, node(2, clock).await?];
-    follow(flavour, &nodes[1], &nodes[0]).await?;
+    nodes[1].follow(&nodes[0]).await?;
     nodes[1].query("SET GLOBAL read_only = 1").await?;
     Ok(nodes)
-}
-
-/// Makes `replica` follow what `primary` does from now on, and follow only.
-async fn follow(flavour: Flavour, replica: &Node, primary: &Node) -> Outcome {
-    stop(flavour, primary).await?;
-    let (status_query, change) = match flavour {
-        Flavour::MySqlNewest => (
-            "SHOW BINARY LOG STATUS",
-            "CHANGE REPLICATION SOURCE TO GET_SOURCE_PUBLIC_KEY=1, SOURCE_",
-        ),
-        _ => ("SHOW MASTER STATUS", "CHANGE MASTER TO MASTER_"),
-    };
-    let status = primary.query(status_query).await?;
-    let (file, position) = (&status[0][0], &status[0][1]);
-    let parts = [
-        "HOST='127.0.0.1'".to_owned(),
-        format!("PORT={}", primary.address().port()),
-        "USER='app'".to_owned(),
-        "PASSWORD='hunter2'".to_owned(),
-        format!("LOG_FILE='{file}'"),
-        format!("LOG_POS={position}"),
-    ];
-    let (_, prefix) = change.rsplit_once(' ').unwrap_or_default();
-    let change = format!("{change}{}", parts.join(&format!(", {prefix}")));
-    let start = match flavour {
-        Flavour::MySqlNewest => "START REPLICA",
-        _ => "START SLAVE",
-    };
-    replica.query(&format!("{change}; {start}")).await?;
-    Ok(())
-}
-
-/// Ends that it follows another one.
-async fn stop(flavour: Flavour, node: &Node) -> Outcome {
-    let stop = match flavour {
-        Flavour::MySqlNewest => "STOP REPLICA; RESET REPLICA ALL",
-        _ => "STOP SLAVE; RESET SLAVE ALL",
-    };
-    node.query(stop).await?;
-    Ok(())
 }
 
 /// Waits until the replica has what the primary has.

@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{Login, Node, Options, callers::caller, node::Place};
-use crate::{Port, Program, until::until};
-use dlock_verify::proxy::{Direction, Fault, Proxy};
+use crate::{Links, Port, Program, until::until};
+use dlock_verify::proxy::{Fault, Proxy};
 
 /// A cluster of three members; they end when this is dropped.
 ///
@@ -17,10 +17,8 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
-    /// The proxies between members, by sender and receiver.
-    links: Vec<Vec<Proxy>>,
-    /// The address of each member for its peers; it routes to the link of the dialling member.
-    _doors: Vec<Proxy>,
+    /// Before them is the address of each member for its peers, which routes to the link of the dialling member.
+    links: Links,
 }
 
 impl Cluster {
@@ -72,8 +70,7 @@ impl Cluster {
         }
         Ok(Self {
             nodes,
-            links,
-            _doors: doors,
+            links: Links::new(links, doors),
         })
     }
 
@@ -98,18 +95,19 @@ impl Cluster {
     /// The proxy of the connections that one member makes to another one.
     #[must_use]
     pub fn link(&self, from: usize, to: usize) -> &Proxy {
-        &self.links[from][to]
+        self.links.link(from, to)
     }
 
     /// Cuts a member off from the others, both ways, or sets another fault for all that goes between
     /// them. Its clients still reach it.
     pub fn set(&self, node: usize, fault: Fault) {
-        for other in (0..Self::SIZE).filter(|other| *other != node) {
-            for link in [self.link(node, other), self.link(other, node)] {
-                link.set(Direction::ToServer, fault);
-                link.set(Direction::ToClient, fault);
-            }
-        }
+        self.links.set(node, fault);
+    }
+
+    /// The members and the network between them, to be used at the same time.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Node>, Links) {
+        (self.nodes, self.links)
     }
 
     /// The member that leads, once there is one that those others agree on which answer.

@@ -77,6 +77,18 @@ impl Node {
         self.call("/v3/kv/compaction", &request).await.map(drop)
     }
 
+    /// As [`compact`](Node::compact); that another member did it already is not an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Node::call).
+    pub async fn compact_unless_done(&self) -> io::Result<()> {
+        match self.compact().await {
+            Err(error) if error.to_string().contains("has been compacted") => Ok(()),
+            compacted => compacted,
+        }
+    }
+
     /// All leases.
     ///
     /// # Errors

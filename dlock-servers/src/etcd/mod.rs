@@ -10,6 +10,7 @@ mod cluster;
 mod flavour;
 mod grpc_proxy;
 mod keys;
+mod maintenance;
 mod node;
 mod options;
 

@@ -121,6 +121,11 @@ impl Node {
         self.admin.login = options.login.clone();
     }
 
+    /// How it is logged in to.
+    pub(super) fn login(&self) -> &Login {
+        &self.admin.login
+    }
+
     /// The address for clients; it never changes.
     #[must_use]
     pub fn address(&self) -> SocketAddr {

@@ -6,5 +6,6 @@ mod admin;
 mod flavour;
 mod node;
 mod options;
+mod replication;
 
 pub use self::{flavour::Flavour, node::Node, options::Options};

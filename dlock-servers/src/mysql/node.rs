@@ -8,9 +8,7 @@ use tokio::process::Command;
 use super::{Flavour, Options, admin::Admin, options::common};
 use crate::{Port, Process, Program, controls::controls};
 
-/// The user that logs in over the network, with its password and its database.
-const USER: &str = "app";
-const PASSWORD: &str = "hunter2";
+/// The database of the user.
 const DATABASE: &str = "locks";
 
 /// A server; it ends when this is dropped.
@@ -20,11 +18,16 @@ pub struct Node {
     process: Process,
     port: Port,
     admin: Admin,
+    flavour: Flavour,
 }
 
 controls!(Node);
 
 impl Node {
+    /// The user that logs in over the network, with its password.
+    pub(super) const USER: &str = "app";
+    pub(super) const PASSWORD: &str = "hunter2";
+
     /// Starts a server with an empty database and a user with all rights in it, and waits until
     /// it answers.
     ///
@@ -61,11 +64,13 @@ impl Node {
             process: Process::new(program, words, directory),
             port,
             admin: Admin { socket },
+            flavour,
         };
         node.resume().await?;
+        let (user, password) = (Self::USER, Self::PASSWORD);
         node.query(&format!(
-            "CREATE DATABASE {DATABASE}; CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'; GRANT SELECT, \
-             INSERT, UPDATE, DELETE, CREATE ON {DATABASE}.* TO {USER}"
+            "CREATE DATABASE {DATABASE}; CREATE USER {user} IDENTIFIED BY '{password}'; GRANT SELECT, \
+             INSERT, UPDATE, DELETE, CREATE ON {DATABASE}.* TO {user}"
         ))
         .await?;
         Ok(node)
@@ -86,7 +91,18 @@ impl Node {
     /// The URL by way of another address, such as a proxy's.
     #[must_use]
     pub fn url_at(&self, address: SocketAddr) -> String {
-        format!("mysql://{USER}:{PASSWORD}@{address}/{DATABASE}")
+        Self::url_to(address)
+    }
+
+    /// The URL of such a database at an address.
+    #[must_use]
+    pub fn url_to(address: SocketAddr) -> String {
+        let (user, password) = (Self::USER, Self::PASSWORD);
+        format!("mysql://{user}:{password}@{address}/{DATABASE}")
+    }
+
+    pub(super) fn flavour(&self) -> Flavour {
+        self.flavour
     }
 
     /// The socket of its administrator.

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{Java, Node, Options, node::Member};
-use crate::{Port, until::until};
-use dlock_verify::proxy::{Direction, Fault, Proxy};
+use crate::{Links, Port, until::until};
+use dlock_verify::proxy::{Fault, Proxy};
 
 /// How many servers there are: one may be missing.
 const SIZE: usize = 3;
@@ -13,11 +13,8 @@ const SIZE: usize = 3;
 #[derive(Debug)]
 pub struct Ensemble {
     nodes: Vec<Node>,
-    /// The proxies in front of the port where each server leads, one for each other server:
-    /// `links[from][to]`.
-    links: Vec<Vec<Proxy>>,
-    /// The ports for leading, and for elections.
-    _ports: Vec<[Port; 2]>,
+    /// The proxies in front of the port where each server leads, one for each other server.
+    links: Links,
 }
 
 impl Ensemble {
@@ -56,13 +53,15 @@ impl Ensemble {
             nodes.push(Node::new(java, options, &member)?);
             links.push(towards);
         }
+        for (node, ports) in nodes.iter_mut().zip(ports) {
+            node.keep(ports);
+        }
         if let [a, b, c] = &mut nodes[..] {
             tokio::try_join!(a.resume(), b.resume(), c.resume())?;
         }
         Ok(Self {
             nodes,
-            links,
-            _ports: ports,
+            links: Links::new(links, Vec::new()),
         })
     }
 
@@ -114,18 +113,19 @@ impl Ensemble {
     /// The way from one server to where another one leads.
     #[must_use]
     pub fn link(&self, from: usize, to: usize) -> &Proxy {
-        &self.links[from][to]
+        self.links.link(from, to)
     }
 
     /// Cuts a server off from the others, or sets another fault for what goes between them: elections
     /// are not touched.
     pub fn set(&self, node: usize, fault: Fault) {
-        for other in (0..SIZE).filter(|other| *other != node) {
-            for link in [self.link(node, other), self.link(other, node)] {
-                link.set(Direction::ToServer, fault);
-                link.set(Direction::ToClient, fault);
-            }
-        }
+        self.links.set(node, fault);
+    }
+
+    /// The servers and the network between them, to be used at the same time.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Node>, Links) {
+        (self.nodes, self.links)
     }
 
     /// Waits until every server serves.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::options::Tuning;
 use crate::{Program, program::in_newest_set};
 
 /// The folder of Debian's jars.
@@ -17,6 +18,16 @@ const OTHERS: [&str; 5] = [
     "metrics-core.jar",
     "netty-codec.jar",
     "netty-resolver.jar",
+];
+
+/// The arguments for tests.
+const SMALL: [&str; 4] = [
+    // Little memory, and a quick start.
+    "-Xmx192m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    // The system keeps what a killed process wrote; tests do not cut the power.
+    "-Dzookeeper.forceSync=no",
 ];
 
 /// The server's program.
@@ -94,21 +105,19 @@ impl Java {
     }
 
     /// The arguments before the server's own argument, with further properties.
-    pub(super) fn arguments(&self, properties: &[String]) -> Vec<String> {
-        let mut arguments = [
-            // Little memory, and a quick start.
-            "-Xmx192m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
+    pub(super) fn arguments(&self, tuning: Tuning, properties: &[String]) -> Vec<String> {
+        let tuned: &[&str] = match tuning {
+            Tuning::Small => &SMALL,
+            Tuning::Stock => &[],
+        };
+        let common = [
             "-Djava.net.preferIPv4Stack=true",
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-            // The system keeps what a killed process wrote; tests do not cut the power.
-            "-Dzookeeper.forceSync=no",
             "-Dzookeeper.admin.enableServer=false",
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        ];
+        let words = tuned.iter().chain(&common);
+        let mut arguments: Vec<String> = words.map(|&word| word.to_owned()).collect();
         arguments.extend(properties.iter().map(|property| format!("-D{property}")));
         arguments.extend(["-cp".to_owned(), self.class_path.clone(), MAIN.to_owned()]);
         arguments

@@ -11,5 +11,5 @@ pub use self::{
     ensemble::Ensemble,
     flavour::{Flavour, Java},
     node::Node,
-    options::Options,
+    options::{Options, Tuning},
 };

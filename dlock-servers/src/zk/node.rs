@@ -18,6 +18,8 @@ pub struct Node {
     process: Process,
     port: Port,
     secure: Option<(Port, Certificates)>,
+    /// For leading, and for elections.
+    quorum_ports: Vec<Port>,
 }
 
 /// A server's place among others.
@@ -76,13 +78,19 @@ impl Node {
         }
         let file = directory.path().join("zoo.cfg");
         fs::write(&file, lines.join("\n") + "\n")?;
-        let mut arguments = java.arguments(&options.properties);
+        let mut arguments = java.arguments(options.java, &options.properties);
         arguments.push(file.display().to_string());
         Ok(Self {
             process: Process::new(java.program.clone(), arguments, directory),
             port,
             secure,
+            quorum_ports: Vec::new(),
         })
+    }
+
+    /// Keeps the ports at which it meets the other servers.
+    pub(super) fn keep(&mut self, ports: impl IntoIterator<Item = Port>) {
+        self.quorum_ports.extend(ports);
     }
 
     /// The address for clients; it never changes.

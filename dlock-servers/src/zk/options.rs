@@ -16,6 +16,19 @@ pub struct Options {
     pub lines: Vec<String>,
     /// Further properties of Java, such as `readonlymode.enabled=true`.
     pub properties: Vec<String>,
+    /// How Java is set up.
+    pub java: Tuning,
+}
+
+/// How Java and the server's disk are set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no other way")]
+pub enum Tuning {
+    /// Little memory, a quick start, and no waiting for the disk: for tests, which do not cut the power.
+    #[default]
+    Small,
+    /// As it comes.
+    Stock,
 }
 
 impl Options {
@@ -24,6 +37,16 @@ impl Options {
     pub fn with_tick(tick: Duration) -> Self {
         Self {
             tick,
+            ..Self::default()
+        }
+    }
+
+    /// Makes options of a server as it is installed: with Java's own bounds, and each change on the disk before its
+    /// answer.
+    #[must_use]
+    pub fn stock() -> Self {
+        Self {
+            java: Tuning::Stock,
             ..Self::default()
         }
     }
@@ -67,6 +90,7 @@ impl Default for Options {
             has_tls: false,
             lines: Vec::new(),
             properties: Vec::new(),
+            java: Tuning::Small,
         }
     }
 }

@@ -126,7 +126,7 @@ fn t40_a_proof_ends_before_the_session_wherever_the_connection_stalls() {
 }
 
 #[test]
-fn heartheartbeats_prove_half_of_the_time_out() {
+fn heartbeats_prove_half_of_the_time_out() {
     for tick in [200, 2_000] {
         let times = SessionTimes {
             timeout: Duration::from_secs(6),

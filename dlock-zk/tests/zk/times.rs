@@ -17,6 +17,7 @@ use crate::support::{
 
 cases![
     k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives,
+    k02_a_grant_counts_from_before_its_write,
     k02_a_renewal_counts_from_before_its_write,
     k06_a_killed_clients_lock_is_free_in_time,
     k06_a_killed_clients_lock_is_free_in_time_on_an_ensemble,
@@ -58,6 +59,19 @@ async fn k02_a_renewal_counts_from_before_its_write(java: Java) -> Outcome {
     let left = guard.remaining();
     assert!(left <= PROXIED_SESSION / 2 - LATE, "{left:?} are left");
     assert!(guard.is_held());
+    Ok(())
+}
+
+async fn k02_a_grant_counts_from_before_its_write(java: Java) -> Outcome {
+    const LATE: Duration = Duration::from_millis(600);
+    let (_node, proxy, locker) = start_proxied(&java).await?;
+    // A hold keeps the session proved, and the leader's contact recent.
+    let other = take(&locker, "other").await?;
+    other.renew().await?;
+    proxy.set(ToClient, Fault::Delay(LATE));
+    let guard = take(&locker, "a").await?;
+    let left = guard.remaining();
+    assert!(left <= PROXIED_SESSION / 2 - LATE, "{left:?} are left");
     Ok(())
 }
 

@@ -55,8 +55,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the common keys and keeps the rest for the backend.
-    pub(super) fn new(config: &Config) -> Result<Self> {
+    /// Reads the common keys and keeps the rest: for a program that reads a store's settings beside its backend. A
+    /// backend is given its settings by [`Registry::register`](super::Registry::register).
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` if a common key is malformed or out of range.
+    pub fn of(config: &Config) -> Result<Self> {
         let (source, url) = (config.source().clone(), config.url().clone());
         let mut settings = Self {
             source,

@@ -1,17 +1,17 @@
 //! The URL of a store.
 
+mod change;
 mod host;
 mod mask;
 mod parse;
 mod syntax;
+mod write;
 
-use std::{collections::BTreeMap, fmt};
-
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use std::collections::BTreeMap;
 
 pub use self::host::Host;
 pub(super) use self::syntax::check_key;
-use super::secret::{MASK, Secret, is_secret_key};
+use super::secret::Secret;
 
 /// The URL of a store: `scheme://user:password@host:port,host/path?key=value&key=value`, or
 /// `scheme:path?key=value` for a store without hosts.
@@ -79,58 +79,5 @@ impl BackendUrl {
     #[must_use]
     pub fn param(&self, key: &str) -> Option<&str> {
         self.params.get(key).map(String::as_str)
-    }
-}
-
-/// The characters with a meaning in some part of a URL, and those that no part may have.
-const RESERVED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'@');
-const IN_USER: &AsciiSet = &RESERVED.add(b':').add(b'/');
-const IN_VALUE: &AsciiSet = &RESERVED.add(b'&');
-
-impl fmt::Display for BackendUrl {
-    /// Writes the URL in normal form, with the password masked.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.scheme)?;
-        // Without the empty authority, a path of two slashes would be read as a host.
-        if !self.hosts.is_empty() || self.path.starts_with("//") {
-            f.write_str("//")?;
-        }
-        if let Some(user) = &self.user {
-            write!(f, "{}", utf8_percent_encode(user, IN_USER))?;
-        }
-        if let Some(password) = &self.password {
-            write!(f, ":{password}")?;
-        }
-        if self.user.is_some() || self.password.is_some() {
-            f.write_str("@")?;
-        }
-        for (i, host) in self.hosts.iter().enumerate() {
-            write!(f, "{}{host}", if i == 0 { "" } else { "," })?;
-        }
-        write!(f, "{}", utf8_percent_encode(&self.path, RESERVED))?;
-        for (i, (key, value)) in self.params.iter().enumerate() {
-            let value = if is_secret_key(key) { MASK } else { value };
-            let separator = if i == 0 { '?' } else { '&' };
-            write!(
-                f,
-                "{separator}{key}={}",
-                utf8_percent_encode(value, IN_VALUE)
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for BackendUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BackendUrl({self})")
     }
 }

@@ -1,0 +1,57 @@
+//! A server that follows another one.
+
+use std::io;
+
+use super::{Flavour, Node};
+
+impl Node {
+    /// Makes the server repeat what `primary` does from now on, and nothing of another one. It needs the right
+    /// `REPLICATION SLAVE` for the user, another `--server-id`, and `--log-bin` at the primary.
+    ///
+    /// # Errors
+    ///
+    /// When one of them does not answer within 10 s, or refuses.
+    pub async fn follow(&self, primary: &Self) -> io::Result<()> {
+        primary.stop_following().await?;
+        let (status, change, start) = match self.flavour() {
+            Flavour::MySqlNewest => (
+                "SHOW BINARY LOG STATUS",
+                "CHANGE REPLICATION SOURCE TO GET_SOURCE_PUBLIC_KEY=1, SOURCE_",
+                "START REPLICA",
+            ),
+            Flavour::MariaDbStable => (
+                "SHOW MASTER STATUS",
+                "CHANGE MASTER TO MASTER_",
+                "START SLAVE",
+            ),
+        };
+        let rows = primary.query(status).await?;
+        let Some([file, position, ..]) = rows.first().map(Vec::as_slice) else {
+            return Err(io::Error::other("the primary has no binary log"));
+        };
+        let parts = [
+            "HOST='127.0.0.1'".to_owned(),
+            format!("PORT={}", primary.address().port()),
+            format!("USER='{}'", Self::USER),
+            format!("PASSWORD='{}'", Self::PASSWORD),
+            format!("LOG_FILE='{file}'"),
+            format!("LOG_POS={position}"),
+        ];
+        let (_, prefix) = change.rsplit_once(' ').unwrap_or_default();
+        let change = format!("{change}{}", parts.join(&format!(", {prefix}")));
+        self.query(&format!("{change}; {start}")).await.map(drop)
+    }
+
+    /// Ends that the server follows another one.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer within 10 s, or refuses.
+    pub async fn stop_following(&self) -> io::Result<()> {
+        let stop = match self.flavour() {
+            Flavour::MySqlNewest => "STOP REPLICA; RESET REPLICA ALL",
+            Flavour::MariaDbStable => "STOP SLAVE; RESET SLAVE ALL",
+        };
+        self.query(stop).await.map(drop)
+    }
+}
