@@ -266,6 +266,8 @@ impl CaseContext {
             })
             .await?;
         }
+        // A layer's lease may have tasks of its own, which end with it.
+        self.unguarded.forget();
         settle(settled, || async {
             let tasks = Handle::current().metrics().num_alive_tasks();
             Ok((tasks > 0)

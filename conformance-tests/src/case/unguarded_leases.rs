@@ -19,6 +19,11 @@ impl UnguardedLeases {
         self.0.lock().push((backend.clone(), lease.clone()));
     }
 
+    /// Drops all: the store has none of them any more.
+    pub(super) fn forget(&self) {
+        self.0.lock().clear();
+    }
+
     /// Releases all; a release of one that is gone already changes nothing (K4).
     pub(crate) async fn release(&self) {
         let leases = std::mem::take(&mut *self.0.lock());

@@ -128,6 +128,10 @@ impl Driven {
         let in_flight = shared.in_flight.track();
         let work = async move {
             let _in_flight = in_flight;
+            // A shutdown that did not see this attempt under way closes the backend.
+            if shared.closed.is_cancelled() {
+                return Err(shared.closed_error());
+            }
             match catch_panic(shared.backend.acquire(&request)).await {
                 // A guard, as nothing else releases it when its caller goes away at this moment.
                 Ok(lease) => Hold::grant(&shared, lease).map(Guard::new),

@@ -1,14 +1,18 @@
 //! The end of a locker.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
 use dlock_core::{
-    ErrorKind, LockName, LostCause,
+    ErrorKind, LockName, Locker, LostCause,
     backend::DistributedLock,
     memory::{Fault, Memory, Operation},
 };
+use tokio::task::JoinHandle;
 
-use crate::common::{NAME, Shared, locker, paused, secs, settle, until_unused};
+use crate::common::{CountingPolls, NAME, Shared, locker, paused, secs, settle, until_unused};
 
 #[tokio::test(start_paused = true)]
 async fn guards_are_notified_waiters_end_and_everything_is_released() {
@@ -93,16 +97,7 @@ async fn a_shutdown_amid_a_storm_leaves_nothing() {
     for _ in 0..50 {
         let store = Memory::new();
         let locks = locker(store.clone());
-        let tasks: Vec<_> = (0..64)
-            .map(|i| {
-                let locks = locks.clone();
-                tokio::spawn(async move {
-                    while locks.acquire(format!("n{}", i % 8)).await.is_ok() {
-                        tokio::task::yield_now().await;
-                    }
-                })
-            })
-            .collect();
+        let tasks = storm(&locks);
         tokio::task::yield_now().await;
         locks.shutdown(secs(10)).await.expect("in time");
         for task in tasks {
@@ -110,4 +105,40 @@ async fn a_shutdown_amid_a_storm_leaves_nothing() {
         }
         until_unused(&store).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn after_a_shutdown_amid_a_storm_no_attempt_reaches_the_store() {
+    for _ in 0..50 {
+        let ended = Arc::new(AtomicBool::new(false));
+        let late = Arc::new(AtomicUsize::new(0));
+        let hook = {
+            let (ended, late) = (ended.clone(), late.clone());
+            move |_| {
+                late.fetch_add(ended.load(Ordering::SeqCst).into(), Ordering::SeqCst);
+            }
+        };
+        let locks = locker(CountingPolls::new(Memory::new(), hook));
+        let tasks = storm(&locks);
+        tokio::task::yield_now().await;
+        locks.shutdown(secs(10)).await.expect("in time");
+        ended.store(true, Ordering::SeqCst);
+        for task in tasks {
+            task.await.expect("no panic");
+        }
+        assert_eq!(late.load(Ordering::SeqCst), 0);
+    }
+}
+
+/// Tasks that acquire one lock after the other until the locker ends.
+fn storm(locks: &Locker) -> Vec<JoinHandle<()>> {
+    let task = |i| {
+        let locks = locks.clone();
+        tokio::spawn(async move {
+            while locks.acquire(format!("n{}", i % 8)).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    (0..64).map(task).collect()
 }
