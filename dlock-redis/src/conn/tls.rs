@@ -1,20 +1,16 @@
 //! TLS with a provider that dlock names. The driver would use the provider of the process. It panics where two
 //! are compiled in and none was chosen.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr};
 
-use dlock_core::{Error, ErrorKind, Result, config::Tls};
+use dlock_core::{Result, config::Tls};
 use redis::{
     AsyncConnectionConfig, ErrorKind as RedisErrorKind, RedisConnectionInfo, RedisError,
     RedisResult,
     aio::MultiplexedConnection,
     io::tcp::{TcpSettings, socket2::SockRef},
 };
-use rustls::{
-    ClientConfig, RootCertStore,
-    crypto::{CryptoProvider, aws_lc_rs},
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _},
-};
+use rustls::pki_types::ServerName;
 use tokio::{net::TcpStream, task::JoinSet};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
@@ -29,23 +25,7 @@ pub(super) struct TlsClient {
 impl TlsClient {
     /// Reads the certificates.
     pub(super) fn new(files: &Tls) -> Result<Self> {
-        // A choice that the program has made counts.
-        let provider = CryptoProvider::get_default().cloned();
-        let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(unusable)?
-            .with_root_certificates(roots(files)?);
-        let config = match files.load_identity()? {
-            Some((cert, key)) => {
-                let key = PrivateKeyDer::from_pem_slice(&key).map_err(unusable)?;
-                config
-                    .with_client_auth_cert(certificates(&cert)?, key)
-                    .map_err(unusable)?
-            }
-            None => config.with_no_client_auth(),
-        };
-        let connector = TlsConnector::from(Arc::new(config));
+        let connector = TlsConnector::from(files.client_config()?);
         Ok(Self { connector })
     }
 
@@ -109,35 +89,4 @@ async fn open(
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     SockRef::from(&stream).set_tcp_user_timeout(tcp.user_timeout())?;
     connector.connect(name, stream).await
-}
-
-/// The authorities to trust.
-fn roots(files: &Tls) -> Result<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    let trusted = match files.load_ca()? {
-        Some(pem) => certificates(&pem)?,
-        None => {
-            let mut found = rustls_native_certs::load_native_certs();
-            if let Some(error) = found.errors.pop() {
-                return Err(unusable(error));
-            }
-            found.certs
-        }
-    };
-    for certificate in trusted {
-        roots.add(certificate).map_err(unusable)?;
-    }
-    Ok(roots)
-}
-
-/// Core has checked that the file has certificates.
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
-    CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<_, _>>()
-        .map_err(unusable)
-}
-
-fn unusable(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    let why = "the certificates or the key cannot be used for TLS";
-    Error::new(ErrorKind::InvalidConfig, why).with_source(error)
 }

@@ -1,5 +1,7 @@
 //! The files of an encrypted connection: the same keys, rules and messages for every store.
 
+#[cfg(feature = "rustls")]
+mod client;
 mod pem;
 
 use std::path::PathBuf;
