@@ -1,4 +1,4 @@
-//! C8: a loss is told in time.
+//! C8: a loss is reported in time.
 
 use dlock_verify::{checker::Check, history::EventKind};
 
