@@ -36,6 +36,10 @@ pub(crate) struct Cli {
     #[arg(long)]
     pub(crate) strict: bool,
 
+    /// Put the totals of each store that held into this file, in the place of its earlier ones
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "only", "strict"])]
+    pub(crate) record: Option<PathBuf>,
+
     /// As continuous integration: a fixed seed, each fault once, 2,000 grants of each store
     #[arg(long, conflicts_with_all = ["replay", "grants", "minutes"])]
     pub(crate) ci: bool,

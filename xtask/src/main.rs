@@ -1,4 +1,4 @@
-//! `cargo xtask setup | test | ci | nightly | chaos | mutants | tidy | report-shots | dlock …`: what a fresh machine
+//! `cargo xtask setup | test | ci | nightly | chaos | mutants | measured | tidy | report-shots | dlock …`: what a fresh machine
 //! needs, and what continuous integration runs.
 
 mod chaos;
@@ -8,11 +8,13 @@ mod deny;
 mod failed;
 mod failure;
 mod features;
+mod measured;
 mod metadata;
 mod mutants;
 mod nightly;
 mod program;
 mod report_shots;
+mod section;
 mod setup;
 mod step;
 mod test;
@@ -78,6 +80,9 @@ enum Task {
     /// Break the code in one place at a time, and show which tests report it; takes hours
     Mutants(mutants::Options),
 
+    /// Print the tables of the docs that show measured runs, from docs/measured
+    Measured(measured::Options),
+
     /// Check the rules of CONTRIBUTING.md: imports, prose, references, packages; takes seconds
     Tidy(tidy::Options),
 
@@ -118,6 +123,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup => setup::run(),
         Task::Test { arguments } => test::run(&arguments),
         Task::Ci => ci::run(),
+        Task::Measured(options) => measured::run(&options),
         Task::Nightly { parts } => nightly::run(&parts),
         Task::Chaos { arguments } => chaos::run(&arguments),
 

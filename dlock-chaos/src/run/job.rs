@@ -1,6 +1,6 @@
 //! The job: how much is to be done with each store.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use crate::cli::Cli;
 
@@ -32,12 +32,14 @@ pub(crate) struct Job {
     pub(crate) only: Vec<String>,
     /// Whether no exception is allowed.
     pub(crate) strict: bool,
+    /// Where the totals are kept.
+    pub(crate) record: Option<PathBuf>,
 }
 
 impl Job {
     pub(crate) fn of(cli: &Cli) -> Self {
         let minutes = cli.minutes.map(|minutes| Duration::from_secs(minutes * 60));
-        let (only, strict) = (cli.only.clone(), cli.strict);
+        let (only, strict, record) = (cli.only.clone(), cli.strict, cli.record.clone());
         if cli.ci {
             return Self {
                 seed: cli.seed.unwrap_or(CI_SEED),
@@ -46,6 +48,7 @@ impl Job {
                 longest: Some(CI_LONGEST),
                 only,
                 strict,
+                record,
             };
         }
         let (whole, rest) = (cli.grants / PART_GRANTS, cli.grants % PART_GRANTS);
@@ -57,6 +60,7 @@ impl Job {
             longest: minutes,
             only,
             strict,
+            record,
         }
     }
 

@@ -4,6 +4,7 @@ mod failure;
 mod job;
 mod kept;
 mod part;
+mod record;
 mod replay;
 mod summary;
 mod table;

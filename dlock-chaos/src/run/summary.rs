@@ -8,6 +8,7 @@ use super::{
     job::Job,
     kept,
     part::{self, Part},
+    record,
 };
 use crate::{exceptions, say::say, stores::Store};
 
@@ -34,7 +35,13 @@ pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
         parts.push(part);
     }
     say_sum(store.name(), job, &parts)?;
-    Ok(parts.iter().all(|part| part.holds))
+    let holds = parts.iter().all(|part| part.holds);
+    if let Some(file) = &job.record
+        && holds
+    {
+        record::add(file, store.name(), job.seed, &parts).await?;
+    }
+    Ok(holds)
 }
 
 fn read(file: &Path) -> Option<Part> {

@@ -10,11 +10,14 @@ mod ratchet;
 mod references;
 mod tree;
 
+use std::path::Path;
+
 use clap::Args;
 
 use self::finding::Finding;
 use crate::{
     failure::{Failure, Result},
+    measured,
     metadata::Metadata,
     mutants,
     step::{complain, say},
@@ -59,6 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     findings.extend(packaging::check(&metadata));
     findings.extend(references::check(&files));
     findings.extend(misfits(&metadata, &files));
+    findings.extend(outdated(root)?);
     for file in &files {
         findings.extend(lines::check(&file.path, &file.text));
     }
@@ -83,4 +87,11 @@ fn misfits(metadata: &Metadata, files: &[tree::TextFile]) -> Vec<Finding> {
         .into_iter()
         .map(|misfit| Finding::of_file(&misfit.path, misfit.why))
         .collect()
+}
+
+/// The pages with other tables than those of the measured runs.
+fn outdated(root: &Path) -> Result<Vec<Finding>> {
+    let pages = measured::outdated(root)?.into_iter();
+    let why = "its tables are not those of the runs; write them: cargo xtask measured --write";
+    Ok(pages.map(|page| Finding::of_file(page, why)).collect())
 }
