@@ -32,7 +32,8 @@ pub enum ErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effect {
-    /// The request did not happen, and nothing is left of it.
+    /// The request did not happen, and nothing is left of it. A wait that ends just as its lock is granted is undone
+    /// in the background (K9).
     None,
     /// The request may have happened: the answer is missing.
     Unknown,
