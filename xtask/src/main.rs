@@ -1,5 +1,5 @@
-//! `cargo xtask setup | test | ci | nightly | chaos | mutants | measured | tidy | report-shots | dlock …`: what a fresh machine
-//! needs, and what continuous integration runs.
+//! `cargo xtask setup | test | ci | nightly | chaos | mutants | measured | tidy | report-shots | dlock …`: what a fresh
+//! machine needs, and what continuous integration runs.
 
 mod chaos;
 mod ci;

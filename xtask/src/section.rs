@@ -40,7 +40,7 @@ impl Section<'_> {
         fs::read_to_string(root.join(self.page)).map_err(|error| self.failed(&error.to_string()))
     }
 
-    /// What comes before the section, with its first line; the section; and the rest.
+    /// The page up to the first line of the section, the section, and the rest.
     fn split(self, page: &str) -> Result<(&str, &str, &str)> {
         let (begin, end) = (
             format!("<!-- {} -->", self.name),

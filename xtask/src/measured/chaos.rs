@@ -1,4 +1,4 @@
-//! What `cargo xtask chaos --record` kept.
+//! The totals that `cargo xtask chaos --record` kept.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    read,
+    data::read,
     speed::Speed,
     table::{NONE, Table, number},
 };

@@ -1,6 +1,7 @@
 //! `cargo xtask measured`: the tables of the docs that are printed from runs.
 
 mod chaos;
+mod data;
 mod speed;
 mod table;
 
@@ -9,12 +10,7 @@ use std::path::Path;
 use clap::Args;
 
 use self::{chaos::Chaos, speed::Speed};
-use crate::{
-    failure::{Failure, Result},
-    metadata::Metadata,
-    section::Section,
-    step::say,
-};
+use crate::{failure::Result, metadata::Metadata, section::Section, step::say};
 
 /// The folder of the runs that the tables are made of.
 const FOLDER: &str = "docs/measured";
@@ -90,10 +86,4 @@ fn tables(root: &Path) -> Result<Vec<Shown>> {
         shown("dlock-chaos/README.md", "bites", chaos.bites()),
         shown("dlock-chaos/README.md", "exceptions", chaos.exceptions()),
     ])
-}
-
-fn read<T: serde::de::DeserializeOwned>(file: &Path) -> Result<T> {
-    let failed = |why: String| Failure::new(format!("cannot read {}: {why}", file.display()));
-    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
 }

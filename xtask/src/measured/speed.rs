@@ -1,11 +1,11 @@
-//! What `dlock bench --json` printed. Only ratios are shown: times depend on the machine.
+//! The run that `dlock bench --json` printed. Only ratios are shown: times depend on the machine.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::{
-    read,
+    data::read,
     table::{NONE, Table},
 };
 use crate::failure::Result;
