@@ -31,6 +31,9 @@ const RELEASE_AFTER: Duration = Duration::from_millis(20);
 /// Attempts that are dropped at random times.
 const RANDOM_DROPS: usize = 200;
 
+/// A wait that ends by itself.
+const SHORT_WAIT: Duration = Duration::from_millis(50);
+
 /// How often a release and a time-out race.
 const ROUNDS: usize = 50;
 
@@ -47,6 +50,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(at_random_times),
         case!(a_grant_and_a_time_out_at_once),
         case!(one_who_leaves_does_not_block_those_behind).of_size(4, 3),
+        case!(while_the_lock_stays_taken),
     ]
 }
 
@@ -281,4 +285,16 @@ async fn one_who_leaves_does_not_block_those_behind(context: &CaseContext) -> Ou
         .soon("the turn of the one behind", behind)
         .await???;
     Ok(guard.release().await?)
+}
+
+/// The lock does not become free, so only the cancellation can end the attempt.
+async fn while_the_lock_stays_taken(context: &CaseContext) -> Outcome {
+    let (name, locker) = (context.name("stays")?, context.locker().await?);
+    let holder = context.take(&name, Duration::ZERO).await?;
+    let waited = locker.acquire(&name).wait(SHORT_WAIT).await;
+    ensure!(waited.is_err(), "granted beside {holder:?}");
+    // It waits for the attempt.
+    locker.shutdown(context.tolerance()).await?;
+    ensure!(holder.is_held(), "lost by the end of a waiter");
+    Ok(holder.release().await?)
 }

@@ -213,6 +213,7 @@ fn all() -> Vec<Mutant> {
         mutant!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_backend", "is still taken"),
         mutant!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_caller", "is still taken"),
         mutant!(WaitsOn, "k07_cancellation::one_who_leaves_does_not_block_those_behind", "shutdown timed out"),
+        mutant!(IgnoresCancellation, "k07_cancellation::while_the_lock_stays_taken", "shutdown timed out"),
         mutant!(FoldsCase(Lock::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
         mutant!(SeesNoHolder, "k10_names::inspect_finds_the_holder_of_each", "no holder of"),
         mutant!(LeavesTasks, "k12_residue::nothing_after_many_clients", "tasks of the runtime"),

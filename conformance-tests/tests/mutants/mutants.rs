@@ -262,6 +262,28 @@ impl Interpose for WaitsOn {
     }
 }
 
+/// Waits until the lock is free, though the caller is gone (K7).
+pub(super) struct IgnoresCancellation;
+
+#[async_trait]
+impl Interpose for IgnoresCancellation {
+    async fn acquire(
+        &self,
+        inner: &dyn DistributedLock,
+        request: &AcquireRequest,
+    ) -> Result<Lease> {
+        loop {
+            let attempt = request.nested(|_| {}).with_wait(Wait::Never);
+            match inner.acquire(&attempt).await {
+                Ok(lease) => return Ok(request.granted_until(lease.deadline, lease.token, ())),
+                Err(error) if request.wait == Wait::Never => return Err(error),
+                Err(_) => request.attempt.report_contended(),
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
 /// Folds names to lower case (K10).
 pub(super) struct FoldsCase(pub(super) Lock<HashMap<AttemptId, Lease>>);
 

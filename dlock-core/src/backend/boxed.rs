@@ -10,7 +10,7 @@ use crate::{
         lease::{Lease, Renewed},
         request::AcquireRequest,
     },
-    base::{error::Result, name::LockName},
+    base::{clock::Clock, error::Result, name::LockName},
 };
 
 /// The return type that `async_trait` gives a method. With the macro, each call would box a second future.
@@ -22,6 +22,10 @@ type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 impl DistributedLock for Box<dyn DistributedLock> {
     fn capabilities(&self) -> Capabilities {
         (**self).capabilities()
+    }
+
+    fn clock(&self) -> Clock {
+        (**self).clock()
     }
 
     fn acquire<'a, 'b, 'c>(&'a self, request: &'b AcquireRequest) -> Reply<'c, Lease>
@@ -73,7 +77,7 @@ mod tests {
         memory::Memory,
     };
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn every_call_reaches_the_backend() -> Result<()> {
         let store = Memory::new();
         let backend: Box<dyn DistributedLock> = Box::new(store.clone());

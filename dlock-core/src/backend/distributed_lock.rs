@@ -11,7 +11,7 @@ use crate::{
         lease::{Lease, Renewed},
         request::AcquireRequest,
     },
-    base::{error::Result, name::LockName},
+    base::{clock::Clock, error::Result, name::LockName},
 };
 
 /// A try to release takes no longer than this; then core drops it and makes another.
@@ -152,6 +152,11 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// The properties of this backend: constant, without I/O.
     fn capabilities(&self) -> Capabilities;
+
+    /// The clock of a locker that is given none: the machine's. Only a backend for tests has another one.
+    fn clock(&self) -> Clock {
+        Clock::boottime()
+    }
 
     /// Takes the lock, or waits for it as `request.wait` says.
     ///

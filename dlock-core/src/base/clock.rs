@@ -12,6 +12,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use tokio::runtime::Handle;
+
 /// A reading of a [`Clock`]: nanoseconds since an origin that is fixed for this boot of the machine.
 ///
 /// A reading means nothing on another machine or after a reboot, so it is never stored or sent.
@@ -161,13 +163,12 @@ impl Clock {
 
     /// Reads the clock. Costs about 30 ns and works off-runtime.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn now(&self) -> BootInstant {
         match &self.0 {
             Source::Boottime => machine_now(),
             Source::Manual(nanos) => BootInstant(nanos.load(Ordering::Acquire)),
             Source::Tokio { origin, jumped } => {
-                let run = tokio::time::Instant::now().saturating_duration_since(*origin);
+                let run = tokio_now().saturating_duration_since(*origin);
                 BootInstant(jumped.load(Ordering::Acquire))
                     .after(HEAD_START)
                     .after(run)
@@ -225,6 +226,15 @@ impl fmt::Debug for Clock {
             Source::Tokio { .. } => "Clock(pausable)",
             Source::Manual(_) => "Clock(manual)",
         })
+    }
+}
+
+/// The present of tokio's clock; of the machine's in a thread that ends, where a paused one cannot be read.
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+fn tokio_now() -> tokio::time::Instant {
+    match Handle::try_current() {
+        Err(error) if error.is_thread_local_destroyed() => std::time::Instant::now().into(),
+        _ => tokio::time::Instant::now(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-/// A fencing token: of two grants of one name, the later one has the larger token (K5).
+/// A fencing token: of two grants of one name, the later one has the larger token (K5). Every token fits an `i64`.
 ///
 /// A resource that remembers the largest token it has seen and refuses smaller ones never accepts a
 /// write of an earlier holder. See Kleppmann, *How to do distributed locking*
@@ -43,14 +43,14 @@ pub struct Token(NonZeroU64);
 impl Token {
     /// The largest token that a backend may give: half of the number range is kept for a
     /// `token_base`.
-    pub const MAX: u64 = u64::MAX / 2;
+    pub const MAX: u64 = i64::MAX.cast_unsigned() / 2;
 
-    /// The token `value`; `None` for zero, which no grant has.
+    /// The token `value`; `None` for zero, which no grant has, and past `i64::MAX`.
     #[must_use]
     pub const fn new(value: u64) -> Option<Self> {
         match NonZeroU64::new(value) {
-            Some(value) => Some(Self(value)),
-            None => None,
+            Some(value) if value.get() <= i64::MAX.cast_unsigned() => Some(Self(value)),
+            _ => None,
         }
     }
 
@@ -60,19 +60,25 @@ impl Token {
         self.0.get()
     }
 
-    /// The token plus `base`; `None` past the number range.
+    /// The number for a signed column, such as `BIGINT`: every token fits.
+    ///
+    /// ```
+    /// let token = dlock_core::Token::try_from(7)?;
+    /// assert_eq!(token.as_i64(), 7);
+    /// # Ok::<(), std::num::TryFromIntError>(())
+    /// ```
+    #[must_use]
+    pub const fn as_i64(self) -> i64 {
+        self.0.get().cast_signed()
+    }
+
+    /// The token plus `base`; `None` past `i64::MAX`.
     #[must_use]
     pub const fn with_base(self, base: u64) -> Option<Self> {
-        match self.0.checked_add(base) {
-            Some(value) => Some(Self(value)),
+        match self.get().checked_add(base) {
+            Some(value) => Self::new(value),
             None => None,
         }
-    }
-}
-
-impl From<NonZeroU64> for Token {
-    fn from(value: NonZeroU64) -> Self {
-        Self(value)
     }
 }
 
@@ -92,15 +98,17 @@ impl TryFrom<u64> for Token {
     type Error = TryFromIntError;
 
     fn try_from(value: u64) -> Result<Self, TryFromIntError> {
+        i64::try_from(value)?;
         NonZeroU64::try_from(value).map(Self)
     }
 }
 
-/// Reads what `Display` writes: a decimal number that is not zero.
+/// Reads what `Display` writes: a decimal number from 1 to `i64::MAX`.
 impl FromStr for Token {
     type Err = ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse::<i64>()?;
         text.parse().map(Self)
     }
 }
@@ -123,13 +131,17 @@ mod tests {
 
     #[test]
     fn a_token_is_read_as_it_is_written() {
-        for value in [1, 77, u64::MAX] {
+        for value in [1, 77, i64::MAX.cast_unsigned()] {
             let token = Token::try_from(value).expect("not zero");
             assert_eq!(token.to_string().parse(), Ok(token));
             assert_eq!(u64::from(token), value);
+            assert_eq!(token.as_i64().cast_unsigned(), value);
         }
-        assert!(Token::try_from(0).is_err());
-        for text in ["", "0", "-1", "x", "18446744073709551616"] {
+        for value in [0, i64::MAX.cast_unsigned() + 1] {
+            assert!(Token::try_from(value).is_err());
+            assert_eq!(Token::new(value), None);
+        }
+        for text in ["", "0", "-1", "x", "9223372036854775808"] {
             assert!(text.parse::<Token>().is_err(), "{text:?}");
         }
     }

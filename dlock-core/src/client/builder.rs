@@ -96,13 +96,12 @@ impl LockerBuilder {
     pub const TOKEN_BASE_MAX: u64 = 1 << 62;
 
     fn new(backend: Arc<dyn DistributedLock>) -> Self {
-        let clock = Clock::boottime();
         Self {
+            clock: backend.clock(),
             backend,
             ttl: Self::TTL,
             wait: None,
             token_base: 0,
-            clock,
         }
     }
 
@@ -125,8 +124,8 @@ impl LockerBuilder {
         self
     }
 
-    /// The clock of all deadlines; the machine's boot-time clock by default. Tests that pause tokio's
-    /// clock give a [pausable](Clock::pausable) one, here and to the backend.
+    /// The clock of all deadlines. By default that of the [backend](DistributedLock::clock): the machine's boot-time
+    /// clock, or for [`Memory`](crate::memory::Memory) tokio's, which tests can pause.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self

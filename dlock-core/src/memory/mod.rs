@@ -78,14 +78,28 @@ impl Memory {
     /// A waiter sleeps until the very end of the holder's lease; this is what timers may be late.
     const TAKEOVER_MAX: Duration = Duration::from_millis(10);
 
-    /// Makes an empty store.
+    /// Makes an empty store. Leases end by tokio's clock, which tests can pause.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use dlock_core::{Locker, memory::Memory};
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// let locks = Locker::builder(Memory::new()).build()?;
+    /// let guard = locks.acquire("report").no_renewal().await?;
+    /// tokio::time::advance(Duration::from_secs(60)).await;
+    /// assert!(!guard.is_held());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn new() -> Self {
-        Self::with_clock(Clock::boottime())
+        Self::with_clock(Clock::pausable())
     }
 
-    /// Makes an empty store whose leases end by `clock`; for tests that pause time, with the same clock
-    /// for the locker.
+    /// Makes an empty store whose leases end by `clock`, which is that of its lockers, too.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
         Self {
@@ -193,7 +207,7 @@ impl Memory {
             tokio::select! {
                 biased;
                 () = ticket.turn() => {}
-                () = request.clock().sleep_until(free_at) => {}
+                () = self.store.sleep_until(free_at) => {}
                 () = request.attempt.cancelled() => return Err(Error::cancelled()),
             }
             self.check_open()?;
@@ -238,6 +252,10 @@ impl DistributedLock for Memory {
             takeover_max: Self::TAKEOVER_MAX,
             restart_guard: Duration::ZERO,
         }
+    }
+
+    fn clock(&self) -> Clock {
+        self.store.clock()
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {

@@ -79,6 +79,14 @@ impl Store {
         }
     }
 
+    pub(super) fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    pub(super) async fn sleep_until(&self, until: BootInstant) {
+        self.clock.sleep_until(until).await;
+    }
+
     /// Enqueues the attempt.
     pub(super) fn queue(&self, request: &AcquireRequest) -> Ticket<'_> {
         let (id, turn) = (request.attempt.id(), Arc::new(Notify::new()));

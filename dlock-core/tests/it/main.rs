@@ -11,6 +11,7 @@ mod guarded;
 mod home;
 mod input;
 mod multi;
+mod paused;
 mod public_types;
 mod renewal;
 mod runtime;
