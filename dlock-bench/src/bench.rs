@@ -218,6 +218,7 @@ impl Bench {
                 outcome.load,
             ),
             stores: Vec::new(),
+            verdicts: None,
             comparisons: summary.comparisons(&labels),
             sides: rounds.entrants.iter().map(|entrant| entrant.key).collect(),
             rounds: rounds.rounds.clone(),

@@ -3,5 +3,6 @@
 mod columns;
 mod numbers;
 mod run;
+mod verdict;
 
 pub use self::run::show;

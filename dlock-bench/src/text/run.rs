@@ -3,8 +3,12 @@
 use super::{
     columns::{Group, Table},
     numbers::{percent, rate, ratio, time, times},
+    verdict::verdict,
 };
-use crate::data::{Badge, Comparison, Cycles, Run, Store, Workload};
+use crate::{
+    data::{Badge, Comparison, Cycles, Run, Store, Workload},
+    safety::Safety,
+};
 
 /// The mark of a rate that depends on what else the machine did.
 const NOISY: &str = "~";
@@ -19,6 +23,7 @@ pub fn show(run: &Run) -> String {
     lines.extend(shown.main().lines());
     lines.extend(shown.more());
     lines.extend(run.comparisons.iter().filter_map(|one| shown.sentence(one)));
+    lines.extend(run.stores.iter().flat_map(|store| verdict(run, store)));
     for store in &run.stores {
         let label = &store.label;
         lines.extend(store.error.iter().map(|error| format!("{label}: {error}")));
@@ -70,6 +75,7 @@ impl Shown<'_> {
         let most = self.most_tasks();
         let one = |store: &Store| cycles(store, 1).map(|row| row.dlock.latency.clone());
         let mut groups = vec![
+            self.safety(),
             Group::new("one lock")
                 .column("p50", self.each(|store| Some(time(one(store)?.p50_ns))))
                 .column("p99", self.each(|store| Some(time(one(store)?.p99_ns)))),
@@ -121,6 +127,16 @@ impl Shown<'_> {
             rows: self.rows(),
             groups,
         }
+    }
+
+    /// The verdicts in a word; nothing if there are none.
+    fn safety(&self) -> Group {
+        let word = |store: &Store| {
+            self.0.verdicts.as_ref()?;
+            let (sign, words) = Safety::of(self.0.verdict(store)).shown();
+            Some(format!("{sign} {words}"))
+        };
+        Group::new("safety").column("", self.each(word))
     }
 
     fn throughput(&self, most: u32) -> Group {

@@ -1,10 +1,10 @@
-//! A run: connect, measure, clean up, print.
+//! A run: connect, verify, measure, clean up, print.
 
 use std::{fs, path::Path};
 
 use dlock_bench::{Bench, Plan, Scope, Target, data::Run, report, text};
 
-use super::{compare, confirm, interrupt::Interrupt, progress::Bar, targets::Targets};
+use super::{compare, confirm, interrupt::Interrupt, progress::Bar, targets::Targets, verdicts};
 use crate::{
     base::{
         exit::{Exit, Failure},
@@ -24,19 +24,7 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
             false => Scope::Default,
         });
     let targets = Targets::given(global, args)?;
-    let run = runtime::block_on_all_cores(async {
-        let mut interrupt = Interrupt::catch().map_err(|error| {
-            let why = output::describe(&error);
-            Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
-        })?;
-        // The servers end with this value, also after a signal.
-        let targets = tokio::select! {
-            targets = targets.start(args.local) => targets?,
-            interrupted = interrupt.next() => return Err(interrupted),
-        };
-        confirm::begin(args, &plan, &targets)?;
-        measure(plan, targets.all(), &mut interrupt).await
-    })?;
+    let run = runtime::block_on_all_cores(run(args, plan, targets))?;
     if let Some(file) = &args.report {
         write_report(file, &run)?;
     }
@@ -46,6 +34,32 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
     };
     output::print(text.as_bytes())?;
     Ok(Exit::OK)
+}
+
+/// Starts the servers of `--local`, verifies if that is wanted, and measures.
+async fn run(args: &args::Bench, plan: Plan, targets: Targets) -> Result<Run, Failure> {
+    let mut interrupt = Interrupt::catch().map_err(|error| {
+        let why = output::describe(&error);
+        Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
+    })?;
+    // The servers end with this value, also after a signal.
+    let targets = tokio::select! {
+        targets = targets.start(args.local) => targets?,
+        interrupted = interrupt.next() => return Err(interrupted),
+    };
+    let earlier = args.verify_file.as_deref();
+    let earlier = earlier.map(|file| verdicts::read(file, targets.all()));
+    let mut verdicts = earlier.transpose()?;
+    tokio::select! {
+        agreed = confirm::begin(args, &plan, &targets) => agreed?,
+        interrupted = interrupt.next() => return Err(interrupted),
+    }
+    if let Some(time) = args.verify {
+        verdicts = Some(verdicts::of(targets.all(), time, plan.seed).await?);
+    }
+    let mut run = measure(plan, targets.all(), &mut interrupt).await?;
+    run.verdicts = verdicts;
+    Ok(run)
 }
 
 /// Measures until the end, or until a signal; both remove what was made.
@@ -86,7 +100,7 @@ fn json(run: &Run) -> Result<String, Failure> {
 }
 
 fn write_report(file: &Path, run: &Run) -> Result<(), Failure> {
-    let html = report::html(run, None);
+    let html = report::html(run);
     let html = html.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
     fs::write(file, html).map_err(|error| {
         let why = output::describe(&error);

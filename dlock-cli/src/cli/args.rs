@@ -187,9 +187,17 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Do not wait for a confirmation before --all loads the servers
+    /// Agree that --all loads the servers; a script has to
     #[arg(long, requires = "all")]
     pub(crate) yes: bool,
+
+    /// Verify each store before it is measured, as `dlock verify` does, for this time
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = bounds::RUN_FOR, value_parser = duration::parse_positive)]
+    pub(crate) verify: Option<Duration>,
+
+    /// Take the verdicts from this file, the JSON of an earlier `dlock verify`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["verify", "compare"])]
+    pub(crate) verify_file: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -200,7 +208,7 @@ pub(crate) struct Bench {
     pub(crate) report: Option<PathBuf>,
 
     /// Compare two earlier runs, each the JSON or the report of one, instead of measuring
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["urls", "local", "all", "seed", "report", "url", "config"])]
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["urls", "local", "all", "verify", "seed", "report", "url", "config"])]
     pub(crate) compare: Option<Vec<PathBuf>>,
 
     /// Exit with 1 if the new run is worse by more than this, such as 5%
