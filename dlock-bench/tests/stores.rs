@@ -54,7 +54,8 @@ async fn a_run_has_all_numbers(kind: Kind) -> Result<(), Failed> {
     let urls = [server.url(), CLOSED.to_owned()];
     let targets: Vec<Target> = urls.iter().map(|url| target(url)).collect();
     let plan = Plan::new(7).run_for(RUN_FOR);
-    let mut bench = Bench::connect(plan, &targets).await?;
+    let mut bench = Bench::new(plan, &targets);
+    bench.connect().await?;
     let run = bench.measure(&|_, _| {}).await?;
     let left = bench.clean_up().await;
     assert!(left.is_empty(), "{left:?}");

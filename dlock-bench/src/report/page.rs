@@ -3,8 +3,8 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    board, embedded::Embedded, evidence, findings, header, matrix, method, promises, shown::Shown,
-    speed, style, summary,
+    board, embedded::Embedded, evidence, faults, findings, header, matrix, method, promises,
+    shown::Shown, speed, style, summary,
 };
 use crate::data::Run;
 
@@ -88,6 +88,7 @@ fn safety(shown: &Shown<'_>) -> Markup {
                 }
                 (matrix::render(shown))
                 (evidence::render(shown))
+                (faults::render(shown))
                 (findings::render(shown))
             } @else {
                 p.lead {

@@ -3,8 +3,16 @@
 use std::{fs, path::Path};
 
 use dlock_bench::{Bench, Plan, Scope, Target, data::Run, report, text};
+use dlock_verify::verdict::Document;
 
-use super::{compare, confirm, interrupt::Interrupt, progress::Bar, targets::Targets, verdicts};
+use super::{
+    compare::{self, read},
+    confirm,
+    interrupt::Interrupt,
+    progress::Bar,
+    targets::Targets,
+    verdicts,
+};
 use crate::{
     base::{
         exit::{Exit, Failure},
@@ -17,14 +25,10 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
     if let Some(files) = &args.compare {
         return compare::main(files, args.fail_over, args.json);
     }
-    let plan = Plan::new(args.seed.unwrap_or_else(new_seed))
-        .run_for(args.run_for)
-        .scope(match args.all {
-            true => Scope::All,
-            false => Scope::Default,
-        });
-    let targets = Targets::given(global, args)?;
-    let run = runtime::block_on_all_cores(run(args, plan, targets))?;
+    let run = match &args.from {
+        Some(file) => earlier(args, file)?,
+        None => measured(global, args)?,
+    };
     if let Some(file) = &args.report {
         write_report(file, &run)?;
     }
@@ -34,6 +38,30 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
     };
     output::print(text.as_bytes())?;
     Ok(Exit::OK)
+}
+
+/// An earlier run, perhaps with newer verdicts.
+fn earlier(args: &args::Bench, file: &Path) -> Result<Run, Failure> {
+    let mut run = read(file)?;
+    let stores: Vec<String> = run.stores.iter().map(|store| store.url.clone()).collect();
+    run.verdicts = earlier_verdicts(args, &stores)?.or(run.verdicts);
+    Ok(run)
+}
+
+fn earlier_verdicts(args: &args::Bench, stores: &[String]) -> Result<Option<Document>, Failure> {
+    let file = args.verify_file.as_deref();
+    file.map(|file| verdicts::read(file, stores)).transpose()
+}
+
+fn measured(global: &Global, args: &args::Bench) -> Result<Run, Failure> {
+    let plan = Plan::new(args.seed.unwrap_or_else(new_seed))
+        .run_for(args.run_for)
+        .scope(match args.all {
+            true => Scope::All,
+            false => Scope::Default,
+        });
+    let targets = Targets::given(global, args)?;
+    runtime::block_on_all_cores(run(args, plan, targets))
 }
 
 /// Starts the servers of `--local`, verifies if that is wanted, and measures.
@@ -47,9 +75,9 @@ async fn run(args: &args::Bench, plan: Plan, targets: Targets) -> Result<Run, Fa
         targets = targets.start(args.local) => targets?,
         interrupted = interrupt.next() => return Err(interrupted),
     };
-    let earlier = args.verify_file.as_deref();
-    let earlier = earlier.map(|file| verdicts::read(file, targets.all()));
-    let mut verdicts = earlier.transpose()?;
+    let stores = targets.all().iter();
+    let stores: Vec<String> = stores.map(|target| target.config.to_string()).collect();
+    let mut verdicts = earlier_verdicts(args, &stores)?;
     tokio::select! {
         agreed = confirm::begin(args, &plan, &targets) => agreed?,
         interrupted = interrupt.next() => return Err(interrupted),
@@ -69,13 +97,14 @@ async fn measure(
     interrupt: &mut Interrupt,
 ) -> Result<Run, Failure> {
     let bar = Bar::new();
-    let mut bench = tokio::select! {
-        bench = Bench::connect(plan, targets) => bench?,
-        interrupted = interrupt.next() => return Err(interrupted),
-    };
+    let mut bench = Bench::new(plan, targets);
     let show = |done: f64, what: &str| bar.show(done, what);
+    let measuring = async {
+        bench.connect().await?;
+        Ok::<_, Failure>(bench.measure(&show).await?)
+    };
     let measured = tokio::select! {
-        run = bench.measure(&show) => run.map_err(Failure::from),
+        run = measuring => run,
         interrupted = interrupt.next() => Err(interrupted),
     };
     bar.show(1.0, "removing the locks of the run");

@@ -34,12 +34,12 @@ pub(super) async fn of(
     Ok(verify(configs, plan).await?.document)
 }
 
-/// Reads the verdicts of an earlier verification.
+/// Reads the verdicts of an earlier verification about the `stores`, which are URLs without passwords.
 ///
 /// # Errors
 ///
 /// When the file is none, or has no verdict about any of the stores.
-pub(super) fn read(file: &Path, targets: &[Target]) -> Result<Document, Failure> {
+pub(super) fn read(file: &Path, stores: &[String]) -> Result<Document, Failure> {
     let shown = file.display();
     let text = fs::read_to_string(file).map_err(|error| {
         let why = output::describe(&error);
@@ -48,8 +48,7 @@ pub(super) fn read(file: &Path, targets: &[Target]) -> Result<Document, Failure>
     let document = Document::from_json(&text);
     let document = document.map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let urls = || document.stores.iter().map(|verdict| verdict.url.as_str());
-    let is_about = |target: &Target| urls().any(|url| url == target.config.to_string());
-    if !targets.iter().any(is_about) {
+    if !urls().any(|url| stores.iter().any(|store| store == url)) {
         let urls: Vec<&str> = urls().collect();
         let why = format!(
             "{shown} has no verdict about these stores (it has: {})",

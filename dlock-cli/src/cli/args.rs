@@ -207,8 +207,12 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 
+    /// Show this earlier run, the JSON or the report of one, instead of measuring
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "local", "run_for", "all", "verify", "seed", "url", "config"])]
+    pub(crate) from: Option<PathBuf>,
+
     /// Compare two earlier runs, each the JSON or the report of one, instead of measuring
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["urls", "local", "all", "verify", "seed", "report", "url", "config"])]
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["urls", "local", "all", "verify", "seed", "from", "report", "url", "config"])]
     pub(crate) compare: Option<Vec<PathBuf>>,
 
     /// Exit with 1 if the new run is worse by more than this, such as 5%

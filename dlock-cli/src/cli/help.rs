@@ -98,7 +98,8 @@ With --all also:
 without one it needs --yes. The servers of --local are not asked for.
 
 --verify takes a minute more, or the time that it is given: what `dlock verify` finds stands beside
-the speed, and does not change the exit code. --verify-file takes its JSON of an earlier run.
+the speed, and does not change the exit code. --verify-file takes its JSON of an earlier run, and
+--from an earlier measurement: together they make one report of both.
 
 Beside dlock run, where the store has it:
   driver      the store's driver alone, without any safety. The ratio is the median of all rounds,

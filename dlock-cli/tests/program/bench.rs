@@ -197,6 +197,12 @@ fn verdicts_of_an_earlier_run_are_read() {
     assert!(table.contains(" safety "), "{table}");
     let page = fs::read_to_string(&report).expect("the report");
     assert!(page.contains("exclusion") && !page.contains("Not verified in this run"));
+    // A report is an earlier run, too, and keeps its verdicts.
+    let again = store
+        .bare(&["bench", "--from", report.to_str().expect("UTF-8")])
+        .output();
+    let again = again.expect("dlock runs");
+    assert_eq!(String::from_utf8(again.stdout).expect("UTF-8"), table);
     // Verdicts about another store are refused before anything is measured.
     let other = Store::new();
     let output = other.output(&args);
