@@ -18,6 +18,11 @@ pub(crate) trait Server: Sized {
 
     /// All that locks, drivers and sessions have in the store; dlock's own records are documented and stay.
     async fn entries(&self) -> Outcome<Vec<String>>;
+
+    /// Whether an entry is no lock and ends by itself.
+    fn ends_by_itself(_entry: &str) -> bool {
+        false
+    }
 }
 
 /// `dlock bench ARGS…`, which finds no configuration of the user.
@@ -113,6 +118,11 @@ mod etcd {
             let leases = self.0.leases().await?;
             let leases = leases.iter().map(|lease| format!("lease {lease:x}"));
             Ok(keys.map(|entry| entry.key).chain(leases).collect())
+        }
+
+        /// The lease of a process that was killed, without a key.
+        fn ends_by_itself(entry: &str) -> bool {
+            entry.starts_with("lease ")
         }
     }
 }
