@@ -27,7 +27,8 @@ pub(crate) async fn all_workloads_are_measured<S: Server>() -> Outcome {
     let cut_off = takeover.cut_off_ns.as_ref().map(Vec::len);
     ensure!(cut_off == Some(LOCKS), "{takeover:?}");
     let most = found.held.last().ok_or("no held locks")?;
-    ensure!(most.locks >= 100, "{most:?}");
+    // MySQL's own bound is the lowest.
+    ensure!(most.locks >= 64, "{most:?}");
     let left = server.entries().await?;
     ensure!(left.is_empty(), "left behind: {left:?}");
     Ok(())
