@@ -10,8 +10,8 @@ use super::{
 
 /// The faults in words, in the order of the rows. One that is not here has its id.
 const WORDS: [(&str, &str); 14] = [
-    ("kill-holder", "Holder killed, between check and write"),
-    ("stop-holder", "Holder frozen, between check and write"),
+    ("kill-holder", "Holder killed"),
+    ("stop-holder", "Holder frozen"),
     ("kill-waiter", "Waiter killed"),
     ("stop-waiter", "Waiter frozen"),
     ("kill-worker", "Process killed"),
@@ -21,9 +21,9 @@ const WORDS: [(&str, &str); 14] = [
     ("net-hold-replies", "Replies hang"),
     ("net-delay", "Network is slow"),
     ("net-swallow-rst", "Reply lost, then a reset"),
-    ("net-swallow-fin", "Reply lost, then an orderly end"),
-    ("net-cut", "Connections end on both sides"),
-    ("net-half-open", "Connections end on the client’s side only"),
+    ("net-swallow-fin", "Reply lost, then a close"),
+    ("net-cut", "Connections cut"),
+    ("net-half-open", "Client’s host vanishes"),
 ];
 
 /// The matrix; nothing if no fault struck.
@@ -94,7 +94,8 @@ fn cell(effect: Option<&FaultEffect>) -> Markup {
     html! {
         td class=(class) title=(title(effect)) {
             b { (sign) " " (what) } " "
-            small { "of " (format::count(effect.grants)) @if effect.bit > 0 { ", bit " (format::count(effect.bit)) "\u{a0}×" } }
+            small { "of " (format::count(effect.grants)) @if effect.bit > 0 { "," } }
+            @if effect.bit > 0 { " " small { "bit " (format::count(effect.bit)) "\u{a0}×" } }
         }
     }
 }
