@@ -69,6 +69,12 @@ async fn a_run_has_all_numbers(kind: Kind) -> Result<(), Failed> {
     );
     assert_eq!(found.error, None);
     assert_measured(found);
+    // etcd alone reports how long it waits for its disk.
+    for row in &found.cycles {
+        let flush = row.dlock.server_flush_ns;
+        assert_eq!(flush.is_some(), kind == Kind::Etcd, "{row:?}");
+        assert!(flush.is_none_or(|flush| flush > 0.0), "{row:?}");
+    }
     assert!(run.rounds.len() >= 3, "{} rounds", run.rounds.len());
     let text = serde_json::to_string(&run)?;
     assert!(Run::parse(&text)? == run, "read as another run: {text}");
