@@ -55,7 +55,7 @@ pub(super) fn render(shown: &Shown<'_>) -> Markup {
 }
 
 fn row(store: &ShownStore<'_>, columns: &[Column<'_>], is_noisy: bool) -> Markup {
-    let (class, words) = safety::judge(store).chip();
+    let (class, words) = safety::chip(&safety::judge(store));
     let grants = store.verdict.filter(|verdict| verdict.grants > 0);
     let series = store.series();
     html! {

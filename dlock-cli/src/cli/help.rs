@@ -81,6 +81,7 @@ Examples:
   dlock bench --local                           the servers that this machine has, started for it
   dlock bench --for 10m --json > new.json       longer, as JSON
   dlock bench --local --report bench.html       a page with figures
+  dlock bench redis://db-1 --verify=30s         safety beside speed
   dlock bench --compare old.json new.json --fail-over 5%
 
 Workloads:
@@ -93,8 +94,12 @@ With --all also:
   8 processes         all want one lock: shares, Jain's index (1 is fair), the longest wait
   after a crash       from the end of a holder of 20 locks to the next grant: killed, cut off
   held                1 to 10,000 locks, as far as the store allows
---all takes minutes longer and loads the servers. It says so on stderr, and on a terminal it waits
-for a yes, unless --yes is given or the servers are those of --local.
+--all takes minutes longer and loads the servers. It says so on stderr and asks on the terminal;
+without one it needs --yes. The servers of --local are not asked for.
+
+--verify takes a minute more, or the time that it is given: what `dlock verify` finds stands beside
+the speed, and does not change the exit code. --verify-file takes its JSON of an earlier run, and
+--from an earlier measurement: together they make one report of both.
 
 Beside dlock run, where the store has it:
   driver      the store's driver alone, without any safety. The ratio is the median of all rounds,
@@ -151,7 +156,7 @@ A clause that fails cannot be accepted. With 0 failures in n grants, fewer than 
 a confidence of 95 %.
 
 JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, clauses,
-findings, not_here, assumptions, traffic and residue.";
+faults, findings, not_here, assumptions, traffic and residue.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -1,7 +1,5 @@
 //! ZooKeeper: an ephemeral sequential node made and deleted by the driver, over one session.
 
-use std::time::Duration;
-
 use dlock_core::{
     Error, ErrorKind, Result,
     backend::async_trait,
@@ -56,17 +54,6 @@ impl ZkFloor {
 impl Floor for ZkFloor {
     fn what(&self) -> &'static str {
         "create and delete of an ephemeral sequential node by the driver alone"
-    }
-
-    async fn remove(&self, names: &[String]) -> Result<()> {
-        for name in names {
-            match self.client.delete(&self.directory(name), None).await {
-                // The server itself removes containers that are empty.
-                Ok(()) | Err(ZkError::NoNode | ZkError::NotEmpty) => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Ok(())
     }
 
     fn task(&self, name: &str) -> Box<dyn Cycle> {
@@ -127,10 +114,6 @@ impl Server for ZkFloor {
             }
             set => set.map(drop).map_err(failed),
         }
-    }
-
-    async fn cpu_time(&self) -> Result<Option<Duration>> {
-        Ok(None)
     }
 
     async fn version(&self) -> Result<Option<String>> {
