@@ -45,6 +45,16 @@ fn the_gravest_part_decides() {
     assert_eq!(document.outcome(), Outcome::Fails);
 }
 
+#[test]
+fn the_strikes_of_a_store_are_those_of_its_faults() {
+    let document = sample();
+    let strikes: Vec<_> = document.stores.iter().map(StoreVerdict::strikes).collect();
+    assert_eq!(strikes, [96, 88, 0]);
+    let faults = document.stores.iter().flat_map(|store| &store.faults);
+    let mut ids = faults.map(|fault| fault.id.as_str());
+    assert!(ids.any(|id| id == "net-cut"));
+}
+
 fn holding() -> StoreVerdict {
     let mut store = StoreVerdict::new("redis://db-1");
     store.clauses = Clause::ALL

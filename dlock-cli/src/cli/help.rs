@@ -151,7 +151,7 @@ A clause that fails cannot be accepted. With 0 failures in n grants, fewer than 
 a confidence of 95 %.
 
 JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, clauses,
-findings, not_here, assumptions, traffic and residue.";
+faults, findings, not_here, assumptions, traffic and residue.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

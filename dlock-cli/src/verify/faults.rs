@@ -6,7 +6,7 @@ use dlock::LockName;
 use dlock_verify::{
     chaos::{Judgement, Run, Target as _, judge, plan},
     support::Outcome,
-    verdict::{CaseResult, Clause, Finding, Verdict},
+    verdict::{CaseResult, Clause, FaultEffect, Finding, Verdict},
 };
 use tokio::{runtime::Builder, time::timeout};
 
@@ -39,7 +39,6 @@ const STOP_MAX: Duration = Duration::from_secs(2);
 /// The end of a run with faults.
 #[derive(Debug)]
 pub(crate) struct Played {
-    pub(crate) strikes: u64,
     pub(crate) grants: u64,
     judgement: Judgement,
     /// Why the run could not go on, and errors that no fault explains.
@@ -97,7 +96,6 @@ async fn play(clients: Arc<Clients>, names: String, seed: u64, time: Duration) -
     let judgement = judge(&report, &exceptions, &[], ttl * WINDOW_TTLS);
     let failed = report.failed.into_iter();
     Ok(Played {
-        strikes: report.struck.len() as u64,
         grants: report.counts.grants,
         judgement,
         failures: failed.chain(report.unexpected).collect(),
@@ -120,6 +118,21 @@ impl Played {
             let result = CaseResult::new(UNDER_FAULTS, verdict, broken.join("\n"));
             tried.cases.push(result);
         }
+    }
+
+    /// The effects of each fault.
+    pub(crate) fn effects(&self) -> Vec<FaultEffect> {
+        let effects = self.judgement.effects.iter();
+        let of_fault = effects.map(|(id, found)| {
+            let mut effect = FaultEffect::new(id);
+            effect.strikes = found.strikes;
+            effect.bit = found.bites;
+            effect.grants = found.grants;
+            effect.violations = found.broken;
+            effect.declared = found.declared;
+            effect
+        });
+        of_fault.collect()
     }
 
     /// A warning about declared exceptions that the faults have shown.

@@ -146,7 +146,7 @@ fn add_faults(
     match played {
         Ok(None) => None,
         Ok(Some(played)) => {
-            verdict.faults = played.strikes;
+            verdict.faults = played.effects();
             verdict.grants += played.grants;
             played.add_to(tried);
             verdict.findings.extend(played.declared());

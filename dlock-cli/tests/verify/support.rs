@@ -84,7 +84,7 @@ pub(crate) async fn holds(url: &str, accepted: &[&str]) -> Outcome<StoreVerdict>
     }
     ensure!(ran.code == 0, "{ran:#?}");
     ensure!(store.residue.left.is_empty(), "{:#?}", store.residue);
-    ensure!(store.faults > 0, "no fault was injected: {store:#?}");
+    ensure!(store.strikes() > 0, "no fault was injected: {store:#?}");
     Ok(store)
 }
 

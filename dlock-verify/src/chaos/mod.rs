@@ -29,6 +29,6 @@ pub use self::{
     run::{Bites, Run, RunReport, Settled, Struck},
     target::Target,
     trigger::Trigger,
-    verdict::{Exception, Finding, Judgement, judge},
+    verdict::{Effect, Exception, Finding, Judgement, judge},
     workers::{Counts, Workers},
 };

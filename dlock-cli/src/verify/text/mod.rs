@@ -71,7 +71,7 @@ fn header(document: &Document, store: &StoreVerdict) -> Vec<String> {
         width += 3 + words.chars().count();
         first = format!("{first}   {words}");
     }
-    let (grants, faults) = (grouped(store.grants), grouped(store.faults));
+    let (grants, faults) = (grouped(store.grants), grouped(store.strikes()));
     let (seconds, seed) = (store.seconds, &document.seed);
     let run = format!("{seconds:.0} s, {grants} grants, {faults} faults, seed {seed}");
     match WIDTH.checked_sub(width + run.chars().count()) {

@@ -90,13 +90,18 @@ impl Nemesis {
         self.undone().await?;
         let settled = self.scene.settle_finally().await?;
         self.settled.push(settled);
+        self.counted().await
+    }
+
+    /// Waits until the effects of all faults are counted, for 2 ttl after the last one.
+    async fn counted(&self) -> Outcome {
+        drop(self.counting.acquire_many(COUNTING_MAX).await?);
         Ok(())
     }
 
     /// The faults that have not bitten yet.
     async fn tame(&self) -> Outcome<Vec<Arc<dyn Fault>>> {
-        let counted = self.counting.acquire_many(COUNTING_MAX).await?;
-        drop(counted);
+        self.counted().await?;
         let bites = self.scene.ledger.bites();
         let is_tame =
             |fault: &&Arc<dyn Fault>| bites.get(fault.id()).is_none_or(|all| all.bites == 0);

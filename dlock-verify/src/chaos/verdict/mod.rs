@@ -1,11 +1,16 @@
 //! The verdict on a run: what it broke, what of that is declared, and what it did not prove.
 
+mod effect;
 mod growth;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::effect::Effect;
 use super::{
     lag::LAG_MAX,
     run::{RunReport, Struck},
@@ -77,6 +82,8 @@ pub struct Judgement {
     pub broken: Vec<Finding>,
     /// How often each declared exception was seen, by its row.
     pub declared: BTreeMap<String, u64>,
+    /// The effects of each fault that struck.
+    pub effects: BTreeMap<String, Effect>,
     /// How many updates the registers lost that compare no tokens.
     pub control_lost: u64,
     /// Faults that never bit.
@@ -110,6 +117,7 @@ pub fn judge(
     let mut judgement = Judgement {
         failures: report.failed.iter().cloned().collect(),
         control_lost: lost_updates(&facts) as u64,
+        effects: effect::effects(report, nanos(window)),
         ..Judgement::default()
     };
     let checked = check(&facts, &report.bounds);
@@ -188,7 +196,7 @@ impl Judgement {
         exceptions: &[&Exception],
         window: Duration,
     ) {
-        let window = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
+        let window = nanos(window);
         let was_on = |struck: &&Struck| {
             let at = finding.at.unwrap_or(struck.begin);
             (struck.begin..=struck.end.saturating_add(window)).contains(&at)
@@ -200,6 +208,14 @@ impl Judgement {
                 exception.clause == finding.clause && struck.fault == exception.fault
             })
         });
+        let faults: BTreeSet<_> = on.iter().map(|struck| struck.fault.as_str()).collect();
+        for fault in faults {
+            let effect = self.effects.entry(fault.to_owned()).or_default();
+            match declared {
+                Some(_) => effect.declared += 1,
+                None => effect.broken += 1,
+            }
+        }
         if let Some(exception) = declared {
             *self.declared.entry(exception.row()).or_default() += 1;
         } else {
@@ -207,6 +223,10 @@ impl Judgement {
             self.broken.push(Finding { card, ..finding });
         }
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn facts(report: &RunReport) -> Facts {
