@@ -96,8 +96,21 @@ fn an_unknown_clause_can_be_accepted_and_a_failed_one_cannot() {
 }
 
 #[test]
+fn a_clause_that_was_not_asked_does_not_count_unless_it_is_exclusion() {
+    let outcome = |index: usize| {
+        let mut store = holding();
+        store.clauses[index].verdict = Verdict::NotAsked;
+        Outcome::of(&store)
+    };
+    assert_eq!(outcome(12), Outcome::Holds);
+    assert_eq!(outcome(0), Outcome::Unknown);
+}
+
+#[test]
 fn an_entry_that_is_left_fails() {
     let mut store = holding();
+    store.residue.unknown = Some("the store did not answer".to_owned());
+    assert_eq!(Outcome::of(&store), Outcome::Unknown);
     store.residue.left.push("dlock:a".to_owned());
     assert_eq!(Outcome::of(&store), Outcome::Fails);
 }

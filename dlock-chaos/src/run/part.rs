@@ -17,7 +17,6 @@ use super::{
     table,
 };
 use crate::{
-    exceptions,
     say::say,
     stores::{Started, Store},
 };
@@ -59,7 +58,7 @@ impl Stage {
         let run = Run::new(started.target.clone(), faults.clone());
         Ok(Self {
             run: run.again_max(AGAIN_MAX),
-            exceptions: exceptions::of(store.name())?,
+            exceptions: Exception::of(store.name())?,
             started,
             faults,
         })

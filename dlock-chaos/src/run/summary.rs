@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use dlock_verify::support::Outcome;
+use dlock_verify::{chaos::Exception, support::Outcome};
 
 use super::{
     job::Job,
@@ -10,7 +10,7 @@ use super::{
     part::{self, Part},
     record,
 };
-use crate::{exceptions, say::say, stores::Store};
+use crate::{say::say, stores::Store};
 
 /// Plays the parts that are not done, and sums up all; whether all hold.
 pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
@@ -65,7 +65,7 @@ fn say_sum(store: &str, job: &Job, parts: &[Part]) -> Outcome {
         ),
     );
     let seen: BTreeSet<_> = parts.iter().flat_map(|part| part.declared.keys()).collect();
-    for exception in exceptions::of(store)? {
+    for exception in Exception::of(store)? {
         let row = exception.row();
         if job.is_chosen(&exception.fault) && !seen.contains(&row) {
             say(store, &format!("unproved: {row} was not seen"));

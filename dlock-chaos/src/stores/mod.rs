@@ -9,7 +9,7 @@
 //! [`Target::faults`](dlock_verify::chaos::Target::faults) lists it.
 //! Mind that another fault may be on: a server that is down is not an error, and a process that it stopped is resumed.
 //! If the fault breaks a promise by a declared exception, it is [`alone`](dlock_verify::chaos::Fault::alone) and has a
-//! row in `exceptions.toml`.
+//! row in `dlock-verify/exceptions.toml`.
 
 mod etcd;
 mod file;

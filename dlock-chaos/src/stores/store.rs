@@ -13,7 +13,7 @@ use tokio::process::Command;
 /// A store that can be started.
 #[async_trait]
 pub(crate) trait Store: Send + Sync {
-    /// The name on the command line, in plans and in `exceptions.toml`.
+    /// The name on the command line, in plans and in `dlock-verify/exceptions.toml`.
     fn name(&self) -> &'static str;
 
     /// Whether continuous integration runs it: its time is short.

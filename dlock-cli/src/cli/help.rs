@@ -128,7 +128,7 @@ TIME is a number with a unit: 500ms, 30s, 10m.
 Examples:
   dlock verify redis://db-1                        one server, for a minute
   dlock verify etcd://e-1,e-2,e-3 zk://zoo-1       two stores, side by side
-  dlock verify --quick --accept redis.replicas     shorter; a finding that you live with
+  dlock verify --quick --accept redis.eviction     for a script; a finding that you live with
 
 Steps:
   settings  read only, with the rights of the account, also where dlock refuses to connect
@@ -141,16 +141,22 @@ A second Ctrl-C ends dlock at once; its locks then expire.
 
 Marks:
   ✓ holds, or covered by a setting of dlock     ▲ warning: an exception of the contract may happen
-  ✕ fails, or danger                            ? unknown, with the right to grant
+  ✕ fails, or danger                            ? unknown: no answer, or no right to read it
+  – not asked: no time for it
 
 Exit codes:
-  0   all clauses hold, and each danger is accepted; warnings do not count
+  0   all clauses that were asked hold, and each danger is accepted; warnings do not count
   1   a clause fails, a danger is not accepted, or an entry could not be removed
-  2   a clause or a setting is unknown, or one of several stores could not be reached
+  2   a clause or a setting is unknown, K1 was not asked, or one of several stores could not be
+      reached
   64  wrong usage or configuration, or the store refused this user
   69  no store could be reached
   70  an internal error, or a call to the system failed
   128 + n  signal n ended dlock
+
+A late reply, a store that cannot be reached and a machine whose own timers are more than 200 ms late
+make a clause unknown. --quick and --for shorter than 35s leave the faults out. A clause that there
+is no time for does not count.
 
 A clause that fails cannot be accepted. With 0 failures in n grants, fewer than one in n/3 fails, at
 a confidence of 95 %.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use dlock::LockName;
 use dlock_verify::{
-    chaos::{Judgement, Run, Target as _, judge, plan},
+    chaos::{Exception, Judgement, Run, Target as _, judge, plan},
     support::Outcome,
     verdict::{CaseResult, Clause, FaultEffect, Finding, Verdict},
 };
@@ -41,6 +41,8 @@ const STOP_MAX: Duration = Duration::from_secs(2);
 pub(crate) struct Played {
     pub(crate) grants: u64,
     judgement: Judgement,
+    /// A warning about each declared exception that the faults have shown.
+    pub(crate) declared: Vec<Finding>,
     /// Why the run could not go on, and errors that no fault explains.
     failures: Vec<String>,
 }
@@ -91,12 +93,13 @@ async fn play(clients: Arc<Clients>, names: String, seed: u64, time: Duration) -
     let plan = plan(seed, &store, 0, &faults, TIMES, &run.deal());
     let report = timeout(time + OVERTIME_MAX, run.play(&plan)).await;
     let report = report.map_err(|_| "the clients did not settle in time")??;
-    let exceptions = declared::exceptions(&store);
-    let exceptions: Vec<_> = exceptions.iter().collect();
-    let judgement = judge(&report, &exceptions, &[], ttl * WINDOW_TTLS);
+    let exceptions = Exception::of(&store)?;
+    let declared: Vec<_> = exceptions.iter().collect();
+    let judgement = judge(&report, &declared, &[], ttl * WINDOW_TTLS);
     let failed = report.failed.into_iter();
     Ok(Played {
         grants: report.counts.grants,
+        declared: declared::seen(&judgement, &exceptions),
         judgement,
         failures: failed.chain(report.unexpected).collect(),
     })
@@ -111,12 +114,15 @@ impl Played {
                 continue;
             }
             tried.others += self.grants;
-            let verdict = match broken.is_empty() {
-                true => Verdict::Holds,
-                false => Verdict::Fails,
+            let unknown = self.unknown(tried.clause);
+            let (verdict, why) = match (broken.is_empty(), unknown.is_empty()) {
+                (false, _) => (Verdict::Fails, broken.join("\n")),
+                (true, false) => (Verdict::Unknown, unknown.join("\n")),
+                (true, true) => (Verdict::Holds, String::new()),
             };
-            let result = CaseResult::new(UNDER_FAULTS, verdict, broken.join("\n"));
-            tried.cases.push(result);
+            tried
+                .cases
+                .push(CaseResult::new(UNDER_FAULTS, verdict, why));
         }
     }
 
@@ -135,14 +141,16 @@ impl Played {
         of_fault.collect()
     }
 
-    /// A warning about declared exceptions that the faults have shown.
-    pub(crate) fn declared(&self) -> Option<Finding> {
-        declared::seen(&self.judgement)
-    }
-
     /// Why nothing may be concluded from the run, if that is so.
     pub(crate) fn failed(&self) -> Option<String> {
         (!self.failures.is_empty()).then(|| self.failures.join("; "))
+    }
+
+    /// Why the history does not answer, where the machine was too slow.
+    fn unknown(&self, clause: Clause) -> Vec<&str> {
+        let unknown = self.judgement.unknown.iter();
+        let unknown = unknown.filter(|one| one.clause == Some(clause.id()));
+        unknown.map(|one| one.text.as_str()).collect()
     }
 
     fn broken(&self, clause: Clause) -> Vec<&str> {

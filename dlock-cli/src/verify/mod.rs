@@ -11,6 +11,7 @@ mod clauses;
 mod clients;
 mod contract;
 mod declared;
+mod doubt;
 mod faults;
 mod names;
 mod pace;
@@ -102,10 +103,18 @@ fn stopped(ended: &[Ended]) -> String {
     let residues = || ended.iter().map(|ended| &ended.verdict.residue);
     let removed: u64 = residues().map(|residue| residue.removed).sum();
     let left: Vec<_> = residues().flat_map(|residue| &residue.left).collect();
-    match left.as_slice() {
-        [] => format!("stopped: {removed} entries removed, nothing is left"),
-        left => format!("stopped: {removed} entries removed, left: {left:?}"),
-    }
+    let unknown: Vec<_> = residues()
+        .filter_map(|residue| residue.unknown.as_deref())
+        .collect();
+    let left = match (left.as_slice(), unknown.as_slice()) {
+        ([], []) => "nothing is left".to_owned(),
+        ([], unknown) => format!(
+            "what is left is not known, and expires: {}",
+            unknown.join("; ")
+        ),
+        (left, _) => format!("left: {left:?}"),
+    };
+    format!("stopped: {removed} entries removed, {left}")
 }
 
 fn plan(args: &Verify) -> Plan {

@@ -5,6 +5,7 @@ mod growth;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     time::Duration,
 };
 
@@ -93,7 +94,23 @@ pub struct Judgement {
     /// One line for each check of the history.
     pub checked: String,
     /// Checks that the history does not answer, or that the machine was too slow for.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<Unknown>,
+}
+
+/// A check that a history does not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unknown {
+    /// The clause that is not known, such as `K8`; none for what the run was to show of itself.
+    pub clause: Option<&'static str>,
+    /// The check, and the reason.
+    pub text: String,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl Judgement {
@@ -137,7 +154,10 @@ pub fn judge(
     judgement.add_taken(report, exceptions, window);
     for (check, verdict) in &checked.verdicts {
         if let Verdict::Unknown { reason, .. } = verdict {
-            judgement.unknown.push(format!("{check}: {reason}"));
+            judgement.unknown.push(Unknown {
+                clause: check.clause(),
+                text: format!("{check}: {reason}"),
+            });
         }
     }
     judgement.checked = checked.to_string();
@@ -161,7 +181,7 @@ impl Judgement {
                 Some(bites) if bites.bites > 0 => {}
                 None if report.cut_short => {
                     let text = format!("{fault} did not strike in the time of the run");
-                    self.unknown.push(text);
+                    self.unknown.push(Unknown { clause: None, text });
                 }
                 _ => self.tame.push((*fault).to_owned()),
             }
@@ -173,12 +193,15 @@ impl Judgement {
         for settled in &report.settled {
             for taken in &settled.taken {
                 let text = format!("not free within the store's bound after all faults: {taken}");
+                let clause = "K6";
                 if settled.lag > LAG_MAX {
-                    self.unknown.push(text);
+                    let text = format!("{text}; the machine was too slow, by {:.0?}", settled.lag);
+                    let clause = Some(clause);
+                    self.unknown.push(Unknown { clause, text });
                     continue;
                 }
                 let finding = Finding {
-                    clause: "K6",
+                    clause,
                     at: Some(settled.at),
                     text,
                     ..Finding::default()
