@@ -14,7 +14,7 @@ use crate::support::{self, Ran, verify};
 /// How often the counters are read.
 const SAMPLE_EVERY: Duration = Duration::from_millis(500);
 
-/// What a server counts. The requests and connections of the test are among them.
+/// Counts of a server. The requests and connections of the test are among them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counters {
     /// Requests of clients since its start.

@@ -75,8 +75,8 @@ async fn ctrl_c_leaves_nothing() -> Outcome {
         let seen = proxy.seen(Direction::ToServer);
         let running = verify(&[&url])?;
         begun("a request or locks", async || {
-            let is_asked = proxy.seen(Direction::ToServer) > seen;
-            Ok(is_asked && number(&node, "zk_ephemerals_count").await? >= held)
+            let is_begun = proxy.seen(Direction::ToServer) > seen;
+            Ok(is_begun && number(&node, "zk_ephemerals_count").await? >= held)
         })
         .await?;
         stopped(running, Signal::INT).await?;
