@@ -11,8 +11,8 @@ use dlock_verify::{
 
 use crate::support::{self, Ran, verify};
 
-/// How often the counters are read.
-const SAMPLE_EVERY: Duration = Duration::from_millis(500);
+/// How often the counters are read: the promise is one for each second.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Counts of a server. The requests and connections of the test are among them.
 #[derive(Clone, Copy, Debug)]
