@@ -55,7 +55,6 @@ pub(crate) async fn holds(
     };
     let most = samples.windows(2).map(rate).fold(0.0, f64::max);
     let load = format!("{connections} connections, {most:.0} requests a second");
-    println!("{url}: {load}");
     let allowed = Traffic::new(200, 24);
     ensure!(store.traffic == allowed, "{:?}", store.traffic);
     ensure!(connections <= 24 && most <= 200.0, "{load}");
