@@ -96,10 +96,10 @@ fn an_unknown_clause_can_be_accepted_and_a_failed_one_cannot() {
 }
 
 #[test]
-fn a_clause_that_was_not_asked_does_not_count_unless_it_is_exclusion() {
+fn a_clause_that_was_not_tried_does_not_count_unless_it_is_exclusion() {
     let outcome = |index: usize| {
         let mut store = holding();
-        store.clauses[index].verdict = Verdict::NotAsked;
+        store.clauses[index].verdict = Verdict::NotTried;
         Outcome::of(&store)
     };
     assert_eq!(outcome(12), Outcome::Holds);

@@ -41,7 +41,7 @@ fn cell(store: &ShownStore<'_>, clause: Clause) -> Markup {
     let (class, sign, word) = match found.verdict {
         Verdict::Holds => ("ok", "✓", "holds"),
         Verdict::Fails => ("ba", "✕", "fails"),
-        Verdict::NotAsked => ("un", "–", "not asked"),
+        Verdict::NotTried => ("un", "–", "not tried"),
         _ if found.accepted => ("un", "?", "accepted"),
         _ => ("un", "?", "unknown"),
     };

@@ -142,12 +142,12 @@ A second Ctrl-C ends dlock at once; its locks then expire.
 Marks:
   ✓ holds, or covered by a setting of dlock     ▲ warning: an exception of the contract may happen
   ✕ fails, or danger                            ? unknown: no answer, or no right to read it
-  – not asked: no time for it
+  – not tried: no time for it
 
 Exit codes:
-  0   all clauses that were asked hold, and each danger is accepted; warnings do not count
+  0   all clauses that were tried hold, and each danger is accepted; warnings do not count
   1   a clause fails, a danger is not accepted, or an entry could not be removed
-  2   a clause or a setting is unknown, K1 was not asked, or one of several stores could not be
+  2   a clause or a setting is unknown, K1 was not tried, or one of several stores could not be
       reached
   64  wrong usage or configuration, or the store refused this user
   69  no store could be reached

@@ -44,6 +44,9 @@ pub(crate) fn calls_per_second(backend: &str) -> u32 {
     let requests_per_call = match backend {
         "file" => 1,
         "redis" => 2,
+        "zk" => 5,
+        // Its statements, and the checks of sessions and waiters that repeat.
+        "mysql" => 8,
         _ => 4,
     };
     REQUESTS_PER_SECOND_MAX / requests_per_call

@@ -31,7 +31,7 @@ fn verdict(tried: &Tried) -> ClauseVerdict {
         (1.., ..) => Verdict::Fails,
         (0, 1.., _) => Verdict::Unknown,
         (0, 0, 1..) => Verdict::Holds,
-        (0, 0, 0) => Verdict::NotAsked,
+        (0, 0, 0) => Verdict::NotTried,
     };
     verdict.cases.clone_from(&tried.cases);
     verdict.grants = tried.meter.grants() + tried.others;
@@ -61,7 +61,7 @@ fn evidence(verdict: &ClauseVerdict, passed: usize) -> String {
             let rare = grouped(rare);
             format!("0 of {grants} tokens out of order (fewer than 1 in {rare}, 95 %)")
         }
-        (_, Verdict::NotAsked, _) => "not asked: no time for it".to_owned(),
+        (_, Verdict::NotTried, _) => "not tried: no time for it".to_owned(),
         (_, Verdict::Unknown, _) => format!("{cases}: {}", first_unknown(&verdict.cases)),
         _ => format!("{cases}, {grants} grants"),
     }

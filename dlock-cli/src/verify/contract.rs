@@ -16,11 +16,11 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
     bounds::{CONNECTIONS_MAX, connections},
-    doubt::{Lag, doubt},
     paced::Meter,
     progress::Progress,
     stop::Stop,
     target::Subject,
+    undecided::{Lag, undecided},
 };
 
 /// Why a case has no result.
@@ -88,7 +88,7 @@ pub(crate) async fn run(
         running.spawn_blocking(move || {
             let result = match &permit {
                 Some(_) => result(&case, stopped, &meter, &lag),
-                None => CaseResult::new(case.name(), Verdict::NotAsked, NO_TIME),
+                None => CaseResult::new(case.name(), Verdict::NotTried, NO_TIME),
             };
             progress.case_done();
             (case.clause(), result)
@@ -131,15 +131,15 @@ fn result(
     // A case may panic instead of failing.
     let ended = catch_unwind(AssertUnwindSafe(|| case.run_until(stopped)));
     match ended.unwrap_or_else(|_| Some(Err("it panicked".into()))) {
-        None => CaseResult::new(case.name(), Verdict::NotAsked, NO_TIME),
+        None => CaseResult::new(case.name(), Verdict::NotTried, NO_TIME),
         Some(Ok(())) => CaseResult::new(case.name(), Verdict::Holds, ""),
         Some(Err(failed)) => {
             let why = failed.message().unwrap_or("it failed without a reason");
             let silent = meter.silent_since(start);
             let (silent, lag) = (silent.as_deref(), lag.since(start));
-            match doubt(case.clause(), why, is_late(&failed), silent, lag) {
-                Some(doubt) => {
-                    CaseResult::new(case.name(), Verdict::Unknown, format!("{doubt} ({why})"))
+            match undecided(case.clause(), why, is_late(&failed), silent, lag) {
+                Some(reason) => {
+                    CaseResult::new(case.name(), Verdict::Unknown, format!("{reason} ({why})"))
                 }
                 None => CaseResult::new(case.name(), Verdict::Fails, why),
             }

@@ -33,7 +33,7 @@ fn warning(id: &str, rows: &[(&Exception, u64)]) -> Finding {
     finding.exception = Some(id.to_owned());
     "a lock was granted or kept as this declared exception allows"
         .clone_into(&mut finding.consequence);
-    let anchor = rows.first().map_or("", |(row, _)| &row.anchor);
+    let anchor = rows.first().map_or("", |(row, _)| row.anchor.as_str());
     finding.advice = format!("have the resource compare tokens, as {anchor} says");
     finding
 }

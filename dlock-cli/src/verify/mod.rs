@@ -11,7 +11,6 @@ mod clauses;
 mod clients;
 mod contract;
 mod declared;
-mod doubt;
 mod faults;
 mod names;
 mod pace;
@@ -24,6 +23,7 @@ mod subject;
 mod sweep;
 mod target;
 mod text;
+mod undecided;
 
 use std::sync::Arc;
 

@@ -50,10 +50,10 @@ async fn a_healthy_server_holds() -> Outcome {
     let store = traffic::holds(&url, &[], counters).await?;
     for method in ["Compact", "Defragment"] {
         let labels = format!("grpc_method=\"{method}\"");
-        let asked = node
+        let sent = node
             .metric_sum_of("grpc_server_started_total", &labels)
             .await?;
-        ensure!(asked == 0.0, "{method}: {asked}");
+        ensure!(sent == 0.0, "{method}: {sent}");
     }
     // A single member is a warning, which does not count.
     expect(&store, "etcd.members", Severity::Warning)?;
@@ -84,8 +84,8 @@ async fn ctrl_c_leaves_nothing() -> Outcome {
         let proxy = Proxy::start(node.address())?;
         let running = verify(&[&format!("etcd://{}", proxy.address())])?;
         begun("a request or a lock", async || {
-            let is_asked = proxy.seen(Direction::ToServer) > 0;
-            Ok(is_asked && (part.is_empty() || !node.keys(part).await?.is_empty()))
+            let is_begun = proxy.seen(Direction::ToServer) > 0;
+            Ok(is_begun && (part.is_empty() || !node.keys(part).await?.is_empty()))
         })
         .await?;
         stopped(running, Signal::INT).await?;

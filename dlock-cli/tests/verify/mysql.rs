@@ -23,7 +23,7 @@ const GUARD: Duration = Duration::from_secs(10);
 pub(crate) fn trials() -> Vec<Trial> {
     let trials = vec![
         trial("mysql::a_healthy_server_holds", a_healthy_server_holds),
-        trial("mysql::a_quick_look_at_mariadb", a_quick_look_at_mariadb),
+        trial("mysql::a_quick_run_on_mariadb", a_quick_run_on_mariadb),
         trial(
             "mysql::a_proxy_that_moves_sessions",
             a_proxy_that_moves_sessions,
@@ -84,8 +84,8 @@ async fn counters(node: &Node) -> Outcome<Counters> {
     })
 }
 
-/// What a script asks before it deploys.
-async fn a_quick_look_at_mariadb() -> Outcome {
+/// A script may do this before it deploys.
+async fn a_quick_run_on_mariadb() -> Outcome {
     let node = Node::start(Flavour::MariaDbStable, &Options::default()).await?;
     let guard = GUARD.as_secs();
     let url = format!("{}?restart_guard={guard}s&ttl={guard}s", node.url());

@@ -22,7 +22,7 @@ use crate::{
 /// Long enough for faults, which begin in its middle.
 const RUN_FOR: &str = "40s";
 
-/// What a verification never sends to a server that others use.
+/// Commands that are never sent to a server that others use.
 const FORBIDDEN: [&str; 8] = [
     "keys",
     "scan",
@@ -61,7 +61,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             two_servers_at_one_address,
         ),
         trial("redis::people_get_a_table", people_get_a_table),
-        trial("redis::a_quick_look_at_valkey", a_quick_look_at_valkey),
+        trial("redis::a_quick_run_on_valkey", a_quick_run_on_valkey),
         trial("redis::a_server_that_goes_away", a_server_that_goes_away),
         trial(
             "redis::ctrl_c_while_settings_are_read",
@@ -133,8 +133,8 @@ fn calls(stats: &str, is_wanted: impl Fn(&str) -> bool) -> u32 {
     stats.lines().filter_map(calls).sum()
 }
 
-/// What a script asks before it deploys.
-async fn a_quick_look_at_valkey() -> Outcome {
+/// A script may do this before it deploys.
+async fn a_quick_run_on_valkey() -> Outcome {
     let options = Options {
         persistence: Persistence::AofAlways,
         ..Options::default()
@@ -147,7 +147,7 @@ async fn a_quick_look_at_valkey() -> Outcome {
     Ok(())
 }
 
-/// What the server did not answer is not known: no clause fails by it.
+/// No clause fails by the end of the server: what it did not answer is not known.
 async fn a_server_that_goes_away() -> Outcome {
     let mut node = start(Persistence::AofAlways, &[]).await?;
     let url = format!("redis://{}?restart_guard=0s&timeout=500ms", node.address());

@@ -14,7 +14,7 @@ use crate::support::Ran;
 /// The next phase of a verification begins within this time.
 const PHASE_MAX: Duration = Duration::from_secs(60);
 
-/// How often the store is looked at until then.
+/// How often the store is read until then.
 const POLL_EVERY: Duration = Duration::from_millis(5);
 
 /// A verification that is stopped ends within this time: its cases end in 4 s, its entries are removed by name.

@@ -117,17 +117,17 @@ pub(crate) async fn holds(url: &str, accepted: &[&str]) -> Outcome<StoreVerdict>
 }
 
 #[cfg(any(feature = "mysql", feature = "redis"))]
-/// Fails unless a quick verification of `url` ends well: no clause fails or has no answer, and K1 was asked.
+/// Fails unless a quick verification of `url` ends well: no clause fails or has no answer, and K1 was tried.
 pub(crate) async fn quick_holds(url: &str, accepted: &[&str]) -> Outcome<StoreVerdict> {
     let mut args = arguments(url, accepted);
     args.push("--quick");
     let ran = ran(&args).await?;
     let store = ran.store()?;
-    let allowed = [Verdict::Holds, Verdict::NotAsked];
+    let allowed = [Verdict::Holds, Verdict::NotTried];
     ensure!(ran.code == code(&store, &allowed)?, "{ran:#?}");
     let exclusion = &store.clauses[0];
     ensure!(
-        exclusion.verdict != Verdict::NotAsked,
+        exclusion.verdict != Verdict::NotTried,
         "{:#?}",
         store.clauses
     );

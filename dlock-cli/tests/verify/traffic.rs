@@ -11,10 +11,10 @@ use dlock_verify::{
 
 use crate::support::{self, Ran, verify};
 
-/// How often the counters are read.
-const SAMPLE_EVERY: Duration = Duration::from_millis(500);
+/// How often the counters are read: the promise is one for each second.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// What a server counts. The requests and connections of the test are among them.
+/// Counts of a server. The requests and connections of the test are among them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counters {
     /// Requests of clients since its start.
@@ -55,7 +55,6 @@ pub(crate) async fn holds(
     };
     let most = samples.windows(2).map(rate).fold(0.0, f64::max);
     let load = format!("{connections} connections, {most:.0} requests a second");
-    println!("{url}: {load}");
     let allowed = Traffic::new(200, 24);
     ensure!(store.traffic == allowed, "{:?}", store.traffic);
     ensure!(connections <= 24 && most <= 200.0, "{load}");

@@ -16,12 +16,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("usage::an_unknown_id_is_refused", an_unknown_id_is_refused),
         trial("usage::memory_is_refused", memory_is_refused),
         trial(
-            "usage::a_run_without_time_asks_nothing",
-            a_run_without_time_asks_nothing,
+            "usage::a_run_without_time_tries_nothing",
+            a_run_without_time_tries_nothing,
         ),
         trial(
-            "usage::what_is_accepted_need_not_be_asked",
-            what_is_accepted_need_not_be_asked,
+            "usage::what_is_accepted_need_not_be_tried",
+            what_is_accepted_need_not_be_tried,
         ),
     ];
     if cfg!(feature = "redis") {
@@ -57,29 +57,29 @@ async fn memory_is_refused() -> Outcome {
     Ok(())
 }
 
-async fn a_run_without_time_asks_nothing() -> Outcome {
+async fn a_run_without_time_tries_nothing() -> Outcome {
     let directory = tempfile::tempdir()?;
     let url = format!("file:{}", directory.path().display());
     let ran = ran(&[&url, "--for", "1ms", "--json"]).await?;
     ensure!(ran.code == 2, "{ran:#?}");
     let store = ran.store()?;
     ensure!(store.clauses.len() == 13, "{store:#?}");
-    // Exclusion has to be asked; the others do not count then.
-    let not_asked = |clause: &ClauseVerdict| clause.verdict == Verdict::NotAsked;
-    ensure!(store.clauses.iter().all(not_asked), "{store:#?}");
+    // Exclusion has to be tried; the others do not count then.
+    let not_tried = |clause: &ClauseVerdict| clause.verdict == Verdict::NotTried;
+    ensure!(store.clauses.iter().all(not_tried), "{store:#?}");
     Ok(())
 }
 
-async fn what_is_accepted_need_not_be_asked() -> Outcome {
+async fn what_is_accepted_need_not_be_tried() -> Outcome {
     let directory = tempfile::tempdir()?;
     let url = format!("file:{}", directory.path().display());
     let ran = ran(&[&url, "--for", "1ms", "--accept", "K1"]).await?;
     ensure!(ran.code == 0, "{ran:#?}");
     for part in [
         "– K13",
-        "not asked: no time for it",
+        "not tried: no time for it",
         "HOLDS",
-        "12 not asked",
+        "12 not tried",
     ] {
         ensure!(ran.stdout.contains(part), "no {part:?}: {ran:#?}");
     }

@@ -62,7 +62,7 @@ impl Galera {
         })
     }
 
-    /// Its only node.
+    /// The only node.
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node

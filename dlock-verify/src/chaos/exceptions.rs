@@ -25,7 +25,7 @@ impl Exception {
         Ok(all.exception)
     }
 
-    /// Those of `store`.
+    /// The declared exceptions of `store`.
     ///
     /// # Errors
     ///

@@ -96,14 +96,14 @@ impl FromStr for Clause {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// All its cases that were asked passed, and no history violates it.
+    /// All its cases that were tried passed, and no history violates it.
     Holds,
     /// A case failed, or a history violates it.
     Fails,
-    /// A case was asked and has no answer: the store or this machine was too slow, or a right is missing.
+    /// A case has no answer: the store or this machine was too slow, or a right is missing.
     Unknown,
-    /// No case was asked: there was no time for it.
-    NotAsked,
+    /// No case was tried: there was no time for it.
+    NotTried,
 }
 
 /// The verdict about one clause on one store.
@@ -154,7 +154,7 @@ impl ClauseVerdict {
 pub struct CaseResult {
     /// The name: `"it_frees_the_lock"`.
     pub name: String,
-    /// Whether it passed, failed, has no answer or was not asked.
+    /// Whether it passed, failed, has no answer or was not tried.
     pub verdict: Verdict,
     /// Why it did not pass; empty if it did.
     pub why: String,

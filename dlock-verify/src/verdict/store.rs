@@ -146,6 +146,6 @@ pub struct Residue {
     pub removed: u64,
     /// The entries that could not be removed.
     pub left: Vec<String>,
-    /// Why the store could not be asked what is left, if that is so.
+    /// Why the store could not list what is left, if that is so.
     pub unknown: Option<String>,
 }

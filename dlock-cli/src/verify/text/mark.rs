@@ -9,7 +9,7 @@ pub(super) enum Mark {
     Note,
     Warning,
     Unknown,
-    NotAsked,
+    NotTried,
     Fails,
 }
 
@@ -21,7 +21,7 @@ impl Mark {
             Self::Note => style("·").dim(),
             Self::Warning => style("▲").yellow(),
             Self::Unknown => style("?").magenta(),
-            Self::NotAsked => style("–").dim(),
+            Self::NotTried => style("–").dim(),
             Self::Fails => style("✕").red().bold(),
         }
         .to_string()

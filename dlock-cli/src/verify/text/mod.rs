@@ -84,7 +84,7 @@ fn of_clause(clause: &ClauseVerdict) -> Vec<String> {
     let mark = match clause.verdict {
         Verdict::Holds => Mark::Holds,
         Verdict::Fails => Mark::Fails,
-        Verdict::NotAsked => Mark::NotAsked,
+        Verdict::NotTried => Mark::NotTried,
         _ => Mark::Unknown,
     };
     let (id, title) = (clause.id, &clause.title);
@@ -158,13 +158,13 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         of(Severity::Unknown),
     );
     let (fails, unknown) = (clauses(Verdict::Fails), clauses(Verdict::Unknown));
-    let not_asked = clauses(Verdict::NotAsked);
+    let not_tried = clauses(Verdict::NotTried);
     let counted = [
         (fails.len(), "clause fails", "clauses fail"),
         (dangers.len(), "danger", "dangers"),
         (unknown.len() + unread.len(), "unknown", "unknown"),
         (warnings.len(), "warning", "warnings"),
-        (not_asked.len(), "not asked", "not asked"),
+        (not_tried.len(), "not tried", "not tried"),
     ];
     let counted = counted.iter().filter(|(count, ..)| *count > 0);
     let counted: Vec<_> = counted

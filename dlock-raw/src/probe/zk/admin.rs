@@ -29,7 +29,7 @@ pub(super) struct Admin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    NotAsked,
+    Unknown,
     Answers,
     Silent,
 }
@@ -39,7 +39,7 @@ impl Admin {
         Ok(Self {
             host: host.clone(),
             opener: Opener::new(None, CONNECT_MAX)?,
-            state: State::NotAsked,
+            state: State::Unknown,
         })
     }
 
@@ -50,7 +50,7 @@ impl Admin {
 
     /// `conf`, or what the AdminServer has instead.
     pub(super) async fn or_configuration(&mut self, conf: Reply) -> Reply {
-        if conf.is_ok() || !self.ask().await {
+        if conf.is_ok() || !self.find().await {
             return conf;
         }
         let (page, members) = (self.page("configuration").await, self.members().await);
@@ -65,7 +65,7 @@ impl Admin {
 
     /// `mntr`, or what the AdminServer has instead.
     pub(super) async fn or_monitor(&mut self, mntr: Reply) -> Reply {
-        if mntr.is_ok() || !self.ask().await {
+        if mntr.is_ok() || !self.find().await {
             return mntr;
         }
         self.monitor().await.or(mntr)
@@ -76,7 +76,7 @@ impl Admin {
         &mut self,
         isro: Result<bool, String>,
     ) -> Result<bool, String> {
-        if isro.is_ok() || !self.ask().await {
+        if isro.is_ok() || !self.find().await {
             return isro;
         }
         let page = self.page("is_read_only").await;
@@ -101,9 +101,9 @@ impl Admin {
         members.map_or_else(Vec::new, |members| members.keys().cloned().collect())
     }
 
-    /// Whether it answers; it is asked once.
-    async fn ask(&mut self) -> bool {
-        if self.state == State::NotAsked {
+    /// Whether it answers; one that does not is tried once.
+    async fn find(&mut self) -> bool {
+        if self.state == State::Unknown {
             self.state = match self.page("is_read_only").await {
                 Ok(_) => State::Answers,
                 Err(_) => State::Silent,

@@ -12,7 +12,7 @@ use dlock_verify::{
 /// The clauses that say what is never granted: a slow store or machine breaks none of them.
 const SAFETY: [Clause; 2] = [Clause::K1, Clause::K5];
 
-/// The clauses that promise a time: to be granted or refused within it, and to be told of a loss.
+/// The clauses that promise a time: to be granted or refused within it, and to report a loss.
 const IN_TIME: [Clause; 2] = [Clause::K6, Clause::K8];
 
 /// Measures how late this machine is, for all cases.
@@ -51,7 +51,7 @@ impl Lag {
 ///
 /// `is_late` is whether something did not come in time, `silent` is why the store did not answer a call of it, and `lag`
 /// is how late this machine was.
-pub(crate) fn doubt(
+pub(crate) fn undecided(
     clause: Clause,
     why: &str,
     is_late: bool,
@@ -83,7 +83,7 @@ mod tests {
     const LAG: Option<Duration> = Some(Duration::from_secs(1));
 
     fn of(clause: Clause, is_late: bool, silent: Option<&str>, lag: Option<Duration>) -> bool {
-        doubt(clause, "held twice", is_late, silent, lag).is_some()
+        undecided(clause, "held twice", is_late, silent, lag).is_some()
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
             assert_eq!(!of(clause, WRONG, SILENT, None), is_safety, "{clause}");
             assert_eq!(!of(clause, WRONG, None, LAG), is_safety, "{clause}");
             // The case ended by the error.
-            let ended = doubt(clause, "cannot acquire \"a\": gone", WRONG, SILENT, None);
+            let ended = undecided(clause, "cannot acquire \"a\": gone", WRONG, SILENT, None);
             assert!(ended.is_some(), "{clause}");
         }
     }
