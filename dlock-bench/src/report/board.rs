@@ -45,12 +45,21 @@ pub(super) fn render(shown: &Shown<'_>) -> Markup {
             table.board {
                 thead { tr {
                     th scope="col" { "Store" }
-                    th scope="col" { "Safety" small { (if shown.is_verified { "under faults" } else { "" }) } }
+                    th scope="col" { "Safety" small { (conditions(shown)) } }
                     @for column in &columns { th scope="col" { (column.label) small { (column.below) } } }
                 } }
                 tbody { @for store in &shown.stores { (row(store, &columns, is_noisy)) } }
             }
         }
+    }
+}
+
+/// The conditions of the verification, in words.
+fn conditions(shown: &Shown<'_>) -> &'static str {
+    match (shown.is_verified, shown.has_faults()) {
+        (false, _) => "",
+        (true, true) => "under faults",
+        (true, false) => "without faults",
     }
 }
 

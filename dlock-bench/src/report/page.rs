@@ -79,7 +79,7 @@ fn safety(shown: &Shown<'_>) -> Markup {
             h2 { "Safety" }
             @if shown.is_verified {
                 p.lead {
-                    @if shown.stores.iter().any(|store| store.verdict.is_some_and(|verdict| verdict.strikes() > 0)) {
+                    @if shown.has_faults() {
                         "Several clients of each store took locks while processes were stopped and connections were cut. "
                     } @else {
                         "Several clients of each store took locks, without faults. "

@@ -2,7 +2,10 @@
 
 use dlock_verify::verdict::{Severity, Verdict};
 
-use super::shown::{Shown, ShownStore};
+use super::{
+    format,
+    shown::{Shown, ShownStore},
+};
 use crate::safety::{Safety, clauses, findings};
 
 /// The finding that a reader must know first.
@@ -61,7 +64,7 @@ pub(super) fn gravest(shown: &Shown<'_>) -> Option<Gravest> {
     let (store, finding) = found.first()?;
     Some(Gravest {
         head: format!("{}: {} {}", store.name, finding.setting, finding.found),
-        text: finding.consequence.clone(),
+        text: format::sentence(&finding.consequence),
         advice: Some(finding.advice.clone()).filter(|advice| !advice.is_empty()),
         others,
     })

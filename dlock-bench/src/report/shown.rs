@@ -50,6 +50,12 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// Whether any fault struck in the verification.
+    pub(super) fn has_faults(&self) -> bool {
+        let mut verdicts = self.stores.iter().filter_map(|store| store.verdict);
+        verdicts.any(|verdict| verdict.strikes() > 0)
+    }
+
     /// The largest number of tasks that any store was measured with, above one.
     pub(super) fn most_tasks(&self) -> Option<u32> {
         let all = self.stores.iter().flat_map(|store| &store.data.cycles);

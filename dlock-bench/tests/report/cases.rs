@@ -260,4 +260,5 @@ fn without_faults_there_is_no_matrix() {
         .for_each(|store| store.faults.clear());
     let page = html(&with(&run(), verdicts));
     assert!(!page.contains("What was done to the clients"));
+    assert!(words_of_class(&page, "board")[0].contains("Safety without faults"));
 }

@@ -20,7 +20,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// When the user does not agree, or cannot be asked.
+/// When the user does not agree, or there is no terminal.
 ///
 /// # Cancel safety
 ///

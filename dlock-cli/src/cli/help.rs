@@ -94,10 +94,10 @@ With --all also:
   8 processes         all want one lock: shares, Jain's index (1 is fair), the longest wait
   after a crash       from the end of a holder of 20 locks to the next grant: killed, cut off
   held                1 to 10,000 locks, as far as the store allows
---all takes minutes longer and loads the servers. It says so on stderr and asks on the terminal;
-without one it needs --yes. The servers of --local are not asked for.
+--all takes minutes longer and loads the servers. It says so on stderr and waits for a yes on the
+terminal; without one it needs --yes. The servers of --local need none.
 
---verify takes a minute more, or the time that it is given: what `dlock verify` finds stands beside
+--verify takes a minute more, or the time that it is given: what `dlock verify` finds is shown beside
 the speed, and does not change the exit code. --verify-file takes its JSON of an earlier run, and
 --from an earlier measurement: together they make one report of both.
 

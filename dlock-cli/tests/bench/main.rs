@@ -16,16 +16,13 @@ const THREADS: usize = 2;
 const CASE_MAX: Duration = Duration::from_secs(240);
 
 fn main() -> ExitCode {
-    let mut trials = Vec::new();
-    #[cfg(feature = "etcd")]
-    trials.extend(of::<server::Etcd>());
-    #[cfg(feature = "mysql")]
-    trials.extend(of::<server::MySql>());
-    #[cfg(feature = "redis")]
-    trials.extend(of::<server::Redis>());
-    #[cfg(feature = "zk")]
-    trials.extend(of::<server::Zk>());
-    support::main(THREADS, trials)
+    let trials = [
+        of::<server::Etcd>(),
+        of::<server::MySql>(),
+        of::<server::Redis>(),
+        of::<server::Zk>(),
+    ];
+    support::main(THREADS, trials.into_iter().flatten())
 }
 
 /// The cases on one kind of server.

@@ -40,16 +40,11 @@ pub(crate) fn bench(args: &[&str]) -> Outcome<Child> {
     Ok(command.spawn()?)
 }
 
-#[cfg(feature = "etcd")]
 pub(crate) use self::etcd::Etcd;
-#[cfg(feature = "mysql")]
 pub(crate) use self::mysql::MySql;
-#[cfg(feature = "redis")]
 pub(crate) use self::redis::Redis;
-#[cfg(feature = "zk")]
 pub(crate) use self::zk::Zk;
 
-#[cfg(feature = "redis")]
 mod redis {
     use dlock_servers::redis::{Flavour, Node, Options};
     use dlock_verify::support::Outcome;
@@ -86,7 +81,6 @@ mod redis {
     }
 }
 
-#[cfg(feature = "etcd")]
 mod etcd {
     use dlock_servers::etcd::{Flavour, Node, Options};
     use dlock_verify::support::Outcome;
@@ -127,7 +121,6 @@ mod etcd {
     }
 }
 
-#[cfg(feature = "zk")]
 mod zk {
     use dlock_servers::zk::{Flavour, Node, Options};
     use dlock_verify::support::Outcome;
@@ -170,7 +163,6 @@ mod zk {
     }
 }
 
-#[cfg(feature = "mysql")]
 mod mysql {
     use dlock_servers::mysql::{Flavour, Node, Options};
     use dlock_verify::support::Outcome;

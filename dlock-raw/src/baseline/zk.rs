@@ -70,6 +70,14 @@ impl Floor for ZkFloor {
     fn server(&self) -> Option<&dyn Server> {
         Some(self)
     }
+
+    /// Deletes the node of the exchanges: the session may outlive this program.
+    async fn close(&self) -> Result<()> {
+        match self.client.delete(&self.exchanged(), None).await {
+            Ok(()) | Err(ZkError::NoNode) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
 }
 
 struct ZkTask {
@@ -104,8 +112,7 @@ impl Server for ZkFloor {
     }
 
     async fn round_trip(&self) -> Result<()> {
-        // No lock's directory has such a name.
-        let node = format!("{}/%bench", self.prefix);
+        let node = self.exchanged();
         match self.client.set_data(&node, DATA, None).await {
             Err(ZkError::NoNode) => {
                 let options = CreateMode::Ephemeral.with_acls(self.acls);
@@ -136,6 +143,11 @@ impl Server for ZkFloor {
 }
 
 impl ZkFloor {
+    /// The node that exchanges write to. No lock's directory has such a name.
+    fn exchanged(&self) -> String {
+        format!("{}/%bench", self.prefix)
+    }
+
     /// The node of a lock.
     fn directory(&self, name: &str) -> String {
         format!("{}/{}", self.prefix, name.replace('/', "%2F"))
