@@ -6,8 +6,10 @@ mod column;
 mod definition;
 mod folder;
 mod judge;
+mod kept;
 mod output;
 mod page;
+mod passed;
 mod program;
 mod results;
 mod run;
@@ -51,7 +53,7 @@ pub(crate) struct Options {
     #[arg(long)]
     all_columns: bool,
 
-    /// Forget the results of earlier runs
+    /// Forget the earlier results of these mutants
     #[arg(long)]
     again: bool,
 
@@ -103,7 +105,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let chosen = choose(&mutants, &options.names)?;
     let folder = Folder::of(root);
     let _lock = folder.lock()?;
-    let mut results = Results::load(&folder, options.again)?;
+    let mut results = Results::load(root, &mutants)?;
+    if options.again {
+        results.forget(&chosen);
+    }
     if !options.table {
         let columns = options.columns(&metadata)?;
         let mut session = Session::start(&metadata, folder, &mut results)?;
