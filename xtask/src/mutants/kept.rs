@@ -1,4 +1,4 @@
-//! What runs know, kept in files so that a run can be resumed.
+//! Files that keep the state of runs, so that one can be resumed.
 
 use std::{
     fs,

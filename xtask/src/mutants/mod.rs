@@ -104,7 +104,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mutants = definition::read_all(root)?;
     let chosen = choose(&mutants, &options.names)?;
     let folder = Folder::of(root);
-    let _lock = folder.lock()?;
+    // Before the results are read: another run adds to them.
+    let _lock = (!options.table).then(|| folder.lock()).transpose()?;
     let mut results = Results::load(root, &mutants)?;
     if options.again {
         results.forget(&chosen);

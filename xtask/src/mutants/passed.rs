@@ -9,7 +9,7 @@ use crate::failure::Result;
 pub(super) struct Passed(Kept<BTreeSet<Killer>>);
 
 impl Passed {
-    /// Those of earlier runs.
+    /// The tests of earlier runs.
     ///
     /// # Errors
     ///

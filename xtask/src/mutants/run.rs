@@ -25,7 +25,7 @@ pub(super) struct Run {
     pub(super) verdict: Verdict,
     /// How many tests had ended by then.
     pub(super) tests: usize,
-    /// What a test that was run alone printed about its failure.
+    /// The report of the failure of a test that was run alone.
     pub(super) reports: Vec<String>,
     pub(super) took: Duration,
 }
