@@ -28,6 +28,8 @@ const REPORT_LINES_MAX: usize = 20;
 pub(super) struct Judge<'a> {
     pub(super) metadata: &'a Metadata,
     pub(super) folder: Folder,
+    /// Whether only the first tests of a column are run.
+    pub(super) only_expected: bool,
 }
 
 impl Judge<'_> {
@@ -35,9 +37,12 @@ impl Judge<'_> {
     ///
     /// # Errors
     ///
-    /// When the mutant does not compile, or a test cannot be started.
+    /// When the mutant does not compile, a test cannot be started, or only the first tests were run and pass.
     pub(super) fn judge(&self, mutant: &Mutant, column: Column) -> Result<Outcome> {
-        let programs = program::programs(self.metadata, mutant, column);
+        let mut programs = program::programs(self.metadata, mutant, column);
+        if self.only_expected {
+            programs.truncate(1);
+        }
         if programs.is_empty() {
             return Ok(Outcome::Unreached);
         }
@@ -72,6 +77,9 @@ impl Judge<'_> {
             if took > COLUMN_MAX {
                 break;
             }
+        }
+        if self.only_expected {
+            return Err(Failure::new("its expected test passes"));
         }
         let seconds = took.as_secs();
         Ok((Outcome::Alive { tests, seconds }, None))

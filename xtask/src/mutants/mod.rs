@@ -49,6 +49,10 @@ pub(crate) struct Options {
     #[arg(long)]
     chaos: bool,
 
+    /// Run only the expected test of each mutant: one that lives through it is not measured
+    #[arg(long)]
+    expected: bool,
+
     /// Measure the other columns of a mutant that is dead, too
     #[arg(long)]
     all_columns: bool,
@@ -112,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if !options.table {
         let columns = options.columns(&metadata)?;
-        let mut session = Session::start(&metadata, folder, &mut results)?;
+        let mut session = Session::start(&metadata, folder, options.expected, &mut results)?;
         session.measure(&chosen, &columns, options.all_columns)?;
     }
     let table = page::table(&mutants, &results) + &page::sum(&mutants, &results);

@@ -32,13 +32,18 @@ impl<'a> Session<'a> {
     pub(super) fn start(
         metadata: &'a Metadata,
         folder: Folder,
+        only_expected: bool,
         results: &'a mut Results,
     ) -> Result<Self> {
         let mut passed = Passed::load(&folder.passed())?;
         if folder.refresh()? {
             passed.clear()?;
         }
-        let judge = Judge { metadata, folder };
+        let judge = Judge {
+            metadata,
+            folder,
+            only_expected,
+        };
         Ok(Self {
             judge,
             passed,
