@@ -43,7 +43,7 @@ pub(crate) struct Played {
     judgement: Judgement,
     /// A warning about each declared exception that the faults have shown.
     pub(crate) declared: Vec<Finding>,
-    /// Why the run could not go on, and errors that no fault explains.
+    /// Why the run could not go on, what is wrong with its history, and errors that no fault explains.
     failures: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ async fn play(clients: Arc<Clients>, names: String, seed: u64, time: Duration) -
     let exceptions = Exception::of(&store)?;
     let declared: Vec<_> = exceptions.iter().collect();
     let judgement = judge(&report, &declared, &[], ttl * WINDOW_TTLS);
-    let failed = report.failed.into_iter();
+    let failed = report.failed.into_iter().chain(judgement.malformed.clone());
     Ok(Played {
         grants: report.counts.grants,
         declared: declared::seen(&judgement, &exceptions),

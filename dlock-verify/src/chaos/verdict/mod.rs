@@ -91,6 +91,9 @@ pub struct Judgement {
     pub tame: Vec<String>,
     /// Further reasons to fail.
     pub failures: Vec<String>,
+    /// Events that cannot have happened as they were reported, in words. They are among the failures, too: nothing may
+    /// be concluded from such a history.
+    pub malformed: Vec<String>,
     /// One line for each check of the history.
     pub checked: String,
     /// Checks that the history does not answer, or that the machine was too slow for.
@@ -139,8 +142,12 @@ pub fn judge(
     };
     let checked = check(&facts, &report.bounds);
     for violation in checked.violations() {
+        let Some(clause) = violation.check().clause() else {
+            judgement.malformed.push(violation.to_string());
+            continue;
+        };
         let finding = Finding {
-            clause: violation.check().clause().unwrap_or("history"),
+            clause,
             at: time(violation),
             text: violation.to_string(),
             ..Finding::default()
@@ -151,6 +158,7 @@ pub fn judge(
                 .get_or_insert_with(|| picture(violation, &facts, &[]));
         }
     }
+    judgement.failures.extend(judgement.malformed.clone());
     judgement.add_taken(report, exceptions, window);
     for (check, verdict) in &checked.verdicts {
         if let Verdict::Unknown { reason, .. } = verdict {

@@ -171,3 +171,17 @@ fn each_fault_has_its_grants_and_what_broke_while_it_was_on() {
     let cut = judge(&report, &[&exception], &[], WINDOW).effects["net-cut"];
     assert_eq!((cut.broken, cut.declared), (0, 1));
 }
+
+#[test]
+fn a_malformed_history_is_a_failure_and_no_broken_promise() {
+    let mut report = overlap(&[("key-removed", 100, 160)]);
+    report.events.truncate(2);
+    let (op, token, until) = (9, 3, 900 * MS);
+    let granted = EventKind::Granted { op, token, until };
+    report.events.push(Event::new(150 * MS, 1, granted));
+    let judgement = judge(&report, &[], &[], WINDOW);
+    assert_eq!(judgement.malformed.len(), 1, "{judgement:?}");
+    assert_eq!(judgement.broken, []);
+    assert_eq!(judgement.effects["key-removed"].broken, 0);
+    assert!(!judgement.holds());
+}
