@@ -7,7 +7,7 @@ use crate::cli::Cli;
 /// The grants of one part. A run that is ended begins again with the part that it was in.
 const PART_GRANTS: u64 = 10_000;
 
-/// How often each fault strikes in a part.
+/// How often each fault strikes, in all parts together.
 const TIMES: usize = 5;
 
 /// The seed of continuous integration: a random one would fail for changes that did not cause it.
@@ -25,7 +25,7 @@ pub(crate) struct Job {
     pub(crate) seed: u64,
     /// The grants of each part.
     pub(crate) parts: Vec<u64>,
-    /// How often each fault strikes in a part.
+    /// How often each fault strikes, in all parts together.
     pub(crate) times: usize,
     pub(crate) longest: Option<Duration>,
     /// The faults; all if there are none.

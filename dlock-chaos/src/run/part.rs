@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use dlock_core::Clock;
 use dlock_verify::{
-    chaos::{Bites, Exception, Fault, Judgement, Kind, Plan, Run, RunReport, judge, plan},
+    chaos::{
+        Bites, Exception, Fault, Judgement, Kind, Plan, Run, RunReport, Settled, Share, judge,
+        plan_share,
+    },
     ensure,
     support::Outcome,
 };
@@ -34,6 +37,8 @@ pub(crate) struct Part {
     pub(crate) declared: BTreeMap<String, u64>,
     pub(crate) control_lost: u64,
     pub(crate) took: Duration,
+    /// After a tenth of the grants, and at the end.
+    pub(crate) open: Option<(Settled, Settled)>,
 }
 
 /// A store that runs, with what is played on it.
@@ -87,19 +92,23 @@ pub(crate) async fn play(
     if job.strict {
         stage.exceptions.clear();
     }
-    let run = match job.longest {
-        Some(longest) => stage.run.clone().longest(longest),
-        None => stage.run.clone(),
-    };
     let (seed, grants) = (job.seed_of(number), job.parts[number]);
-    let plan = plan(
+    let (part, parts) = (number, job.parts.len());
+    let plan = plan_share(
         seed,
         store.name(),
         grants,
         &stage.faults,
         job.times,
-        &run.deal(),
+        Share { part, parts },
+        &stage.run.deal(),
     );
+    stage.faults.retain(|fault| plan.has(fault.id()));
+    let run = Run::new(stage.started.target.clone(), stage.faults.clone()).again_max(AGAIN_MAX);
+    let run = match job.longest {
+        Some(longest) => run.longest(longest),
+        None => run,
+    };
     say_plan(store.name(), &plan);
     let mut kept = Kept {
         plan: plan.clone(),
@@ -121,6 +130,9 @@ pub(crate) async fn play(
     Ok(Part {
         grants: report.counts.grants,
         holds: judgement.holds(),
+        open: report
+            .first_and_last()
+            .map(|(first, last)| (first.clone(), last.clone())),
         bites: report.bites,
         declared: judgement.declared,
         control_lost: judgement.control_lost,

@@ -1,8 +1,8 @@
-//! The table of a run: how often each fault bit.
+//! The tables of a run: where its time went, what was open, and how often each fault bit.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use dlock_verify::chaos::{Plan, RunReport};
+use dlock_verify::chaos::{Bites, Plan, RunReport, Settled};
 
 use crate::say::say;
 
@@ -14,6 +14,26 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
         store,
         &format!("seed {seed:x}: {grants} grants, {strikes} faults, {seconds} s"),
     );
+    let spent = report.spent.iter();
+    let spent = spent.map(|(phase, time)| format!("{phase:?} {} s", time.as_secs()).to_lowercase());
+    say(
+        store,
+        &format!("  of these: {}", spent.collect::<Vec<_>>().join(", ")),
+    );
+    if let Some((first, last)) = report.first_and_last() {
+        say_open(store, first, last);
+    }
+    say_faults(store, &report.bites);
+}
+
+/// What workers and servers had open after a tenth of a run, and at its end.
+pub(super) fn say_open(store: &str, first: &Settled, last: &Settled) {
+    say(store, &format!("  after a tenth: {}", open(first)));
+    say(store, &format!("  at the end:    {}", open(last)));
+}
+
+/// How often each fault bit.
+pub(super) fn say_faults(store: &str, faults: &BTreeMap<String, Bites>) {
     let words = [
         "fault",
         "struck",
@@ -25,7 +45,7 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
         "grants",
     ];
     say(store, &line(words.map(str::to_owned)));
-    for (fault, bites) in &report.bites {
+    for (fault, bites) in faults {
         let counts = bites.counts;
         let numbers = [
             bites.strikes,
@@ -39,6 +59,19 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
         let [a, b, c, d, e, f, g] = numbers.map(|number| number.to_string());
         say(store, &line([fault.clone(), a, b, c, d, e, f, g]));
     }
+}
+
+/// The most that a worker has open, and the connections at the servers.
+fn open(settled: &Settled) -> String {
+    let resources = &settled.resources;
+    let connections = settled.connections.map_or_else(
+        || "unknown".to_owned(),
+        |connections| connections.to_string(),
+    );
+    format!(
+        "{} KiB, {} descriptors, {} threads, {} tasks; {connections} connections at the servers",
+        resources.memory_kib, resources.descriptors, resources.threads, resources.tasks
+    )
 }
 
 fn line([fault, rest @ ..]: [String; 8]) -> String {

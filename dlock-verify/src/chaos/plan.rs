@@ -1,6 +1,6 @@
 //! The plan of a run: a shuffled deck of faults.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,27 @@ pub enum Kind {
     Settle,
 }
 
+/// One part of a run that is played in several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "callers write it as a literal")]
+pub struct Share {
+    /// Which one, from 0.
+    pub part: usize,
+    /// How many there are; at least 1.
+    pub parts: usize,
+}
+
+impl Share {
+    /// A run in one part.
+    pub const WHOLE: Self = Self { part: 0, parts: 1 };
+
+    /// Which of its `times` strikes the fault with this index has in this part. All parts together have each once.
+    fn turns(self, index: usize, times: usize) -> Range<usize> {
+        let before = |part| (part * times + index % self.parts) / self.parts;
+        before(self.part)..before(self.part + 1)
+    }
+}
+
 /// Deals a deck in which each of `faults` strikes `times`.
 #[must_use]
 pub fn plan(
@@ -73,10 +94,24 @@ pub fn plan(
     times: usize,
     deal: &Deal,
 ) -> Plan {
+    plan_share(seed, store, grants, faults, times, Share::WHOLE, deal)
+}
+
+/// Deals one part of a deck in which each of `faults` strikes `times`. A part may lack some of them.
+#[must_use]
+pub fn plan_share(
+    seed: u64,
+    store: &str,
+    grants: u64,
+    faults: &[Arc<dyn Fault>],
+    times: usize,
+    share: Share,
+    deal: &Deal,
+) -> Plan {
     let mut random = Random::new(seed ^ hash(store));
     let mut kinds: Vec<Kind> = Vec::new();
-    for fault in faults {
-        for turn in 0..times {
+    for (index, fault) in faults.iter().enumerate() {
+        for turn in share.turns(index, times) {
             kinds.push(card_of(&**fault, turn, &mut random, deal));
         }
     }
@@ -104,6 +139,13 @@ pub fn replay(plan: &Plan, number: u32) -> Plan {
 }
 
 impl Plan {
+    /// Whether a card plays this fault.
+    #[must_use]
+    pub fn has(&self, fault: &str) -> bool {
+        let mut kinds = self.cards.iter().map(|card| &card.kind);
+        kinds.any(|kind| matches!(kind, Kind::Fault { fault: id, .. } if id == fault))
+    }
+
     fn of(seed: u64, store: &str, grants: u64, kinds: Vec<Kind>) -> Self {
         let count = kinds.len().max(1) as u64;
         let cards = (1..).zip(kinds).map(|(number, kind)| Card {
@@ -197,6 +239,23 @@ mod tests {
         }
         let settles = plan.cards.iter().filter(|card| card.kind == Kind::Settle);
         assert_eq!(settles.count(), plan.cards.len().div_ceil(SETTLE_EVERY));
+    }
+
+    #[test]
+    fn parts_share_the_strikes_of_each_fault() {
+        for (times, parts) in [(5, 10), (5, 3), (5, 1), (1, 4)] {
+            for index in 0..20 {
+                let turns = (0..parts).map(|part| Share { part, parts }.turns(index, times));
+                let all: Vec<_> = turns.clone().flatten().collect();
+                assert_eq!(
+                    all,
+                    (0..times).collect::<Vec<_>>(),
+                    "{times} {parts} {index}"
+                );
+                let mut counts = turns.map(|turns| turns.len());
+                assert!(counts.all(|count| count <= times.div_ceil(parts)));
+            }
+        }
     }
 
     #[test]

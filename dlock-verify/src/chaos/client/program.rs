@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::random::Random;
 
 /// A holder waits for so long at most between its check and its write.
-const GAP_MAX_US: u64 = 5_000;
+const GAP_MAX_US: u64 = 50_000;
 
 /// Endless steps that follow from a seed.
 #[derive(Debug)]

@@ -101,7 +101,9 @@ impl Task {
             guard.lost();
             return;
         }
-        say(&Report::BeforeWrite);
+        say(&Report::BeforeWrite {
+            name: step.name.clone(),
+        });
         sleep(step.gap).await;
         // Not checked once more: it is the resource that has to refuse a write that comes too late.
         for (value, register) in values.into_iter().zip(REGISTERS) {

@@ -5,6 +5,7 @@ mod nemesis;
 mod report;
 mod scene;
 mod settle;
+mod spent;
 mod strike;
 
 use std::{sync::Arc, time::Duration};
@@ -26,6 +27,7 @@ pub use self::{
     bites::{Bites, Struck},
     report::RunReport,
     settle::Settled,
+    spent::Phase,
 };
 
 /// A run to be made.
@@ -100,6 +102,7 @@ impl Run {
             failed => failed,
         };
         let mut report = scene.report(nemesis.settled());
+        report.spent = nemesis.spent();
         report.cut_short = nemesis.is_over();
         report.failed = settled
             .err()

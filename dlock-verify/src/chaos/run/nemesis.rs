@@ -1,6 +1,6 @@
 //! Plays the cards of a plan.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use dlock_core::BootInstant;
 use tokio::{
@@ -9,7 +9,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{scene::Scene, settle::Settled, strike::strike};
+use super::{
+    scene::Scene,
+    settle::Settled,
+    spent::{Phase, Stopwatch},
+    strike::strike,
+};
 use crate::{
     chaos::{
         fault::{Fault, Site},
@@ -45,12 +50,14 @@ pub(super) struct Nemesis {
     settled: Vec<Settled>,
     /// The begin of the last fault.
     last_begin: Option<BootInstant>,
+    stopwatch: Stopwatch,
 }
 
 impl Nemesis {
     pub(super) fn new(scene: Arc<Scene>, longest: Option<Duration>) -> Self {
         let end = longest.map(|longest| scene.clock.now().after(longest));
         Self {
+            stopwatch: Stopwatch::start(scene.clock.clone()),
             scene,
             end,
             active: JoinSet::new(),
@@ -62,6 +69,10 @@ impl Nemesis {
 
     pub(super) fn settled(&self) -> &[Settled] {
         &self.settled
+    }
+
+    pub(super) fn spent(&self) -> BTreeMap<Phase, Duration> {
+        self.stopwatch.spent()
     }
 
     /// Plays all cards, then again those of faults that did not bite; waits for the grants, and settles.
@@ -89,17 +100,22 @@ impl Nemesis {
         }
         self.undone().await?;
         let settled = self.scene.settle_finally().await?;
+        self.stopwatch.spent_on(Phase::Settling);
         self.settled.push(settled);
         Ok(())
     }
 
-    /// The faults that have not bitten yet.
-    async fn tame(&self) -> Outcome<Vec<Arc<dyn Fault>>> {
+    /// The faults that have not bitten yet, and those that have not made the control lose an update.
+    async fn tame(&mut self) -> Outcome<Vec<Arc<dyn Fault>>> {
         let counted = self.counting.acquire_many(COUNTING_MAX).await?;
         drop(counted);
+        self.stopwatch.spent_on(Phase::Effects);
         let bites = self.scene.ledger.bites();
-        let is_tame =
-            |fault: &&Arc<dyn Fault>| bites.get(fault.id()).is_none_or(|all| all.bites == 0);
+        let fenced = !self.scene.bounds().ends_by_time || self.scene.observer.control_lost() > 0;
+        let is_tame = |fault: &&Arc<dyn Fault>| {
+            let bit = bites.get(fault.id()).is_some_and(|all| all.bites > 0);
+            !bit || (fault.tests_fencing() && !fenced)
+        };
         Ok(self.scene.faults.iter().filter(is_tame).cloned().collect())
     }
 
@@ -120,6 +136,7 @@ impl Nemesis {
         let active_max = if fault.alone() { 0 } else { ACTIVE_MAX - 1 };
         self.until_active(active_max).await?;
         let worker = self.trigger(*trigger, *choice).await;
+        self.stopwatch.spent_on(Phase::Triggers);
         let ttl = self.scene.target.ttl();
         let site = Site {
             workers: self.scene.workers.clone(),
@@ -193,6 +210,7 @@ impl Nemesis {
     async fn settle(&mut self) -> Outcome {
         self.undone().await?;
         let settled = self.scene.settle().await?;
+        self.stopwatch.spent_on(Phase::Settling);
         self.settled.push(settled);
         Ok(())
     }
@@ -201,6 +219,7 @@ impl Nemesis {
         loop {
             let before = self.scene.observer.counts().grants;
             if before >= grants || self.is_over() {
+                self.stopwatch.spent_on(Phase::Grants);
                 return Ok(());
             }
             let next = self.scene.observer.until_grants((before + 1).min(grants));
@@ -225,6 +244,7 @@ impl Nemesis {
                 ended??;
             }
         }
+        self.stopwatch.spent_on(Phase::Faults);
         Ok(())
     }
 }

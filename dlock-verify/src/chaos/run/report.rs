@@ -1,6 +1,6 @@
 //! The report of a run.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use dlock_core::Capabilities;
 
@@ -8,6 +8,7 @@ use super::{
     bites::{Bites, Struck},
     scene::Scene,
     settle::Settled,
+    spent::Phase,
 };
 use crate::{
     chaos::workers::Counts,
@@ -39,6 +40,21 @@ pub struct RunReport {
     pub settled: Vec<Settled>,
     /// Errors of acquires that no fault explains.
     pub unexpected: Vec<String>,
+    /// Where the time of the run went.
+    pub spent: BTreeMap<Phase, Duration>,
+}
+
+impl RunReport {
+    /// The first settling after a tenth of the grants, and the last one: what grows in between is a leak.
+    #[must_use]
+    pub fn first_and_last(&self) -> Option<(&Settled, &Settled)> {
+        let tenth = self.counts.grants / 10;
+        let mut later = self
+            .settled
+            .iter()
+            .filter(|settled| settled.grants >= tenth);
+        Some((later.next()?, later.next_back()?))
+    }
 }
 
 impl Scene {
@@ -54,13 +70,14 @@ impl Scene {
             struck: self.ledger.struck(),
             settled: settled.to_vec(),
             unexpected: self.observer.unexpected(),
+            spent: BTreeMap::new(),
         }
     }
 }
 
 impl Scene {
     /// The bounds of the store, with what the target knows better.
-    fn bounds(&self) -> Bounds {
+    pub(super) fn bounds(&self) -> Bounds {
         let capabilities = RecordedCapabilities::from(&self.witness.capabilities());
         let mut bounds = Bounds::new(self.target.ttl(), &capabilities);
         bounds.recovery_max = bounds.recovery_max.saturating_add(self.target.heal_max());
@@ -88,6 +105,7 @@ impl RunReport {
             struck: Vec::new(),
             settled: Vec::new(),
             unexpected: Vec::new(),
+            spent: BTreeMap::new(),
         }
     }
 }

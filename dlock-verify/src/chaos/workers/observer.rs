@@ -87,6 +87,11 @@ impl Observer {
             .unwrap_or_default()
     }
 
+    /// How many updates the registers have lost that compare no tokens.
+    pub(in crate::chaos) fn control_lost(&self) -> u64 {
+        self.registers.control_lost()
+    }
+
     pub(in crate::chaos) fn unexpected(&self) -> Vec<String> {
         self.unexpected.lock().clone()
     }
@@ -136,7 +141,17 @@ impl Observer {
     pub(super) fn take(&self, worker: usize, client: u32, report: Report) -> Option<Order> {
         match report {
             Report::Event(event) => self.event(worker, event),
-            Report::BeforeWrite => self.armed.observe(Occasion::BeforeWrite, worker),
+            Report::BeforeWrite { name } => {
+                let is_awaited = self
+                    .state
+                    .lock()
+                    .requested
+                    .values()
+                    .any(|other| **other == *name);
+                if is_awaited {
+                    self.armed.observe(Occasion::BeforeWrite, worker);
+                }
+            }
             Report::Access {
                 task,
                 register,
