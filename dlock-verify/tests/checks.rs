@@ -168,6 +168,20 @@ mod liveness {
     }
 
     #[test]
+    fn a_grant_may_be_as_late_as_timers() {
+        let granted = |at_ms: u64, by_ms: u64| {
+            let run = Run::default().hold(0, 1).request(5, 2, true);
+            let run = run.add(500, 0, EventKind::Lagged { by: by_ms * MS });
+            run.grant(at_ms, 2, 9_000).release(at_ms + 1, 2)
+        };
+        granted(1_050, 100).assert_holds(Check::Liveness, 2);
+        granted(1_150, 100).assert_violated(Check::Liveness);
+        // Nothing is known while they are that late, and the second begins anew.
+        granted(1_450, 300).assert_holds(Check::Liveness, 2);
+        granted(1_550, 300).assert_violated(Check::Liveness);
+    }
+
+    #[test]
     fn a_waiter_that_is_never_granted_is_flagged() {
         let run = Run::default().hold(0, 1).request(5, 2, true);
         let cancelled = run.add(3_000, 2, EventKind::Cancelled { op: 0 });
@@ -474,6 +488,15 @@ mod loss {
         lost(2_000, elsewhere).assert_violated(Check::Loss);
         let earlier = watched().add(500, 1, EventKind::Lagged { by: 300 * MS });
         lost(2_000, earlier).assert_violated(Check::Loss);
+        // A stop is no lag; what follows it is.
+        let stopped = |by_ms: u64, at_ms: u64| {
+            let run = watched().add(500, 1, EventKind::Stopped);
+            let run = run.add(3_000, 1, EventKind::Resumed);
+            run.add(at_ms, 1, EventKind::Lagged { by: by_ms * MS })
+        };
+        lost(3_200, stopped(2_500, 3_001)).assert_violated(Check::Loss);
+        lost(3_150, stopped(2_500, 3_100)).assert_holds(Check::Loss, 1);
+        lost(4_000, stopped(2_500, 3_250)).assert_unknown(Check::Loss);
         let runner = watched().add(1_050, 0, EventKind::Lagged { by: 300 * MS });
         lost(2_000, runner).assert_unknown(Check::Loss);
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome<bool> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         match &cli.replay {
-            Some(file) => replay::replay(&Kept::read(file)?, &chosen(&[])?).await,
+            Some(file) => replay::replay(&Kept::read(file)?, &chosen(&[])?, cli.strict).await,
             None => all_stores(cli).await,
         }
     });

@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use dlock_core::Clock;
 use dlock_verify::{
-    chaos::{
-        Bites, Exception, Fault, Judgement, Kind, Plan, Run, RunReport, Settled, Share, judge,
-        plan_share,
-    },
+    chaos::{Bites, Exception, Fault, Judgement, Kind, Plan, Run, RunReport, Settled, judge, plan},
     ensure,
     support::Outcome,
 };
@@ -92,23 +89,19 @@ pub(crate) async fn play(
     if job.strict {
         stage.exceptions.clear();
     }
+    let run = match job.longest {
+        Some(longest) => stage.run.clone().longest(longest),
+        None => stage.run.clone(),
+    };
     let (seed, grants) = (job.seed_of(number), job.parts[number]);
-    let (part, parts) = (number, job.parts.len());
-    let plan = plan_share(
+    let plan = plan(
         seed,
         store.name(),
         grants,
         &stage.faults,
-        job.times,
-        Share { part, parts },
-        &stage.run.deal(),
+        job.turns_of(number),
+        &run.deal(),
     );
-    stage.faults.retain(|fault| plan.has(fault.id()));
-    let run = Run::new(stage.started.target.clone(), stage.faults.clone()).again_max(AGAIN_MAX);
-    let run = match job.longest {
-        Some(longest) => run.longest(longest),
-        None => run,
-    };
     say_plan(store.name(), &plan);
     let mut kept = Kept {
         plan: plan.clone(),
@@ -121,18 +114,21 @@ pub(crate) async fn play(
     let took = Clock::boottime().now().since(begin);
     table::say_table(store.name(), &plan, &report, took);
     if !judgement.holds() {
-        kept.failed_card = judgement.broken.iter().find_map(|finding| finding.card);
+        let last = report.struck.last().map(|struck| struck.card);
+        let mut broken = judgement.broken.iter();
+        kept.failed_card = broken.find_map(|finding| finding.card).or(last);
+        kept.plan.cards.extend(report.again.clone());
         kept.write(directory)?;
         let (target, logs) = (&stage.started.target, &stage.started.logs);
         kept::keep(directory, &plan, &report, target.ttl(), logs)?;
     }
-    failure::say_judgement(store.name(), &plan, &report, &judgement, &file);
+    failure::say_judgement(store.name(), &plan, &report, &judgement, &job.again, &file);
     Ok(Part {
         grants: report.counts.grants,
         holds: judgement.holds(),
         open: report
-            .first_and_last()
-            .map(|(first, last)| (first.clone(), last.clone())),
+            .tenth_and_end()
+            .map(|(tenth, end)| (tenth.clone(), end.clone())),
         bites: report.bites,
         declared: judgement.declared,
         control_lost: judgement.control_lost,

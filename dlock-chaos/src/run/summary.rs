@@ -22,7 +22,7 @@ pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
     for number in 0..job.parts.len() {
         let directory = kept::directory(store.name(), job.seed_of(number))?;
         let file = directory.join(format!("done-{}-of-{}.json", number + 1, job.parts.len()));
-        let done = read(&file).filter(|_| job.parts.len() > 1);
+        let done = read(&file).filter(|_| job.is_resumed());
         let part = match done {
             Some(part) => {
                 say(
@@ -33,7 +33,7 @@ pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
             }
             None => part::play(store, job, number, &directory).await?,
         };
-        if part.holds {
+        if part.holds && job.is_resumed() {
             fs::write(&file, serde_json::to_string(&part)?)?;
         }
         parts.push(part);
@@ -53,11 +53,11 @@ fn say_all_parts(store: &str, parts: &[Part]) {
         *declared.entry(row).or_default() += count;
     }
     say(store, &format!("all {} parts:", parts.len()));
+    table::say_faults(store, &faults);
     let mut open = parts.iter().filter_map(|part| part.open.as_ref());
-    if let (Some((first, _)), Some((_, last))) = (open.next(), open.next_back()) {
+    if let (Some((_, first)), Some((_, last))) = (open.next(), open.next_back()) {
         table::say_open(store, first, last);
     }
-    table::say_faults(store, &faults);
     for (row, count) in declared {
         say(store, &format!("declared: {row} seen {count} times"));
     }

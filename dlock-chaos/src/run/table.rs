@@ -1,4 +1,4 @@
-//! The tables of a run: where its time went, what was open, and how often each fault bit.
+//! The tables of a run: where its time went, how often each fault bit, and what was open.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,20 +16,12 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
     );
     let spent = report.spent.iter();
     let spent = spent.map(|(phase, time)| format!("{phase:?} {} s", time.as_secs()).to_lowercase());
-    say(
-        store,
-        &format!("  of these: {}", spent.collect::<Vec<_>>().join(", ")),
-    );
-    if let Some((first, last)) = report.first_and_last() {
-        say_open(store, first, last);
-    }
+    let spent: Vec<_> = spent.collect();
+    say(store, &format!("  of these: {}", spent.join(", ")));
     say_faults(store, &report.bites);
-}
-
-/// What workers and servers had open after a tenth of a run, and at its end.
-pub(super) fn say_open(store: &str, first: &Settled, last: &Settled) {
-    say(store, &format!("  after a tenth: {}", open(first)));
-    say(store, &format!("  at the end:    {}", open(last)));
+    if let Some((tenth, end)) = report.tenth_and_end() {
+        say_open(store, tenth, end);
+    }
 }
 
 /// How often each fault bit.
@@ -61,17 +53,19 @@ pub(super) fn say_faults(store: &str, faults: &BTreeMap<String, Bites>) {
     }
 }
 
-/// The most that a worker has open, and the connections at the servers.
-fn open(settled: &Settled) -> String {
-    let resources = &settled.resources;
-    let connections = settled.connections.map_or_else(
-        || "unknown".to_owned(),
-        |connections| connections.to_string(),
-    );
-    format!(
-        "{} KiB, {} descriptors, {} threads, {} tasks; {connections} connections at the servers",
-        resources.memory_kib, resources.descriptors, resources.threads, resources.tasks
-    )
+/// What the worker that has most has open, and the servers' connections.
+pub(super) fn say_open(store: &str, tenth: &Settled, end: &Settled) {
+    for (when, settled) in [("a tenth", tenth), ("the end", end)] {
+        let open = &settled.resources;
+        let connections = settled
+            .connections
+            .map_or("?".to_owned(), |all| all.to_string());
+        let text = format!(
+            "open at {when}: {} KiB, {} descriptors, {} threads, {} tasks, {connections} connections of all",
+            open.memory_kib, open.descriptors, open.threads, open.tasks
+        );
+        say(store, &text);
+    }
 }
 
 fn line([fault, rest @ ..]: [String; 8]) -> String {

@@ -25,7 +25,7 @@ pub use self::{
     fault::{Deal, Evidence, Fault, Site},
     faults::client_side,
     load::Load,
-    plan::{Card, Kind, Plan, Share, plan, plan_share, replay},
+    plan::{Card, Kind, Plan, plan, replay},
     run::{Bites, Phase, Run, RunReport, Settled, Struck},
     target::Target,
     trigger::Trigger,

@@ -63,55 +63,21 @@ pub enum Kind {
     Settle,
 }
 
-/// One part of a run that is played in several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "callers write it as a literal")]
-pub struct Share {
-    /// Which one, from 0.
-    pub part: usize,
-    /// How many there are; at least 1.
-    pub parts: usize,
-}
-
-impl Share {
-    /// A run in one part.
-    pub const WHOLE: Self = Self { part: 0, parts: 1 };
-
-    /// Which of its `times` strikes the fault with this index has in this part. All parts together have each once.
-    fn turns(self, index: usize, times: usize) -> Range<usize> {
-        let before = |part| (part * times + index % self.parts) / self.parts;
-        before(self.part)..before(self.part + 1)
-    }
-}
-
-/// Deals a deck in which each of `faults` strikes `times`.
+/// Deals a deck in which each of `faults` strikes once in each of `turns`, which choose its length. The parts of a long
+/// run have turns of their own.
 #[must_use]
 pub fn plan(
     seed: u64,
     store: &str,
     grants: u64,
     faults: &[Arc<dyn Fault>],
-    times: usize,
-    deal: &Deal,
-) -> Plan {
-    plan_share(seed, store, grants, faults, times, Share::WHOLE, deal)
-}
-
-/// Deals one part of a deck in which each of `faults` strikes `times`. A part may lack some of them.
-#[must_use]
-pub fn plan_share(
-    seed: u64,
-    store: &str,
-    grants: u64,
-    faults: &[Arc<dyn Fault>],
-    times: usize,
-    share: Share,
+    turns: Range<usize>,
     deal: &Deal,
 ) -> Plan {
     let mut random = Random::new(seed ^ hash(store));
     let mut kinds: Vec<Kind> = Vec::new();
-    for (index, fault) in faults.iter().enumerate() {
-        for turn in share.turns(index, times) {
+    for fault in faults {
+        for turn in turns.clone() {
             kinds.push(card_of(&**fault, turn, &mut random, deal));
         }
     }
@@ -139,13 +105,6 @@ pub fn replay(plan: &Plan, number: u32) -> Plan {
 }
 
 impl Plan {
-    /// Whether a card plays this fault.
-    #[must_use]
-    pub fn has(&self, fault: &str) -> bool {
-        let mut kinds = self.cards.iter().map(|card| &card.kind);
-        kinds.any(|kind| matches!(kind, Kind::Fault { fault: id, .. } if id == fault))
-    }
-
     fn of(seed: u64, store: &str, grants: u64, kinds: Vec<Kind>) -> Self {
         let count = kinds.len().max(1) as u64;
         let cards = (1..).zip(kinds).map(|(number, kind)| Card {
@@ -161,11 +120,17 @@ impl Plan {
         }
     }
 
-    /// A further card for `fault`, the `turn`-th: one that did not bite is dealt again.
-    pub(super) fn again(&self, fault: &dyn Fault, turn: usize, deal: &Deal) -> Card {
+    /// A further card for `fault`, the `turn`-th: one that did not bite is dealt again. There were `further` before.
+    pub(super) fn again(
+        &self,
+        fault: &dyn Fault,
+        turn: usize,
+        further: usize,
+        deal: &Deal,
+    ) -> Card {
         let mut random = Random::new(self.seed ^ hash(fault.id()) ^ turn as u64);
         let kind = card_of(fault, turn, &mut random, deal);
-        let number = u32::try_from(self.cards.len() + turn).unwrap_or(u32::MAX) + 1;
+        let number = u32::try_from(self.cards.len() + further).unwrap_or(u32::MAX) + 1;
         Card {
             number,
             after: 0,
@@ -210,7 +175,14 @@ mod tests {
 
     fn dealt(seed: u64) -> Plan {
         let faults = client_side(true);
-        plan(seed, "redis", 10_000, &faults, 5, &Deal::new(12, 8, true))
+        plan(
+            seed,
+            "redis",
+            10_000,
+            &faults,
+            0..5,
+            &Deal::new(12, 8, true),
+        )
     }
 
     #[test]
@@ -242,20 +214,15 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_the_strikes_of_each_fault() {
-        for (times, parts) in [(5, 10), (5, 3), (5, 1), (1, 4)] {
-            for index in 0..20 {
-                let turns = (0..parts).map(|part| Share { part, parts }.turns(index, times));
-                let all: Vec<_> = turns.clone().flatten().collect();
-                assert_eq!(
-                    all,
-                    (0..times).collect::<Vec<_>>(),
-                    "{times} {parts} {index}"
-                );
-                let mut counts = turns.map(|turns| turns.len());
-                assert!(counts.all(|count| count <= times.div_ceil(parts)));
-            }
-        }
+    fn parts_take_turns_at_the_lengths() {
+        let (faults, deal) = (client_side(true), Deal::new(12, 8, true));
+        let length = |plan: Plan| match &plan.cards[0].kind {
+            Kind::Fault { length, .. } => *length,
+            Kind::Settle => 0,
+        };
+        let part = |turn: usize| length(plan(7, "redis", 1, &faults[..1], turn..turn + 1, &deal));
+        let lengths = faults[0].lengths();
+        assert_eq!((part(0), part(1)), (lengths[0], lengths[1]));
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(super) struct Nemesis {
     /// Faults that were undone, and whose effects are still counted.
     counting: Arc<Semaphore>,
     settled: Vec<Settled>,
+    /// The cards that were dealt again.
+    again: Vec<Card>,
     /// The begin of the last fault.
     last_begin: Option<BootInstant>,
     stopwatch: Stopwatch,
@@ -63,6 +65,7 @@ impl Nemesis {
             active: JoinSet::new(),
             counting: Arc::new(Semaphore::new(COUNTING_MAX as usize)),
             settled: Vec::new(),
+            again: Vec::new(),
             last_begin: None,
         }
     }
@@ -73,6 +76,10 @@ impl Nemesis {
 
     pub(super) fn spent(&self) -> BTreeMap<Phase, Duration> {
         self.stopwatch.spent()
+    }
+
+    pub(super) fn again(&self) -> &[Card] {
+        &self.again
     }
 
     /// Plays all cards, then again those of faults that did not bite; waits for the grants, and settles.
@@ -90,7 +97,8 @@ impl Nemesis {
                 break;
             }
             for fault in tame {
-                let card = plan.again(&*fault, turn, &self.scene.deal);
+                let card = plan.again(&*fault, turn, self.again.len(), &self.scene.deal);
+                self.again.push(card.clone());
                 self.play_card(&card).await?;
             }
             self.undone().await?;

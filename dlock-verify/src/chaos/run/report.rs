@@ -11,7 +11,7 @@ use super::{
     spent::Phase,
 };
 use crate::{
-    chaos::workers::Counts,
+    chaos::{plan::Card, workers::Counts},
     checker::Bounds,
     history::{Event, RecordedCapabilities},
 };
@@ -24,6 +24,8 @@ pub struct RunReport {
     pub failed: Option<String>,
     /// Whether its time was over before all cards were played.
     pub cut_short: bool,
+    /// The cards that were played beside those of the plan: their faults had not bitten.
+    pub again: Vec<Card>,
     /// The promises of the store.
     pub store: Capabilities,
     /// The bounds to judge by.
@@ -45,14 +47,12 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The first settling after a tenth of the grants, and the last one: what grows in between is a leak.
+    /// What was open after the first tenth of the grants, and at the end.
     #[must_use]
-    pub fn first_and_last(&self) -> Option<(&Settled, &Settled)> {
+    pub fn tenth_and_end(&self) -> Option<(&Settled, &Settled)> {
         let tenth = self.counts.grants / 10;
-        let mut later = self
-            .settled
-            .iter()
-            .filter(|settled| settled.grants >= tenth);
+        let is_later = |settled: &&Settled| settled.grants >= tenth;
+        let mut later = self.settled.iter().filter(is_later);
         Some((later.next()?, later.next_back()?))
     }
 }
@@ -62,6 +62,7 @@ impl Scene {
         RunReport {
             failed: None,
             cut_short: false,
+            again: Vec::new(),
             store: self.witness.capabilities(),
             bounds: self.bounds(),
             events: self.observer.events(),
@@ -97,6 +98,7 @@ impl RunReport {
         Self {
             failed: None,
             cut_short: false,
+            again: Vec::new(),
             store,
             bounds,
             events: Vec::new(),

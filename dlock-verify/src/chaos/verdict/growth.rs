@@ -13,7 +13,7 @@ const CONNECTIONS_MORE: u64 = 16;
 
 /// Leaks: resources that have grown since the first tenth of the run.
 pub(super) fn grown(report: &RunReport) -> Vec<String> {
-    let Some((first, last)) = report.first_and_last() else {
+    let Some((first, last)) = report.tenth_and_end() else {
         return Vec::new();
     };
     let (before, after) = (&first.resources, &last.resources);
