@@ -37,12 +37,6 @@ pub trait Fault: Send + Sync {
         false
     }
 
-    /// Whether it makes holders write that have lost their locks. It strikes again until the control has lost an
-    /// update (K5).
-    fn tests_fencing(&self) -> bool {
-        false
-    }
-
     /// Strikes, lasts for [`Site::length`], and is undone when it returns.
     ///
     /// The result is how often the fault has bitten by evidence of its own, such as scripts that a server lacked.

@@ -79,10 +79,6 @@ impl Fault for ProcessFault {
         Evidence::Worker
     }
 
-    fn tests_fencing(&self) -> bool {
-        matches!((self.what, self.victim), (What::Stop, Victim::Holder))
-    }
-
     async fn strike(&self, site: &Site) -> Outcome<u64> {
         let workers = &site.workers;
         let going_on = match self.what {
