@@ -30,7 +30,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome<bool> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         if let Some(file) = &cli.replay {
-            return replay::replay(&Kept::read(file)?, &chosen(&[])?).await;
+            return replay::replay(&Kept::read(file)?, &chosen(&[])?, cli.strict).await;
         }
         let at_once = Arc::new(Semaphore::new(if cli.ci { AT_ONCE } else { 1 }));
         let mut runs = JoinSet::new();

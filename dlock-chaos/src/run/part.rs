@@ -97,7 +97,7 @@ pub(crate) async fn play(
         store.name(),
         grants,
         &stage.faults,
-        job.times,
+        job.turns_of(number),
         &run.deal(),
     );
     say_plan(store.name(), &plan);
@@ -112,12 +112,15 @@ pub(crate) async fn play(
     let took = Clock::boottime().now().since(begin);
     table::say_table(store.name(), &plan, &report, took);
     if !judgement.holds() {
-        kept.failed_card = judgement.broken.iter().find_map(|finding| finding.card);
+        let last = report.struck.last().map(|struck| struck.card);
+        let mut broken = judgement.broken.iter();
+        kept.failed_card = broken.find_map(|finding| finding.card).or(last);
+        kept.plan.cards.extend(report.again.clone());
         kept.write(directory)?;
         let (target, logs) = (&stage.started.target, &stage.started.logs);
         kept::keep(directory, &plan, &report, target.ttl(), logs)?;
     }
-    failure::say_judgement(store.name(), &plan, &report, &judgement, &file);
+    failure::say_judgement(store.name(), &plan, &report, &judgement, &job.again, &file);
     Ok(Part {
         grants: report.counts.grants,
         holds: judgement.holds(),

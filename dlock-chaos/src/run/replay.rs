@@ -11,8 +11,8 @@ use crate::{say::say, stores::Store};
 /// How often it is tried.
 const TRIES: usize = 50;
 
-/// Whether it never failed.
-pub(super) async fn replay(kept: &Kept, stores: &[Box<dyn Store>]) -> Outcome<bool> {
+/// Whether it never failed; if `strict`, no exception is allowed.
+pub(super) async fn replay(kept: &Kept, stores: &[Box<dyn Store>], strict: bool) -> Outcome<bool> {
     let name = &kept.plan.store;
     let store = stores.iter().find(|store| store.name() == name);
     let store = store.ok_or_else(|| failed(format!("no store {name}")))?;
@@ -21,7 +21,10 @@ pub(super) async fn replay(kept: &Kept, stores: &[Box<dyn Store>]) -> Outcome<bo
     let plan = plan_again(&kept.plan, card);
     let mut failures = 0;
     for number in 1..=TRIES {
-        let stage = Stage::start(&**store, &[]).await?;
+        let mut stage = Stage::start(&**store, &[]).await?;
+        if strict {
+            stage.exceptions.clear();
+        }
         let report = stage.run.clone().again_max(0).play(&plan).await?;
         let mut judgement = stage.judge(&report, &[]);
         // Three faults need not make the control lose anything.

@@ -17,7 +17,7 @@ pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
     for number in 0..job.parts.len() {
         let directory = kept::directory(store.name(), job.seed_of(number))?;
         let file = directory.join(format!("done-{}-of-{}.json", number + 1, job.parts.len()));
-        let done = read(&file).filter(|_| job.parts.len() > 1);
+        let done = read(&file).filter(|_| job.is_resumed());
         let part = match done {
             Some(part) => {
                 say(
@@ -28,7 +28,7 @@ pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
             }
             None => part::play(store, job, number, &directory).await?,
         };
-        if part.holds {
+        if part.holds && job.is_resumed() {
             fs::write(&file, serde_json::to_string(&part)?)?;
         }
         parts.push(part);

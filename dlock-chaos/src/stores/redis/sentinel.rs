@@ -6,12 +6,12 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{Locker, Result};
-use dlock_servers::redis::{Flavour, Options, Replicated};
+use dlock_servers::redis::{Flavour, Node, Options, Replicated};
 use dlock_verify::{
     chaos::{Fault, Site, Target, client_side},
-    support::Outcome,
+    support::{Outcome, within},
 };
-use tokio::{process::Command, sync::Mutex};
+use tokio::{process::Command, sync::Mutex, time::sleep};
 
 use super::times::{GUARD, TTL};
 use crate::stores::store::{Started, Store, connect, worker};
@@ -21,6 +21,12 @@ const REPLICAS: usize = 2;
 
 /// Sentinels agree on a new primary, and clients find it, within this.
 const FAILOVER_MAX: Duration = Duration::from_secs(15);
+
+/// Sentinels demote a primary that comes back within 10 s; they may be busy.
+const DEMOTED_MAX: Duration = Duration::from_secs(60);
+
+/// How often the role of a former primary is read.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The clients' guard against a promoted replica that lacks locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,9 +136,9 @@ struct Failover {
 enum What {
     /// An administrator moves it.
     Planned,
-    /// The primary dies, and comes back as a replica.
+    /// The replicas fall behind, and the primary dies. It comes back as a replica.
     Killed,
-    /// The primary stops, and goes on as one until it learns better.
+    /// The primary stops together with a client, and both go on until it learns better.
     Stopped,
 }
 
@@ -150,7 +156,7 @@ impl Fault for Failover {
         true
     }
 
-    async fn strike(&self, _: &Site) -> Outcome<u64> {
+    async fn strike(&self, site: &Site) -> Outcome<u64> {
         let mut group = self.nodes.lock().await;
         match self.what {
             What::Planned => {
@@ -158,15 +164,21 @@ impl Fault for Failover {
             }
             What::Killed => {
                 let former = group.primary().await?;
+                fall_behind(&group, former, site).await?;
                 node(&mut group, former)?.kill()?;
+                replicas(&group, former).try_for_each(Node::cont)?;
                 group.until_promoted(former).await?;
                 node(&mut group, former)?.resume().await?;
             }
             What::Stopped => {
                 let former = group.primary().await?;
+                // A client that awaits no reply in the meantime keeps its connection.
+                site.workers.stop(site.worker).await?;
                 node(&mut group, former)?.stop()?;
                 group.until_promoted(former).await?;
                 node(&mut group, former)?.cont()?;
+                site.workers.resume(site.worker).await?;
+                until_demoted(node(&mut group, former)?).await?;
             }
         }
         group.until_complete().await?;
@@ -174,7 +186,34 @@ impl Fault for Failover {
     }
 }
 
-fn node(group: &mut Replicated, index: usize) -> io::Result<&mut dlock_servers::redis::Node> {
+/// What is on its way to a stopped replica would be read later, so its connection is ended.
+async fn fall_behind(group: &Replicated, primary: usize, site: &Site) -> Outcome {
+    replicas(group, primary).try_for_each(Node::stop)?;
+    let primary = &group.nodes()[primary];
+    primary
+        .command(&["CLIENT", "KILL", "TYPE", "replica"])
+        .await?;
+    site.last().await;
+    Ok(())
+}
+
+fn replicas(group: &Replicated, primary: usize) -> impl Iterator<Item = &Node> {
+    let nodes = group.nodes().iter().enumerate();
+    let replicas = nodes.filter(move |(index, _)| *index != primary);
+    replicas.map(|(_, node)| node)
+}
+
+/// The Sentinel that demotes a primary ends its connections, also this one.
+async fn until_demoted(node: &Node) -> Outcome {
+    let demoted = async {
+        while !node.info("role").await.is_ok_and(|role| role == "slave") {
+            sleep(POLL).await;
+        }
+    };
+    within(DEMOTED_MAX, "the former primary is demoted", demoted).await
+}
+
+fn node(group: &mut Replicated, index: usize) -> io::Result<&mut Node> {
     let node = group.nodes_mut().get_mut(index);
     node.ok_or_else(|| io::Error::other("no such server"))
 }

@@ -86,8 +86,8 @@ impl Program {
 
     fn hold(&mut self) -> Duration {
         match self.random.below(100) {
-            0 | 1 => self.ttl * 3,
-            2..10 => self.ttl / 2,
+            0 => self.ttl * 3,
+            1..5 => self.ttl / 2,
             _ => self.pause(Duration::from_millis(20)),
         }
     }

@@ -101,6 +101,7 @@ impl Run {
         };
         let mut report = scene.report(nemesis.settled());
         report.cut_short = nemesis.is_over();
+        report.again = nemesis.again().to_vec();
         report.failed = settled
             .err()
             .map(|failed| failed.message().unwrap_or("no reason").to_owned());

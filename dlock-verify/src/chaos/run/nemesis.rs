@@ -43,6 +43,8 @@ pub(super) struct Nemesis {
     /// Faults that were undone, and whose effects are still counted.
     counting: Arc<Semaphore>,
     settled: Vec<Settled>,
+    /// The cards that were dealt again.
+    again: Vec<Card>,
     /// The begin of the last fault.
     last_begin: Option<BootInstant>,
 }
@@ -56,12 +58,17 @@ impl Nemesis {
             active: JoinSet::new(),
             counting: Arc::new(Semaphore::new(COUNTING_MAX as usize)),
             settled: Vec::new(),
+            again: Vec::new(),
             last_begin: None,
         }
     }
 
     pub(super) fn settled(&self) -> &[Settled] {
         &self.settled
+    }
+
+    pub(super) fn again(&self) -> &[Card] {
+        &self.again
     }
 
     /// Plays all cards, then again those of faults that did not bite; waits for the grants, and settles.
@@ -79,7 +86,8 @@ impl Nemesis {
                 break;
             }
             for fault in tame {
-                let card = plan.again(&*fault, turn, &self.scene.deal);
+                let card = plan.again(&*fault, turn, self.again.len(), &self.scene.deal);
+                self.again.push(card.clone());
                 self.play_card(&card).await?;
             }
             self.undone().await?;

@@ -10,7 +10,7 @@ use super::{
     settle::Settled,
 };
 use crate::{
-    chaos::workers::Counts,
+    chaos::{plan::Card, workers::Counts},
     checker::Bounds,
     history::{Event, RecordedCapabilities},
 };
@@ -23,6 +23,8 @@ pub struct RunReport {
     pub failed: Option<String>,
     /// Whether its time was over before all cards were played.
     pub cut_short: bool,
+    /// The cards that were played beside those of the plan: their faults had not bitten.
+    pub again: Vec<Card>,
     /// The promises of the store.
     pub store: Capabilities,
     /// The bounds to judge by.
@@ -41,11 +43,23 @@ pub struct RunReport {
     pub unexpected: Vec<String>,
 }
 
+impl RunReport {
+    /// What was open after the first tenth of the grants, and at the end.
+    #[must_use]
+    pub fn tenth_and_end(&self) -> Option<(&Settled, &Settled)> {
+        let tenth = self.counts.grants / 10;
+        let is_later = |settled: &&Settled| settled.grants >= tenth;
+        let mut later = self.settled.iter().filter(is_later);
+        Some((later.next()?, later.next_back()?))
+    }
+}
+
 impl Scene {
     pub(super) fn report(&self, settled: &[Settled]) -> RunReport {
         RunReport {
             failed: None,
             cut_short: false,
+            again: Vec::new(),
             store: self.witness.capabilities(),
             bounds: self.bounds(),
             events: self.observer.events(),
@@ -80,6 +94,7 @@ impl RunReport {
         Self {
             failed: None,
             cut_short: false,
+            again: Vec::new(),
             store,
             bounds,
             events: Vec::new(),
