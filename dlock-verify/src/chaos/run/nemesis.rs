@@ -13,6 +13,7 @@ use super::{scene::Scene, settle::Settled, strike::strike};
 use crate::{
     chaos::{
         fault::{Fault, Site},
+        faults::WRITES_LATE,
         plan::{Card, Kind, Plan},
         trigger::Trigger,
         workers::Occasion,
@@ -101,14 +102,23 @@ impl Nemesis {
         Ok(())
     }
 
-    /// The faults that have not bitten yet.
+    /// The faults that have not bitten yet; for one that writes late, until a write was lost.
     async fn tame(&self) -> Outcome<Vec<Arc<dyn Fault>>> {
         let counted = self.counting.acquire_many(COUNTING_MAX).await?;
         drop(counted);
         let bites = self.scene.ledger.bites();
-        let is_tame =
-            |fault: &&Arc<dyn Fault>| bites.get(fault.id()).is_none_or(|all| all.bites == 0);
+        let unfenced = self.proves_no_fencing();
+        let is_tame = |fault: &&Arc<dyn Fault>| {
+            let has_bitten = bites.get(fault.id()).is_some_and(|all| all.bites > 0);
+            !has_bitten || unfenced && fault.id() == WRITES_LATE
+        };
         Ok(self.scene.faults.iter().filter(is_tame).cloned().collect())
+    }
+
+    /// Whether the registers without tokens have lost nothing yet, so that the tokens of the others prove nothing.
+    fn proves_no_fencing(&self) -> bool {
+        let ends_by_time = self.scene.witness.capabilities().ends_by_time;
+        ends_by_time && self.scene.observer.control_lost() == 0
     }
 
     async fn play_card(&mut self, card: &Card) -> Outcome {

@@ -132,6 +132,11 @@ impl Observer {
         all.filter(|(other, _)| *other == client).count() as u64
     }
 
+    /// How many updates the registers lost that compare no tokens.
+    pub(in crate::chaos) fn control_lost(&self) -> u64 {
+        self.registers.control_lost()
+    }
+
     /// Takes a report of a worker, and answers it.
     pub(super) fn take(&self, worker: usize, client: u32, report: Report) -> Option<Order> {
         match report {
