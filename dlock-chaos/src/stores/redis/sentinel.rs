@@ -136,7 +136,7 @@ struct Failover {
 enum What {
     /// An administrator moves it.
     Planned,
-    /// The replicas fall behind, and the primary dies. It comes back as a replica.
+    /// The primary dies, and comes back as a replica.
     Killed,
     /// The primary stops together with a client, and both go on until it learns better.
     Stopped,
@@ -164,9 +164,7 @@ impl Fault for Failover {
             }
             What::Killed => {
                 let former = group.primary().await?;
-                fall_behind(&group, former, site).await?;
                 node(&mut group, former)?.kill()?;
-                replicas(&group, former).try_for_each(Node::cont)?;
                 group.until_promoted(former).await?;
                 node(&mut group, former)?.resume().await?;
             }
@@ -184,23 +182,6 @@ impl Fault for Failover {
         group.until_complete().await?;
         Ok(1)
     }
-}
-
-/// What is on its way to a stopped replica would be read later, so its connection is ended.
-async fn fall_behind(group: &Replicated, primary: usize, site: &Site) -> Outcome {
-    replicas(group, primary).try_for_each(Node::stop)?;
-    let primary = &group.nodes()[primary];
-    primary
-        .command(&["CLIENT", "KILL", "TYPE", "replica"])
-        .await?;
-    site.last().await;
-    Ok(())
-}
-
-fn replicas(group: &Replicated, primary: usize) -> impl Iterator<Item = &Node> {
-    let nodes = group.nodes().iter().enumerate();
-    let replicas = nodes.filter(move |(index, _)| *index != primary);
-    replicas.map(|(_, node)| node)
 }
 
 /// The Sentinel that demotes a primary ends its connections, also this one.
