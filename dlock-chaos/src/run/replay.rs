@@ -1,7 +1,7 @@
 //! The search for a failure: its fault and the two before, again and again.
 
 use dlock_verify::{
-    chaos::replay as plan_again,
+    chaos::{Judgement, replay as plan_again},
     support::{Outcome, failed},
 };
 
@@ -31,16 +31,17 @@ pub(super) async fn replay(kept: &Kept, stores: &[Box<dyn Store>], strict: bool)
         judgement
             .failures
             .retain(|failure| !failure.starts_with("the control"));
-        if !judgement.holds() {
-            failures += 1;
-            let why = judgement.broken.first().map(|finding| &finding.text);
-            let why = why.or_else(|| judgement.failures.first());
-            say(
-                name,
-                &format!("try {number}: {}", why.map_or("", String::as_str)),
-            );
-        }
+        failures += usize::from(!judgement.holds());
+        say(name, &format!("try {number}: {}", result(&judgement)));
     }
     say(name, &format!("failed in {failures} of {TRIES}"));
     Ok(failures == 0)
+}
+
+fn result(judgement: &Judgement) -> String {
+    match (judgement.broken.first(), judgement.failures.first()) {
+        (Some(finding), _) => format!("{} BROKEN: {}", finding.clause, finding.text),
+        (None, Some(failure)) => format!("FAILED: {failure}"),
+        (None, None) => "holds".to_owned(),
+    }
 }

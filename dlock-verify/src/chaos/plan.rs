@@ -89,19 +89,18 @@ pub fn plan(
     Plan::of(seed, store, grants, with_settles.collect())
 }
 
-/// The plan of the card with this number and the two faults before it: to search for a failure again.
+/// The plan of the card with this number and the two faults before it, as many grants apart: to search for a failure
+/// again.
 #[must_use]
 pub fn replay(plan: &Plan, number: u32) -> Plan {
     let is_fault = |card: &&Card| card.number <= number && card.kind != Kind::Settle;
     let faults: Vec<_> = plan.cards.iter().filter(is_fault).collect();
     let last = &faults[faults.len().saturating_sub(REPLAYED)..];
     let kinds = last.iter().map(|card| card.kind.clone());
-    Plan::of(
-        plan.seed,
-        &plan.store,
-        0,
-        kinds.chain([Kind::Settle]).collect(),
-    )
+    let kinds: Vec<_> = kinds.chain([Kind::Settle]).collect();
+    let apart = plan.grants / (plan.cards.len() as u64 + 1);
+    let grants = apart * (kinds.len() as u64 + 1);
+    Plan::of(plan.seed, &plan.store, grants, kinds)
 }
 
 impl Plan {
@@ -241,5 +240,6 @@ mod tests {
         assert_eq!(kinds(&again.cards[..3]), expected);
         assert_eq!(again.cards[3].kind, Kind::Settle);
         assert_eq!(again.cards.len(), 4);
+        assert_eq!(again.cards[0].after, plan.cards[0].after);
     }
 }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     chaos::{
         fault::{Fault, Site},
+        faults::WRITES_LATE,
         plan::{Card, Kind, Plan},
         trigger::Trigger,
         workers::Occasion,
@@ -113,18 +114,24 @@ impl Nemesis {
         Ok(())
     }
 
-    /// The faults that have not bitten yet, and those that have not made the control lose an update.
+    /// The faults that have not bitten yet; for one that writes late, until a write was lost.
     async fn tame(&mut self) -> Outcome<Vec<Arc<dyn Fault>>> {
         let counted = self.counting.acquire_many(COUNTING_MAX).await?;
         drop(counted);
         self.stopwatch.spent_on(Phase::Effects);
         let bites = self.scene.ledger.bites();
-        let fenced = !self.scene.bounds().ends_by_time || self.scene.observer.control_lost() > 0;
+        let unfenced = self.proves_no_fencing();
         let is_tame = |fault: &&Arc<dyn Fault>| {
-            let bit = bites.get(fault.id()).is_some_and(|all| all.bites > 0);
-            !bit || (fault.tests_fencing() && !fenced)
+            let has_bitten = bites.get(fault.id()).is_some_and(|all| all.bites > 0);
+            !has_bitten || unfenced && fault.id() == WRITES_LATE
         };
         Ok(self.scene.faults.iter().filter(is_tame).cloned().collect())
+    }
+
+    /// Whether the registers without tokens have lost nothing yet, so that the tokens of the others prove nothing.
+    fn proves_no_fencing(&self) -> bool {
+        let ends_by_time = self.scene.bounds().ends_by_time;
+        ends_by_time && self.scene.observer.control_lost() == 0
     }
 
     async fn play_card(&mut self, card: &Card) -> Outcome {

@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    faults::WRITES_LATE,
     lag::LAG_MAX,
     run::{RunReport, Struck},
 };
@@ -134,7 +135,8 @@ pub fn judge(
     }
     judgement.checked = checked.to_string();
     judgement.add_tame(report, faults);
-    if report.bounds.ends_by_time && judgement.control_lost == 0 {
+    let has_tried = report.bites.contains_key(WRITES_LATE) && !report.cut_short;
+    if report.bounds.ends_by_time && has_tried && judgement.control_lost == 0 {
         let tame = "the control without tokens lost no update: fencing was not tested";
         judgement.failures.push(tame.to_owned());
     }

@@ -87,11 +87,6 @@ impl Observer {
             .unwrap_or_default()
     }
 
-    /// How many updates the registers have lost that compare no tokens.
-    pub(in crate::chaos) fn control_lost(&self) -> u64 {
-        self.registers.control_lost()
-    }
-
     pub(in crate::chaos) fn unexpected(&self) -> Vec<String> {
         self.unexpected.lock().clone()
     }
@@ -135,6 +130,11 @@ impl Observer {
         let state = self.state.lock();
         let all = state.requested.keys().chain(state.held.keys());
         all.filter(|(other, _)| *other == client).count() as u64
+    }
+
+    /// How many updates the registers lost that compare no tokens.
+    pub(in crate::chaos) fn control_lost(&self) -> u64 {
+        self.registers.control_lost()
     }
 
     /// Takes a report of a worker, and answers it.
