@@ -51,25 +51,6 @@ pub(super) fn say_faults(store: &str, faults: &BTreeMap<String, Bites>) {
         let [a, b, c, d, e, f, g] = numbers.map(|number| number.to_string());
         say(store, &line([fault.clone(), a, b, c, d, e, f, g]));
     }
-    say_open(store, report);
-}
-
-/// What the worker that has most has open, and the servers' connections.
-fn say_open(store: &str, report: &RunReport) {
-    let Some((tenth, end)) = report.tenth_and_end() else {
-        return;
-    };
-    for (when, settled) in [("a tenth", tenth), ("the end", end)] {
-        let open = &settled.resources;
-        let connections = settled
-            .connections
-            .map_or("?".to_owned(), |all| all.to_string());
-        let text = format!(
-            "open at {when}: {} KiB, {} descriptors, {} threads, {} tasks, {connections} connections of all",
-            open.memory_kib, open.descriptors, open.threads, open.tasks
-        );
-        say(store, &text);
-    }
 }
 
 /// What the worker that has most has open, and the servers' connections.

@@ -78,7 +78,11 @@ async fn work(assignment: &Assignment, connect: Connect) -> Outcome {
     let _watchdog = Watchdog::start(move |by| {
         if by > LAG_SAID_MIN_NS {
             let at = clock.now().as_nanos();
-            say(&Report::Event(Event::new(at, number, EventKind::Lagged { by })));
+            say(&Report::Event(Event::new(
+                at,
+                number,
+                EventKind::Lagged { by },
+            )));
         }
     });
     let names = load.names(prefix);

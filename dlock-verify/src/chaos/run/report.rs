@@ -57,17 +57,6 @@ impl RunReport {
     }
 }
 
-impl RunReport {
-    /// What was open after the first tenth of the grants, and at the end.
-    #[must_use]
-    pub fn tenth_and_end(&self) -> Option<(&Settled, &Settled)> {
-        let tenth = self.counts.grants / 10;
-        let is_later = |settled: &&Settled| settled.grants >= tenth;
-        let mut later = self.settled.iter().filter(is_later);
-        Some((later.next()?, later.next_back()?))
-    }
-}
-
 impl Scene {
     pub(super) fn report(&self, settled: &[Settled]) -> RunReport {
         RunReport {
