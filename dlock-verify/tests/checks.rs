@@ -71,10 +71,14 @@ impl Run {
     }
 
     fn fault(self, from_ms: u64, to_ms: u64) -> Self {
+        self.fault_of("servers", from_ms, to_ms)
+    }
+
+    fn fault_of(self, target: &str, from_ms: u64, to_ms: u64) -> Self {
         let fault = |phase| EventKind::Fault {
             id: 1,
             kind: "cut".into(),
-            target: "server".into(),
+            target: target.into(),
             phase,
         };
         self.add(from_ms, 0, fault(FaultPhase::Begun))
@@ -276,6 +280,11 @@ mod contention {
         // The request may have been held back until the fault had ended.
         let run = refused_at(1_021, lost().fault(5, 500));
         run.assert_holds(Check::Contention, 1);
+        // Servers that fail later count the ttl anew, and another client's failure changes nothing.
+        let later = |target| lost().fault_of(target, 900, 1_500);
+        refused_at(2_400, later("servers")).assert_holds(Check::Contention, 1);
+        refused_at(2_521, later("servers")).assert_violated(Check::Contention);
+        refused_at(2_400, later("worker 3")).assert_violated(Check::Contention);
     }
 
     #[test]
