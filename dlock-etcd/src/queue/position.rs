@@ -78,7 +78,10 @@ impl QueueKey {
         let own = ranges.next().and_then(first_key);
         let predecessor = ranges.next().and_then(first_key);
         let position = match own {
-            Some(_) | None => Position::of(created, predecessor.as_ref(), seen),
+            Some(own) if own.create_revision() == created => {
+                Position::of(created, predecessor.as_ref(), seen)
+            }
+            _ => Position::Absent,
         };
         Ok((position, seen))
     }

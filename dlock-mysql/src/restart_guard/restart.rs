@@ -123,7 +123,7 @@ async fn begin_or_check(
     let now = GuardClock::read(epoch, next, epoch.read.unwrap_or_else(|| clock.now()));
     let elapsed = pool.epochs.first_reading(now).elapsed(&now);
     let left = (longest + SECOND).saturating_sub(elapsed);
-    if left >= Duration::ZERO {
+    if left.is_zero() {
         return Ok(false);
     }
     Err(errors::restart_guard_active(left, longest))

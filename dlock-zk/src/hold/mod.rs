@@ -44,7 +44,7 @@ impl Hold {
         }
         let proof = session.proof_after(node.proved()).await?;
         let generation = session.connection.generation();
-        if generation == 0
+        if !node.is_verified_over(generation)
             && !self.verify(generation).await.map_err(errors::of_request)?
         {
             return Ok(Renewed::Lost(LostCause::Removed));
