@@ -20,16 +20,16 @@ mod zk;
 
 pub(crate) use self::store::{Started, Store, connect};
 
-/// All stores; one more is a line here.
+/// All stores, the slow ones first; one more is a line here.
 pub(crate) fn all() -> Vec<Box<dyn Store>> {
     vec![
+        Box::new(mysql::Sql::MySql),
+        Box::new(mysql::Sql::MariaDb),
+        Box::new(etcd::Etcd),
+        Box::new(zk::Zk),
         Box::new(redis::Redis),
         Box::new(redis::Guarded::Yes),
         Box::new(redis::Guarded::No),
-        Box::new(etcd::Etcd),
-        Box::new(zk::Zk),
-        Box::new(mysql::Sql::MySql),
-        Box::new(mysql::Sql::MariaDb),
         Box::new(file::File),
     ]
 }

@@ -35,9 +35,9 @@ pub(crate) struct Started {
 /// For stores whose servers take much of the machine.
 pub(super) const SMALL: Load = Load {
     workers: 4,
-    tasks: 4,
-    hot: 6,
-    shared: 12,
+    tasks: 12,
+    hot: 12,
+    shared: 24,
 };
 
 /// How workers and the witness connect.

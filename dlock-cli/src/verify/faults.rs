@@ -90,7 +90,7 @@ async fn play(clients: Arc<Clients>, names: String, seed: u64, time: Duration) -
     let longest = time.saturating_sub(ttl * FAULT_TTLS);
     let run = Run::new(clients, faults.clone());
     let run = run.prefix(&names).longest(longest).again_max(0);
-    let plan = plan(seed, &store, 0, &faults, TIMES, &run.deal());
+    let plan = plan(seed, &store, 0, &faults, 0..TIMES, &run.deal());
     let report = timeout(time + OVERTIME_MAX, run.play(&plan)).await;
     let report = report.map_err(|_| "the clients did not settle in time")??;
     let exceptions = Exception::of(&store)?;

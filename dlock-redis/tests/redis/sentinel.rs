@@ -10,8 +10,8 @@ use dlock_servers::{
 };
 
 use crate::support::{
-    Outcome, TTL_LONG, cases, open, refused, soon, start, take, until_clean, until_listeners,
-    value, within,
+    Outcome, TTL_LONG, acquaint, cases, open, refused, soon, start, take, until_clean,
+    until_listeners, value, within,
 };
 
 cases![
@@ -21,6 +21,7 @@ cases![
     t08_a_planned_failover_loses_no_acknowledged_lock,
     t09_a_stopped_primary_is_detected_and_replaced,
     a_waiter_follows_the_primary,
+    a_primary_that_lacks_the_former_ones_record_is_its_successor,
     sentinels_that_do_not_answer_are_no_hindrance,
     sentinels_want_a_login_and_tls,
     a_server_that_is_not_a_sentinel_is_reported,
@@ -186,6 +187,21 @@ async fn a_waiter_follows_the_primary(program: Program) -> Outcome {
     held.release().await?;
     // Far earlier than the ttl would end.
     soon("it is woken", waiter).await???.release().await?;
+    until_clean(&servers.nodes()[new]).await
+}
+
+/// A replica that is promoted before it has caught up does not know what its primary recorded. A client that the
+/// former primary has answered in the meantime follows the Sentinels all the same (K6).
+async fn a_primary_that_lacks_the_former_ones_record_is_its_successor(program: Program) -> Outcome {
+    let servers = replicated(&program, 1).await?;
+    let idle = connect(&servers, "").await?;
+    let held = take(&idle, "a").await?;
+    let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
+    // Its history is its own, and began long before the last reply of the former primary.
+    acquaint(&servers.nodes()[new]).await?;
+    // So much is answered, or the connection has ended.
+    let _ = held.release().await;
+    take(&idle, "b").await?.release().await?;
     until_clean(&servers.nodes()[new]).await
 }
 

@@ -28,7 +28,7 @@ pub use self::{
     lag::{LAG_MAX, Watchdog},
     load::Load,
     plan::{Card, Kind, Plan, plan, replay},
-    run::{Bites, Run, RunReport, Settled, Struck},
+    run::{Bites, Phase, Run, RunReport, Settled, Struck},
     target::Target,
     trigger::Trigger,
     verdict::{Effect, Exception, Finding, Judgement, Unknown, judge},

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::effect::Effect;
 use super::{
+    faults::WRITES_LATE,
     lag::LAG_MAX,
     run::{RunReport, Struck},
 };
@@ -170,7 +171,8 @@ pub fn judge(
     }
     judgement.checked = checked.to_string();
     judgement.add_tame(report, faults);
-    if report.bounds.ends_by_time && judgement.control_lost == 0 {
+    let has_tried = report.bites.contains_key(WRITES_LATE) && !report.cut_short;
+    if report.bounds.ends_by_time && has_tried && judgement.control_lost == 0 {
         let tame = "the control without tokens lost no update: fencing was not tested";
         judgement.failures.push(tame.to_owned());
     }
