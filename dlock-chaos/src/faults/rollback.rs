@@ -18,7 +18,7 @@ use crate::{
     servers::{Order, Servers},
 };
 
-/// An election takes at most so long, and how often it is looked for.
+/// An election takes at most so long, and its result is read so often.
 const LEADER_MAX: Duration = Duration::from_secs(30);
 const LEADER_EVERY: Duration = Duration::from_millis(50);
 

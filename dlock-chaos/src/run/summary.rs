@@ -51,7 +51,7 @@ pub(super) async fn all_parts(store: &dyn Store, job: &Job) -> Outcome<bool> {
     Ok(holds)
 }
 
-/// What all parts came to: faults, declared exceptions, and what was open in the first part and in the last one.
+/// The sum of all parts: faults, declared exceptions, and what was open in the first part and in the last one.
 fn say_all_parts(store: &str, parts: &[Part]) {
     let mut faults = BTreeMap::<String, Bites>::new();
     for (fault, bites) in parts.iter().flat_map(|part| &part.bites) {

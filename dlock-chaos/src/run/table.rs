@@ -53,7 +53,7 @@ pub(super) fn say_faults(store: &str, faults: &BTreeMap<String, Bites>) {
     }
 }
 
-/// What the worker that has most has open, and the servers' connections.
+/// The resources of the worker that has most, and the servers' connections.
 pub(super) fn say_open(store: &str, tenth: &Settled, end: &Settled) {
     for (when, settled) in [("a tenth", tenth), ("the end", end)] {
         let open = &settled.resources;

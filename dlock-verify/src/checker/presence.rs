@@ -13,7 +13,7 @@ const OF_WORKER: &str = "worker";
 pub(super) struct Presence {
     /// The begins of the faults, each with the latest end of the faults up to it.
     faults: Vec<(u64, u64)>,
-    /// The faults that a store counts its times anew after, such as a change of its leader.
+    /// The faults after which a store may count its times from zero, such as a change of its leader.
     of_servers: Vec<Span>,
     entry_max: u64,
 }
@@ -69,8 +69,8 @@ impl Presence {
         }
     }
 
-    /// An entry outlives its attempt, the more so if a fault holds a request back. Its time begins anew with each fault
-    /// of the servers that begins while it may be there.
+    /// An entry outlives its attempt, the more so if a fault holds a request back. Its time begins again with each
+    /// fault of the servers that begins while it may be there.
     fn extended(&self, span: Span) -> Span {
         let begun = self.faults.partition_point(|(from, _)| *from <= span.to);
         // The fault that ends last, if it had not ended before the request.

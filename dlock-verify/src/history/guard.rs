@@ -68,7 +68,7 @@ impl RecordedGuard {
     }
 
     /// Goes on to record the deadline every so often, and the loss when the guard reports it, while `work` runs to its
-    /// end: of a holder that does not look.
+    /// end: of a holder that does not check its guard.
     ///
     /// # Cancel safety
     ///

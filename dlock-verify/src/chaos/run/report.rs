@@ -47,7 +47,7 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// What was open after the first tenth of the grants, and at the end.
+    /// The resources after the first tenth of the grants, and at the end.
     #[must_use]
     pub fn tenth_and_end(&self) -> Option<(&Settled, &Settled)> {
         let tenth = self.counts.grants / 10;
@@ -92,7 +92,7 @@ impl RunReport {
     pub(in crate::chaos) fn empty() -> Self {
         use dlock_core::backend::DistributedLock as _;
         let store = dlock_core::memory::Memory::new().capabilities();
-        let ttl = std::time::Duration::from_secs(1);
+        let ttl = Duration::from_secs(1);
         let mut bounds = Bounds::new(ttl, &RecordedCapabilities::from(&store));
         bounds.ends_by_time = true;
         Self {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use dlock_core::{BootInstant, Clock};
 
-/// What a run waits for. It plays one card after the other, so its times add up.
+/// A phase that a run waits for. It plays one card after the other, so its times add up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
