@@ -80,7 +80,7 @@ fn connections(address: SocketAddr) -> Outcome<u32> {
 async fn ctrl_c_leaves_nothing() -> Outcome {
     let node = start(&[]).await?;
     // While the settings are read, and in the contract's cases.
-    for part in ["", "dlock/dlock-verify/"] {
+    for part in ["", "dlock/dlock-verify"] {
         let proxy = Proxy::start(node.address())?;
         let running = verify(&[&format!("etcd://{}", proxy.address())])?;
         begun("a request or a lock", async || {
