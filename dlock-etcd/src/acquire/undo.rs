@@ -28,7 +28,7 @@ pub(super) async fn undo(
         return error.with_effect(Effect::Unknown);
     }
     let owns_lease = request.renewal == Renewal::None;
-    if !owns_lease {
+    if !may_exist && !owns_lease {
         key.retire_key();
         key.leases.release();
         return error;

@@ -74,7 +74,7 @@ impl<'a> Acquisition<'a> {
             row: &self.row,
             tokens: self.tokens(),
             mode,
-            wait_timeout: (connection.wait_timeout == u64::MAX).then_some(wait_timeout),
+            wait_timeout: (connection.wait_timeout != wait_timeout).then_some(wait_timeout),
             reads_epoch: false,
         }
     }
