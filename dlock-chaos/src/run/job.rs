@@ -42,9 +42,11 @@ impl Job {
     pub(crate) fn of(cli: &Cli) -> Self {
         let minutes = cli.minutes.map(|minutes| Duration::from_secs(minutes * 60));
         let (only, strict, record) = (cli.only.clone(), cli.strict, cli.record.clone());
-        let seed = cli
-            .seed
-            .unwrap_or(if cli.ci { CI_SEED } else { rand::random() });
+        let seed = match cli.seed {
+            Some(seed) => seed,
+            None if cli.ci => CI_SEED,
+            None => rand::random(),
+        };
         if cli.ci {
             return Self {
                 seed,

@@ -59,7 +59,7 @@ pub(super) fn say_open(store: &str, tenth: &Settled, end: &Settled) {
         let open = &settled.resources;
         let connections = settled
             .connections
-            .map_or("?".to_owned(), |all| all.to_string());
+            .map_or_else(|| "?".to_owned(), |all| all.to_string());
         let text = format!(
             "open at {when}: {} KiB, {} descriptors, {} threads, {} tasks, {connections} connections of all",
             open.memory_kib, open.descriptors, open.threads, open.tasks

@@ -10,8 +10,8 @@ use dlock_servers::{
 };
 
 use crate::support::{
-    Outcome, TTL_LONG, acquaint, cases, open, refused, soon, start, take, until_clean,
-    until_listeners, value, within,
+    Outcome, RECORD, TTL_LONG, cases, open, refused, soon, start, take, until_clean,
+    until_listeners, value, warm_up, within,
 };
 
 cases![
@@ -195,14 +195,30 @@ async fn a_waiter_follows_the_primary(program: Program) -> Outcome {
 async fn a_primary_that_lacks_the_former_ones_record_is_its_successor(program: Program) -> Outcome {
     let servers = replicated(&program, 1).await?;
     let idle = connect(&servers, "").await?;
-    let held = take(&idle, "a").await?;
+    warm_up(&idle).await?;
     let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
-    // Its history is its own, and began long before the last reply of the former primary.
-    acquaint(&servers.nodes()[new]).await?;
-    // So much is answered, or the connection has ended.
-    let _ = held.release().await;
-    take(&idle, "b").await?.release().await?;
-    until_clean(&servers.nodes()[new]).await
+    // Another client begins its history, which is its own, apparently long before the last reply of the former primary.
+    drop(connect(&servers, "").await?.try_acquire("a").await);
+    let promoted = &servers.nodes()[new];
+    let record = promoted.command(&["GET", RECORD]).await?.text()?;
+    let mut words: Vec<_> = record.split(' ').collect();
+    (words[2], words[4]) = ("1780000000000000", "-");
+    let forked = words.join(" ");
+    promoted.command(&["SET", RECORD, &forked]).await?;
+    let demoted = async {
+        let is_replica = async || {
+            let role = servers.nodes()[0].info("role").await;
+            role.is_ok_and(|role| role == "slave")
+        };
+        while !is_replica().await {
+            // The former primary answers until then.
+            let _ = idle.inspect("a").await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    within(FAILOVER, "it is demoted", demoted).await?;
+    take(&idle, "a").await?.release().await?;
+    until_clean(promoted).await
 }
 
 async fn sentinels_that_do_not_answer_are_no_hindrance(program: Program) -> Outcome {
