@@ -1,8 +1,8 @@
 //! `cargo xtask ci`: what continuous integration runs, the quick steps first.
 
-use crate::{chaos, command::Tool, deny, failure::Result, features, setup, step::step, test, tidy};
+use crate::{command::Tool, deny, failure::Result, features, setup, step::step, test, tidy};
 
-/// Runs setup, every check, [every test](test::cargo_test), then [chaos](chaos::cargo_run) with a fixed seed.
+/// Runs setup, every check, then [every test](test::cargo_test).
 ///
 /// # Errors
 ///
@@ -17,8 +17,7 @@ pub(crate) fn run() -> Result<()> {
     step("docs", docs)?;
     features::run()?;
     deny::run()?;
-    test::cargo_test(&[])?;
-    step("chaos", || chaos::cargo_run(&["--ci".into()]))
+    test::cargo_test(&[])
 }
 
 /// Private items too: their links go stale like the others.

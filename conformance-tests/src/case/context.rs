@@ -30,8 +30,8 @@ const GENTLE_PART: usize = 5;
 /// The least repetitions under a gentle load.
 const GENTLE_LEAST: usize = 4;
 
-/// Under a gentle load calls wait for their turns: so many times as long.
-const GENTLE_PATIENCE: u32 = 5;
+/// Under a gentle load calls wait for their turns, so answers take so many times as long.
+const GENTLE_SLOWER: u32 = 5;
 
 /// How many locks a case may hold at once under a gentle load.
 pub(crate) const GENTLE_HELD_MAX: u32 = 8;
@@ -89,10 +89,10 @@ impl CaseContext {
     }
 
     /// A wait within which another client's call is answered, as `full` is under a full load.
-    pub(crate) fn patience(&self, full: Duration) -> Duration {
+    pub(crate) fn answer_max(&self, full: Duration) -> Duration {
         match self.target.load() {
             Load::Full => full,
-            Load::Gentle => full * GENTLE_PATIENCE,
+            Load::Gentle => full * GENTLE_SLOWER,
         }
     }
 

@@ -27,7 +27,7 @@ fn a_grant_may_be_as_late_as_timers() {
     };
     granted(1_050, 100).assert_holds(Check::Liveness, 2);
     granted(1_150, 100).assert_violated(Check::Liveness);
-    // Nothing is known while they are that late, and the second begins anew.
+    // Nothing is known while they are that late, and the second begins again.
     granted(1_450, 300).assert_holds(Check::Liveness, 2);
     granted(1_550, 300).assert_violated(Check::Liveness);
 }
