@@ -173,7 +173,7 @@ pub async fn within<T>(
     timeout(bound, future).await.map_err(late)
 }
 
-/// Whether the case failed because something did not come [within](within) its bound.
+/// Whether the case failed because something did not come [`within`] its bound.
 #[must_use]
 pub fn is_late(failed: &Failed) -> bool {
     failed.message().is_some_and(|why| why.starts_with(LATE))
