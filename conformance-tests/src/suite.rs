@@ -3,7 +3,7 @@
 use std::{future::Future, pin::pin, process::ExitCode, sync::Arc, time::Duration};
 
 use dlock_verify::{
-    support::{Outcome, if_available},
+    support::{Outcome, if_available, within},
     verdict::Clause,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -169,8 +169,7 @@ impl SuiteCase {
             target.dispose(&address);
             outcome
         };
-        let late = |_| Failed::from(format!("it hangs: not done after {CASE_MAX:?}"));
-        timeout(CASE_MAX, whole).await.map_err(late)?
+        within(CASE_MAX, "the end of the case, which hangs", whole).await?
     }
 }
 

@@ -10,9 +10,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [run, out, verdicts @ ..] = arguments.as_slice() else {
         return Err("usage: report RUN.json OUT.html [VERDICTS.json]".into());
     };
-    let run = Run::parse(&fs::read_to_string(run)?)?;
-    let verdicts = verdicts.first().map(fs::read_to_string).transpose()?;
-    let verdicts = verdicts.as_deref().map(Document::from_json).transpose()?;
-    fs::write(out, report::html(&run, verdicts.as_ref())?)?;
+    let mut run = Run::parse(&fs::read_to_string(run)?)?;
+    if let Some(file) = verdicts.first() {
+        run.verdicts = Some(Document::from_json(&fs::read_to_string(file)?)?);
+    }
+    fs::write(out, report::html(&run)?)?;
     Ok(())
 }

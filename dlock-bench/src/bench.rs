@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use dlock::config::Config;
 use dlock_core::{BootInstant, Clock, Error, Result};
 use tokio::task::JoinSet;
 
@@ -11,11 +10,12 @@ use crate::{
     entrants, extras,
     labels::labels,
     machine::{Load, LoadParts, describe, now_utc},
+    names::Names,
     plan::{Plan, Scope},
     rounds::{self, HALF_WIDTH_MAX, Pace, Rounds, SETTLE},
     slot::Slot,
     stats::{Bootstrap, RESAMPLES},
-    store::{Store, described},
+    store::Store,
     summary::Summary,
     target::Target,
     tasks::defect,
@@ -28,17 +28,14 @@ const END_MAX: Duration = Duration::from_secs(5);
 /// Receives how much is done, from 0 to 1, and what is under way.
 pub type Progress<'a> = &'a (dyn Fn(f64, &str) + Send + Sync);
 
-/// A run whose stores are connected.
+/// A run: [`connect`](Self::connect), then [`measure`](Self::measure).
 ///
-/// [`measure`](Self::measure) can be dropped at any time, such as at a signal. [`clean_up`](Self::clean_up) then
-/// removes what it made.
+/// Both can be dropped at any time, such as at a signal. [`clean_up`](Self::clean_up) then removes what they made.
 pub struct Bench {
     plan: Plan,
     begun: BootInstant,
     begun_at: String,
     slots: Vec<Slot>,
-    configs: Vec<Config>,
-    is_local: bool,
 }
 
 /// The conditions of the rounds.
@@ -49,6 +46,19 @@ struct Outcome {
 }
 
 impl Bench {
+    /// A run that measures the stores of `targets`. It begins now.
+    #[must_use]
+    pub fn new(plan: Plan, targets: &[Target]) -> Self {
+        let run = format!("{:08x}", rand::random::<u32>());
+        let slot = |target: &Target| Slot::new(target.clone(), Names::new(&run));
+        Self {
+            plan,
+            begun: Clock::boottime().now(),
+            begun_at: now_utc(),
+            slots: targets.iter().map(slot).collect(),
+        }
+    }
+
     /// Connects to all stores at once. One that cannot be reached is a row with its error.
     ///
     /// # Errors
@@ -58,35 +68,25 @@ impl Bench {
     /// # Cancel safety
     ///
     /// Dropping the future closes the connections.
-    pub async fn connect(plan: Plan, targets: &[Target]) -> Result<Self> {
-        let (begun, begun_at) = (Clock::boottime().now(), now_utc());
-        let run = format!("{:08x}", rand::random::<u32>());
+    pub async fn connect(&mut self) -> Result<()> {
         let mut connecting = JoinSet::new();
-        for (at, target) in targets.iter().cloned().enumerate() {
-            let run = run.clone();
-            connecting.spawn(async move { (at, Store::connect(&target, &run).await) });
+        for (at, slot) in self.slots.iter().enumerate() {
+            let (target, names) = (slot.target.clone(), slot.names.clone());
+            connecting.spawn(async move { (at, Store::connect(&target, names).await) });
         }
-        let configs: Vec<Config> = targets.iter().map(|target| target.config.clone()).collect();
-        let mut slots: Vec<Slot> = configs
-            .iter()
-            .map(|config| Slot::new(described(config)))
-            .collect();
         while let Some(connected) = connecting.join_next().await {
             let (at, store) = connected.map_err(defect)?;
-            slots[at].connected(store)?;
+            self.slots[at].connected(store)?;
         }
-        let backends: Vec<_> = slots.iter().map(|slot| slot.data.backend.clone()).collect();
-        for (slot, label) in slots.iter_mut().zip(labels(&backends)) {
+        let backends: Vec<_> = self
+            .slots
+            .iter()
+            .map(|slot| slot.data.backend.clone())
+            .collect();
+        for (slot, label) in self.slots.iter_mut().zip(labels(&backends)) {
             slot.data.label = label;
         }
-        Ok(Self {
-            plan,
-            begun,
-            begun_at,
-            slots,
-            configs,
-            is_local: targets.iter().any(|target| target.pid.is_some()),
-        })
+        Ok(())
     }
 
     /// Measures the stores that are connected.
@@ -105,7 +105,7 @@ impl Bench {
         let mut run = self.sum_up(&rounds, &outcome);
         rounds.end().await;
         if self.plan.scope == Scope::All {
-            let (begun, forecast) = (self.begun, self.plan.forecast(&self.configs));
+            let (begun, forecast) = (self.begun, self.forecast());
             let report = |what: &str| progress(part(begun, forecast), what);
             let (run_for, seed) = (self.plan.run_for, self.plan.seed);
             extras::measure(&mut self.slots, run_for, seed, report).await;
@@ -129,9 +129,7 @@ impl Bench {
     pub async fn clean_up(self) -> Vec<(String, Error)> {
         let mut cleaning = JoinSet::new();
         for slot in self.slots {
-            if let Some(store) = slot.any().cloned() {
-                cleaning.spawn(async move { (slot.data.url, store.clean_up().await) });
-            }
+            cleaning.spawn(async move { (slot.data.url.clone(), slot.clean_up().await) });
         }
         let ended = cleaning.join_all().await.into_iter();
         ended
@@ -165,7 +163,7 @@ impl Bench {
         let mut processes = rounds.processes();
         processes.extend(self.slots.iter().filter_map(|slot| slot.live()?.pid));
         let before = Load::read(&processes);
-        let forecast = self.plan.forecast(&self.configs);
+        let forecast = self.forecast();
         let (begun, slots, plan) = (self.begun, &mut self.slots, &self.plan);
         let is_settled = |rounds: &Rounds| summary(rounds, plan).is_settled();
         let settled = rounds::run(rounds, &mut pace, is_settled, |count, failures| {
@@ -218,17 +216,23 @@ impl Bench {
                 outcome.load,
             ),
             stores: Vec::new(),
+            verdicts: None,
             comparisons: summary.comparisons(&labels),
             sides: rounds.entrants.iter().map(|entrant| entrant.key).collect(),
             rounds: rounds.rounds.clone(),
         }
     }
 
+    fn forecast(&self) -> Duration {
+        let configs = self.slots.iter().map(|slot| slot.target.config.clone());
+        self.plan.forecast(&configs.collect::<Vec<_>>())
+    }
+
     fn settings(&self, outcome: &Outcome) -> Settings {
         Settings {
             run_for_ms: millis(self.plan.run_for),
             all: self.plan.scope == Scope::All,
-            local: self.is_local,
+            local: self.slots.iter().any(|slot| slot.target.pid.is_some()),
             tasks: self.plan.tasks().to_vec(),
             slice_ms: millis(outcome.window),
             settle_ms: millis(SETTLE),
@@ -242,7 +246,6 @@ impl std::fmt::Debug for Bench {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Bench")
             .field("plan", &self.plan)
-            .field("configs", &self.configs)
             .finish_non_exhaustive()
     }
 }

@@ -22,6 +22,7 @@ mod names;
 mod plan;
 pub mod report;
 mod rounds;
+mod safety;
 mod sides;
 mod slot;
 mod stats;

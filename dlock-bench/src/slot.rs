@@ -1,24 +1,47 @@
-//! The place of a store in a run: its data, its connection, and its error.
+//! The place of a store in a run: its data, its names, its connection, and its error.
 
 use dlock_core::{Error, ErrorKind, Result};
 
-use crate::{data, store::Store};
+use crate::{
+    data,
+    names::Names,
+    store::{self, Store},
+    target::Target,
+};
 
 /// A store of the run, or why it is none.
 pub(crate) struct Slot {
     pub(crate) data: data::Store,
+    pub(crate) target: Target,
+    /// The names of its locks, also of those before it was connected.
+    pub(crate) names: Names,
     store: Option<Store>,
     error: Option<Error>,
 }
 
 impl Slot {
     /// The slot of a store that is not connected yet.
-    pub(crate) fn new(data: data::Store) -> Self {
+    pub(crate) fn new(target: Target, names: Names) -> Self {
         Self {
-            data,
+            data: store::described(&target.config),
+            target,
+            names,
             store: None,
             error: None,
         }
+    }
+
+    /// Ends the store, and removes what its names left in it.
+    ///
+    /// # Errors
+    ///
+    /// What could not be removed.
+    ///
+    /// # Cancel safety
+    ///
+    /// The rest stays in the store.
+    pub(crate) async fn clean_up(self) -> Result<()> {
+        store::clean_up(&self.target.config, &self.names, self.store.as_ref()).await
     }
 
     /// Records how connecting went.

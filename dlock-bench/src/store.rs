@@ -3,9 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock::config::Config;
-use dlock_core::{Error, ErrorKind, Locker, Result};
-use dlock_raw::baseline::{self, Floor, Found, Server};
-use tokio::time::timeout;
+use dlock_core::{Error, ErrorKind, LockName, Locker, Result};
+use dlock_raw::{
+    baseline::{self, Floor, Found, Server},
+    residue::Residue,
+};
+use tokio::time::{sleep, timeout};
 
 use crate::{
     data,
@@ -20,8 +23,12 @@ const CONNECT_MAX: Duration = Duration::from_secs(30);
 /// How long the locker may take to end after the run.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(10);
 
-/// How long removing the names may take.
+/// How long removing what is left may take: all of it, and each name.
 const REMOVE_MAX: Duration = Duration::from_secs(60);
+const REMOVE_EACH_MAX: Duration = Duration::from_millis(20);
+
+/// The pause before what could not be removed is tried again.
+const REMOVE_AGAIN: Duration = Duration::from_millis(200);
 
 /// The ports of servers whose URL has none.
 const PORTS: [(&str, u16); 5] = [
@@ -50,8 +57,7 @@ impl Store {
     /// # Errors
     ///
     /// The errors of the store.
-    pub(crate) async fn connect(target: &Target, run: &str) -> Result<(Self, data::Store)> {
-        let names = Names::new(run);
+    pub(crate) async fn connect(target: &Target, names: Names) -> Result<(Self, data::Store)> {
         let locks = timeout(CONNECT_MAX, dlock::connect(target.config.clone())).await;
         let locks = locks.map_err(|_| no_answer())??;
         let wait = CONNECT_MAX.saturating_add(locks.capabilities().restart_guard);
@@ -84,19 +90,73 @@ impl Store {
         self.floor.as_deref().and_then(Floor::server)
     }
 
-    /// Ends the locker, with all that is held, and removes what its names left in the store.
+    /// Ends the locker, with all that is held, and what the driver keeps alive in the store.
     ///
     /// # Errors
     ///
     /// What the driver says.
-    pub(crate) async fn clean_up(&self) -> Result<()> {
-        // What is not released by then ends with its ttl.
+    ///
+    /// # Cancel safety
+    ///
+    /// The rest stays in the store until its ttl.
+    async fn close(&self) -> Result<()> {
+        // What is not released by then is removed by its name.
         let _ = self.locks.clone().shutdown(SHUTDOWN_MAX).await;
-        let Some(floor) = &self.floor else {
-            return Ok(());
+        match &self.floor {
+            Some(floor) => floor.close().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Ends the store, if it was connected, and removes what the `names` left in it.
+///
+/// # Errors
+///
+/// What the driver says, or that a name was not removed in time.
+///
+/// # Cancel safety
+///
+/// The rest stays in the store.
+pub(crate) async fn clean_up(config: &Config, names: &Names, store: Option<&Store>) -> Result<()> {
+    let names = names.all();
+    let each = REMOVE_EACH_MAX.saturating_mul(u32::try_from(names.len()).unwrap_or(u32::MAX));
+    let removing = async {
+        let closed = match store {
+            Some(store) => store.close().await,
+            None => Ok(()),
         };
-        let removed = timeout(REMOVE_MAX, floor.remove(&self.names.all())).await;
-        removed.map_err(|_| no_answer())?
+        remove(config, names).await?;
+        closed
+    };
+    let removed = timeout(REMOVE_MAX.max(each), removing).await;
+    removed.map_err(|_| Error::new(ErrorKind::Unavailable, "not removed in time"))?
+}
+
+/// Removes all that is left of the names, without an end of its own.
+async fn remove(config: &Config, names: Vec<String>) -> Result<()> {
+    let names = names.iter().map(|name| LockName::new(name));
+    let mut names: Vec<LockName> = names.collect::<Result<_>>()?;
+    if names.is_empty() {
+        // The store was never reached.
+        return Ok(());
+    }
+    let traces = Residue::open(config).await?;
+    loop {
+        let mut again = Vec::new();
+        for name in names {
+            let one = std::slice::from_ref(&name);
+            let found = traces.list(one).await?.len();
+            if found > 0 && traces.remove(one).await?.len() < found {
+                again.push(name);
+            }
+        }
+        if again.is_empty() {
+            return Ok(());
+        }
+        names = again;
+        // The session of a worker that was killed may keep its row or file for a moment.
+        sleep(REMOVE_AGAIN).await;
     }
 }
 

@@ -54,7 +54,8 @@ async fn a_run_has_all_numbers(kind: Kind) -> Result<(), Failed> {
     let urls = [server.url(), CLOSED.to_owned()];
     let targets: Vec<Target> = urls.iter().map(|url| target(url)).collect();
     let plan = Plan::new(7).run_for(RUN_FOR);
-    let mut bench = Bench::connect(plan, &targets).await?;
+    let mut bench = Bench::new(plan, &targets);
+    bench.connect().await?;
     let run = bench.measure(&|_, _| {}).await?;
     let left = bench.clean_up().await;
     assert!(left.is_empty(), "{left:?}");
@@ -68,6 +69,12 @@ async fn a_run_has_all_numbers(kind: Kind) -> Result<(), Failed> {
     );
     assert_eq!(found.error, None);
     assert_measured(found);
+    // etcd alone reports how long it waits for its disk.
+    for row in &found.cycles {
+        let flush = row.dlock.server_flush_ns;
+        assert_eq!(flush.is_some(), kind == Kind::Etcd, "{row:?}");
+        assert!(flush.is_none_or(|flush| flush > 0.0), "{row:?}");
+    }
     assert!(run.rounds.len() >= 3, "{} rounds", run.rounds.len());
     let text = serde_json::to_string(&run)?;
     assert!(Run::parse(&text)? == run, "read as another run: {text}");

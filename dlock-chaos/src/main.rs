@@ -2,6 +2,7 @@
 
 mod cli;
 mod cluster;
+#[cfg(test)]
 mod exceptions;
 mod faults;
 mod run;

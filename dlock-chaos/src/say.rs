@@ -4,5 +4,5 @@ use std::io::{self, Write as _};
 
 /// Prints a line about a store. Nothing depends on it.
 pub(crate) fn say(store: &str, line: &str) {
-    let _ = writeln!(io::stdout().lock(), "{store:<8}{line}");
+    let _ = writeln!(io::stdout().lock(), "{store:<7} {line}");
 }

@@ -59,8 +59,13 @@ fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
         Ok(args) => args,
         Err(error) => return Ok(usage::answer(&error)),
     };
-    // Some cases of `verify` wait for what never comes.
-    if args.global.verbose > 0 || !matches!(args.action, Action::Verify(_)) {
+    // Some cases of a verification wait for what never comes.
+    let verifies = match &args.action {
+        Action::Verify(_) => true,
+        Action::Bench(bench) => bench.verify.is_some(),
+        _ => false,
+    };
+    if args.global.verbose > 0 || !verifies {
         trace::init(args.global.verbose);
     }
     match &args.action {

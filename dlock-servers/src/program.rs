@@ -4,12 +4,16 @@ use std::{
     env,
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use super::SetClock;
 
-/// The set of the newest servers: `cargo xtask setup` has the same path.
-const SET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/servers/sid");
+/// The set of the newest servers, below the target directory: `cargo xtask setup` has the same path.
+const SET: &str = "servers/sid";
+
+/// The target directory, below the root of the workspace.
+const TARGET: &str = "target";
 
 /// How to get what is missing.
 const HINT: &str = "cargo xtask setup gets it";
@@ -66,10 +70,10 @@ impl Program {
             words: vec![
                 loader.into(),
                 "--library-path".into(),
-                Path::new(SET).join(libraries).into(),
+                in_newest_set(libraries)?.into(),
                 program.into(),
             ],
-            root: Some(SET.into()),
+            root: newest_set().map(Path::to_owned),
         })
     }
 
@@ -98,11 +102,26 @@ impl Program {
 /// A file of the set of the newest servers. A server starts in its own directory, so the path must not
 /// depend on ours.
 pub(super) fn in_newest_set(path: &str) -> Result<PathBuf, String> {
-    let file = Path::new(SET).join(path);
-    if file.exists() {
-        return Ok(file);
-    }
-    Err(format!("{path} of the newest servers is not there; {HINT}"))
+    let file = newest_set().map(|set| set.join(path));
+    let file = file.filter(|file| file.exists());
+    file.ok_or_else(|| format!("{path} of the newest servers is not there; {HINT}"))
+}
+
+/// The set of the newest servers; `None` if this is not a checkout, or it has none.
+///
+/// It is found from this program or the current directory, as cargo starts tests: a program that is shipped has no path
+/// of the machine that built it.
+fn newest_set() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let program = env::current_exe().unwrap_or_default();
+        let targets = program.ancestors().map(Path::to_owned);
+        let directory = env::current_dir().unwrap_or_default();
+        let roots = directory.ancestors().map(|root| root.join(TARGET));
+        let mut sets = targets.chain(roots).map(|target| target.join(SET));
+        sets.find(|set| set.is_dir())
+    };
+    FOUND.get_or_init(find).as_deref()
 }
 
 #[cfg(test)]

@@ -27,6 +27,9 @@ pub const SOON: Duration = Duration::from_secs(15);
 /// How often a state without notification is polled.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
+/// The beginning of the message of a failure that is late.
+const LATE: &str = "not within ";
+
 /// The longest message of an error: a line of a terminal or two.
 const MESSAGE_BYTES_MAX: usize = 300;
 
@@ -166,8 +169,14 @@ pub async fn within<T>(
     what: impl Display,
     future: impl IntoFuture<Output = T>,
 ) -> Outcome<T> {
-    let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
+    let late = |_| Failed::from(format!("{LATE}{bound:?}: {what}"));
     timeout(bound, future).await.map_err(late)
+}
+
+/// Whether the case failed because something did not come [`within`] its bound.
+#[must_use]
+pub fn is_late(failed: &Failed) -> bool {
+    failed.message().is_some_and(|why| why.starts_with(LATE))
 }
 
 /// Polls `future` at most `polls` times, each time when something has happened, then drops it; its

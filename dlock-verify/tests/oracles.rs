@@ -94,8 +94,24 @@ fn attempt_events(client: u32, (requested, took, lasted, fate): Attempt) -> Vec<
     events
 }
 
+/// A fault, and whether it harms the servers and not one worker.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    from: u64,
+    to: u64,
+    of_servers: bool,
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    (0u64..300, 1u64..40, any::<bool>()).prop_map(|(from, lasted, of_servers)| Fault {
+        from,
+        to: from + lasted,
+        of_servers,
+    })
+}
+
 /// When the store may have an entry of the attempt, by the definition.
-fn present((requested, took, lasted, fate): Attempt, fault: (u64, u64)) -> (u64, u64) {
+fn present((requested, took, lasted, fate): Attempt, fault: Fault) -> (u64, u64) {
     let returned = requested + took;
     let (ended, is_over) = match fate {
         Fate::Released => (returned + lasted, true),
@@ -106,13 +122,19 @@ fn present((requested, took, lasted, fate): Attempt, fault: (u64, u64)) -> (u64,
     if is_over {
         return (requested, ended);
     }
-    let is_faulty = fault.0 <= ended && requested <= fault.1;
-    let sent = if is_faulty { ended.max(fault.1) } else { ended };
-    (requested, sent + TTL + TAKEOVER)
+    // A request may be held back until the fault ends.
+    let is_held_back = fault.from <= ended && requested <= fault.to;
+    // The servers may count the ttl from zero after it.
+    let begins_again = fault.of_servers && (ended..=ended + TTL + TAKEOVER).contains(&fault.from);
+    let counted_from = match is_held_back || begins_again {
+        true => ended.max(fault.to),
+        false => ended,
+    };
+    (requested, counted_from + TTL + TAKEOVER)
 }
 
 /// The number of groups of attempts in which all are tries that were refused.
-fn groups_refused(attempts: &[Attempt], fault: (u64, u64)) -> usize {
+fn groups_refused(attempts: &[Attempt], fault: Fault) -> usize {
     let spans: Vec<_> = attempts.iter().map(|one| present(*one, fault)).collect();
     let mut group: Vec<usize> = (0..attempts.len()).collect();
     for _ in attempts {
@@ -235,18 +257,18 @@ proptest! {
     #[test]
     fn contention_is_what_its_definition_says(
         attempts in attempts(),
-        fault in (0u64..300, 1u64..40),
+        fault in fault(),
     ) {
-        let fault = (fault.0, fault.0 + fault.1);
+        let target = if fault.of_servers { "servers" } else { "worker 1" };
         let phase = |phase| EventKind::Fault {
             id: 1,
             kind: "cut".into(),
-            target: "server".into(),
+            target: target.into(),
             phase,
         };
         let mut events = vec![
-            event(fault.0, 0, phase(FaultPhase::Begun)),
-            event(fault.1, 0, phase(FaultPhase::Ended)),
+            event(fault.from, 0, phase(FaultPhase::Begun)),
+            event(fault.to, 0, phase(FaultPhase::Ended)),
         ];
         for (client, attempt) in (1..).zip(&attempts) {
             events.extend(attempt_events(client, *attempt));

@@ -45,6 +45,16 @@ fn the_gravest_part_decides() {
     assert_eq!(document.outcome(), Outcome::Fails);
 }
 
+#[test]
+fn the_strikes_of_a_store_are_those_of_its_faults() {
+    let document = sample();
+    let strikes: Vec<_> = document.stores.iter().map(StoreVerdict::strikes).collect();
+    assert_eq!(strikes, [96, 88, 0]);
+    let faults = document.stores.iter().flat_map(|store| &store.faults);
+    let mut ids = faults.map(|fault| fault.id.as_str());
+    assert!(ids.any(|id| id == "net-cut"));
+}
+
 fn holding() -> StoreVerdict {
     let mut store = StoreVerdict::new("redis://db-1");
     store.clauses = Clause::ALL
@@ -86,8 +96,21 @@ fn an_unknown_clause_can_be_accepted_and_a_failed_one_cannot() {
 }
 
 #[test]
+fn a_clause_that_was_not_tried_does_not_count_unless_it_is_exclusion() {
+    let outcome = |index: usize| {
+        let mut store = holding();
+        store.clauses[index].verdict = Verdict::NotTried;
+        Outcome::of(&store)
+    };
+    assert_eq!(outcome(12), Outcome::Holds);
+    assert_eq!(outcome(0), Outcome::Unknown);
+}
+
+#[test]
 fn an_entry_that_is_left_fails() {
     let mut store = holding();
+    store.residue.unknown = Some("the store did not answer".to_owned());
+    assert_eq!(Outcome::of(&store), Outcome::Unknown);
     store.residue.left.push("dlock:a".to_owned());
     assert_eq!(Outcome::of(&store), Outcome::Fails);
 }

@@ -54,7 +54,7 @@ enum Task {
         arguments: Vec<OsString>,
     },
 
-    /// Run all checks of continuous integration: format, lints, docs, features, tests, chaos
+    /// Run all checks of continuous integration: format, lints, docs, features, tests
     Ci,
 
     /// Run the slow checks, about an hour: dependencies, packages, the shipped build, long tests

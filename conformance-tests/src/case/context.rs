@@ -30,6 +30,9 @@ const GENTLE_PART: usize = 5;
 /// The least repetitions under a gentle load.
 const GENTLE_LEAST: usize = 4;
 
+/// Under a gentle load calls wait for their turns, so answers take so many times as long.
+const GENTLE_SLOWER: u32 = 5;
+
 /// How many locks a case may hold at once under a gentle load.
 pub(crate) const GENTLE_HELD_MAX: u32 = 8;
 
@@ -83,6 +86,14 @@ impl CaseContext {
     /// A lock name that no other case and no other run uses.
     pub(crate) fn name(&self, what: &str) -> Outcome<LockName> {
         Ok(LockName::new(&format!("{}/{what}", self.run))?)
+    }
+
+    /// A wait within which another client's call is answered, as `full` is under a full load.
+    pub(crate) fn answer_max(&self, full: Duration) -> Duration {
+        match self.target.load() {
+            Load::Full => full,
+            Load::Gentle => full * GENTLE_SLOWER,
+        }
     }
 
     /// How often a case repeats what it does `full` times under a full load.

@@ -3,8 +3,10 @@
 use std::{fmt::Display, time::Duration};
 
 use dlock_core::{BootInstant, Error, ErrorKind, Fencing, Guard, LockName, Result};
-use dlock_verify::{ensure, support::Outcome};
-use libtest_mimic::Failed;
+use dlock_verify::{
+    ensure,
+    support::{Outcome, within},
+};
 use tokio::time::timeout;
 
 use super::context::CaseContext;
@@ -20,9 +22,7 @@ impl CaseContext {
         what: impl Display,
         future: impl IntoFuture<Output = T>,
     ) -> Outcome<T> {
-        let bound = bound + self.tolerance();
-        let late = |_| Failed::from(format!("not within {bound:?}: {what}"));
-        timeout(bound, future).await.map_err(late)
+        within(bound + self.tolerance(), what, future).await
     }
 
     /// As [`within`](Self::within), with the tolerance as the only bound.

@@ -97,9 +97,10 @@ async fn a_wait_behind_others_ends_contended_in_time(context: &CaseContext) -> O
     context
         .soon("the first waiter at the store", calls.acquired(1))
         .await?;
+    let wait = context.answer_max(WAIT);
     // A later acquire does not reach the store, and has the store's answer from the first.
     let refused = context
-        .within(WAIT, "an answer", locker.acquire(&name).wait(WAIT))
+        .within(wait, "an answer", locker.acquire(&name).wait(wait))
         .await?;
     let error = refused.err().ok_or("a second guard")?;
     ensure!(

@@ -1,5 +1,6 @@
 //! A whole run.
 
+use dlock_verify::verdict::{Document, StoreVerdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Interval, Machine, Noise, Round, Settings, SideKey, Store, Workload};
@@ -31,6 +32,9 @@ pub struct Run {
     pub noise: Noise,
     /// The stores, in the order in which they were given.
     pub stores: Vec<Store>,
+    /// The verdicts of `dlock verify` about the stores, if there are any. One belongs to the store with the same URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Document>,
     /// The differences between stores that are larger than the noise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
@@ -38,6 +42,15 @@ pub struct Run {
     pub sides: Vec<SideKey>,
     /// The raw measurements.
     pub rounds: Vec<Round>,
+}
+
+impl Run {
+    /// The verdict about a store of the run.
+    #[must_use]
+    pub fn verdict(&self, store: &Store) -> Option<&StoreVerdict> {
+        let mut all = self.verdicts.as_ref()?.stores.iter();
+        all.find(|verdict| verdict.url == store.url)
+    }
 }
 
 /// A difference between two stores that is larger than the noise.

@@ -114,6 +114,9 @@ pub struct Throughput {
     /// The server's processor time for a cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_ns: Option<f64>,
+    /// How long the server waited for its disk for a cycle, if it reports that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_flush_ns: Option<f64>,
 }
 
 /// The rate that no lock of this cost can exceed, at this number of tasks.
@@ -141,7 +144,7 @@ pub enum Ceiling {
     ServerThread,
     /// The cores that clients and server share.
     Cores,
-    /// The disk's durable writes.
+    /// The disk: one flush after another, each for as many cycles as were waiting.
     Disk,
 }
 

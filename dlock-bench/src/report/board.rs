@@ -45,7 +45,7 @@ pub(super) fn render(shown: &Shown<'_>) -> Markup {
             table.board {
                 thead { tr {
                     th scope="col" { "Store" }
-                    th scope="col" { "Safety" small { (if shown.is_verified { "under faults" } else { "" }) } }
+                    th scope="col" { "Safety" small { (conditions(shown)) } }
                     @for column in &columns { th scope="col" { (column.label) small { (column.below) } } }
                 } }
                 tbody { @for store in &shown.stores { (row(store, &columns, is_noisy)) } }
@@ -54,8 +54,17 @@ pub(super) fn render(shown: &Shown<'_>) -> Markup {
     }
 }
 
+/// The conditions of the verification, in words.
+fn conditions(shown: &Shown<'_>) -> &'static str {
+    match (shown.is_verified, shown.has_faults()) {
+        (false, _) => "",
+        (true, true) => "under faults",
+        (true, false) => "without faults",
+    }
+}
+
 fn row(store: &ShownStore<'_>, columns: &[Column<'_>], is_noisy: bool) -> Markup {
-    let (class, words) = safety::judge(store).chip();
+    let (class, words) = safety::chip(&safety::judge(store));
     let grants = store.verdict.filter(|verdict| verdict.grants > 0);
     let series = store.series();
     html! {

@@ -5,6 +5,22 @@ use serde_json::Error;
 
 use crate::data::{ELEMENT_BEGIN, ELEMENT_END, Run};
 
+/// A part that is left out of data that is too long, in words, and how.
+type Part = (&'static str, fn(&mut Run));
+
+/// The parts in their order: with each the former ones are left out, too.
+const LONG: [Part; 3] = [
+    ("The raw rounds are too many for this file", |run| {
+        run.sides.clear();
+        run.rounds.clear();
+    }),
+    (
+        "The raw rounds and the verdicts are too many for this file",
+        |run| run.verdicts = None,
+    ),
+    ("The data is too large for this file", |_| {}),
+];
+
 /// The data as it fits into a report.
 #[derive(Debug)]
 pub(super) struct Embedded {
@@ -14,30 +30,21 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    /// The data in at most `size_max` bytes: with the raw rounds, without them, or not at all.
+    /// The data in at most `size_max` bytes: all of it, or without the parts that are long.
     pub(super) fn new(run: &Run, size_max: usize) -> Result<Self, Error> {
-        let whole = harmless(&serde_json::to_string(run)?);
-        if whole.len() <= size_max {
-            return Ok(Self {
-                json: whole,
-                left_out: None,
-            });
-        }
-        let without = Run {
-            sides: Vec::new(),
-            rounds: Vec::new(),
-            ..run.clone()
-        };
-        let without = harmless(&serde_json::to_string(&without)?);
-        if without.len() <= size_max {
-            return Ok(Self {
-                json: without,
-                left_out: Some("The raw rounds are too many for this file"),
-            });
+        let mut left_out = None;
+        let mut run = run.clone();
+        for (what, leave_out) in LONG {
+            let json = harmless(&serde_json::to_string(&run)?);
+            if json.len() <= size_max {
+                return Ok(Self { json, left_out });
+            }
+            leave_out(&mut run);
+            left_out = Some(what);
         }
         Ok(Self {
             json: String::new(),
-            left_out: Some("The data is too large for this file"),
+            left_out,
         })
     }
 

@@ -3,7 +3,10 @@
 use dlock_verify::verdict::{Finding, Severity, StoreVerdict, Verdict};
 use maud::{Markup, html};
 
-use super::shown::{Shown, ShownStore};
+use super::{
+    format,
+    shown::{Shown, ShownStore},
+};
 
 /// How many lines of a witness are shown.
 const WITNESS_MAX: usize = 12;
@@ -57,7 +60,7 @@ fn found(store: &ShownStore<'_>, finding: &Finding) -> Markup {
                 @if !clauses.is_empty() { " " small { (clauses.join(", ")) } }
                 @if finding.accepted { " " small { "accepted" } }
             }
-            span { (finding.consequence) @if !finding.wanted.is_empty() { " Wanted: " (finding.wanted) "." } }
+            span { (format::sentence(&finding.consequence)) @if !finding.wanted.is_empty() { " Wanted: " (finding.wanted) "." } }
             @if !finding.advice.is_empty() { code.do { (finding.advice) } }
         }
     }

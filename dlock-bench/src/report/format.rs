@@ -126,6 +126,20 @@ pub(super) fn clipped(words: &str, characters: usize) -> String {
     kept.chain(['…']).collect()
 }
 
+/// The words as a sentence.
+pub(super) fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect());
+    let stop = if words.is_empty() || words.ends_with('.') {
+        ""
+    } else {
+        "."
+    };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
 /// A count as a number to calculate with. Above 2^53 the last digits are lost, which no reader sees.
 #[expect(clippy::cast_precision_loss, reason = "a figure of three digits")]
 pub(super) fn float(count: u64) -> f64 {
@@ -267,6 +281,12 @@ mod tests {
             shown.map(|text| plain(&text)),
             ["0 s", "1 s", "14 min 20 s", "1 h"]
         );
+    }
+
+    #[test]
+    fn words_become_a_sentence() {
+        let shown = ["renewals come late", "A lock can vanish.", ""].map(sentence);
+        assert_eq!(shown, ["Renewals come late.", "A lock can vanish.", ""]);
     }
 
     #[test]

@@ -75,19 +75,9 @@ fn quiet(run: &Run) -> Markup {
         p.quiet {
             @if is_quiet { span.chip.ok { "✓ quiet machine" } } @else { span.chip.wa { "▲ noisy machine" } }
             " The same thing measured twice differed by " b { (difference) } ". Differences below that are noise."
-            @for reason in &noise.reasons { " " (sentence(reason)) }
+            @for reason in &noise.reasons { " " (format::sentence(reason)) }
             @if !is_quiet { " Rates are grey; processor times lead." }
             @if !run.settled { " " b { "Not settled" } ": the time was over before all intervals were narrow." }
         }
     }
-}
-
-/// The words as a sentence.
-fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().collect());
-    let stop = if words.ends_with('.') { "" } else { "." };
-    format!("{first}{}{stop}", letters.as_str())
 }

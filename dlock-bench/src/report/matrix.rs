@@ -1,6 +1,6 @@
 //! Clause × store: what holds, in how many grants.
 
-use dlock_verify::verdict::{Clause, ClauseVerdict, Verdict};
+use dlock_verify::verdict::{Clause, ClauseVerdict, StoreVerdict, Verdict};
 use maud::{Markup, html};
 
 use super::{
@@ -24,7 +24,7 @@ pub(super) fn render(shown: &Shown<'_>) -> Markup {
                         }
                     }
                     (sum(shown, "Grants", |store| store.grants))
-                    (sum(shown, "Faults injected", |store| store.faults))
+                    (sum(shown, "Faults injected", StoreVerdict::strikes))
                 }
             }
         }
@@ -41,6 +41,7 @@ fn cell(store: &ShownStore<'_>, clause: Clause) -> Markup {
     let (class, sign, word) = match found.verdict {
         Verdict::Holds => ("ok", "✓", "holds"),
         Verdict::Fails => ("ba", "✕", "fails"),
+        Verdict::NotTried => ("un", "–", "not tried"),
         _ if found.accepted => ("un", "?", "accepted"),
         _ => ("un", "?", "unknown"),
     };
@@ -71,11 +72,7 @@ fn title(clause: &ClauseVerdict) -> String {
     lines.join("\n")
 }
 
-fn sum(
-    shown: &Shown<'_>,
-    what: &str,
-    number: fn(&dlock_verify::verdict::StoreVerdict) -> u64,
-) -> Markup {
+fn sum(shown: &Shown<'_>, what: &str, number: fn(&StoreVerdict) -> u64) -> Markup {
     html! {
         tr.sum {
             th scope="row" { (what) }

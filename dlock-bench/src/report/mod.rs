@@ -6,6 +6,7 @@ mod board;
 mod card;
 mod embedded;
 mod evidence;
+mod faults;
 mod findings;
 mod format;
 mod header;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::data::{Cycles, Held, Interval, Latency, Throughput};
 
-const RATES: [&str; 11] = [
+const RATES: [&str; 12] = [
     "Tasks",
     "dlock /s",
     "95 %",
@@ -19,6 +19,7 @@ const RATES: [&str; 11] = [
     "client",
     "server",
     "× driver",
+    "disk",
     "limit /s",
 ];
 const LATENCIES: [&str; 7] = ["What", "n", "median", "p90", "p99", "p99.9", "longest"];
@@ -100,6 +101,7 @@ fn rate(cycles: &Cycles) -> Vec<String> {
         format::time(own.client_cpu_ns),
         or_none(own.server_cpu_ns, format::time),
         or_none(value(cycles.server_cpu_of_floor), format::ratio),
+        or_none(own.server_flush_ns, format::time),
         or_none(
             cycles.limit.as_ref().map(|limit| limit.per_second()),
             format::rate,

@@ -1,11 +1,10 @@
 //! The page.
 
-use dlock_verify::verdict::Document;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    board, embedded::Embedded, evidence, findings, header, matrix, method, promises, shown::Shown,
-    speed, style, summary,
+    board, embedded::Embedded, evidence, faults, findings, header, matrix, method, promises,
+    shown::Shown, speed, style, summary,
 };
 use crate::data::Run;
 
@@ -19,17 +18,17 @@ const HEAD: &str = concat!(
     r#"<meta name="color-scheme" content="light dark"/>"#,
 );
 
-/// The report of `run` as an HTML page, with the verdicts of `dlock verify` about the same stores if there are any.
+/// The report of `run` as an HTML page, with its verdicts beside the speed of the stores.
 ///
 /// The page has no script and loads nothing. The data of the run is inside: see
-/// [`Run::parse`](crate::data::Run::parse). A verdict belongs to the store with the same URL.
+/// [`Run::parse`](crate::data::Run::parse).
 ///
 /// ```no_run
 /// use dlock_bench::{data::Run, report};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let run = Run::parse(&std::fs::read_to_string("run.json")?)?;
-/// std::fs::write("report.html", report::html(&run, None)?)?;
+/// std::fs::write("report.html", report::html(&run)?)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -37,8 +36,8 @@ const HEAD: &str = concat!(
 /// # Errors
 ///
 /// When the run cannot be written as JSON.
-pub fn html(run: &Run, safety: Option<&Document>) -> Result<String, serde_json::Error> {
-    let shown = Shown::new(run, safety);
+pub fn html(run: &Run) -> Result<String, serde_json::Error> {
+    let shown = Shown::new(run);
     let page = |embedded: &Embedded| document(&shown, embedded).into_string();
     // What is left out is said in a sentence, so the data has less room than there is.
     let without = page(&Embedded::new(run, 0)?).len();
@@ -80,7 +79,7 @@ fn safety(shown: &Shown<'_>) -> Markup {
             h2 { "Safety" }
             @if shown.is_verified {
                 p.lead {
-                    @if shown.stores.iter().any(|store| store.verdict.is_some_and(|verdict| verdict.faults > 0)) {
+                    @if shown.has_faults() {
                         "Several clients of each store took locks while processes were stopped and connections were cut. "
                     } @else {
                         "Several clients of each store took locks, without faults. "
@@ -89,6 +88,7 @@ fn safety(shown: &Shown<'_>) -> Markup {
                 }
                 (matrix::render(shown))
                 (evidence::render(shown))
+                (faults::render(shown))
                 (findings::render(shown))
             } @else {
                 p.lead {

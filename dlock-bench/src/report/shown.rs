@@ -1,6 +1,6 @@
 //! The stores of a run as the report shows them: with a name, a colour and their verdict.
 
-use dlock_verify::verdict::{Document, StoreVerdict};
+use dlock_verify::verdict::StoreVerdict;
 
 use super::{
     format,
@@ -35,23 +35,25 @@ pub(super) struct ShownStore<'a> {
 
 impl<'a> Shown<'a> {
     /// Brings the verdicts to the stores that they are about.
-    pub(super) fn new(run: &'a Run, safety: Option<&'a Document>) -> Self {
-        let verdict = |store: &Store| {
-            let all = safety.map_or([].as_slice(), |safety| &safety.stores);
-            all.iter().find(|verdict| verdict.url == store.url)
-        };
+    pub(super) fn new(run: &'a Run) -> Self {
         let stores = run.stores.iter().zip(kinds(&run.stores));
         let stores = stores.map(|(data, kind)| ShownStore {
             kind,
             name: name(data),
             data,
-            verdict: verdict(data),
+            verdict: run.verdict(data),
         });
         Self {
             run,
             stores: stores.collect(),
-            is_verified: safety.is_some(),
+            is_verified: run.verdicts.is_some(),
         }
+    }
+
+    /// Whether any fault struck in the verification.
+    pub(super) fn has_faults(&self) -> bool {
+        let mut verdicts = self.stores.iter().filter_map(|store| store.verdict);
+        verdicts.any(|verdict| verdict.strikes() > 0)
     }
 
     /// The largest number of tasks that any store was measured with, above one.

@@ -31,6 +31,8 @@ pub(crate) struct Record {
     pub(crate) durations: Durations,
     /// The processor time of the threads of a server on this machine.
     pub(crate) server: Spent,
+    /// How long the server waited for its disk; `None` if it is not known of any slice.
+    pub(crate) flush: Option<Duration>,
     /// How many cycles the server worked for.
     pub(crate) all: u64,
     /// The slices of all rounds.
@@ -61,14 +63,14 @@ impl Entrant {
     ///
     /// The first error of the store.
     pub(super) async fn slice(&mut self, number: u32, window: Duration) -> Result<Slice> {
-        let before = self.meter.read().await?;
+        let before = self.meter.before().await?;
         let (client, began) = (own_cpu_time(), Clock::boottime().now());
         let window = window.mul_f64(self.weight);
         let sample = self.side.slice(window, self.cycle).await?;
         let took = Clock::boottime().now().since(began);
         self.cycle = cycle_of(took, &sample).unwrap_or(self.cycle);
         let client = own_cpu_time().saturating_sub(client);
-        let server = self.meter.read().await?.since(&before);
+        let server = self.meter.since(&before).await?;
         let counted = |time: Duration| of_counted(time, &sample);
         let slice = Slice {
             side: number,
@@ -84,6 +86,8 @@ impl Entrant {
         if let Some(spent) = server.threads() {
             self.record.server.add(spent);
         }
+        let flush = self.record.flush.zip(server.flush);
+        self.record.flush = flush.map(|(sum, one)| sum + one);
         self.record.all += sample.all;
         Ok(slice)
     }
@@ -94,9 +98,17 @@ impl Record {
         Self {
             durations: Durations::new(),
             server: Spent::default(),
+            flush: Some(Duration::ZERO),
             all: 0,
             slices: Vec::new(),
         }
+    }
+
+    /// The part that one cycle has of a time of the server, in nanoseconds.
+    pub(crate) fn of_cycle(&self, time: Duration) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
+        let nanos = (self.all > 0).then(|| time.as_nanos() as f64 / self.all as f64);
+        nanos
     }
 }
 

@@ -36,6 +36,7 @@ impl Summary<'_> {
             latency: record.durations.latency()?,
             client_cpu_ns: cpu_of_cycle(&record.slices, client_cpu)?,
             server_cpu_ns: cpu_of_cycle(&record.slices, server_cpu),
+            server_flush_ns: record.flush.and_then(|flush| record.of_cycle(flush)),
         })
     }
 

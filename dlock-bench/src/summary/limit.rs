@@ -29,21 +29,58 @@ impl Summary<'_> {
         })
     }
 
-    /// The scarcest resource: by the processor time of a cycle where most tasks share the requests.
+    /// The scarcest resource: by what a cycle costs where most tasks share the requests.
     fn ceiling(&self, store: u32, is_local: bool) -> Option<(f64, Ceiling)> {
         let tasks = self.tasks(store).into_iter().max()?;
         let record = self.cycle_record(store, tasks, Side::Dlock)?;
-        let server = cpu_of_cycle(&record.slices, |slice| slice.server_cpu_us)?;
-        let client = cpu_of_cycle(&record.slices, |slice| Some(slice.client_cpu_us))?;
-        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
-        let busiest = record.server.busiest().as_nanos() as f64 / record.all.max(1) as f64;
+        let server = cpu_of_cycle(&record.slices, |slice| slice.server_cpu_us);
+        let client = cpu_of_cycle(&record.slices, |slice| Some(slice.client_cpu_us));
         // A server elsewhere reports the thread that runs its commands.
-        let thread = if is_local { busiest } else { server };
-        let of_thread = (thread > 0.0).then(|| (1e9 / thread, Ceiling::ServerThread));
-        let both = client + server;
-        let of_cores =
-            (is_local && both > 0.0).then(|| (f64::from(self.cores) * 1e9 / both, Ceiling::Cores));
-        let ceilings = of_thread.into_iter().chain(of_cores);
-        ceilings.min_by(|(one, _), (other, _)| one.total_cmp(other))
+        let thread = if is_local {
+            record.of_cycle(record.server.busiest())
+        } else {
+            server
+        };
+        // All cores of this machine are for the client and the server together.
+        let cores = server.zip(client).filter(|_| is_local);
+        let cores = cores.map(|(server, client)| (server + client) / f64::from(self.cores));
+        let disk = record.flush.and_then(|flush| record.of_cycle(flush));
+        scarcest([
+            (Ceiling::ServerThread, thread),
+            (Ceiling::Cores, cores),
+            (Ceiling::Disk, disk),
+        ])
+    }
+}
+
+/// The resource with the least rate, by the nanoseconds that a cycle uses of each; one that uses none is no limit.
+fn scarcest(used: [(Ceiling, Option<f64>); 3]) -> Option<(f64, Ceiling)> {
+    let used = used
+        .into_iter()
+        .filter_map(|(what, nanos)| Some((nanos.filter(|nanos| *nanos > 0.0)?, what)));
+    let most = used.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    most.map(|(nanos, what)| (1e9 / nanos, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scarcest_resource_is_the_limit() {
+        let of = |thread, cores, disk| {
+            scarcest([
+                (Ceiling::ServerThread, thread),
+                (Ceiling::Cores, cores),
+                (Ceiling::Disk, disk),
+            ])
+        };
+        let found = of(Some(10_000.0), Some(20_000.0), Some(50_000.0));
+        assert_eq!(found, Some((20_000.0, Ceiling::Disk)));
+        let found = of(Some(10_000.0), Some(20_000.0), None);
+        assert_eq!(found, Some((50_000.0, Ceiling::Cores)));
+        let found = of(Some(10_000.0), Some(0.0), Some(0.0));
+        assert_eq!(found, Some((100_000.0, Ceiling::ServerThread)));
+        assert_eq!(of(None, None, Some(0.0)), None);
     }
 }

@@ -3,5 +3,7 @@
 mod columns;
 mod numbers;
 mod run;
+mod tables;
+mod verdict;
 
 pub use self::run::show;

@@ -2,7 +2,9 @@
 
 use dlock_bench::data::{Badge, Run};
 
-use crate::sample::{changed, html, parsed, run, verified, words, words_of, words_of_class};
+use crate::sample::{
+    changed, html, parsed, run, verdicts, verified, with, words, words_of, words_of_class,
+};
 
 /// A run of that many stores; those of the sample begin again.
 fn of(number: usize) -> Run {
@@ -212,4 +214,51 @@ fn safety_is_beside_speed_only_if_it_was_verified() {
     });
     assert!(safety.contains("Not verified in this run."), "{safety}");
     assert!(!safety.contains("exclusion"), "{safety}");
+}
+
+/// The cells of a row of the matrix of faults, by the id of the fault.
+fn faults(page: &str, id: &str) -> Vec<String> {
+    parsed(page, |root| {
+        let mut heads = root.descendants();
+        let head =
+            heads.find(|node| node.has_tag_name("th") && node.attribute("title") == Some(id));
+        let row = head.and_then(|head| head.parent()).expect("a row");
+        let cells = row.children().filter(|node| node.has_tag_name("td"));
+        cells.map(words).collect()
+    })
+}
+
+#[test]
+fn each_fault_has_its_bites_and_violations_on_each_store() {
+    let mut verdicts = verdicts();
+    let of_redis = verdicts.stores[1].faults.iter_mut();
+    let cut = { of_redis }.find(|fault| fault.id == "net-cut");
+    cut.expect("a fault").violations = 2;
+    let page = html(&with(&run(), verdicts));
+    let cells = faults(&page, "net-cut");
+    // Files have no connection; MySQL declares what happened.
+    assert_eq!(
+        cells,
+        [
+            "–",
+            "✕ 2 broken of 112, bit 7 ×",
+            "✓ 0 of 112, bit 7 ×",
+            "✓ 0 of 112, bit 7 ×",
+            "▲ 2 declared of 96, bit 6 ×",
+        ]
+    );
+    // A fault that never bit proves nothing.
+    assert_eq!(faults(&page, "kill-waiter")[0], "? never bit of 100");
+}
+
+#[test]
+fn without_faults_there_is_no_matrix() {
+    let mut verdicts = verdicts();
+    verdicts
+        .stores
+        .iter_mut()
+        .for_each(|store| store.faults.clear());
+    let page = html(&with(&run(), verdicts));
+    assert!(!page.contains("What was done to the clients"));
+    assert!(words_of_class(&page, "board")[0].contains("Safety without faults"));
 }

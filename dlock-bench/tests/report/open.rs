@@ -3,7 +3,7 @@
 use dlock_bench::{data::Run, report};
 use roxmltree::Node;
 
-use crate::sample::{changed, html, parsed, run, verified};
+use crate::sample::{changed, html, parsed, run, verdicts, verified, with};
 
 /// A text that would be harmful if it were not escaped.
 const HOSTILE: &str =
@@ -87,9 +87,10 @@ fn hostile_data_is_read_back() {
 
 #[test]
 fn the_data_is_inside() {
-    // Half of the rounds fit.
-    let run = changed(|run| run.rounds.truncate(20));
-    for page in [html(&run), verified(&run)] {
+    // Half of the rounds fit, or a few beside the verdicts.
+    let [some, few] = [20, 4].map(|rounds| changed(|run| run.rounds.truncate(rounds)));
+    for run in [some, with(&few, verdicts())] {
+        let page = html(&run);
         assert!(
             Run::parse(&page).expect("the data") == run,
             "the data is another"
@@ -108,6 +109,21 @@ fn a_report_has_a_bound_and_says_what_it_left_out() {
     assert!(page.contains("The raw rounds are too many for this file"));
     let inside = Run::parse(&page).expect("the data");
     assert!(inside.rounds.is_empty());
+    assert!(inside.stores == run.stores, "the stores are others");
+    assert!(inside.verdicts.is_some());
+}
+
+#[test]
+fn a_report_with_long_verdicts_keeps_the_measurements() {
+    let mut verdicts = verdicts();
+    let clause = &mut verdicts.stores[0].clauses[0];
+    clause.witness = vec!["a line that proves it".repeat(10); 300];
+    let run = with(&run(), verdicts);
+    let page = html(&run);
+    assert!(page.len() <= report::SIZE_MAX, "{} bytes", page.len());
+    assert!(page.contains("The raw rounds and the verdicts are too many for this file"));
+    let inside = Run::parse(&page).expect("the data");
+    assert!(inside.rounds.is_empty() && inside.verdicts.is_none());
     assert!(inside.stores == run.stores, "the stores are others");
 }
 

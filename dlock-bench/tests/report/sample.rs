@@ -22,11 +22,18 @@ pub(crate) fn changed(change: impl FnOnce(&mut Run)) -> Run {
 }
 
 pub(crate) fn html(run: &Run) -> String {
-    report::html(run, None).expect("a report")
+    report::html(run).expect("a report")
 }
 
 pub(crate) fn verified(run: &Run) -> String {
-    report::html(run, Some(&verdicts())).expect("a report")
+    html(&with(run, verdicts()))
+}
+
+/// The run with verdicts.
+pub(crate) fn with(run: &Run, verdicts: Document) -> Run {
+    let mut run = run.clone();
+    run.verdicts = Some(verdicts);
+    run
 }
 
 /// Calls `check` with the root element of a page, which is well-formed.

@@ -3,7 +3,7 @@
 use dlock_bench::data::Run;
 use dlock_verify::verdict::{Severity, Verdict};
 
-use crate::sample::{changed, html, run, verdicts, verified, words_of_class};
+use crate::sample::{changed, html, run, verdicts, verified, with, words_of_class};
 
 fn tiles(run: &Run) -> Vec<String> {
     words_of_class(&html(run), "tile")
@@ -76,7 +76,7 @@ fn a_clause_that_fails_comes_before_any_danger() {
     verdicts.stores[2].clauses[0].verdict = Verdict::Fails;
     verdicts.stores[2].clauses[0].evidence = "held twice for 412 ms".to_owned();
     verdicts.stores[2].clauses[0].witness = vec!["worker 3 and worker 6".to_owned()];
-    let page = dlock_bench::report::html(&run(), Some(&verdicts)).expect("a report");
+    let page = html(&with(&run(), verdicts));
     let tiles = words_of_class(&page, "tile");
     assert!(
         tiles[0].starts_with("Safest, as found here file No clause failed in 4 112"),
@@ -99,7 +99,7 @@ fn a_finding_that_is_accepted_is_listed_and_not_minded() {
     findings
         .filter(|finding| finding.severity > Severity::Note)
         .for_each(|finding| finding.accepted = true);
-    let page = dlock_bench::report::html(&run(), Some(&verdicts)).expect("a report");
+    let page = html(&with(&run(), verdicts));
     assert!(words_of_class(&page, "tile")[3].starts_with("The price of safety"));
     assert!(words_of_class(&page, "find")[0].contains("CONFIG SET maxmemory-policy noeviction"));
 }

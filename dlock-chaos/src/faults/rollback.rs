@@ -1,19 +1,26 @@
 //! Older data come back: as after a loss of power, from a lagging replica, or from a backup.
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_verify::{
     chaos::{Fault, Site},
-    support::Outcome,
+    support::{Outcome, within},
 };
 use tempfile::TempDir;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::{
+    task::{JoinSet, spawn_blocking},
+    time::sleep,
+};
 
 use crate::{
     cluster::{Member, Members},
     servers::{Order, Servers},
 };
+
+/// An election takes at most so long, and its result is read so often.
+const LEADER_MAX: Duration = Duration::from_secs(30);
+const LEADER_EVERY: Duration = Duration::from_millis(50);
 
 /// The log of a server, which goes on.
 const LOG: &str = "log";
@@ -79,24 +86,31 @@ impl<M: Member> Fault for MemberRollback<M> {
         site.last().await;
         members.order(victim, Order::Kill).await?;
         put_back(&**members, victim, &copies).await?;
-        if let [a, b] = members.others(victim)[..] {
-            let (from, to) = match members.leader().await {
-                Some(leader) if leader == b => (b, a),
-                Some(leader) if leader == a => (a, b),
-                // It led itself: the next leader knows nothing of it.
-                _ => {
-                    start_all(members, &[victim]).await?;
-                    return Ok(0);
-                }
-            };
+        // Not before the others have a leader: one that has only just been elected may remember the victim, too.
+        let elected = within(LEADER_MAX, "a leader of the others", leader(members)).await?;
+        if let Some(other) = members
+            .others(victim)
+            .into_iter()
+            .find(|one| *one != elected)
+        {
             let (from, to) = (
-                members.node(from).lock().await,
-                members.node(to).lock().await,
+                members.node(elected).lock().await,
+                members.node(other).lock().await,
             );
             from.hand_over(&to).await?;
         }
         start_all(members, &[victim]).await?;
         Ok(0)
+    }
+}
+
+/// The leader, once there is one.
+async fn leader<M: Member>(members: &Members<M>) -> usize {
+    loop {
+        if let Some(leader) = members.leader().await {
+            return leader;
+        }
+        sleep(LEADER_EVERY).await;
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn say_judgement(
     plan: &Plan,
     report: &RunReport,
     judgement: &Judgement,
+    again: &str,
     file: &Path,
 ) {
     for (id, count) in &judgement.declared {
@@ -48,10 +49,7 @@ pub(super) fn say_judgement(
             &format!("FAILED: never bit: {}", judgement.tame.join(", ")),
         );
     }
-    say(
-        store,
-        &format!("again: cargo xtask chaos {store} --seed {:x}", plan.seed),
-    );
+    say(store, &format!("again: cargo xtask chaos {store} {again}"));
     say(
         store,
         &format!("search: cargo xtask chaos --replay {}", file.display()),

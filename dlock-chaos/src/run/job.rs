@@ -1,13 +1,13 @@
 //! The job: how much is to be done with each store.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ops::Range, path::PathBuf, time::Duration};
 
 use crate::cli::Cli;
 
 /// The grants of one part. A run that is ended begins again with the part that it was in.
 const PART_GRANTS: u64 = 10_000;
 
-/// How often each fault strikes in a part.
+/// How often each fault strikes in all parts, at least: once in each.
 const TIMES: usize = 5;
 
 /// The seed of continuous integration: a random one would fail for changes that did not cause it.
@@ -26,7 +26,9 @@ pub(crate) struct Job {
     /// The grants of each part.
     pub(crate) parts: Vec<u64>,
     /// How often each fault strikes in a part.
-    pub(crate) times: usize,
+    times: usize,
+    /// The arguments that repeat this job, without the stores.
+    pub(crate) again: String,
     pub(crate) longest: Option<Duration>,
     /// The faults; all if there are none.
     pub(crate) only: Vec<String>,
@@ -40,11 +42,17 @@ impl Job {
     pub(crate) fn of(cli: &Cli) -> Self {
         let minutes = cli.minutes.map(|minutes| Duration::from_secs(minutes * 60));
         let (only, strict, record) = (cli.only.clone(), cli.strict, cli.record.clone());
+        let seed = match cli.seed {
+            Some(seed) => seed,
+            None if cli.ci => CI_SEED,
+            None => rand::random(),
+        };
         if cli.ci {
             return Self {
-                seed: cli.seed.unwrap_or(CI_SEED),
+                seed,
                 parts: vec![CI_GRANTS],
                 times: 1,
+                again: again(cli, seed),
                 longest: Some(CI_LONGEST),
                 only,
                 strict,
@@ -53,10 +61,12 @@ impl Job {
         }
         let (whole, rest) = (cli.grants / PART_GRANTS, cli.grants % PART_GRANTS);
         let whole = (0..whole).map(|_| PART_GRANTS);
+        let parts: Vec<_> = whole.chain((rest > 0).then_some(rest)).collect();
         Self {
-            seed: cli.seed.unwrap_or_else(rand::random),
-            parts: whole.chain((rest > 0).then_some(rest)).collect(),
-            times: TIMES,
+            seed,
+            times: TIMES.div_ceil(parts.len()),
+            parts,
+            again: again(cli, seed),
             longest: minutes,
             only,
             strict,
@@ -69,7 +79,32 @@ impl Job {
         self.seed.wrapping_add(part as u64)
     }
 
+    /// The turns of each fault in a part.
+    pub(crate) fn turns_of(&self, part: usize) -> Range<usize> {
+        part * self.times..(part + 1) * self.times
+    }
+
+    /// Whether parts that are done need not be repeated: all have parts, and nothing was left out.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.parts.len() > 1 && self.only.is_empty() && !self.strict
+    }
+
     pub(crate) fn is_chosen(&self, fault: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == fault)
     }
+}
+
+fn again(cli: &Cli, seed: u64) -> String {
+    let mut words = vec![format!("--seed {seed:x}")];
+    if cli.ci {
+        words.push("--ci".to_owned());
+    } else if cli.grants != PART_GRANTS {
+        words.push(format!("--grants {}", cli.grants));
+    }
+    words.extend(cli.minutes.map(|minutes| format!("--minutes {minutes}")));
+    if !cli.only.is_empty() {
+        words.push(format!("--only {}", cli.only.join(",")));
+    }
+    words.extend(cli.strict.then(|| "--strict".to_owned()));
+    words.join(" ")
 }

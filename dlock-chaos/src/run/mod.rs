@@ -9,11 +9,12 @@ mod replay;
 mod summary;
 mod table;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use dlock_core::Clock;
 use dlock_verify::support::{Outcome, failed};
 use libtest_mimic::Failed;
-use tokio::{runtime::Builder, sync::Semaphore, task::JoinSet};
+use tokio::{runtime::Builder, sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
     cli::Cli,
@@ -26,39 +27,84 @@ use self::{job::Job, kept::Kept};
 /// In continuous integration so many stores run at once: they mostly wait.
 const AT_ONCE: usize = 2;
 
+/// No run of continuous integration takes longer: one that hangs fails. It takes 8 minutes on two processors.
+const CI_MAX: Duration = Duration::from_secs(12 * 60);
+
 /// Whether all stores kept what they promise.
 pub(crate) fn run(cli: &Cli) -> Outcome<bool> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        if let Some(file) = &cli.replay {
-            return replay::replay(&Kept::read(file)?, &chosen(&[])?).await;
+    let done = runtime.block_on(async {
+        match &cli.replay {
+            Some(file) => replay::replay(&Kept::read(file)?, &chosen(&[])?, cli.strict).await,
+            None => all_stores(cli).await,
         }
-        let at_once = Arc::new(Semaphore::new(if cli.ci { AT_ONCE } else { 1 }));
-        let mut runs = JoinSet::new();
-        for store in chosen(&cli.stores)? {
-            if cli.ci && cli.stores.is_empty() && !store.in_ci() {
-                continue;
+    });
+    // What hangs in it is not awaited.
+    runtime.shutdown_background();
+    done
+}
+
+async fn all_stores(cli: &Cli) -> Outcome<bool> {
+    let clock = Clock::boottime();
+    let begin = clock.now();
+    let at_once = Arc::new(Semaphore::new(if cli.ci { AT_ONCE } else { 1 }));
+    let (mut runs, mut missing) = (JoinSet::new(), BTreeSet::new());
+    for store in chosen(&cli.stores)? {
+        if cli.ci && cli.stores.is_empty() && !store.in_ci() {
+            continue;
+        }
+        missing.insert(store.name());
+        let (job, turn) = (Job::of(cli), at_once.clone());
+        runs.spawn(async move {
+            let _turn = turn.acquire().await?;
+            let holds = summary::all_parts(&*store, &job).await;
+            Ok((store.name(), holds))
+        });
+    }
+    let count = missing.len();
+    let ended = until_all_ended(&mut runs, &mut missing);
+    let held = match cli.ci {
+        true => timeout(CI_MAX, ended).await,
+        false => Ok(ended.await),
+    };
+    let held = held.map_err(|_| too_late(&missing))??;
+    let seconds = clock.now().since(begin).as_secs();
+    say(
+        "all",
+        &format!("{held} of {count} stores hold; {seconds} s"),
+    );
+    Ok(held == count)
+}
+
+/// The result of a store, with its name.
+type Ended = Outcome<(&'static str, Outcome<bool>)>;
+
+/// How many stores hold; those that have not ended yet are `missing`.
+async fn until_all_ended(
+    runs: &mut JoinSet<Ended>,
+    missing: &mut BTreeSet<&str>,
+) -> Outcome<usize> {
+    let mut held = 0;
+    while let Some(ended) = runs.join_next().await {
+        let (name, holds) = ended??;
+        missing.remove(name);
+        match holds {
+            Ok(holds) => held += usize::from(holds),
+            Err(error) => {
+                let why = error.message().unwrap_or_default();
+                say(name, &format!("error: {why}"));
             }
-            let (job, turn) = (Job::of(cli), at_once.clone());
-            runs.spawn(async move {
-                let _turn = turn.acquire().await?;
-                let name = store.name();
-                let holds = summary::all_parts(&*store, &job).await;
-                Ok::<_, Failed>(holds.unwrap_or_else(|error| {
-                    say(
-                        name,
-                        &format!("error: {}", error.message().unwrap_or_default()),
-                    );
-                    false
-                }))
-            });
         }
-        let mut holds = true;
-        while let Some(ended) = runs.join_next().await {
-            holds &= ended??;
-        }
-        Ok(holds)
-    })
+    }
+    Ok(held)
+}
+
+fn too_late(missing: &BTreeSet<&str>) -> Failed {
+    let missing: Vec<_> = missing.iter().copied().collect();
+    failed(format!(
+        "{}: not done within {CI_MAX:?}",
+        missing.join(", ")
+    ))
 }
 
 fn chosen(names: &[String]) -> Outcome<Vec<Box<dyn Store>>> {

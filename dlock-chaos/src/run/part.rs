@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use dlock_core::Clock;
 use dlock_verify::{
-    chaos::{Bites, Exception, Fault, Judgement, Kind, Plan, Run, RunReport, judge, plan},
+    chaos::{Bites, Exception, Fault, Judgement, Kind, Plan, Run, RunReport, Settled, judge, plan},
     ensure,
     support::Outcome,
 };
@@ -17,7 +17,6 @@ use super::{
     table,
 };
 use crate::{
-    exceptions,
     say::say,
     stores::{Started, Store},
 };
@@ -34,6 +33,8 @@ pub(crate) struct Part {
     pub(crate) declared: BTreeMap<String, u64>,
     pub(crate) control_lost: u64,
     pub(crate) took: Duration,
+    /// After a tenth of the grants, and at the end.
+    pub(crate) open: Option<(Settled, Settled)>,
 }
 
 /// A store that runs, with what is played on it.
@@ -59,7 +60,7 @@ impl Stage {
         let run = Run::new(started.target.clone(), faults.clone());
         Ok(Self {
             run: run.again_max(AGAIN_MAX),
-            exceptions: exceptions::of(store.name())?,
+            exceptions: Exception::of(store.name())?,
             started,
             faults,
         })
@@ -97,7 +98,7 @@ pub(crate) async fn play(
         store.name(),
         grants,
         &stage.faults,
-        job.times,
+        job.turns_of(number),
         &run.deal(),
     );
     say_plan(store.name(), &plan);
@@ -112,15 +113,21 @@ pub(crate) async fn play(
     let took = Clock::boottime().now().since(begin);
     table::say_table(store.name(), &plan, &report, took);
     if !judgement.holds() {
-        kept.failed_card = judgement.broken.iter().find_map(|finding| finding.card);
+        let last = report.struck.last().map(|struck| struck.card);
+        let mut broken = judgement.broken.iter();
+        kept.failed_card = broken.find_map(|finding| finding.card).or(last);
+        kept.plan.cards.extend(report.again.clone());
         kept.write(directory)?;
         let (target, logs) = (&stage.started.target, &stage.started.logs);
         kept::keep(directory, &plan, &report, target.ttl(), logs)?;
     }
-    failure::say_judgement(store.name(), &plan, &report, &judgement, &file);
+    failure::say_judgement(store.name(), &plan, &report, &judgement, &job.again, &file);
     Ok(Part {
         grants: report.counts.grants,
         holds: judgement.holds(),
+        open: report
+            .tenth_and_end()
+            .map(|(tenth, end)| (tenth.clone(), end.clone())),
         bites: report.bites,
         declared: judgement.declared,
         control_lost: judgement.control_lost,

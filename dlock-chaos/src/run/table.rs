@@ -1,8 +1,8 @@
-//! The table of a run: how often each fault bit.
+//! The tables of a run: where its time went, how often each fault bit, and what was open.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use dlock_verify::chaos::{Plan, RunReport};
+use dlock_verify::chaos::{Bites, Plan, RunReport, Settled};
 
 use crate::say::say;
 
@@ -14,6 +14,18 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
         store,
         &format!("seed {seed:x}: {grants} grants, {strikes} faults, {seconds} s"),
     );
+    let spent = report.spent.iter();
+    let spent = spent.map(|(phase, time)| format!("{phase:?} {} s", time.as_secs()).to_lowercase());
+    let spent: Vec<_> = spent.collect();
+    say(store, &format!("  of these: {}", spent.join(", ")));
+    say_faults(store, &report.bites);
+    if let Some((tenth, end)) = report.tenth_and_end() {
+        say_open(store, tenth, end);
+    }
+}
+
+/// How often each fault bit.
+pub(super) fn say_faults(store: &str, faults: &BTreeMap<String, Bites>) {
     let words = [
         "fault",
         "struck",
@@ -25,7 +37,7 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
         "grants",
     ];
     say(store, &line(words.map(str::to_owned)));
-    for (fault, bites) in &report.bites {
+    for (fault, bites) in faults {
         let counts = bites.counts;
         let numbers = [
             bites.strikes,
@@ -38,6 +50,21 @@ pub(super) fn say_table(store: &str, plan: &Plan, report: &RunReport, took: Dura
         ];
         let [a, b, c, d, e, f, g] = numbers.map(|number| number.to_string());
         say(store, &line([fault.clone(), a, b, c, d, e, f, g]));
+    }
+}
+
+/// The resources of the worker that has most, and the servers' connections.
+pub(super) fn say_open(store: &str, tenth: &Settled, end: &Settled) {
+    for (when, settled) in [("a tenth", tenth), ("the end", end)] {
+        let open = &settled.resources;
+        let connections = settled
+            .connections
+            .map_or_else(|| "?".to_owned(), |all| all.to_string());
+        let text = format!(
+            "open at {when}: {} KiB, {} descriptors, {} threads, {} tasks, {connections} connections of all",
+            open.memory_kib, open.descriptors, open.threads, open.tasks
+        );
+        say(store, &text);
     }
 }
 

@@ -147,11 +147,13 @@ impl Fault for Renamed {
 
 /// Gives `from` its own name back. dlock makes a new directory of this name whenever there is none.
 fn put_back(from: &Path, to: &Path) -> io::Result<()> {
-    for number in 0..PUT_BACK_MAX {
+    let parent = to.parent().unwrap_or(to);
+    for _ in 0..PUT_BACK_MAX {
         if fs::rename(from, to).is_ok() {
             return Ok(());
         }
-        fs::rename(to, to.with_extension(format!("new-{number}")))?;
+        // An empty directory is replaced.
+        fs::rename(to, TempDir::new_in(parent)?.keep())?;
     }
     fs::rename(from, to)
 }
@@ -163,4 +165,24 @@ fn lock_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
         .collect::<io::Result<Vec<_>>>()?;
     let is_lock = |file: &PathBuf| file.to_string_lossy().ends_with(SUFFIX);
     Ok(files.into_iter().filter(is_lock).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_gets_its_name_back_each_time() {
+        let parent = TempDir::new().expect("a directory");
+        let (locks, other) = (parent.path().join(LOCKS), parent.path().join("other"));
+        fs::create_dir(&locks).expect("a directory");
+        fs::write(locks.join("own"), "").expect("a file");
+        for _ in 0..2 {
+            fs::rename(&locks, &other).expect("another name");
+            fs::create_dir(&locks).expect("a directory in its place");
+            fs::write(locks.join("a.lock"), "").expect("a file");
+            put_back(&other, &locks).expect("its name");
+            assert!(locks.join("own").exists());
+        }
+    }
 }

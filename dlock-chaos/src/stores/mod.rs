@@ -9,7 +9,7 @@
 //! [`Target::faults`](dlock_verify::chaos::Target::faults) lists it.
 //! Mind that another fault may be on: a server that is down is not an error, and a process that it stopped is resumed.
 //! If the fault breaks a promise by a declared exception, it is [`alone`](dlock_verify::chaos::Fault::alone) and has a
-//! row in `exceptions.toml`.
+//! row in `dlock-verify/exceptions.toml`.
 
 mod etcd;
 mod file;
@@ -20,16 +20,16 @@ mod zk;
 
 pub(crate) use self::store::{Started, Store, connect};
 
-/// All stores; one more is a line here.
+/// All stores, the slow ones first; one more is a line here.
 pub(crate) fn all() -> Vec<Box<dyn Store>> {
     vec![
+        Box::new(mysql::Sql::MySql),
+        Box::new(mysql::Sql::MariaDb),
+        Box::new(etcd::Etcd),
+        Box::new(zk::Zk),
         Box::new(redis::Redis),
         Box::new(redis::Guarded::Yes),
         Box::new(redis::Guarded::No),
-        Box::new(etcd::Etcd),
-        Box::new(zk::Zk),
-        Box::new(mysql::Sql::MySql),
-        Box::new(mysql::Sql::MariaDb),
         Box::new(file::File),
     ]
 }

@@ -13,7 +13,7 @@ use tokio::process::Command;
 /// A store that can be started.
 #[async_trait]
 pub(crate) trait Store: Send + Sync {
-    /// The name on the command line, in plans and in `exceptions.toml`.
+    /// The name on the command line, in plans and in `dlock-verify/exceptions.toml`.
     fn name(&self) -> &'static str;
 
     /// Whether continuous integration runs it: its time is short.
@@ -35,9 +35,9 @@ pub(crate) struct Started {
 /// For stores whose servers take much of the machine.
 pub(super) const SMALL: Load = Load {
     workers: 4,
-    tasks: 4,
-    hot: 6,
-    shared: 12,
+    tasks: 12,
+    hot: 12,
+    shared: 24,
 };
 
 /// How workers and the witness connect.

@@ -39,7 +39,12 @@ pub(super) fn main(
     }
 }
 
-fn read(file: &Path) -> Result<Run, Failure> {
+/// Reads an earlier run.
+///
+/// # Errors
+///
+/// When the file is none.
+pub(super) fn read(file: &Path) -> Result<Run, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
         let why = output::describe(&error);
         Failure::usage(format!("cannot read {}: {why}", file.display()))

@@ -8,6 +8,7 @@ mod local;
 mod measure;
 mod progress;
 mod targets;
+mod verdicts;
 pub(crate) mod worker;
 
 pub(crate) use self::measure::main;

@@ -81,6 +81,7 @@ Examples:
   dlock bench --local                           the servers that this machine has, started for it
   dlock bench --for 10m --json > new.json       longer, as JSON
   dlock bench --local --report bench.html       a page with figures
+  dlock bench redis://db-1 --verify=30s         safety beside speed
   dlock bench --compare old.json new.json --fail-over 5%
 
 Workloads:
@@ -93,8 +94,12 @@ With --all also:
   8 processes         all want one lock: shares, Jain's index (1 is fair), the longest wait
   after a crash       from the end of a holder of 20 locks to the next grant: killed, cut off
   held                1 to 10,000 locks, as far as the store allows
---all takes minutes longer and loads the servers. It says so on stderr, and on a terminal it waits
-for a yes, unless --yes is given or the servers are those of --local.
+--all takes minutes longer and loads the servers. It says so on stderr and waits for a yes on the
+terminal; without one it needs --yes. The servers of --local need none.
+
+--verify takes a minute more, or the time that it is given: what `dlock verify` finds is shown beside
+the speed, and does not change the exit code. --verify-file takes its JSON of an earlier run, and
+--from an earlier measurement: together they make one report of both.
 
 Beside dlock run, where the store has it:
   driver      the store's driver alone, without any safety. The ratio is the median of all rounds,
@@ -123,7 +128,7 @@ TIME is a number with a unit: 500ms, 30s, 10m.
 Examples:
   dlock verify redis://db-1                        one server, for a minute
   dlock verify etcd://e-1,e-2,e-3 zk://zoo-1       two stores, side by side
-  dlock verify --quick --accept redis.replicas     shorter; a finding that you live with
+  dlock verify --quick --accept redis.eviction     for a script; a finding that you live with
 
 Steps:
   settings  read only, with the rights of the account, also where dlock refuses to connect
@@ -136,22 +141,28 @@ A second Ctrl-C ends dlock at once; its locks then expire.
 
 Marks:
   ✓ holds, or covered by a setting of dlock     ▲ warning: an exception of the contract may happen
-  ✕ fails, or danger                            ? unknown, with the right to grant
+  ✕ fails, or danger                            ? unknown: no answer, or no right to read it
+  – not tried: no time for it
 
 Exit codes:
-  0   all clauses hold, and each danger is accepted; warnings do not count
+  0   all clauses that were tried hold, and each danger is accepted; warnings do not count
   1   a clause fails, a danger is not accepted, or an entry could not be removed
-  2   a clause or a setting is unknown, or one of several stores could not be reached
+  2   a clause or a setting is unknown, K1 was not tried, or one of several stores could not be
+      reached
   64  wrong usage or configuration, or the store refused this user
   69  no store could be reached
   70  an internal error, or a call to the system failed
   128 + n  signal n ended dlock
 
+A late reply, a store that cannot be reached and a machine whose own timers are more than 200 ms late
+make a clause unknown. --quick and --for shorter than 35s leave the faults out. A clause that there
+is no time for does not count.
+
 A clause that fails cannot be accepted. With 0 failures in n grants, fewer than one in n/3 fails, at
 a confidence of 95 %.
 
 JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, clauses,
-findings, not_here, assumptions, traffic and residue.";
+faults, findings, not_here, assumptions, traffic and residue.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -17,6 +17,9 @@ pub(crate) const RUN_FOR: &str = "60s";
 /// How long a verification takes with `--quick`.
 pub(crate) const RUN_FOR_QUICK: Duration = Duration::from_secs(10);
 
+/// How long reading the settings may go on after a signal.
+pub(crate) const SETTINGS_STOP_MAX: Duration = Duration::from_secs(3);
+
 /// The part of the time that is kept for removing what is left.
 pub(crate) const SWEEP_LEAST: Duration = Duration::from_secs(5);
 
@@ -41,6 +44,9 @@ pub(crate) fn calls_per_second(backend: &str) -> u32 {
     let requests_per_call = match backend {
         "file" => 1,
         "redis" => 2,
+        "zk" => 5,
+        // Its statements, and the checks of sessions and waiters that repeat.
+        "mysql" => 8,
         _ => 4,
     };
     REQUESTS_PER_SECOND_MAX / requests_per_call

@@ -25,12 +25,13 @@ fn verdict(tried: &Tried) -> ClauseVerdict {
         let found = tried.cases.iter().filter(|case| case.verdict == wanted);
         found.count()
     };
-    let (passed, failed) = (count(Verdict::Holds), count(Verdict::Fails));
+    let passed = count(Verdict::Holds);
     let mut verdict = ClauseVerdict::unknown(tried.clause, "");
-    verdict.verdict = match (passed, failed) {
-        (_, 1..) => Verdict::Fails,
-        (1.., 0) => Verdict::Holds,
-        (0, 0) => Verdict::Unknown,
+    verdict.verdict = match (count(Verdict::Fails), count(Verdict::Unknown), passed) {
+        (1.., ..) => Verdict::Fails,
+        (0, 1.., _) => Verdict::Unknown,
+        (0, 0, 1..) => Verdict::Holds,
+        (0, 0, 0) => Verdict::NotTried,
     };
     verdict.cases.clone_from(&tried.cases);
     verdict.grants = tried.meter.grants() + tried.others;
@@ -45,7 +46,7 @@ fn verdict(tried: &Tried) -> ClauseVerdict {
 fn evidence(verdict: &ClauseVerdict, passed: usize) -> String {
     let all = verdict.cases.len();
     let cases = match passed {
-        0 => format!("none of {all} cases decided"),
+        0 => format!("none of {all} cases has an answer"),
         1 if all == 1 => "1 case".to_owned(),
         _ if passed == all => format!("{all} cases"),
         _ => format!("{passed} of {all} cases"),
@@ -60,9 +61,20 @@ fn evidence(verdict: &ClauseVerdict, passed: usize) -> String {
             let rare = grouped(rare);
             format!("0 of {grants} tokens out of order (fewer than 1 in {rare}, 95 %)")
         }
-        (_, Verdict::Unknown, _) => cases,
+        (_, Verdict::NotTried, _) => "not tried: no time for it".to_owned(),
+        (_, Verdict::Unknown, _) => format!("{cases}: {}", first_unknown(&verdict.cases)),
         _ => format!("{cases}, {grants} grants"),
     }
+}
+
+/// The first case without an answer, in a line.
+fn first_unknown(cases: &[CaseResult]) -> String {
+    let mut unknown = cases.iter().filter(|case| case.verdict == Verdict::Unknown);
+    let first = unknown.next().map(|case| {
+        let why = case.why.lines().next().unwrap_or_default();
+        format!("{}: {why}", case.name)
+    });
+    first.unwrap_or_default()
 }
 
 fn witness(cases: &[CaseResult]) -> Vec<String> {

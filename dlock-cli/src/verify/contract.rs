@@ -1,10 +1,17 @@
 //! The clauses of the contract on the user's store: the cases of the suite, several at once.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use conformance_tests::{SuiteCase, cases};
 use dlock::{BootInstant, Clock};
-use dlock_verify::verdict::{CaseResult, Clause, Verdict};
+use dlock_verify::{
+    support::is_late,
+    verdict::{CaseResult, Clause, Verdict},
+};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
@@ -13,6 +20,7 @@ use super::{
     progress::Progress,
     stop::Stop,
     target::Subject,
+    undecided::{Lag, undecided},
 };
 
 /// Why a case has no result.
@@ -27,15 +35,6 @@ pub(crate) struct Tried {
     pub(crate) meter: Arc<Meter>,
     /// The grants that were checked beside those of the cases.
     pub(crate) others: u64,
-}
-
-impl Tried {
-    fn add(&mut self, mut result: CaseResult) {
-        if self.meter.is_refusal(&result.why) {
-            result.verdict = Verdict::Unknown;
-        }
-        self.cases.push(result);
-    }
 }
 
 /// Runs the cases of all clauses until `end`.
@@ -69,21 +68,27 @@ pub(crate) async fn run(
     }
     let cases = in_turns(queues);
     progress.cases(cases.len());
+    let lag = Arc::new(Lag::measured());
     let connections_left = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
     let mut running = JoinSet::new();
     for case in cases {
         let wanted = connections(subject.capabilities.backend, case.size());
         let stopped = stopped(stop.clone(), end);
+        let is_over = Clock::boottime().now() >= end;
         let permit = tokio::select! {
+            biased;
+            () = std::future::ready(()), if is_over => None,
             permit = connections_left.clone().acquire_many_owned(wanted) => permit.ok(),
             () = stopped => None,
         };
         let stopped = self::stopped(stop.clone(), end);
-        let progress = progress.clone();
+        let (progress, lag) = (progress.clone(), lag.clone());
+        let tried = tried.iter().find(|tried| tried.clause == case.clause());
+        let meter = tried.map(|tried| tried.meter.clone()).unwrap_or_default();
         running.spawn_blocking(move || {
             let result = match &permit {
-                Some(_) => result(&case, stopped),
-                None => CaseResult::new(case.name(), Verdict::Unknown, NO_TIME),
+                Some(_) => result(&case, stopped, &meter, &lag),
+                None => CaseResult::new(case.name(), Verdict::NotTried, NO_TIME),
             };
             progress.case_done();
             (case.clause(), result)
@@ -92,7 +97,7 @@ pub(crate) async fn run(
     while let Some(done) = running.join_next().await {
         let Ok((clause, result)) = done else { continue };
         if let Some(tried) = tried.iter_mut().find(|tried| tried.clause == clause) {
-            tried.add(result);
+            tried.cases.push(result);
         }
     }
     tried
@@ -116,13 +121,28 @@ async fn stopped(stop: Stop, end: BootInstant) {
     }
 }
 
-fn result(case: &SuiteCase, stopped: impl Future<Output = ()>) -> CaseResult {
-    match case.run_until(stopped) {
-        None => CaseResult::new(case.name(), Verdict::Unknown, NO_TIME),
+fn result(
+    case: &SuiteCase,
+    stopped: impl Future<Output = ()>,
+    meter: &Meter,
+    lag: &Lag,
+) -> CaseResult {
+    let start = Clock::boottime().now();
+    // A case may panic instead of failing.
+    let ended = catch_unwind(AssertUnwindSafe(|| case.run_until(stopped)));
+    match ended.unwrap_or_else(|_| Some(Err("it panicked".into()))) {
+        None => CaseResult::new(case.name(), Verdict::NotTried, NO_TIME),
         Some(Ok(())) => CaseResult::new(case.name(), Verdict::Holds, ""),
         Some(Err(failed)) => {
             let why = failed.message().unwrap_or("it failed without a reason");
-            CaseResult::new(case.name(), Verdict::Fails, why)
+            let silent = meter.silent_since(start);
+            let (silent, lag) = (silent.as_deref(), lag.since(start));
+            match undecided(case.clause(), why, is_late(&failed), silent, lag) {
+                Some(reason) => {
+                    CaseResult::new(case.name(), Verdict::Unknown, format!("{reason} ({why})"))
+                }
+                None => CaseResult::new(case.name(), Verdict::Fails, why),
+            }
         }
     }
 }

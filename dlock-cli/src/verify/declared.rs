@@ -1,40 +1,39 @@
 //! The declared exceptions that the faults of a client's side can show.
 
+use std::collections::BTreeMap;
+
 use dlock_verify::{
     chaos::{Exception, Judgement},
-    verdict::{Clause, Finding, Severity},
+    verdict::{Finding, Severity},
 };
 
-/// The faults of connections by which a server ends a session before its holder knows.
-const SESSION_ENDING: [&str; 3] = ["net-cut", "net-swallow-rst", "net-swallow-fin"];
-
-/// The end of a session frees its row lock at once, in MySQL and MariaDB.
-const SESSION_ENDED: &str = "mysql.session-ended";
-
-/// The exceptions of `backend`.
-pub(crate) fn exceptions(backend: &str) -> Vec<Exception> {
-    if backend != "mysql" {
-        return Vec::new();
+/// The declared exceptions that were seen: a warning for each id.
+pub(crate) fn seen(judgement: &Judgement, exceptions: &[Exception]) -> Vec<Finding> {
+    let mut seen = BTreeMap::<&str, Vec<(&Exception, u64)>>::new();
+    for exception in exceptions {
+        if let Some(times) = judgement.declared.get(&exception.row()) {
+            seen.entry(&exception.id)
+                .or_default()
+                .push((exception, *times));
+        }
     }
-    let clause = Clause::K1.id();
-    let readme = "dlock-mysql/README.md#exceptions";
-    let exception = |fault| Exception::new(SESSION_ENDED, backend, fault, clause, readme);
-    SESSION_ENDING.map(exception).to_vec()
+    let warnings = seen.into_iter().map(|(id, rows)| warning(id, &rows));
+    warnings.collect()
 }
 
-/// The declared exceptions that were seen, as a warning.
-pub(crate) fn seen(judgement: &Judgement) -> Option<Finding> {
-    let times: u64 = judgement.declared.values().sum();
-    if times == 0 {
-        return None;
-    }
-    let rows: Vec<_> = judgement.declared.keys().map(String::as_str).collect();
-    let mut finding = Finding::new(SESSION_ENDED, Severity::Warning, "seen under faults");
-    finding.found = format!("{times} times: {}", rows.join(", "));
-    finding.clauses = vec![Clause::K1];
-    finding.exception = Some(SESSION_ENDED.to_owned());
-    "the network ended a session at the server: its lock was free before its holder knew"
+fn warning(id: &str, rows: &[(&Exception, u64)]) -> Finding {
+    let mut finding = Finding::new(id, Severity::Warning, "seen under faults");
+    let times = rows
+        .iter()
+        .map(|(row, times)| format!("{times} times by {}", row.fault));
+    finding.found = times.collect::<Vec<_>>().join(", ");
+    let clauses = rows.iter().filter_map(|(row, _)| row.clause.parse().ok());
+    finding.clauses = clauses.collect();
+    finding.clauses.dedup();
+    finding.exception = Some(id.to_owned());
+    "a lock was granted or kept as this declared exception allows"
         .clone_into(&mut finding.consequence);
-    "have the resource compare tokens, which cover it".clone_into(&mut finding.advice);
-    Some(finding)
+    let anchor = rows.first().map_or("", |(row, _)| row.anchor.as_str());
+    finding.advice = format!("have the resource compare tokens, as {anchor} says");
+    finding
 }

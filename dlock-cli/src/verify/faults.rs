@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use dlock::LockName;
 use dlock_verify::{
-    chaos::{Judgement, Run, Target as _, judge, plan},
+    chaos::{Exception, Judgement, Run, Target as _, judge, plan},
     support::Outcome,
-    verdict::{CaseResult, Clause, Finding, Verdict},
+    verdict::{CaseResult, Clause, FaultEffect, Finding, Verdict},
 };
 use tokio::{runtime::Builder, time::timeout};
 
@@ -39,10 +39,11 @@ const STOP_MAX: Duration = Duration::from_secs(2);
 /// The end of a run with faults.
 #[derive(Debug)]
 pub(crate) struct Played {
-    pub(crate) strikes: u64,
     pub(crate) grants: u64,
     judgement: Judgement,
-    /// Why the run could not go on, and errors that no fault explains.
+    /// A warning about each declared exception that the faults have shown.
+    pub(crate) declared: Vec<Finding>,
+    /// Why the run could not go on, what is wrong with its history, and errors that no fault explains.
     failures: Vec<String>,
 }
 
@@ -89,16 +90,16 @@ async fn play(clients: Arc<Clients>, names: String, seed: u64, time: Duration) -
     let longest = time.saturating_sub(ttl * FAULT_TTLS);
     let run = Run::new(clients, faults.clone());
     let run = run.prefix(&names).longest(longest).again_max(0);
-    let plan = plan(seed, &store, 0, &faults, TIMES, &run.deal());
+    let plan = plan(seed, &store, 0, &faults, 0..TIMES, &run.deal());
     let report = timeout(time + OVERTIME_MAX, run.play(&plan)).await;
     let report = report.map_err(|_| "the clients did not settle in time")??;
-    let exceptions = declared::exceptions(&store);
-    let exceptions: Vec<_> = exceptions.iter().collect();
-    let judgement = judge(&report, &exceptions, &[], ttl * WINDOW_TTLS);
-    let failed = report.failed.into_iter();
+    let exceptions = Exception::of(&store)?;
+    let declared: Vec<_> = exceptions.iter().collect();
+    let judgement = judge(&report, &declared, &[], ttl * WINDOW_TTLS);
+    let failed = report.failed.into_iter().chain(judgement.malformed.clone());
     Ok(Played {
-        strikes: report.struck.len() as u64,
         grants: report.counts.grants,
+        declared: declared::seen(&judgement, &exceptions),
         judgement,
         failures: failed.chain(report.unexpected).collect(),
     })
@@ -113,23 +114,43 @@ impl Played {
                 continue;
             }
             tried.others += self.grants;
-            let verdict = match broken.is_empty() {
-                true => Verdict::Holds,
-                false => Verdict::Fails,
+            let unknown = self.unknown(tried.clause);
+            let (verdict, why) = match (broken.is_empty(), unknown.is_empty()) {
+                (false, _) => (Verdict::Fails, broken.join("\n")),
+                (true, false) => (Verdict::Unknown, unknown.join("\n")),
+                (true, true) => (Verdict::Holds, String::new()),
             };
-            let result = CaseResult::new(UNDER_FAULTS, verdict, broken.join("\n"));
-            tried.cases.push(result);
+            tried
+                .cases
+                .push(CaseResult::new(UNDER_FAULTS, verdict, why));
         }
     }
 
-    /// A warning about declared exceptions that the faults have shown.
-    pub(crate) fn declared(&self) -> Option<Finding> {
-        declared::seen(&self.judgement)
+    /// The effects of each fault.
+    pub(crate) fn effects(&self) -> Vec<FaultEffect> {
+        let effects = self.judgement.effects.iter();
+        let of_fault = effects.map(|(id, found)| {
+            let mut effect = FaultEffect::new(id);
+            effect.strikes = found.strikes;
+            effect.bit = found.bites;
+            effect.grants = found.grants;
+            effect.violations = found.broken;
+            effect.declared = found.declared;
+            effect
+        });
+        of_fault.collect()
     }
 
     /// Why nothing may be concluded from the run, if that is so.
     pub(crate) fn failed(&self) -> Option<String> {
         (!self.failures.is_empty()).then(|| self.failures.join("; "))
+    }
+
+    /// Why the history does not answer, where the machine was too slow.
+    fn unknown(&self, clause: Clause) -> Vec<&str> {
+        let unknown = self.judgement.unknown.iter();
+        let unknown = unknown.filter(|one| one.clause == Some(clause.id()));
+        unknown.map(|one| one.text.as_str()).collect()
     }
 
     fn broken(&self, clause: Clause) -> Vec<&str> {

@@ -23,18 +23,17 @@ mod subject;
 mod sweep;
 mod target;
 mod text;
+mod undecided;
 
 use std::sync::Arc;
 
+use dlock::{Error, config::Config};
 use dlock_verify::verdict::{Document, Outcome};
 use indicatif::MultiProgress;
+use rustix::process::Signal;
 use tokio::task::JoinSet;
 
-use self::{
-    progress::Progress,
-    run::{Ended, Faults, Plan},
-    stop::Stop,
-};
+use self::{progress::Progress, run::Ended, stop::Stop};
 use crate::{
     base::{
         exit::{Exit, Failure},
@@ -44,26 +43,19 @@ use crate::{
     store::Store,
 };
 
+pub(crate) use self::run::{Faults, Plan};
+
 pub(crate) fn main(global: &Global, args: &Verify) -> Result<Exit, Failure> {
     let stores = Store::all(global, &args.urls)?;
+    let configs = stores.iter().map(|store| store.config().clone()).collect();
     accept::check(&args.accept, &dlock_raw::probe::checks())?;
-    let plan = plan(args);
-    let (ended, stop) = runtime::block_on_all_cores(all(stores, plan))?;
-    if let Some(signal) = stop.signal() {
-        output::say(&stopped(&ended));
-        return Ok(Exit::by_signal(signal));
-    }
-    let unreachable = ended.iter().filter(|ended| ended.unreachable.is_some());
-    let is_none_reached = unreachable.count() == ended.len();
-    let (mut verdicts, mut errors) = (Vec::new(), Vec::new());
-    for ended in ended {
-        verdicts.push(ended.verdict);
-        errors.extend(ended.unreachable);
-    }
-    if is_none_reached && let Some(error) = errors.into_iter().next() {
+    let mut verified = runtime::block_on_all_cores(verify(configs, plan(args)))?;
+    if verified.unreachable.len() == verified.document.stores.len()
+        && let Some(error) = verified.unreachable.pop()
+    {
         return Err(error.into());
     }
-    let mut document = Document::new(plan.seed, verdicts);
+    let mut document = verified.document;
     accept::apply(&mut document, &args.accept);
     output::print(show(&document, args)?.as_bytes())?;
     Ok(match document.outcome() {
@@ -73,15 +65,56 @@ pub(crate) fn main(global: &Global, args: &Verify) -> Result<Exit, Failure> {
     })
 }
 
+/// The verdicts about some stores.
+#[derive(Debug)]
+pub(crate) struct Verified {
+    pub(crate) document: Document,
+    /// The errors of the stores about which nothing could be found out.
+    unreachable: Vec<Error>,
+}
+
+/// Verifies all stores at once. Their verdicts have the order of `configs`.
+///
+/// # Errors
+///
+/// When a signal stopped it; the locks are removed then.
+///
+/// # Cancel safety
+///
+/// Not to be dropped: a signal stops it, and it removes what it made.
+pub(crate) async fn verify(configs: Vec<Config>, plan: Plan) -> Result<Verified, Failure> {
+    let (ended, signal) = all(configs, plan).await?;
+    if let Some(signal) = signal {
+        return Err(Failure::new(Exit::by_signal(signal), stopped(&ended)));
+    }
+    let (mut verdicts, mut unreachable) = (Vec::new(), Vec::new());
+    for ended in ended {
+        verdicts.push(ended.verdict);
+        unreachable.extend(ended.unreachable);
+    }
+    Ok(Verified {
+        document: Document::new(plan.seed, verdicts),
+        unreachable,
+    })
+}
+
 /// The last words of a verification that was stopped.
 fn stopped(ended: &[Ended]) -> String {
     let residues = || ended.iter().map(|ended| &ended.verdict.residue);
     let removed: u64 = residues().map(|residue| residue.removed).sum();
     let left: Vec<_> = residues().flat_map(|residue| &residue.left).collect();
-    match left.as_slice() {
-        [] => format!("stopped: {removed} entries removed, nothing is left"),
-        left => format!("stopped: {removed} entries removed, left: {left:?}"),
-    }
+    let unknown: Vec<_> = residues()
+        .filter_map(|residue| residue.unknown.as_deref())
+        .collect();
+    let left = match (left.as_slice(), unknown.as_slice()) {
+        ([], []) => "nothing is left".to_owned(),
+        ([], unknown) => format!(
+            "what is left is not known, and expires: {}",
+            unknown.join("; ")
+        ),
+        (left, _) => format!("left: {left:?}"),
+    };
+    format!("stopped: {removed} entries removed, {left}")
 }
 
 fn plan(args: &Verify) -> Plan {
@@ -98,22 +131,22 @@ fn plan(args: &Verify) -> Plan {
     }
 }
 
-/// Verifies all stores at once. They are returned in their order.
-async fn all(stores: Vec<Store>, plan: Plan) -> Result<(Vec<Ended>, Stop), Failure> {
+/// The ends of all verifications, and the signal that stopped them.
+async fn all(configs: Vec<Config>, plan: Plan) -> Result<(Vec<Ended>, Option<Signal>), Failure> {
     let stop = Stop::catch().map_err(|error| {
         let why = output::describe(&error);
         Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
     })?;
     let (bars, mut running) = (Arc::new(MultiProgress::new()), JoinSet::new());
-    for (index, store) in stores.into_iter().enumerate() {
-        let config = store.config().clone();
+    for (index, config) in configs.into_iter().enumerate() {
         let progress = Progress::new(&bars, &config.to_string(), plan.run_for);
         let stop = stop.clone();
         running.spawn(async move { (index, run::run(&config, plan, &stop, &progress).await) });
     }
     let mut ended = running.join_all().await;
     ended.sort_by_key(|(index, _)| *index);
-    Ok((ended.into_iter().map(|(_, ended)| ended).collect(), stop))
+    let ended = ended.into_iter().map(|(_, ended)| ended);
+    Ok((ended.collect(), stop.signal()))
 }
 
 fn show(document: &Document, args: &Verify) -> Result<String, Failure> {

@@ -1,7 +1,6 @@
 //! A backend whose calls have their turns, and a meter of them.
 
 use std::{
-    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use dlock::{
-    BootInstant, Capabilities, Clock, Error, Holder, LockName, Result,
+    BootInstant, Capabilities, Clock, Error, ErrorKind, Holder, LockName, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 use dlock_core::toolkit::Lock;
@@ -27,8 +26,8 @@ pub(crate) struct Meter {
     grants: AtomicU64,
     /// In microseconds, of renewals, releases and inspections: an acquire may wait.
     slowest: AtomicU64,
-    /// Why connections could not be made, in the words of the cases.
-    refused: Lock<BTreeSet<String>>,
+    /// The last call that the store did not answer or permit, and why.
+    silent: Lock<Option<(BootInstant, String)>>,
 }
 
 impl Meter {
@@ -42,14 +41,18 @@ impl Meter {
         Duration::from_micros(self.slowest.load(Ordering::Relaxed))
     }
 
-    /// A connection could not be made.
-    pub(crate) fn refused(&self, error: &Error) {
-        self.refused.lock().insert(error.to_string());
+    /// A call has failed. Only an error that says nothing of the contract is noted.
+    pub(crate) fn failed(&self, at: BootInstant, error: &Error) {
+        if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Denied) {
+            *self.silent.lock() = Some((at, error.to_string()));
+        }
     }
 
-    /// Whether a case failed because it could not connect, which decides nothing.
-    pub(crate) fn is_refusal(&self, why: &str) -> bool {
-        self.refused.lock().contains(why)
+    /// Why the store did not answer or permit the last such call since `start`.
+    pub(crate) fn silent_since(&self, start: BootInstant) -> Option<String> {
+        let silent = self.silent.lock();
+        let (at, why) = silent.as_ref()?;
+        (*at >= start).then(|| why.clone())
     }
 
     fn answered(&self, took: Duration) {
@@ -102,11 +105,16 @@ impl Paced {
 
     async fn timed<T>(&self, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
         let sent = self.clock.now();
-        let answer = call.await;
+        let answer = self.noted(call).await;
         if answer.is_ok() {
             self.meter.answered(self.clock.now().since(sent));
         }
         answer
+    }
+
+    async fn noted<T>(&self, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        let answer = call.await;
+        answer.inspect_err(|error| self.meter.failed(self.clock.now(), error))
     }
 }
 
@@ -127,7 +135,7 @@ impl DistributedLock for Paced {
         if let Some(names) = &self.names {
             names.add(&request.name);
         }
-        let lease = self.inner.acquire(request).await?;
+        let lease = self.noted(self.inner.acquire(request)).await?;
         self.meter.grants.fetch_add(1, Ordering::Relaxed);
         Ok(lease)
     }

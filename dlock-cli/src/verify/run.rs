@@ -1,6 +1,6 @@
 //! The verification of one store.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use dlock::{BootInstant, Clock, Error, config::Config};
 use dlock_raw::probe::{Watch, probe};
@@ -8,9 +8,13 @@ use dlock_verify::{
     support::Outcome,
     verdict::{Assumption, StoreVerdict, Traffic},
 };
+use tokio::time::timeout;
 
 use super::{
-    bounds::{CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, REQUESTS_PER_SECOND_MAX, SWEEP_LEAST},
+    bounds::{
+        CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, REQUESTS_PER_SECOND_MAX, SETTINGS_STOP_MAX,
+        SWEEP_LEAST,
+    },
     clauses,
     contract::{self, Tried},
     faults::{self, Played},
@@ -73,10 +77,14 @@ async fn steps(
     };
     ended.verdict.traffic = Traffic::new(REQUESTS_PER_SECOND_MAX, CONNECTIONS_MAX);
     progress.phase("settings");
-    let probing = async { (probe(config).await, Watch::begin(config).await.ok()) };
+    let mut probing = pin!(async { (probe(config).await, Watch::begin(config).await.ok()) });
     let (probed, watch) = tokio::select! {
-        probed = probing => probed,
-        () = stop.requested() => return ended,
+        probed = &mut probing => probed,
+        () = stop.requested() => {
+            // What a probe begins, such as a lease, it also ends.
+            let _ = timeout(SETTINGS_STOP_MAX, probing).await;
+            return ended;
+        }
     };
     if let Ok(report) = &probed {
         settings::add(&mut ended.verdict, report);
@@ -146,11 +154,12 @@ fn add_faults(
     match played {
         Ok(None) => None,
         Ok(Some(played)) => {
-            verdict.faults = played.strikes;
+            verdict.faults = played.effects();
             verdict.grants += played.grants;
             played.add_to(tried);
-            verdict.findings.extend(played.declared());
-            played.failed()
+            let failed = played.failed();
+            verdict.findings.extend(played.declared);
+            failed
         }
         Err(failed) => Some(failed.message().unwrap_or_default().to_owned()),
     }

@@ -18,14 +18,18 @@ const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 pub(crate) struct Stop(watch::Receiver<Option<Signal>>);
 
 impl Stop {
-    /// Begins to catch signals. A second one ends the program at once.
+    /// Begins to catch signals, until the last clone is dropped. A second one ends the program at once.
     pub(crate) fn catch() -> io::Result<Self> {
         let (sender, receiver) = watch::channel(None);
         for kind in SIGNALS {
             let mut caught = signal(SignalKind::from_raw(kind.as_raw()))?;
             let sender = sender.clone();
             tokio::spawn(async move {
-                while caught.recv().await.is_some() {
+                loop {
+                    tokio::select! {
+                        Some(()) = caught.recv() => {}
+                        () = sender.closed() => return,
+                    }
                     if sender.send_replace(Some(kind)).is_some() {
                         output::say("stopped a second time: locks may be left until they expire");
                         std::process::exit(Exit::by_signal(kind).code());

@@ -16,12 +16,13 @@ use super::{
 ///
 /// Locks that are not removed yet expire.
 pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
-    let mut names = subject.used.all();
+    let (mut names, mut is_listed) = (subject.used.all(), false);
     let removing = async {
         let traces = Traces::open(&subject.config).await?;
         // The session of a worker that was killed may keep its row or file for a moment.
         loop {
             names = remove(residue, subject, &traces, &names).await?;
+            is_listed = true;
             if names.is_empty() {
                 return Ok::<_, dlock::Error>(());
             }
@@ -30,8 +31,9 @@ pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
     };
     match timeout(SWEEP_MAX, removing).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => residue.left.push(format!("{}*: {error}", subject.names)),
-        Err(_) => residue.left.extend(names.iter().map(ToString::to_string)),
+        Ok(Err(error)) => residue.unknown = Some(error.to_string()),
+        Err(_) if is_listed => residue.left.extend(names.iter().map(ToString::to_string)),
+        Err(_) => residue.unknown = Some(format!("no answer within {SWEEP_MAX:?}")),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use conformance_tests::{Load, Target};
-use dlock::{Capabilities, Result, backend::DistributedLock, config::Config};
+use dlock::{Capabilities, Clock, Error, Result, backend::DistributedLock, config::Config};
 
 use super::{
     names::Names,
@@ -43,7 +43,8 @@ impl Target for Subject {
     async fn connect(&self, _: &str) -> Result<Box<dyn DistributedLock>> {
         self.pace.turn().await;
         let opened = dlock::registry().open(&self.config).await;
-        let (inner, _) = opened.inspect_err(|error| self.meter.refused(error))?;
+        let failed = |error: &Error| self.meter.failed(Clock::boottime().now(), error);
+        let (inner, _) = opened.inspect_err(failed)?;
         let (pace, meter) = (self.pace.clone(), self.meter.clone());
         let paced = Paced::new(inner, pace, meter).for_cases(self.used.clone());
         Ok(Box::new(paced))

@@ -111,7 +111,7 @@ fn the_configured_store_is_the_default_and_people_get_a_table() {
 #[test]
 fn all_workloads_say_beforehand_that_they_load_the_server() {
     let store = Store::new();
-    let args = ["bench", "--all", "--for", "1s", "--json"];
+    let args = ["bench", "--all", "--yes", "--for", "1s", "--json"];
     let output = store.output(&args);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let said = String::from_utf8(output.stderr.clone()).expect("UTF-8");
@@ -142,6 +142,75 @@ fn all_workloads_say_beforehand_that_they_load_the_server() {
         "{found}"
     );
     assert_clean(&store);
+}
+
+#[test]
+fn all_workloads_are_refused_without_a_word_of_the_user() {
+    let store = Store::new();
+    let output = store.output(&["bench", "--all", "--for", "1s"]);
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(
+        said.contains("--all takes up to 6s and loads the servers"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("without a terminal, --all needs --yes\n"),
+        "{said}"
+    );
+    assert!(output.stdout.is_empty());
+    assert_eq!(
+        fs::read_dir(store.locks()).expect("a directory").count(),
+        0,
+        "begun"
+    );
+}
+
+#[test]
+fn verdicts_stand_beside_the_speed() {
+    let store = Store::new();
+    let output = store.output(&["bench", "--for", "1s", "--verify=2s", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let run = json(&output);
+    let verdict = &run["verdicts"]["stores"][0];
+    assert_eq!(run["verdicts"]["format"], "dlock-verify/1");
+    assert_eq!(verdict["url"], run["stores"][0]["url"]);
+    assert_eq!(verdict["clauses"].as_array().map(Vec::len), Some(13));
+    assert!(verdict["grants"].as_u64() > Some(0), "{verdict}");
+    assert!(run["stores"][0]["cycles"].is_array());
+    assert_clean(&store);
+}
+
+#[test]
+fn verdicts_of_an_earlier_run_are_read() {
+    let store = Store::new();
+    let verdicts = store.file("verdicts.json");
+    let verify = store.output(&["verify", "--for", "2s", "--no-faults", "--json"]);
+    fs::write(&verdicts, &verify.stdout).expect("a file");
+    let file = verdicts.to_str().expect("UTF-8");
+    let report = store.file("report.html");
+    let args = ["--for", "500ms", "--verify-file", file, "--report"];
+    let args = [&["bench"], &args[..], &[report.to_str().expect("UTF-8")]].concat();
+    let output = store.output(&args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let table = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(table.contains(" safety "), "{table}");
+    let page = fs::read_to_string(&report).expect("the report");
+    assert!(page.contains("exclusion") && !page.contains("Not verified in this run"));
+    // A report is an earlier run, too, and keeps its verdicts.
+    let again = store
+        .bare(&["bench", "--from", report.to_str().expect("UTF-8")])
+        .output();
+    let again = again.expect("dlock runs");
+    assert_eq!(String::from_utf8(again.stdout).expect("UTF-8"), table);
+    // Verdicts about another store are refused before anything is measured.
+    let other = Store::new();
+    let output = other.output(&args);
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    assert!(
+        one_line(&output).contains("has no verdict about these stores"),
+        "{output:?}"
+    );
 }
 
 #[test]

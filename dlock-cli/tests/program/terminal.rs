@@ -149,3 +149,22 @@ fn in_a_session_of_its_own_the_command_has_a_group_of_its_own() {
     session.shows("leads 1");
     assert_eq!(session.program.end().0, 0);
 }
+
+#[test]
+fn all_workloads_are_measured_after_a_yes_only() {
+    let store = Store::new();
+    let run = "exec $dlock bench --all --for 500ms";
+    let mut session = Session::start(&store, run);
+    session.shows("type yes to begin");
+    session.press(b"no\n");
+    assert_eq!(session.program.end().0, 64);
+    let mut session = Session::start(&store, run);
+    session.shows("type yes to begin");
+    session.press(CTRL_C);
+    assert_eq!(session.program.end().0, 130);
+    let mut session = Session::start(&store, run);
+    session.shows("type yes to begin");
+    session.press(b"yes\n");
+    session.shows("8 processes, one lock");
+    assert_eq!(session.program.end().0, 0);
+}

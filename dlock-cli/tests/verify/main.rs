@@ -7,7 +7,11 @@ mod file;
 mod mysql;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
+mod stop;
 mod support;
+#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
+mod traffic;
 mod usage;
 #[cfg(feature = "zk")]
 mod zk;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use dlock_verify::{
     ensure,
     support::Outcome,
-    verdict::{Outcome as End, Verdict},
+    verdict::{ClauseVerdict, Outcome as End, Verdict},
 };
 use libtest_mimic::Trial;
 
@@ -16,8 +16,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("usage::an_unknown_id_is_refused", an_unknown_id_is_refused),
         trial("usage::memory_is_refused", memory_is_refused),
         trial(
-            "usage::a_short_run_leaves_clauses_unknown",
-            a_short_run_leaves_clauses_unknown,
+            "usage::a_run_without_time_tries_nothing",
+            a_run_without_time_tries_nothing,
+        ),
+        trial(
+            "usage::what_is_accepted_need_not_be_tried",
+            what_is_accepted_need_not_be_tried,
         ),
     ];
     if cfg!(feature = "redis") {
@@ -53,18 +57,32 @@ async fn memory_is_refused() -> Outcome {
     Ok(())
 }
 
-async fn a_short_run_leaves_clauses_unknown() -> Outcome {
+async fn a_run_without_time_tries_nothing() -> Outcome {
     let directory = tempfile::tempdir()?;
     let url = format!("file:{}", directory.path().display());
     let ran = ran(&[&url, "--for", "1ms", "--json"]).await?;
     ensure!(ran.code == 2, "{ran:#?}");
     let store = ran.store()?;
     ensure!(store.clauses.len() == 13, "{store:#?}");
-    let unknown = store
-        .clauses
-        .iter()
-        .find(|one| one.verdict == Verdict::Unknown);
-    ensure!(unknown.is_some(), "{store:#?}");
+    // Exclusion has to be tried; the others do not count then.
+    let not_tried = |clause: &ClauseVerdict| clause.verdict == Verdict::NotTried;
+    ensure!(store.clauses.iter().all(not_tried), "{store:#?}");
+    Ok(())
+}
+
+async fn what_is_accepted_need_not_be_tried() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let url = format!("file:{}", directory.path().display());
+    let ran = ran(&[&url, "--for", "1ms", "--accept", "K1"]).await?;
+    ensure!(ran.code == 0, "{ran:#?}");
+    for part in [
+        "– K13",
+        "not tried: no time for it",
+        "HOLDS",
+        "12 not tried",
+    ] {
+        ensure!(ran.stdout.contains(part), "no {part:?}: {ran:#?}");
+    }
     Ok(())
 }
 

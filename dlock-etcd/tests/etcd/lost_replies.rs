@@ -137,13 +137,16 @@ async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
 async fn t27_no_reply_ever_to_a_try_acquire_is_undone(flavour: Flavour) -> Outcome {
     let proxied = ProxiedClient::new(flavour).await?;
     let other = connect(proxied.node.address(), "").await?;
+    // The lease of both stays in use, or the key would end with it.
+    let kept = take(&proxied.locker, "kept").await?;
     proxied.proxy.set(Direction::ToClient, Fault::Hold);
     let error = soon("an answer", proxied.locker.try_acquire("a")).await?;
     let error = error.err().ok_or("it was granted")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     proxied.proxy.set(Direction::ToClient, Fault::None);
     let guard = soon("it is free again", other.acquire("a")).await??;
-    Ok(guard.release().await?)
+    guard.release().await?;
+    Ok(kept.release().await?)
 }
 
 async fn t27_a_request_that_arrives_after_the_release_creates_no_key(flavour: Flavour) -> Outcome {

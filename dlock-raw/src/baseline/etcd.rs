@@ -11,8 +11,8 @@ use etcd_client::{Client, PutOptions, Txn, TxnOp, TxnOpResponse};
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::{
-    etcd_lock::{EtcdLock, TTL_S, failed},
-    floor::{Cycle, Floor, OwnLock, Server, Usage, WRITE},
+    etcd_lock::{EtcdLock, TTL_S, failed, revoke},
+    floor::{Cycle, Floor, OwnLock, Server, Times, Usage, WRITE},
 };
 use crate::driver::{etcd::Members, http};
 
@@ -53,10 +53,7 @@ impl EtcdFloor {
         let lease = client.lease_grant(TTL_S, None).await.map_err(failed)?.id();
         Ok(Self {
             in_txn: version.version().starts_with(TRANSACTIONS),
-            own_lock: EtcdLock {
-                client: client.clone(),
-                prefix: prefix.clone(),
-            },
+            own_lock: EtcdLock::new(client.clone(), prefix.clone()),
             members,
             prefix,
             keeping: tokio::spawn(keep(client.clone(), lease)),
@@ -104,6 +101,13 @@ impl Floor for EtcdFloor {
 
     fn own_lock(&self) -> Option<&dyn OwnLock> {
         Some(&self.own_lock)
+    }
+
+    /// Revokes the leases, which all keys have.
+    async fn close(&self) -> Result<()> {
+        self.keeping.abort();
+        self.own_lock.close().await?;
+        revoke(&self.client, self.lease).await
     }
 }
 
@@ -157,10 +161,13 @@ impl Server for EtcdFloor {
         put.map(drop).map_err(failed)
     }
 
-    async fn cpu_time(&self) -> Result<Option<Duration>> {
-        let metrics = self.metrics().await;
-        let seconds = metrics.and_then(|text| metric(&text, "process_cpu_seconds_total"));
-        Ok(seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()))
+    async fn times(&self) -> Result<Times> {
+        let metrics = self.metrics().await.unwrap_or_default();
+        let seconds = |name| Duration::try_from_secs_f64(metric(&metrics, name)?).ok();
+        Ok(Times {
+            cpu: seconds("process_cpu_seconds_total"),
+            flush: seconds("etcd_disk_wal_fsync_duration_seconds_sum"),
+        })
     }
 
     async fn version(&self) -> Result<Option<String>> {

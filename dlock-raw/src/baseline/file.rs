@@ -14,7 +14,6 @@ use super::floor::{Cycle, Floor, Server};
 /// Opens, locks and closes a file of the directory that the locks are in.
 pub(crate) struct FileFloor {
     directory: PathBuf,
-    prefix: String,
 }
 
 impl FileFloor {
@@ -24,8 +23,7 @@ impl FileFloor {
             path => FileConfig::new(path),
         };
         let directory = config.directory().to_owned();
-        let prefix = url.param("prefix").unwrap_or_default().to_owned();
-        Ok(Self { directory, prefix })
+        Ok(Self { directory })
     }
 }
 
@@ -33,20 +31,6 @@ impl FileFloor {
 impl Floor for FileFloor {
     fn what(&self) -> &'static str {
         "open, flock and close"
-    }
-
-    async fn remove(&self, names: &[String]) -> Result<()> {
-        for name in names {
-            let file = format!("{}{name}.lock", self.prefix).replace('/', "%2F");
-            match fs::remove_file(self.directory.join(file)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let why = format!("cannot remove the lock file of {name:?}");
-                    return Err(Error::new(ErrorKind::Unavailable, why).with_source(error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     fn task(&self, name: &str) -> Box<dyn Cycle> {

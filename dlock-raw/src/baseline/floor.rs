@@ -38,14 +38,17 @@ pub trait Floor: Send + Sync {
         None
     }
 
-    /// Removes what locks and cycles of these names left in the store. No program may use them any more.
+    /// Ends what keeps keys alive in the store, such as leases. All cycles have ended, also those that were dropped.
     ///
     /// # Errors
     ///
-    /// What the driver says; the rest of the names is still there then.
-    async fn remove(&self, names: &[String]) -> Result<()> {
-        // By default a lock leaves nothing of its own.
-        let _ = names;
+    /// What the driver says; the rest ends with its ttl then.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the rest until its ttl.
+    async fn close(&self) -> Result<()> {
+        // By default all of it ends with the connection.
         Ok(())
     }
 }
@@ -75,12 +78,15 @@ pub trait Server: Send + Sync {
     /// What the driver says.
     async fn round_trip(&self) -> Result<()>;
 
-    /// The processor time that the server has used since its start; `None` when it does not report it.
+    /// The times that the server has counted since its start.
     ///
     /// # Errors
     ///
     /// What the driver says.
-    async fn cpu_time(&self) -> Result<Option<Duration>>;
+    async fn times(&self) -> Result<Times> {
+        // By default a server counts none.
+        Ok(Times::default())
+    }
 
     /// The server and its version, such as `Redis 7.0.15`; `None` when it does not report it.
     ///
@@ -95,6 +101,16 @@ pub trait Server: Send + Sync {
     ///
     /// What the driver says.
     async fn usage(&self) -> Result<Usage>;
+}
+
+/// Times that a server counts; `None` where it does not report one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Times {
+    /// The processor time that it has used.
+    pub cpu: Option<Duration>,
+    /// How long it has waited for its disk to make changes durable, one wait after another.
+    pub flush: Option<Duration>,
 }
 
 /// The work and the memory of a server; `None` where it does not report a number.

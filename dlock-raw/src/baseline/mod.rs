@@ -22,7 +22,7 @@ use std::fmt;
 
 use dlock_core::{Result, config::Config};
 
-pub use self::floor::{Cycle, Floor, OwnLock, ROUND_TRIP, Server, Usage, WRITE};
+pub use self::floor::{Cycle, Floor, OwnLock, ROUND_TRIP, Server, Times, Usage, WRITE};
 
 /// Why a store that could have a floor has none.
 const NO_TLS: &str = "no floor: dlock-raw was built without TLS";

@@ -1,7 +1,5 @@
 //! MySQL: `SELECT … FOR UPDATE` and `COMMIT` by the driver, over a connection for each task.
 
-use std::time::Duration;
-
 use dlock_core::{
     Result,
     backend::async_trait,
@@ -19,9 +17,6 @@ use super::{
     mysql_lock::{MySqlLock, failed},
 };
 use crate::driver::mysql as driver;
-
-/// How many rows one statement removes.
-const REMOVED_AT_A_TIME: usize = 500;
 
 /// The server of the URL.
 pub(crate) struct MySqlFloor {
@@ -70,18 +65,6 @@ impl Floor for MySqlFloor {
     fn own_lock(&self) -> Option<&dyn OwnLock> {
         Some(&self.own_lock)
     }
-
-    async fn remove(&self, names: &[String]) -> Result<()> {
-        for names in names.chunks(REMOVED_AT_A_TIME) {
-            let rows = names
-                .iter()
-                .map(|name| format!("x'{}'", hex(&self.prefix, name)));
-            let rows = rows.collect::<Vec<_>>().join(", ");
-            let delete = format!("DELETE FROM dlock_locks WHERE name IN ({rows})");
-            run(&mut *self.probing.lock().await, delete).await?;
-        }
-        Ok(())
-    }
 }
 
 struct MySqlTask {
@@ -127,10 +110,6 @@ impl Cycle for MySqlTask {
 impl Server for MySqlFloor {
     async fn round_trip(&self) -> Result<()> {
         run(&mut *self.probing.lock().await, "DO 1".to_owned()).await
-    }
-
-    async fn cpu_time(&self) -> Result<Option<Duration>> {
-        Ok(None)
     }
 
     async fn version(&self) -> Result<Option<String>> {

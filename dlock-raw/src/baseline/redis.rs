@@ -9,7 +9,7 @@ use dlock_core::{
 };
 use redis::RedisError;
 
-use super::floor::{Cycle, Floor, Server, Usage};
+use super::floor::{Cycle, Floor, Server, Times, Usage};
 use crate::driver::redis::{Connection, Servers};
 
 /// The ttl of the keys, in milliseconds: what a killed benchmark leaves is gone after it.
@@ -99,8 +99,11 @@ impl Server for RedisFloor {
             .map_err(failed)
     }
 
-    async fn cpu_time(&self) -> Result<Option<Duration>> {
-        Ok(main_thread(&self.info("cpu").await?))
+    async fn times(&self) -> Result<Times> {
+        Ok(Times {
+            cpu: main_thread(&self.info("cpu").await?),
+            ..Times::default()
+        })
     }
 
     async fn version(&self) -> Result<Option<String>> {

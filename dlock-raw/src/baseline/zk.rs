@@ -1,7 +1,5 @@
 //! ZooKeeper: an ephemeral sequential node made and deleted by the driver, over one session.
 
-use std::time::Duration;
-
 use dlock_core::{
     Error, ErrorKind, Result,
     backend::async_trait,
@@ -58,17 +56,6 @@ impl Floor for ZkFloor {
         "create and delete of an ephemeral sequential node by the driver alone"
     }
 
-    async fn remove(&self, names: &[String]) -> Result<()> {
-        for name in names {
-            match self.client.delete(&self.directory(name), None).await {
-                // The server itself removes containers that are empty.
-                Ok(()) | Err(ZkError::NoNode | ZkError::NotEmpty) => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Ok(())
-    }
-
     fn task(&self, name: &str) -> Box<dyn Cycle> {
         let directory = self.directory(name);
         Box::new(ZkTask {
@@ -82,6 +69,14 @@ impl Floor for ZkFloor {
 
     fn server(&self) -> Option<&dyn Server> {
         Some(self)
+    }
+
+    /// Deletes the node of the exchanges: the session may outlive this program.
+    async fn close(&self) -> Result<()> {
+        match self.client.delete(&self.exchanged(), None).await {
+            Ok(()) | Err(ZkError::NoNode) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
     }
 }
 
@@ -117,8 +112,7 @@ impl Server for ZkFloor {
     }
 
     async fn round_trip(&self) -> Result<()> {
-        // No lock's directory has such a name.
-        let node = format!("{}/%bench", self.prefix);
+        let node = self.exchanged();
         match self.client.set_data(&node, DATA, None).await {
             Err(ZkError::NoNode) => {
                 let options = CreateMode::Ephemeral.with_acls(self.acls);
@@ -127,10 +121,6 @@ impl Server for ZkFloor {
             }
             set => set.map(drop).map_err(failed),
         }
-    }
-
-    async fn cpu_time(&self) -> Result<Option<Duration>> {
-        Ok(None)
     }
 
     async fn version(&self) -> Result<Option<String>> {
@@ -153,6 +143,11 @@ impl Server for ZkFloor {
 }
 
 impl ZkFloor {
+    /// The node that exchanges write to. No lock's directory has such a name.
+    fn exchanged(&self) -> String {
+        format!("{}/%bench", self.prefix)
+    }
+
     /// The node of a lock.
     fn directory(&self, name: &str) -> String {
         format!("{}/{}", self.prefix, name.replace('/', "%2F"))

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "etcd")]
 pub(crate) mod etcd;
-#[cfg(feature = "etcd")]
+#[cfg(any(feature = "etcd", feature = "zk"))]
 pub(crate) mod http;
 #[cfg(any(feature = "etcd", feature = "redis", feature = "zk"))]
 mod io;

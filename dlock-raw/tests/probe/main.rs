@@ -43,7 +43,11 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
             trials.extend(mysql::replicas::trials(flavour));
             if kind == dlock_servers::mysql::Flavour::MariaDbStable {
                 let galera = mysql::galera::trials(flavour);
-                trials.extend(if_available("galera", mysql::galera::find(), galera));
+                trials.extend(if_available(
+                    "galera",
+                    dlock_servers::mysql::Galera::find(),
+                    galera,
+                ));
             }
         }
         Flavour::Zk(_) => trials.extend(zk::trials(flavour)),

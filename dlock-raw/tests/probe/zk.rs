@@ -1,10 +1,13 @@
 //! ZooKeeper: one server or an ensemble.
 
-use std::time::Duration;
+use std::{net::Ipv4Addr, time::Duration};
 
 use dlock::ErrorKind;
 use dlock_raw::probe::Severity::{Danger, Note, Warning};
-use dlock_servers::zk::{Ensemble, Java, Node, Options};
+use dlock_servers::{
+    Port,
+    zk::{Ensemble, Java, Node, Options},
+};
 
 use crate::support::{
     Flavour, Outcome, assert_fine, assert_healthy, cases, finding, refused, report_of, unknown,
@@ -20,6 +23,7 @@ cases![
     sessions_that_are_too_short_are_reported,
     few_connections_are_reported,
     what_the_whitelist_forbids_is_unknown,
+    the_admin_server_has_what_the_whitelist_forbids,
     servers_without_a_majority_are_an_error_or_a_danger,
 ];
 
@@ -211,6 +215,38 @@ async fn what_the_whitelist_forbids_is_unknown(flavour: Flavour) -> Outcome {
         Warning,
         "zk.tick",
     )?;
+    Ok(())
+}
+
+async fn the_admin_server_has_what_the_whitelist_forbids(flavour: Flavour) -> Outcome {
+    // Its port is fixed, so it needs an address of its own, which a port that is ours makes unique.
+    let port = Port::reserve()?;
+    let [high, low] = port.number().to_be_bytes();
+    let host = Ipv4Addr::new(127, 1, high, low);
+    let mut options = flushing();
+    options.lines.extend([
+        "4lw.commands.whitelist=srvr".to_owned(),
+        "clientPortAddress=0.0.0.0".to_owned(),
+    ]);
+    options.properties.extend([
+        "zookeeper.admin.enableServer=true".to_owned(),
+        format!("zookeeper.admin.serverAddress={host}"),
+    ]);
+    let node = start(flavour, &options).await?;
+    let url = format!("zk://{host}:{}", node.address().port());
+    assert_fine(
+        &report_of(&url).await?,
+        &[
+            "zk.tick",
+            "zk.no-force-sync",
+            "zk.slow-disk",
+            "zk.connections",
+            "zk.read-only",
+        ],
+    );
+    let report = report_of(format!("{url}?tick=1s")).await?;
+    let found = finding(&report, Danger, "zk.tick")?;
+    assert_eq!(found.advice, "tick=2000ms in the URL");
     Ok(())
 }
 

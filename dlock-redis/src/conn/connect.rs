@@ -104,7 +104,8 @@ impl Endpoint {
         self.address().0
     }
 
-    fn address(&self) -> (&str, u16) {
+    /// The host and the port.
+    pub(crate) fn address(&self) -> (&str, u16) {
         match self.client.get_connection_info().addr() {
             ConnectionAddr::Tcp(host, port) => (host, *port),
             _ => ("", 0),

@@ -12,6 +12,7 @@ use crate::{
     config::Options,
     conn::{
         abandoned::Abandoned,
+        connect::Endpoint,
         connection::{Connection, Grants},
         history::History,
         last_contact::LastContact,
@@ -63,14 +64,15 @@ impl Opener {
 
     async fn open_unbounded(&self, on_probed: impl FnOnce()) -> Result<Connection> {
         let has_tls = self.resolver.has_tls();
-        let mut stream = self.resolver.resolve().await?.connect().await?;
+        let endpoint = self.resolver.resolve().await?;
+        let mut stream = endpoint.connect().await?;
         let expected = Expected {
             options: &self.options,
             clustered: self.clustered,
             has_tls,
         };
         let server = probe::probe(&mut stream, expected).await?;
-        let grants = self.grants(&mut stream, &server).await?;
+        let grants = self.grants(&endpoint, &mut stream, &server).await?;
         on_probed();
         let killed = self.abandoned.kill_all(&server.client, &mut stream).await;
         killed.map_err(|error| errors::of_connect(error, has_tls))?;
@@ -83,7 +85,12 @@ impl Opener {
     }
 
     /// Whether the server grants, by its history.
-    async fn grants(&self, stream: &mut DriverConnection, server: &ServerInfo) -> Result<Grants> {
+    async fn grants(
+        &self,
+        endpoint: &Endpoint,
+        stream: &mut DriverConnection,
+        server: &ServerInfo,
+    ) -> Result<Grants> {
         let slots = match self.clustered {
             true => Some(probe::fetch_own_slots(stream, self.resolver.has_tls()).await?),
             false => None,
@@ -94,7 +101,7 @@ impl Opener {
         let now = self.clock.now();
         match history {
             Ok(history) => {
-                self.follow(&history, now)?;
+                self.follow(endpoint, &history, now)?;
                 let from = now.after(history.grace(options));
                 Ok(Grants::From(from, Arc::new(history)))
             }
@@ -110,11 +117,12 @@ impl Opener {
     }
 
     /// Refuses a server that is independent of the former one at this address.
-    fn follow(&self, history: &History, now: BootInstant) -> Result<()> {
+    fn follow(&self, endpoint: &Endpoint, history: &History, now: BootInstant) -> Result<()> {
+        let address = endpoint.address();
         if self.clustered {
-            self.last_contact.replace(history, now);
+            self.last_contact.replace(address, history, now);
             return Ok(());
         }
-        self.last_contact.follow(history, now)
+        self.last_contact.follow(address, history, now)
     }
 }

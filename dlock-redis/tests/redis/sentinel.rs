@@ -10,8 +10,8 @@ use dlock_servers::{
 };
 
 use crate::support::{
-    Outcome, TTL_LONG, cases, open, refused, soon, start, take, until_clean, until_listeners,
-    value, within,
+    Outcome, RECORD, TTL_LONG, cases, open, refused, soon, start, take, until_clean,
+    until_listeners, value, warm_up, within,
 };
 
 cases![
@@ -21,6 +21,7 @@ cases![
     t08_a_planned_failover_loses_no_acknowledged_lock,
     t09_a_stopped_primary_is_detected_and_replaced,
     a_waiter_follows_the_primary,
+    a_primary_that_lacks_the_former_ones_record_is_its_successor,
     sentinels_that_do_not_answer_are_no_hindrance,
     sentinels_want_a_login_and_tls,
     a_server_that_is_not_a_sentinel_is_reported,
@@ -187,6 +188,36 @@ async fn a_waiter_follows_the_primary(program: Program) -> Outcome {
     // Far earlier than the ttl would end.
     soon("it is woken", waiter).await???.release().await?;
     until_clean(&servers.nodes()[new]).await
+}
+
+/// A replica that is promoted before it has caught up does not know what its primary recorded. A client that the
+/// former primary has answered in the meantime follows the Sentinels all the same (K6).
+async fn a_primary_that_lacks_the_former_ones_record_is_its_successor(program: Program) -> Outcome {
+    let servers = replicated(&program, 1).await?;
+    let idle = connect(&servers, "").await?;
+    warm_up(&idle).await?;
+    let new = within(FAILOVER, "a new primary", servers.fail_over()).await??;
+    // Another client begins its history, which is its own, apparently long before the last reply of the former primary.
+    drop(connect(&servers, "").await?.try_acquire("a").await);
+    let promoted = &servers.nodes()[new];
+    let record = promoted.command(&["GET", RECORD]).await?.text()?;
+    let mut words: Vec<_> = record.split(' ').collect();
+    (words[2], words[4]) = ("1780000000000000", "-");
+    let forked = words.join(" ");
+    promoted.command(&["SET", RECORD, &forked]).await?;
+    let demoted = async {
+        let is_replica = async || {
+            let role = servers.nodes()[0].info("role").await;
+            role.is_ok_and(|role| role == "slave")
+        };
+        while !is_replica().await {
+            // The former primary answers until then.
+            let _ = idle.inspect("a").await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    within(FAILOVER, "it is demoted", demoted).await?;
+    Ok(take(&idle, "a").await?.release().await?)
 }
 
 async fn sentinels_that_do_not_answer_are_no_hindrance(program: Program) -> Outcome {

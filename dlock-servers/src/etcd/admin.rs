@@ -65,6 +65,18 @@ impl Admin {
         number.ok_or_else(|| io::Error::other(format!("no metric {name}")))
     }
 
+    /// The sum of a counter of the member over those of its labels that have `part`.
+    pub(super) async fn metric_sum(&self, name: &str, part: &str) -> io::Result<f64> {
+        let text = self.exchange("GET", "/metrics", None, "").await?;
+        let of_label = |line: &str| {
+            let labels = line.strip_prefix(name)?.strip_prefix('{')?;
+            let (labels, value) = labels.rsplit_once("} ")?;
+            let value = value.trim().parse::<f64>().ok()?;
+            labels.contains(part).then_some(value)
+        };
+        Ok(text.lines().filter_map(of_label).sum())
+    }
+
     async fn call_as(&self, token: Option<&str>, path: &str, request: &Value) -> io::Result<Value> {
         let body = self
             .exchange("POST", path, token, &request.to_string())

@@ -156,6 +156,24 @@ impl Node {
         self.admin.metric(name).await
     }
 
+    /// The sum of a counter over all its labels, such as `grpc_server_msg_received_total`; 0 if it has none.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer within 10 s.
+    pub async fn metric_sum(&self, name: &str) -> io::Result<f64> {
+        self.metric_sum_of(name, "").await
+    }
+
+    /// As [`metric_sum`](Self::metric_sum), over the labels that have `part`, such as `grpc_method="Compact"`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer within 10 s.
+    pub async fn metric_sum_of(&self, name: &str, part: &str) -> io::Result<f64> {
+        self.admin.metric_sum(name, part).await
+    }
+
     /// Whether it leads the cluster, in its own opinion; fails while it knows no leader.
     ///
     /// # Errors

@@ -4,8 +4,12 @@
 
 mod admin;
 mod flavour;
+mod galera;
+mod moving_proxy;
 mod node;
 mod options;
 mod replication;
 
-pub use self::{flavour::Flavour, node::Node, options::Options};
+pub use self::{
+    flavour::Flavour, galera::Galera, moving_proxy::MovingProxy, node::Node, options::Options,
+};

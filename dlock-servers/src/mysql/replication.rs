@@ -1,6 +1,6 @@
 //! A server that follows another one.
 
-use std::io;
+use std::{io, time::Duration};
 
 use super::{Flavour, Node};
 
@@ -12,6 +12,15 @@ impl Node {
     ///
     /// When one of them does not answer within 10 s, or refuses.
     pub async fn follow(&self, primary: &Self) -> io::Result<()> {
+        self.follow_late(primary, Duration::ZERO).await
+    }
+
+    /// As [`follow`](Self::follow), but applies each change so much later, in whole seconds.
+    ///
+    /// # Errors
+    ///
+    /// As [`follow`](Self::follow).
+    pub async fn follow_late(&self, primary: &Self, delay: Duration) -> io::Result<()> {
         primary.stop_following().await?;
         let (status, change, start) = match self.flavour() {
             Flavour::MySqlNewest => (
@@ -36,6 +45,7 @@ impl Node {
             format!("PASSWORD='{}'", Self::PASSWORD),
             format!("LOG_FILE='{file}'"),
             format!("LOG_POS={position}"),
+            format!("DELAY={}", delay.as_secs()),
         ];
         let (_, prefix) = change.rsplit_once(' ').unwrap_or_default();
         let change = format!("{change}{}", parts.join(&format!(", {prefix}")));

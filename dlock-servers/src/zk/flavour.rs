@@ -12,12 +12,24 @@ const DIRECTORY: &str = "/usr/share/java";
 const OWN: [&str; 2] = ["zookeeper-jute.jar", "zookeeper.jar"];
 
 /// The other jars that the servers load, as far as they are not in the list of their own jar.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 16] = [
     "slf4j-api.jar",
     "slf4j-simple.jar",
     "metrics-core.jar",
     "netty-codec.jar",
     "netty-resolver.jar",
+    // Of the AdminServer.
+    "jackson-annotations.jar",
+    "jackson-core.jar",
+    "jackson-databind.jar",
+    "jetty9-http.jar",
+    "jetty9-io.jar",
+    "jetty9-security.jar",
+    "jetty9-server.jar",
+    "jetty9-servlet.jar",
+    "jetty9-util-ajax.jar",
+    "jetty9-util.jar",
+    "servlet-api.jar",
 ];
 
 /// The arguments for tests.

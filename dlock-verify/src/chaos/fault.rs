@@ -11,7 +11,7 @@ use crate::{random::Random, support::Outcome};
 ///
 /// To add one to a store: implement this in the file of the store in `dlock-chaos/src/stores`, with a handle to its
 /// servers, and list it in `Store::faults`. If it breaks a promise by a declared exception, give it
-/// a row in `dlock-chaos/exceptions.toml`, and let it be [`alone`](Self::alone).
+/// a row in `exceptions.toml`, and let it be [`alone`](Self::alone).
 #[async_trait]
 pub trait Fault: Send + Sync {
     /// The name in plans and tables, such as `server-kill`.

@@ -9,6 +9,7 @@
 //! those of its servers: see [`Fault`].
 
 mod client;
+mod exceptions;
 mod fault;
 mod faults;
 mod lag;
@@ -24,11 +25,12 @@ pub use self::{
     client::{Resources, serve_if_worker},
     fault::{Deal, Evidence, Fault, Site},
     faults::client_side,
+    lag::{LAG_MAX, Watchdog},
     load::Load,
     plan::{Card, Kind, Plan, plan, replay},
-    run::{Bites, Run, RunReport, Settled, Struck},
+    run::{Bites, Phase, Run, RunReport, Settled, Struck},
     target::Target,
     trigger::Trigger,
-    verdict::{Exception, Finding, Judgement, judge},
+    verdict::{Effect, Exception, Finding, Judgement, Unknown, judge},
     workers::{Counts, Workers},
 };

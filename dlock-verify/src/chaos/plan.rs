@@ -1,6 +1,6 @@
 //! The plan of a run: a shuffled deck of faults.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -63,20 +63,21 @@ pub enum Kind {
     Settle,
 }
 
-/// Deals a deck in which each of `faults` strikes `times`.
+/// Deals a deck in which each of `faults` strikes once in each of `turns`, which choose its length. The parts of a long
+/// run have turns of their own.
 #[must_use]
 pub fn plan(
     seed: u64,
     store: &str,
     grants: u64,
     faults: &[Arc<dyn Fault>],
-    times: usize,
+    turns: Range<usize>,
     deal: &Deal,
 ) -> Plan {
     let mut random = Random::new(seed ^ hash(store));
     let mut kinds: Vec<Kind> = Vec::new();
     for fault in faults {
-        for turn in 0..times {
+        for turn in turns.clone() {
             kinds.push(card_of(&**fault, turn, &mut random, deal));
         }
     }
@@ -88,19 +89,18 @@ pub fn plan(
     Plan::of(seed, store, grants, with_settles.collect())
 }
 
-/// The plan of the card with this number and the two faults before it: to search for a failure again.
+/// The plan of the card with this number and the two faults before it, as many grants apart: to search for a failure
+/// again.
 #[must_use]
 pub fn replay(plan: &Plan, number: u32) -> Plan {
     let is_fault = |card: &&Card| card.number <= number && card.kind != Kind::Settle;
     let faults: Vec<_> = plan.cards.iter().filter(is_fault).collect();
     let last = &faults[faults.len().saturating_sub(REPLAYED)..];
     let kinds = last.iter().map(|card| card.kind.clone());
-    Plan::of(
-        plan.seed,
-        &plan.store,
-        0,
-        kinds.chain([Kind::Settle]).collect(),
-    )
+    let kinds: Vec<_> = kinds.chain([Kind::Settle]).collect();
+    let apart = plan.grants / (plan.cards.len() as u64 + 1);
+    let grants = apart * (kinds.len() as u64 + 1);
+    Plan::of(plan.seed, &plan.store, grants, kinds)
 }
 
 impl Plan {
@@ -119,11 +119,17 @@ impl Plan {
         }
     }
 
-    /// A further card for `fault`, the `turn`-th: one that did not bite is dealt again.
-    pub(super) fn again(&self, fault: &dyn Fault, turn: usize, deal: &Deal) -> Card {
+    /// A further card for `fault`, the `turn`-th: one that did not bite is dealt again. There were `further` before.
+    pub(super) fn again(
+        &self,
+        fault: &dyn Fault,
+        turn: usize,
+        further: usize,
+        deal: &Deal,
+    ) -> Card {
         let mut random = Random::new(self.seed ^ hash(fault.id()) ^ turn as u64);
         let kind = card_of(fault, turn, &mut random, deal);
-        let number = u32::try_from(self.cards.len() + turn).unwrap_or(u32::MAX) + 1;
+        let number = u32::try_from(self.cards.len() + further).unwrap_or(u32::MAX) + 1;
         Card {
             number,
             after: 0,
@@ -168,7 +174,14 @@ mod tests {
 
     fn dealt(seed: u64) -> Plan {
         let faults = client_side(true);
-        plan(seed, "redis", 10_000, &faults, 5, &Deal::new(12, 8, true))
+        plan(
+            seed,
+            "redis",
+            10_000,
+            &faults,
+            0..5,
+            &Deal::new(12, 8, true),
+        )
     }
 
     #[test]
@@ -200,6 +213,18 @@ mod tests {
     }
 
     #[test]
+    fn parts_take_turns_at_the_lengths() {
+        let (faults, deal) = (client_side(true), Deal::new(12, 8, true));
+        let length = |plan: Plan| match &plan.cards[0].kind {
+            Kind::Fault { length, .. } => *length,
+            Kind::Settle => 0,
+        };
+        let part = |turn: usize| length(plan(7, "redis", 1, &faults[..1], turn..turn + 1, &deal));
+        let lengths = faults[0].lengths();
+        assert_eq!((part(0), part(1)), (lengths[0], lengths[1]));
+    }
+
+    #[test]
     fn a_replay_has_the_fault_and_the_two_before() {
         let plan = dealt(7);
         let again = replay(&plan, 12);
@@ -215,5 +240,6 @@ mod tests {
         assert_eq!(kinds(&again.cards[..3]), expected);
         assert_eq!(again.cards[3].kind, Kind::Settle);
         assert_eq!(again.cards.len(), 4);
+        assert_eq!(again.cards[0].after, plan.cards[0].after);
     }
 }

@@ -16,7 +16,8 @@ pub enum Trigger {
         /// Which grant, from 1.
         nth: u32,
     },
-    /// A holder has found its guard held, for the n-th time from now on, and will write in at most 5 ms.
+    /// A holder whose name others request has found its guard held, for the n-th time from now on. It will write in at
+    /// most 50 ms.
     BeforeWrite {
         /// Which check, from 1.
         nth: u32,

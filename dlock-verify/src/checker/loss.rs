@@ -14,7 +14,7 @@ use super::{
 const REPORT_MAX: Duration = Duration::from_millis(50);
 
 /// With timers later than this the machine is too slow for a verdict.
-const LAG_MAX: Duration = Duration::from_millis(200);
+pub(super) const LAG_MAX: Duration = Duration::from_millis(200);
 
 /// The losses that a guard did not report in time (K8).
 ///

@@ -67,6 +67,29 @@ impl RecordedGuard {
         }
     }
 
+    /// Goes on to record the deadline every so often, and the loss when the guard reports it, while `work` runs to its
+    /// end: of a holder that does not check its guard.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`while_watched`](Self::while_watched).
+    pub async fn unheeded<T>(&self, every: Duration, work: impl Future<Output = T>) -> T {
+        let (mut lost, mut work) = (pin!(self.guard.lost()), pin!(work));
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut lost => {
+                    self.sink.record(EventKind::Lost { op: self.op });
+                    return work.await;
+                }
+                value = &mut work => return value,
+                () = sleep(every) => {
+                    let _ = self.report();
+                }
+            }
+        }
+    }
+
     /// Reads from the guard whether it is held and until when, and records both; returns whether it is
     /// held.
     #[must_use]

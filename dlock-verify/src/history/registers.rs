@@ -1,6 +1,10 @@
 //! The registers of a run: a fenced one, and its control, which compares no tokens.
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use dlock_core::{Clock, toolkit::Lock};
 
@@ -35,6 +39,7 @@ use super::{
 /// ```
 pub struct Registers {
     cells: Lock<HashMap<(RegisterKind, Name), Cell>>,
+    control_lost: AtomicU64,
     clock: Clock,
     sink: Box<dyn Fn(Event) + Send + Sync>,
 }
@@ -50,9 +55,16 @@ impl Registers {
     pub fn new(clock: Clock, sink: impl Fn(Event) + Send + Sync + 'static) -> Self {
         Self {
             cells: Lock::default(),
+            control_lost: AtomicU64::new(0),
             clock,
             sink: Box::new(sink),
         }
+    }
+
+    /// How many updates the registers lost that compare no tokens.
+    #[must_use]
+    pub fn control_lost(&self) -> u64 {
+        self.control_lost.load(Ordering::Relaxed)
     }
 
     /// Reads under `token`, or `None` when the register refuses it.
@@ -76,6 +88,9 @@ impl Registers {
         let cell = cells.entry((register, name.clone())).or_default();
         let accepted = cell.admit(register, token);
         if accepted {
+            if register == RegisterKind::Control && value != cell.value + 1 {
+                self.control_lost.fetch_add(1, Ordering::Relaxed);
+            }
             cell.value = value;
         }
         let name = name.clone();

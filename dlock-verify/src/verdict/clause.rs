@@ -96,12 +96,14 @@ impl FromStr for Clause {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// All its cases passed, and no history violates it.
+    /// All its cases that were tried passed, and no history violates it.
     Holds,
     /// A case failed, or a history violates it.
     Fails,
-    /// No case of it was decided.
+    /// A case has no answer: the store or this machine was too slow, or a right is missing.
     Unknown,
+    /// No case was tried: there was no time for it.
+    NotTried,
 }
 
 /// The verdict about one clause on one store.
@@ -152,9 +154,9 @@ impl ClauseVerdict {
 pub struct CaseResult {
     /// The name: `"it_frees_the_lock"`.
     pub name: String,
-    /// Whether it passed, failed, or was not decided.
+    /// Whether it passed, failed, has no answer or was not tried.
     pub verdict: Verdict,
-    /// Why it failed or was not decided; empty if it passed.
+    /// Why it did not pass; empty if it did.
     pub why: String,
 }
 

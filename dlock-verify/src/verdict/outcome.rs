@@ -1,16 +1,20 @@
 //! The end of a verification, as the program's exit code shows it.
 
-use super::{clause::Verdict, finding::Severity, store::StoreVerdict};
+use super::{
+    clause::{Clause, Verdict},
+    finding::Severity,
+    store::StoreVerdict,
+};
 
 /// The end of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// All clauses hold, and there is no danger that the user has not accepted. Exit code 0.
+    /// All clauses that were tried hold, and there is no danger that the user has not accepted. Exit code 0.
     ///
     /// Warnings are declared exceptions of the contract: they are shown, and change nothing.
     Holds,
-    /// A clause is not decided, a setting is not readable or a store cannot be reached. Exit code 2.
+    /// A clause has no answer, exclusion (K1) was not tried, a setting is not readable or a store cannot be reached. Exit code 2.
     Unknown,
     /// A clause fails, or there is a danger. Exit code 1.
     Fails,
@@ -23,8 +27,11 @@ impl Outcome {
         let clauses = store.clauses.iter().map(|clause| match clause.verdict {
             Verdict::Holds => Self::Holds,
             Verdict::Fails => Self::Fails,
-            Verdict::Unknown if clause.accepted => Self::Holds,
+            _ if clause.accepted => Self::Holds,
             Verdict::Unknown => Self::Unknown,
+            // Locks of which exclusion is not known are not known.
+            Verdict::NotTried if clause.id == Clause::K1 => Self::Unknown,
+            Verdict::NotTried => Self::Holds,
         });
         let findings = store.findings.iter().map(|finding| match finding.severity {
             _ if finding.accepted => Self::Holds,
@@ -34,7 +41,9 @@ impl Outcome {
         });
         let error = store.error.iter().map(|_| Self::Unknown);
         let left = store.residue.left.iter().map(|_| Self::Fails);
-        let all = clauses.chain(findings).chain(error).chain(left);
+        let unknown = store.residue.unknown.iter().map(|_| Self::Unknown);
+        let all = clauses.chain(findings).chain(error);
+        let all = all.chain(left).chain(unknown);
         all.max().unwrap_or(Self::Unknown)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{clause::ClauseVerdict, finding::Finding};
+use super::{clause::ClauseVerdict, fault::FaultEffect, finding::Finding};
 
 /// Everything that was found about one store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,8 +18,8 @@ pub struct StoreVerdict {
     pub seconds: f64,
     /// How many grants were checked.
     pub grants: u64,
-    /// How many faults were injected into the program's own processes and connections.
-    pub faults: u64,
+    /// The faults that were injected into the program's own processes and connections, in the order of their ids.
+    pub faults: Vec<FaultEffect>,
     /// One for each clause, in the order of the contract.
     pub clauses: Vec<ClauseVerdict>,
     /// The settings that matter, the gravest first.
@@ -44,7 +44,7 @@ impl StoreVerdict {
             error: None,
             seconds: 0.0,
             grants: 0,
-            faults: 0,
+            faults: Vec::new(),
             clauses: Vec::new(),
             findings: Vec::new(),
             not_here: Vec::new(),
@@ -52,6 +52,12 @@ impl StoreVerdict {
             traffic: Traffic::default(),
             residue: Residue::default(),
         }
+    }
+
+    /// How often faults struck, all together.
+    #[must_use]
+    pub fn strikes(&self) -> u64 {
+        self.faults.iter().map(|fault| fault.strikes).sum()
     }
 }
 
@@ -140,4 +146,6 @@ pub struct Residue {
     pub removed: u64,
     /// The entries that could not be removed.
     pub left: Vec<String>,
+    /// Why the store could not list what is left, if that is so.
+    pub unknown: Option<String>,
 }

@@ -45,6 +45,11 @@ fn an_attempt_without_a_reply_may_have_the_lock_for_a_ttl() {
     // The request may have been held back until the fault had ended.
     let run = refused_at(1_021, lost().fault(5, 500));
     run.assert_holds(Check::Contention, 1);
+    // Servers that fail later count the ttl from zero, and another client's failure changes nothing.
+    let later = |target| lost().fault_of(target, 900, 1_500);
+    refused_at(2_400, later("servers")).assert_holds(Check::Contention, 1);
+    refused_at(2_521, later("servers")).assert_violated(Check::Contention);
+    refused_at(2_400, later("worker 3")).assert_violated(Check::Contention);
 }
 
 #[test]

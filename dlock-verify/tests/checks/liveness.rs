@@ -2,7 +2,7 @@
 
 use dlock_verify::{checker::Check, history::EventKind};
 
-use crate::run::{CONTENDED, Run};
+use crate::run::{CONTENDED, MS, Run};
 
 #[test]
 fn a_waiter_of_a_free_lock_is_granted_within_a_second() {
@@ -16,6 +16,20 @@ fn a_waiter_that_is_granted_late_is_flagged() {
     let run = Run::default().hold(0, 1).request(5, 2, true);
     let granted = run.grant(1_050, 2, 5_000).release(1_051, 2);
     granted.assert_violated(Check::Liveness);
+}
+
+#[test]
+fn a_grant_may_be_as_late_as_timers() {
+    let granted = |at_ms: u64, by_ms: u64| {
+        let run = Run::default().hold(0, 1).request(5, 2, true);
+        let run = run.add(500, 0, EventKind::Lagged { by: by_ms * MS });
+        run.grant(at_ms, 2, 9_000).release(at_ms + 1, 2)
+    };
+    granted(1_050, 100).assert_holds(Check::Liveness, 2);
+    granted(1_150, 100).assert_violated(Check::Liveness);
+    // Nothing is known while they are that late, and the second begins again.
+    granted(1_450, 300).assert_holds(Check::Liveness, 2);
+    granted(1_550, 300).assert_violated(Check::Liveness);
 }
 
 #[test]

@@ -108,6 +108,15 @@ fn a_machine_that_is_late_may_report_late() {
     lost(2_000, elsewhere).assert_violated(Check::Loss);
     let earlier = watched().add(500, 1, EventKind::Lagged { by: 300 * MS });
     lost(2_000, earlier).assert_violated(Check::Loss);
+    // A stop is no lag; what follows it is.
+    let stopped = |by_ms: u64, at_ms: u64| {
+        let run = watched().add(500, 1, EventKind::Stopped);
+        let run = run.add(3_000, 1, EventKind::Resumed);
+        run.add(at_ms, 1, EventKind::Lagged { by: by_ms * MS })
+    };
+    lost(3_200, stopped(2_500, 3_001)).assert_violated(Check::Loss);
+    lost(3_150, stopped(2_500, 3_100)).assert_holds(Check::Loss, 1);
+    lost(4_000, stopped(2_500, 3_250)).assert_unknown(Check::Loss);
     let runner = watched().add(1_050, 0, EventKind::Lagged { by: 300 * MS });
     lost(2_000, runner).assert_unknown(Check::Loss);
 }

@@ -75,10 +75,14 @@ impl Run {
     }
 
     pub(crate) fn fault(self, from_ms: u64, to_ms: u64) -> Self {
+        self.fault_of("servers", from_ms, to_ms)
+    }
+
+    pub(crate) fn fault_of(self, target: &str, from_ms: u64, to_ms: u64) -> Self {
         let fault = |phase| EventKind::Fault {
             id: 1,
             kind: "cut".into(),
-            target: "server".into(),
+            target: target.into(),
             phase,
         };
         self.add(from_ms, 0, fault(FaultPhase::Begun))

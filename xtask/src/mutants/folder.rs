@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 /// Folders at the root that a build makes, or no test needs.
 const LEFT_OUT: &[&str] = &[".git", "mutants", "target"];
 
-/// `target/mutants`: the copy, what is built from it, and the results.
+/// `target/mutants`: the copy, and what is built from it.
 #[derive(Debug)]
 pub(super) struct Folder {
     root: PathBuf,
@@ -38,9 +38,9 @@ impl Folder {
         self.path.join("target")
     }
 
-    /// The results of the runs so far.
-    pub(super) fn results(&self) -> PathBuf {
-        self.path.join("results.json")
+    /// Which tests pass on the copy without a mutant.
+    pub(super) fn passed(&self) -> PathBuf {
+        self.path.join("passed.json")
     }
 
     /// Keeps other runs out until the file is dropped: two would change one copy.

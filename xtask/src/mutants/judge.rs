@@ -14,16 +14,22 @@ use super::{
 use crate::{
     failure::{Failure, Result},
     metadata::Metadata,
+    step::say,
 };
 
 /// A mutant that has not been killed within this time in a column is alive.
 const COLUMN_MAX: Duration = Duration::from_secs(1_800);
+
+/// How much of the report of a failure is printed.
+const REPORT_LINES_MAX: usize = 20;
 
 /// The copy, and the packages in it.
 #[derive(Debug)]
 pub(super) struct Judge<'a> {
     pub(super) metadata: &'a Metadata,
     pub(super) folder: Folder,
+    /// Whether only the first tests of a column are run.
+    pub(super) only_expected: bool,
 }
 
 impl Judge<'_> {
@@ -31,9 +37,12 @@ impl Judge<'_> {
     ///
     /// # Errors
     ///
-    /// When the mutant does not compile, or a test cannot be started.
+    /// When the mutant does not compile, a test cannot be started, or only the first tests were run and pass.
     pub(super) fn judge(&self, mutant: &Mutant, column: Column) -> Result<Outcome> {
-        let programs = program::programs(self.metadata, mutant, column);
+        let mut programs = program::programs(self.metadata, mutant, column);
+        if self.only_expected {
+            programs.truncate(1);
+        }
         if programs.is_empty() {
             return Ok(Outcome::Unreached);
         }
@@ -57,7 +66,7 @@ impl Judge<'_> {
         let (mut tests, mut took) = (0, Duration::ZERO);
         for (place, killer) in programs.iter().enumerate() {
             let is_first = place == 0;
-            let run = self.run_mutated(killer, is_first)?;
+            let run = self.run_mutated(killer)?;
             tests += run.tests;
             took += run.took;
             let seconds = took.as_secs();
@@ -68,6 +77,9 @@ impl Judge<'_> {
             if took > COLUMN_MAX {
                 break;
             }
+        }
+        if self.only_expected {
+            return Err(Failure::new("its expected test passes"));
         }
         let seconds = took.as_secs();
         Ok((Outcome::Alive { tests, seconds }, None))
@@ -95,16 +107,16 @@ impl Judge<'_> {
         )))
     }
 
-    /// Runs the tests of `killer` on a mutant. A failure of others than the first ones must come twice.
-    fn run_mutated(&self, killer: &Killer, is_first: bool) -> Result<Run> {
+    /// Runs the tests of `killer` on a mutant. A failure must come twice, and its reason is printed.
+    fn run_mutated(&self, killer: &Killer) -> Result<Run> {
         let run = self.build_and_run(killer, filter_of(killer))?;
-        if let Verdict::Failed(name) = &run.verdict
-            && !is_first
-        {
+        if let Verdict::Failed(name) = &run.verdict {
             let again = self.build_and_run(killer, Filter::Exactly(name))?;
             if again.verdict == Verdict::Passed {
                 return Err(unsteady(name));
             }
+            let reports = again.reports.iter().take(REPORT_LINES_MAX);
+            reports.for_each(|line| say(&format!("    {line}")));
         }
         Ok(run)
     }

@@ -6,8 +6,10 @@ mod column;
 mod definition;
 mod folder;
 mod judge;
+mod kept;
 mod output;
 mod page;
+mod passed;
 mod program;
 mod results;
 mod run;
@@ -47,11 +49,15 @@ pub(crate) struct Options {
     #[arg(long)]
     chaos: bool,
 
+    /// Run only the expected test of each mutant: one that lives through it is not measured
+    #[arg(long)]
+    expected: bool,
+
     /// Measure the other columns of a mutant that is dead, too
     #[arg(long)]
     all_columns: bool,
 
-    /// Forget the results of earlier runs
+    /// Forget the earlier results of these mutants
     #[arg(long)]
     again: bool,
 
@@ -102,11 +108,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mutants = definition::read_all(root)?;
     let chosen = choose(&mutants, &options.names)?;
     let folder = Folder::of(root);
-    let _lock = folder.lock()?;
-    let mut results = Results::load(&folder, options.again)?;
+    // Before the results are read: another run adds to them.
+    let _lock = (!options.table).then(|| folder.lock()).transpose()?;
+    let mut results = Results::load(root, &mutants)?;
+    if options.again {
+        results.forget(&chosen);
+    }
     if !options.table {
         let columns = options.columns(&metadata)?;
-        let mut session = Session::start(&metadata, folder, &mut results)?;
+        let mut session = Session::start(&metadata, folder, options.expected, &mut results)?;
         session.measure(&chosen, &columns, options.all_columns)?;
     }
     let table = page::table(&mutants, &results) + &page::sum(&mutants, &results);

@@ -1,19 +1,18 @@
-//! The results of all runs so far, kept in a file so that a run can be resumed.
+//! The results of all runs. Their file belongs to the project, so that any machine can go on.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     column::Column,
-    definition::{Killer, Mutant},
-    folder::Folder,
+    definition::{FOLDER, Mutant},
+    kept::Kept,
 };
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
+
+/// The file of the results, beside the mutants.
+const FILE: &str = "results.json";
 
 /// The result of a mutant in one column.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -34,50 +33,41 @@ pub(super) enum Outcome {
     Unreached,
 }
 
-#[derive(Debug, Default, Deserialize, Serialize)]
-struct Kept {
-    /// Per mutant its definition: another one is measured again.
-    mutants: BTreeMap<String, Entry>,
-    /// Tests that passed on the copy without a mutant, as it is now.
-    passed: BTreeSet<String>,
-}
-
 #[derive(Debug, Deserialize, Serialize)]
 struct Entry {
+    /// The change that was made: another one is measured again.
     definition: String,
     columns: BTreeMap<Column, Outcome>,
 }
 
+/// The results by the names of the mutants.
 #[derive(Debug)]
-pub(super) struct Results {
-    path: PathBuf,
-    kept: Kept,
-}
+pub(super) struct Results(Kept<BTreeMap<String, Entry>>);
 
 impl Results {
-    /// The results of earlier runs, or none if there are none or they are not wanted.
+    /// The results of earlier runs for `mutants`, as they are now.
     ///
     /// # Errors
     ///
-    /// When the file is of another version.
-    pub(super) fn load(folder: &Folder, again: bool) -> Result<Self> {
-        let path = folder.results();
-        let kept = match fs::read(&path) {
-            Ok(text) if !again => serde_json::from_slice(&text).map_err(|error| {
-                Failure::new(format!(
-                    "cannot read {}: {error}; --again forgets it",
-                    path.display()
-                ))
-            })?,
-            _ => Kept::default(),
-        };
-        Ok(Self { path, kept })
+    /// When the file cannot be read.
+    pub(super) fn load(root: &Path, mutants: &[Mutant]) -> Result<Self> {
+        let mut kept: Kept<BTreeMap<String, Entry>> = Kept::load(&root.join(FOLDER).join(FILE))?;
+        kept.value.retain(|name, entry| {
+            let mutant = mutants.iter().find(|mutant| mutant.name == *name);
+            mutant.is_some_and(|mutant| definition(mutant) == entry.definition)
+        });
+        Ok(Self(kept))
+    }
+
+    /// Forgets what is known about `mutants`; in the file with the next result.
+    pub(super) fn forget(&mut self, mutants: &[&Mutant]) {
+        for mutant in mutants {
+            self.0.value.remove(&mutant.name);
+        }
     }
 
     pub(super) fn get(&self, mutant: &Mutant, column: Column) -> Option<&Outcome> {
-        let entry = self.kept.mutants.get(&mutant.name)?;
-        let is_same = entry.definition == definition(mutant);
-        is_same.then(|| entry.columns.get(&column)).flatten()
+        self.0.value.get(&mutant.name)?.columns.get(&column)
     }
 
     /// Keeps the result of a column.
@@ -86,17 +76,13 @@ impl Results {
     ///
     /// When the file cannot be written.
     pub(super) fn set(&mut self, mutant: &Mutant, column: Column, outcome: Outcome) -> Result<()> {
-        let definition = definition(mutant);
-        let entry = self
-            .kept
-            .mutants
-            .entry(mutant.name.clone())
-            .or_insert_with(|| Entry::new(&definition));
-        if entry.definition != definition {
-            *entry = Entry::new(&definition);
-        }
+        let name = mutant.name.clone();
+        let entry = self.0.value.entry(name).or_insert_with(|| Entry {
+            definition: definition(mutant),
+            columns: BTreeMap::new(),
+        });
         entry.columns.insert(column, outcome);
-        self.save()
+        self.0.save()
     }
 
     /// Whether a column has killed it.
@@ -119,7 +105,7 @@ impl Results {
 
     /// How long all results took together, in seconds.
     pub(super) fn seconds(&self) -> u64 {
-        let entries = self.kept.mutants.values();
+        let entries = self.0.value.values();
         let outcomes = entries.flat_map(|entry| entry.columns.values());
         outcomes
             .map(|outcome| match outcome {
@@ -127,41 +113,6 @@ impl Results {
                 Outcome::Unreached => 0,
             })
             .sum()
-    }
-
-    pub(super) fn has_passed(&self, killer: &Killer) -> bool {
-        self.kept.passed.contains(&key(killer))
-    }
-
-    /// Keeps that `killer` passes without a mutant.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be written.
-    pub(super) fn set_passed(&mut self, killer: &Killer) -> Result<()> {
-        self.kept.passed.insert(key(killer));
-        self.save()
-    }
-
-    /// Forgets which tests pass: the project has changed.
-    pub(super) fn forget_passed(&mut self) {
-        self.kept.passed.clear();
-    }
-
-    fn save(&self) -> Result<()> {
-        let text = serde_json::to_vec_pretty(&self.kept)
-            .map_err(|error| Failure::new(format!("cannot keep the results: {error}")))?;
-        fs::write(&self.path, text)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", self.path.display())))
-    }
-}
-
-impl Entry {
-    fn new(definition: &str) -> Self {
-        Self {
-            definition: definition.to_owned(),
-            columns: BTreeMap::new(),
-        }
     }
 }
 
@@ -176,11 +127,70 @@ fn definition(mutant: &Mutant) -> String {
     format!("{}\n{text}\n{replacement}", file.display())
 }
 
-fn key(killer: &Killer) -> String {
-    let Killer {
-        package,
-        program,
-        test,
-    } = killer;
-    format!("{package} {program} {test}")
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::mutants::definition::tests::mutant;
+
+    fn killed() -> Outcome {
+        Outcome::Killed {
+            by: "k04".to_owned(),
+            tests: 3,
+            seconds: 9,
+        }
+    }
+
+    /// A project with the result of one mutant.
+    fn project() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join(FOLDER)).unwrap();
+        let mut results = Results::load(root.path(), &[mutant()]).unwrap();
+        results.set(&mutant(), Column::Suite, killed()).unwrap();
+        root
+    }
+
+    #[test]
+    fn the_next_run_knows_the_results() {
+        let root = project();
+        let results = Results::load(root.path(), &[mutant()]).unwrap();
+        assert_eq!(results.get(&mutant(), Column::Suite), Some(&killed()));
+        assert_eq!(results.get(&mutant(), Column::Chaos), None);
+        assert!(results.is_dead(&mutant()));
+        assert_eq!(results.seconds(), 9);
+    }
+
+    #[test]
+    fn another_change_of_the_same_name_has_no_result() {
+        let root = project();
+        let other = Mutant {
+            replacement: "!= any".to_owned(),
+            ..mutant()
+        };
+        let results = Results::load(root.path(), &[other]).unwrap();
+        assert_eq!(results.seconds(), 0);
+        let other = Mutant {
+            why: "Other words.".to_owned(),
+            ..mutant()
+        };
+        let results = Results::load(root.path(), &[other]).unwrap();
+        assert_eq!(results.seconds(), 9);
+    }
+
+    #[test]
+    fn a_mutant_that_is_gone_or_forgotten_has_no_result() {
+        let root = project();
+        assert_eq!(Results::load(root.path(), &[]).unwrap().seconds(), 0);
+        let mut results = Results::load(root.path(), &[mutant()]).unwrap();
+        results.forget(&[&mutant()]);
+        assert!(!results.is_dead(&mutant()));
+    }
+
+    #[test]
+    fn a_file_of_another_version_is_an_error() {
+        let root = project();
+        fs::write(root.path().join(FOLDER).join(FILE), "[1]").unwrap();
+        assert!(Results::load(root.path(), &[mutant()]).is_err());
+    }
 }

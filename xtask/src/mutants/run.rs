@@ -25,6 +25,8 @@ pub(super) struct Run {
     pub(super) verdict: Verdict,
     /// How many tests had ended by then.
     pub(super) tests: usize,
+    /// The report of the failure of a test that was run alone.
+    pub(super) reports: Vec<String>,
     pub(super) took: Duration,
 }
 
@@ -49,7 +51,7 @@ pub(super) enum Filter<'a> {
     Words(&'a str),
 }
 
-/// Runs the tests of `program` in `folder`, and stops at the first failure.
+/// Runs the tests of `program` in `folder`, and stops at the first failure. A test that is run alone may report it.
 ///
 /// # Errors
 ///
@@ -77,10 +79,10 @@ pub(super) fn run(program: &Path, folder: &Path, filter: Filter<'_>) -> Result<R
         .spawn();
     let child = child
         .map_err(|error| Failure::new(format!("cannot start {}: {error}", program.display())))?;
-    Ok(follow(child))
+    Ok(follow(child, matches!(filter, Filter::Exactly(_))))
 }
 
-fn follow(child: Child) -> Run {
+fn follow(child: Child, is_one_test: bool) -> Run {
     #[expect(
         clippy::disallowed_methods,
         reason = "how long a test took is no deadline of a lock"
@@ -89,20 +91,22 @@ fn follow(child: Child) -> Run {
     let mut group = Group(child);
     let lines = group.lines();
     let mut output = Output::default();
-    let verdict = loop {
+    let ended = loop {
         let left = RUN_MAX.saturating_sub(start.elapsed());
         match lines.recv_timeout(left) {
             Ok(line) => output.read(&line),
             Err(RecvTimeoutError::Timeout) => break Verdict::Hung,
             Err(RecvTimeoutError::Disconnected) => break group.end(),
         }
-        if let Some(name) = output.failed.take() {
-            break Verdict::Failed(name);
+        if output.failed.is_some() && !is_one_test {
+            // There may be many others.
+            break Verdict::Broke;
         }
     };
     Run {
-        verdict,
+        verdict: output.failed.map_or(ended, Verdict::Failed),
         tests: output.ended,
+        reports: output.reports,
         took: start.elapsed(),
     }
 }
@@ -172,7 +176,7 @@ impl Drop for Scratch {
 mod tests {
     use super::*;
 
-    fn sh(script: &str) -> Run {
+    fn sh(script: &str, is_one_test: bool) -> Run {
         let folder = Path::new(".");
         let mut command = Command::new("sh");
         let child = command
@@ -181,19 +185,32 @@ mod tests {
             .stdout(Stdio::piped())
             .process_group(0)
             .spawn();
-        follow(child.unwrap())
+        follow(child.unwrap(), is_one_test)
     }
 
     #[test]
     fn the_first_failure_ends_the_program() {
-        let run = sh("echo 'test a ... ok'; echo 'test b ... FAILED'; sleep 3600");
+        let run = sh(
+            "echo 'test a ... ok'; echo 'test b ... FAILED'; sleep 3600",
+            false,
+        );
         assert_eq!(run.verdict, Verdict::Failed("b".to_owned()));
         assert_eq!(run.tests, 2);
     }
 
     #[test]
     fn the_status_decides_where_no_test_failed() {
-        assert_eq!(sh("echo 'test a ... ok'").verdict, Verdict::Passed);
-        assert_eq!(sh("kill -ABRT $$").verdict, Verdict::Broke);
+        assert_eq!(sh("echo 'test a ... ok'", false).verdict, Verdict::Passed);
+        assert_eq!(sh("kill -ABRT $$", false).verdict, Verdict::Broke);
+    }
+
+    #[test]
+    fn a_test_that_is_run_alone_reports_its_failure() {
+        let run = sh(
+            "echo 'test b ... FAILED'; echo failures:; echo why; exit 101",
+            true,
+        );
+        assert_eq!(run.verdict, Verdict::Failed("b".to_owned()));
+        assert_eq!(run.reports, ["why"]);
     }
 }

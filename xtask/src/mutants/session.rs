@@ -5,6 +5,7 @@ use super::{
     definition::{Killer, Mutant},
     folder::Folder,
     judge::Judge,
+    passed::Passed,
     program,
     results::{Outcome, Results},
 };
@@ -18,6 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     judge: Judge<'a>,
+    passed: Passed,
     results: &'a mut Results,
 }
 
@@ -30,13 +32,23 @@ impl<'a> Session<'a> {
     pub(super) fn start(
         metadata: &'a Metadata,
         folder: Folder,
+        only_expected: bool,
         results: &'a mut Results,
     ) -> Result<Self> {
+        let mut passed = Passed::load(&folder.passed())?;
         if folder.refresh()? {
-            results.forget_passed();
+            passed.clear()?;
         }
-        let judge = Judge { metadata, folder };
-        Ok(Self { judge, results })
+        let judge = Judge {
+            metadata,
+            folder,
+            only_expected,
+        };
+        Ok(Self {
+            judge,
+            passed,
+            results,
+        })
     }
 
     /// Measures `mutants` in `columns`; a dead one only in the first, unless `all`. Goes on after a mutant that
@@ -105,11 +117,11 @@ impl<'a> Session<'a> {
     }
 
     fn must_pass(&mut self, killer: &Killer) -> Result<()> {
-        if self.results.has_passed(killer) {
+        if self.passed.has(killer) {
             return Ok(());
         }
         self.judge.must_pass(killer)?;
-        self.results.set_passed(killer)
+        self.passed.insert(killer)
     }
 
     fn measure_one(&mut self, mutant: &Mutant, column: Column) -> Result<()> {

@@ -22,7 +22,7 @@ pub(super) fn safest(shown: &Shown<'_>) -> Tile {
     let grants = || clean.iter().filter_map(|store| store.verdict);
     let (Some(fewest), Some(faults)) = (
         grants().map(|verdict| verdict.grants).min(),
-        grants().map(|verdict| verdict.faults).min(),
+        grants().map(|verdict| verdict.strikes()).min(),
     ) else {
         let text = "Each store has a danger, a warning or an open question; they are listed below.";
         return Tile::new("Safest, as found here", "None without a finding", text);

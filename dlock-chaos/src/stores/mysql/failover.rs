@@ -19,7 +19,7 @@ use dlock_verify::{
     proxy::{End, Proxy},
     support::Outcome,
 };
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::sleep};
 
 /// The servers behind the front.
 const PRIMARY: usize = 0;
@@ -64,8 +64,7 @@ pub(super) async fn pair(flavour: Flavour, clock: &SetClock) -> Outcome<(Node, N
         node.query("GRANT REPLICATION SLAVE ON *.* TO app").await?;
         Outcome::Ok(node)
     };
-    let primary = start("--server-id=1").await?;
-    let replica = start("--server-id=2").await?;
+    let (primary, replica) = tokio::try_join!(start("--server-id=1"), start("--server-id=2"))?;
     replica.follow(&primary).await?;
     Ok((primary, replica))
 }
@@ -95,7 +94,7 @@ impl Fault for Failover {
         let mut primary = self.primary.lock().await;
         let replica = self.replica.lock().await;
         replica.stop_following().await?;
-        site.last().await;
+        sleep(site.ttl).await;
         primary.kill()?;
         self.front.lead_to(REPLICA);
         site.last().await;

@@ -26,6 +26,9 @@ const REFUSED: &str = "SHOW GLOBAL STATUS LIKE 'Connection_errors_max_connection
 /// A server that is stopped gives no answer.
 const AT_ONCE_MAX: Duration = Duration::from_secs(1);
 
+/// A session that can be killed is awaited for so long.
+const BITES_MAX: Duration = Duration::from_secs(20);
+
 /// The pause before another try to kill a session.
 const AGAIN_EVERY: Duration = Duration::from_millis(100);
 
@@ -150,10 +153,10 @@ impl Fault for AdminFault {
 }
 
 impl AdminFault {
-    /// Until there is a session that it bites, for the length of the fault. Another fault may be on.
+    /// Until there is a session that it bites. Another fault may be on, or the guard of a start.
     async fn once(&self, site: &Site) -> u64 {
         let clock = Clock::boottime();
-        let end = clock.now().after(site.length);
+        let end = clock.now().after(BITES_MAX);
         loop {
             let node = self.node.lock().await;
             let bit = match self.what {

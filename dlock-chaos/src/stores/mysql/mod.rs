@@ -23,10 +23,10 @@ use super::store::{SMALL, Started, Store, connect, worker};
 use crate::faults as of_all;
 
 /// The server counts it in whole seconds.
-const TTL: Duration = Duration::from_secs(3);
+const TTL: Duration = Duration::from_secs(2);
 
 /// A server that was started grants nothing before the ttl and a second are over, nor in its first two seconds.
-const GUARD_MAX: Duration = Duration::from_secs(6);
+const GUARD_MAX: Duration = Duration::from_secs(5);
 
 /// After a fault, clients need so long to connect again.
 const RECONNECT_MAX: Duration = Duration::from_secs(4);

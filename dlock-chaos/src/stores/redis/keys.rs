@@ -23,6 +23,12 @@ const MEMORY: u64 = 500_000;
 const VALUES: usize = 400;
 const VALUE_BYTES: usize = 10_000;
 
+/// A value lives longer than any lock, in milliseconds.
+const VALUE_TTL: &str = "600000";
+
+/// The first one evicts locks alone, the nearest end first; the other one evicts the counter and the record, too.
+const POLICIES: [&str; 2] = ["volatile-ttl", "allkeys-random"];
+
 /// The database that has a copy.
 const OTHER: &str = "1";
 
@@ -122,12 +128,18 @@ async fn remove(node: &Node, site: &Site) -> io::Result<()> {
 async fn evict(node: &Node, site: &Site) -> io::Result<()> {
     let used: u64 = node.info("used_memory").await?.parse().unwrap_or_default();
     let max = (used + MEMORY).to_string();
-    set(node, "maxmemory-policy", "allkeys-random").await?;
+    set(
+        node,
+        "maxmemory-policy",
+        POLICIES[site.choose(POLICIES.len())],
+    )
+    .await?;
     set(node, "maxmemory", &max).await?;
     let value = "x".repeat(VALUE_BYTES);
     for number in 0..VALUES {
         let key = format!("flood:{number}");
-        node.command(&["SET", &key, &value]).await?;
+        node.command(&["SET", &key, &value, "PX", VALUE_TTL])
+            .await?;
     }
     site.last().await;
     set(node, "maxmemory", "0").await?;

@@ -6,12 +6,12 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{Locker, Result};
-use dlock_servers::redis::{Flavour, Options, Replicated};
+use dlock_servers::redis::{Flavour, Node, Options, Replicated};
 use dlock_verify::{
     chaos::{Fault, Site, Target, client_side},
-    support::Outcome,
+    support::{Outcome, within},
 };
-use tokio::{process::Command, sync::Mutex};
+use tokio::{process::Command, sync::Mutex, time::sleep};
 
 use super::times::{GUARD, TTL};
 use crate::stores::store::{Started, Store, connect, worker};
@@ -21,6 +21,12 @@ const REPLICAS: usize = 2;
 
 /// Sentinels agree on a new primary, and clients find it, within this.
 const FAILOVER_MAX: Duration = Duration::from_secs(15);
+
+/// Sentinels demote a primary that comes back within 10 s; they may be busy.
+const DEMOTED_MAX: Duration = Duration::from_secs(60);
+
+/// How often the role of a former primary is read.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The clients' guard against a promoted replica that lacks locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +138,7 @@ enum What {
     Planned,
     /// The primary dies, and comes back as a replica.
     Killed,
-    /// The primary stops, and goes on as one until it learns better.
+    /// The primary stops together with a client, and both go on until it learns better.
     Stopped,
 }
 
@@ -150,7 +156,7 @@ impl Fault for Failover {
         true
     }
 
-    async fn strike(&self, _: &Site) -> Outcome<u64> {
+    async fn strike(&self, site: &Site) -> Outcome<u64> {
         let mut group = self.nodes.lock().await;
         match self.what {
             What::Planned => {
@@ -164,9 +170,13 @@ impl Fault for Failover {
             }
             What::Stopped => {
                 let former = group.primary().await?;
+                // A client that awaits no reply in the meantime keeps its connection.
+                site.workers.stop(site.worker).await?;
                 node(&mut group, former)?.stop()?;
                 group.until_promoted(former).await?;
                 node(&mut group, former)?.cont()?;
+                site.workers.resume(site.worker).await?;
+                until_demoted(node(&mut group, former)?).await?;
             }
         }
         group.until_complete().await?;
@@ -174,7 +184,17 @@ impl Fault for Failover {
     }
 }
 
-fn node(group: &mut Replicated, index: usize) -> io::Result<&mut dlock_servers::redis::Node> {
+/// The Sentinel that demotes a primary ends its connections, also this one.
+async fn until_demoted(node: &Node) -> Outcome {
+    let demoted = async {
+        while !node.info("role").await.is_ok_and(|role| role == "slave") {
+            sleep(POLL).await;
+        }
+    };
+    within(DEMOTED_MAX, "the former primary is demoted", demoted).await
+}
+
+fn node(group: &mut Replicated, index: usize) -> io::Result<&mut Node> {
     let node = group.nodes_mut().get_mut(index);
     node.ok_or_else(|| io::Error::other("no such server"))
 }

@@ -9,6 +9,7 @@ pub(super) enum Mark {
     Note,
     Warning,
     Unknown,
+    NotTried,
     Fails,
 }
 
@@ -20,6 +21,7 @@ impl Mark {
             Self::Note => style("·").dim(),
             Self::Warning => style("▲").yellow(),
             Self::Unknown => style("?").magenta(),
+            Self::NotTried => style("–").dim(),
             Self::Fails => style("✕").red().bold(),
         }
         .to_string()

@@ -71,7 +71,7 @@ fn header(document: &Document, store: &StoreVerdict) -> Vec<String> {
         width += 3 + words.chars().count();
         first = format!("{first}   {words}");
     }
-    let (grants, faults) = (grouped(store.grants), grouped(store.faults));
+    let (grants, faults) = (grouped(store.grants), grouped(store.strikes()));
     let (seconds, seed) = (store.seconds, &document.seed);
     let run = format!("{seconds:.0} s, {grants} grants, {faults} faults, seed {seed}");
     match WIDTH.checked_sub(width + run.chars().count()) {
@@ -84,6 +84,7 @@ fn of_clause(clause: &ClauseVerdict) -> Vec<String> {
     let mark = match clause.verdict {
         Verdict::Holds => Mark::Holds,
         Verdict::Fails => Mark::Fails,
+        Verdict::NotTried => Mark::NotTried,
         _ => Mark::Unknown,
     };
     let (id, title) = (clause.id, &clause.title);
@@ -133,7 +134,11 @@ fn left(store: &StoreVerdict) -> Vec<String> {
         let text = format!("left in the store: {entry}");
         hanging(&format!("{} ", Mark::Fails.shown()), 4, FINDING_AT, &text)
     };
-    left.flat_map(line).collect()
+    let unknown = store.residue.unknown.iter().flat_map(|why| {
+        let text = format!("what is left in the store is not known, and expires: {why}");
+        hanging(&format!("{} ", Mark::Unknown.shown()), 4, FINDING_AT, &text)
+    });
+    left.flat_map(line).chain(unknown).collect()
 }
 
 fn conclusion(store: &StoreVerdict) -> Vec<String> {
@@ -153,11 +158,13 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         of(Severity::Unknown),
     );
     let (fails, unknown) = (clauses(Verdict::Fails), clauses(Verdict::Unknown));
+    let not_tried = clauses(Verdict::NotTried);
     let counted = [
         (fails.len(), "clause fails", "clauses fail"),
         (dangers.len(), "danger", "dangers"),
         (unknown.len() + unread.len(), "unknown", "unknown"),
         (warnings.len(), "warning", "warnings"),
+        (not_tried.len(), "not tried", "not tried"),
     ];
     let counted = counted.iter().filter(|(count, ..)| *count > 0);
     let counted: Vec<_> = counted

@@ -115,7 +115,7 @@ pub(super) const LATENCY: Check = Check {
 
 pub(super) const SLOW_DISK: Check = Check {
     id: "zk.slow-disk",
-    setting: "mntr: zk_fsync_threshold_exceed_count",
+    setting: "mntr: zk_max_fsynctime",
     clause: "K3",
     effect: "writes wait for the disk for a second or more",
     advice: "a faster disk for dataLogDir, of its own",

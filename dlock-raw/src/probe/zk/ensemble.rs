@@ -33,6 +33,14 @@ fn judge_members(servers: &[Server], report: &mut Report) -> Option<usize> {
         }
     };
     let size = conf.count("server.");
+    if size == 0 {
+        report.no_answer(
+            &checks::MEMBERS,
+            "its configuration has no servers",
+            WHITELIST,
+        );
+        return None;
+    }
     let even = (size % 2 == 0).then(|| {
         let found = format!("{size} servers");
         checks::MEMBERS.finds(Severity::Warning, found, "3 or 5 servers")

@@ -1,5 +1,6 @@
 //! ZooKeeper: each server of a URL, and the ensemble.
 
+mod admin;
 pub(super) mod checks;
 mod ensemble;
 mod server;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    admin::Admin,
     checks,
     words::{Fields, Reply, WHITELIST, command, read},
 };
@@ -20,6 +21,9 @@ const VERSION_MIN: (u64, u64) = (3, 8);
 /// A server's average latency may be this part of the session's time-out.
 const LATENCY_PART: u32 = 12;
 
+/// ZooKeeper itself warns of a flush that takes so long.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
+
 /// The connections that a machine needs: those of a few lockers, and ten.
 const CONNECTIONS_MIN: u64 = 20;
 
@@ -31,6 +35,7 @@ pub(super) struct Server {
     pub(super) srvr: Fields,
     pub(super) conf: Reply,
     pub(super) mntr: Reply,
+    admin: Admin,
     is_read_only: Result<bool, String>,
 }
 
@@ -44,17 +49,32 @@ impl Server {
             return Err("it serves no requests: its ensemble has no majority".to_owned());
         }
         let (host, port) = address;
+        let mut admin = Admin::of(address).map_err(|error| error.to_string())?;
+        let conf = read(servers, address, "conf").await;
+        let mntr = read(servers, address, "mntr").await;
         let is_read_only = command(servers, address, "isro").await;
+        let is_read_only = is_read_only
+            .map(|text| text.starts_with("ro"))
+            .map_err(|error| error.to_string());
         Ok(Self {
             label: format!("{host}:{port}: "),
             address: address.clone(),
             srvr: Fields::parse(&text),
-            conf: read(servers, address, "conf").await,
-            mntr: read(servers, address, "mntr").await,
-            is_read_only: is_read_only
-                .map(|text| text.starts_with("ro"))
-                .map_err(|error| error.to_string()),
+            conf: admin.or_configuration(conf).await,
+            mntr: admin.or_monitor(mntr).await,
+            is_read_only: admin.or_read_only(is_read_only).await,
+            admin,
         })
+    }
+
+    /// How often it has flushed its log to the disk by now.
+    pub(super) async fn flushes(&self, servers: &Servers) -> Result<u64, String> {
+        let mntr = match self.admin.answers() {
+            true => self.admin.monitor().await?,
+            false => read(servers, &self.address, "mntr").await?,
+        };
+        let count = mntr.number("zk_cnt_fsynctime");
+        count.ok_or_else(|| "mntr has no zk_cnt_fsynctime".to_owned())
     }
 
     /// `leader`, `follower`, `observer`, `standalone` or `read-only`.
@@ -145,10 +165,18 @@ impl Server {
             Ok(mntr) => mntr,
             Err(why) => return report.no_answer(&checks::SLOW_DISK, why, WHITELIST),
         };
-        let slow: u64 = mntr.number("zk_fsync_threshold_exceed_count").unwrap_or(0);
-        let finding = (slow > 0).then(|| {
-            let found = format!("{}{slow} times since its start", self.label);
-            checks::SLOW_DISK.finds(Severity::Warning, found, 0)
+        let Some(longest) = mntr.number("zk_max_fsynctime") else {
+            return report.no_answer(
+                &checks::SLOW_DISK,
+                "mntr has no zk_max_fsynctime",
+                WHITELIST,
+            );
+        };
+        let longest = Duration::from_millis(longest);
+        let finding = (longest >= FLUSH_MAX).then(|| {
+            let found = format!("{}{longest:?} since its start", self.label);
+            let wanted = format!("less than {FLUSH_MAX:?}");
+            checks::SLOW_DISK.finds(Severity::Warning, found, wanted)
         });
         report.note(&checks::SLOW_DISK, finding);
     }

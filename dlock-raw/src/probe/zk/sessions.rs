@@ -6,13 +6,9 @@ use std::{io, time::Duration};
 
 use tokio::time::sleep;
 
-use super::{
-    checks,
-    server::Server,
-    words::{WHITELIST, read},
-};
+use super::{checks, server::Server, words::WHITELIST};
 use crate::{
-    driver::zk::{Address, Servers},
+    driver::zk::Servers,
     probe::{finding::Severity, report::Report},
 };
 
@@ -38,7 +34,7 @@ pub(super) struct Given {
 pub(super) async fn probe(servers: &Servers, found: &[Server], given: Given, report: &mut Report) {
     let mut before = Vec::new();
     for server in found {
-        before.push(flushes(servers, &server.address).await);
+        before.push(server.flushes(servers).await);
     }
     let address = &found[0].address;
     let shortest = servers.session(address, SHORTEST).await;
@@ -133,7 +129,7 @@ async fn judge_flushes(
         Err(why) => return report.no_answer(check, why, WHITELIST),
     };
     for _ in 0..FLUSH_READS_MAX {
-        match flushes(servers, &server.address).await {
+        match server.flushes(servers).await {
             Ok(now) if now > before => return report.note(check, None),
             Ok(_) => sleep(FLUSH_EVERY).await,
             Err(why) => return report.no_answer(check, why, WHITELIST),
@@ -144,11 +140,4 @@ async fn judge_flushes(
         check,
         Some(check.finds(Severity::Danger, found, "forceSync=yes")),
     );
-}
-
-/// How often a server has flushed its log to the disk.
-async fn flushes(servers: &Servers, address: &Address) -> Result<u64, String> {
-    let mntr = read(servers, address, "mntr").await?;
-    let count = mntr.number("zk_cnt_fsynctime");
-    count.ok_or_else(|| "mntr has no zk_cnt_fsynctime".to_owned())
 }

@@ -5,7 +5,8 @@ use std::{collections::HashMap, io, str::FromStr};
 use crate::driver::zk::{Address, Servers};
 
 /// The right that commands need.
-pub(super) const WHITELIST: &str = "4lw.commands.whitelist=srvr,conf,mntr,isro in zoo.cfg";
+pub(super) const WHITELIST: &str =
+    "4lw.commands.whitelist=srvr,conf,mntr,isro in zoo.cfg, or its AdminServer at port 8080";
 
 /// A reply, or why there is none.
 pub(super) type Reply = Result<Fields, String>;
@@ -20,7 +21,11 @@ impl Fields {
             let (key, value) = line.split_once(['=', '\t', ':'])?;
             Some((key.trim().to_owned(), value.trim().to_owned()))
         });
-        Self(fields.collect())
+        Self::of(fields)
+    }
+
+    pub(super) fn of(fields: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(fields.into_iter().collect())
     }
 
     pub(super) fn text(&self, field: &str) -> &str {

@@ -1,7 +1,6 @@
 //! MySQL and MariaDB.
 
 pub(crate) mod galera;
-mod relay;
 pub(crate) mod replicas;
 pub(crate) mod server;
 

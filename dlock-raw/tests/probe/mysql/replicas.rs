@@ -1,10 +1,15 @@
 //! A primary and a replica that lags.
 
+use std::time::Duration;
+
 use dlock_raw::probe::Severity::{Danger, Warning};
-use dlock_servers::mysql::{self, Node};
+use dlock_servers::mysql;
 
 use super::start;
 use crate::support::{Flavour, Outcome, assert_fine, cases, finding, refused, report_of, until};
+
+/// Far more than a case takes.
+const LATE: Duration = Duration::from_secs(3600);
 
 cases![a_primary_with_a_replica_that_lags_is_reported_and_so_is_the_replica];
 
@@ -26,7 +31,7 @@ async fn a_primary_with_a_replica_that_lags_is_reported_and_so_is_the_replica(
         &report_of(primary.url()).await?,
         &["mysql.replicas", "mysql.replica"],
     );
-    follow(is_mariadb, &replica, &primary).await?;
+    replica.follow_late(&primary, LATE).await?;
     until("the primary knows it", async || {
         let hosts = primary.query("SHOW REPLICA HOSTS").await;
         let hosts = match hosts {
@@ -39,7 +44,7 @@ async fn a_primary_with_a_replica_that_lags_is_reported_and_so_is_the_replica(
     let report = report_of(primary.url()).await?;
     finding(&report, Warning, "mysql.replicas")?;
     assert_eq!(report.about.role, "primary, 1 replicas");
-    // It applies what it has an hour later.
+    // The replica applies what it has an hour later.
     replica.query("SET GLOBAL read_only = 1").await?;
     primary.query("CREATE TABLE locks.more (id INT)").await?;
     until("it is behind", async || {
@@ -57,36 +62,5 @@ async fn a_primary_with_a_replica_that_lags_is_reported_and_so_is_the_replica(
     let lag = finding(&report, Warning, "mysql.lost-row")?;
     assert!(lag.found.ends_with("s behind"), "{lag:?}");
     assert_eq!(report.about.role, "replica");
-    Ok(())
-}
-
-/// Makes `replica` follow what `primary` does from now on, an hour later.
-async fn follow(is_mariadb: bool, replica: &Node, primary: &Node) -> Outcome {
-    let (status, change, start) = match is_mariadb {
-        true => (
-            "SHOW MASTER STATUS",
-            "CHANGE MASTER TO MASTER_",
-            "START SLAVE",
-        ),
-        false => (
-            "SHOW BINARY LOG STATUS",
-            "CHANGE REPLICATION SOURCE TO GET_SOURCE_PUBLIC_KEY=1, SOURCE_",
-            "START REPLICA",
-        ),
-    };
-    let status = primary.query(status).await?;
-    let (file, position) = (&status[0][0], &status[0][1]);
-    let parts = [
-        "HOST='127.0.0.1'".to_owned(),
-        format!("PORT={}", primary.address().port()),
-        "USER='app'".to_owned(),
-        "PASSWORD='hunter2'".to_owned(),
-        format!("LOG_FILE='{file}'"),
-        format!("LOG_POS={position}"),
-        "DELAY=3600".to_owned(),
-    ];
-    let (_, prefix) = change.rsplit_once(' ').unwrap_or_default();
-    let change = format!("{change}{}", parts.join(&format!(", {prefix}")));
-    replica.query(&format!("{change}; {start}")).await?;
     Ok(())
 }

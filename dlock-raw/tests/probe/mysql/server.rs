@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dlock::ErrorKind;
 use dlock_raw::probe::Severity::{Danger, Warning};
-use dlock_servers::mysql;
+use dlock_servers::mysql::{self, MovingProxy};
 use dlock_verify::proxy::Proxy;
 
-use super::{relay::Relay, start};
+use super::start;
 use crate::support::{
     Flavour, Outcome, assert_fine, assert_healthy, cases, finding, refused, report_of, unknown,
 };
@@ -63,8 +63,8 @@ async fn a_proxy_that_moves_sessions_is_a_danger(flavour: Flavour) -> Outcome {
     let node = start(flavour, SOUND).await?;
     // Without TLS, MySQL lets in an account only after it has logged in with it.
     report_of(node.url()).await?;
-    let relay = Relay::start(node.address()).await?;
-    let url = format!("{}?tls=disabled", node.url_at(relay.address));
+    let relay = MovingProxy::start(node.address()).await?;
+    let url = format!("{}?tls=disabled", node.url_at(relay.address()));
     let report = report_of(url).await?;
     let found = finding(&report, Danger, "mysql.proxy")?;
     assert_eq!(found.exception, Some("mysql.proxy"));

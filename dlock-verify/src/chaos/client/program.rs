@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::random::Random;
 
 /// A holder waits for so long at most between its check and its write.
-const GAP_MAX_US: u64 = 5_000;
+const GAP_MAX_US: u64 = 50_000;
 
 /// Endless steps that follow from a seed.
 #[derive(Debug)]
@@ -86,8 +86,8 @@ impl Program {
 
     fn hold(&mut self) -> Duration {
         match self.random.below(100) {
-            0 | 1 => self.ttl * 3,
-            2..10 => self.ttl / 2,
+            0 => self.ttl * 3,
+            1..5 => self.ttl / 2,
             _ => self.pause(Duration::from_millis(20)),
         }
     }

@@ -32,8 +32,8 @@ pub(in crate::chaos) struct Assignment {
 pub(in crate::chaos) enum Report {
     /// An event of the history.
     Event(Event),
-    /// The guard was found held; a write follows in at most 5 ms.
-    BeforeWrite,
+    /// The guard was found held; a write follows in at most 50 ms.
+    BeforeWrite { name: String },
     /// A read of a register, or a write.
     Access {
         task: usize,

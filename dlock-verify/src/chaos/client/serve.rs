@@ -2,7 +2,7 @@
 
 use std::{env, process::ExitCode, sync::Arc};
 
-use dlock_core::{Locker, Result};
+use dlock_core::{Clock, Locker, Result};
 use tokio::{
     runtime::{Builder, Handle},
     task::JoinSet,
@@ -17,11 +17,15 @@ use super::{
     task::Task,
 };
 use crate::{
-    history::Recorder,
+    chaos::lag::Watchdog,
+    history::{Event, EventKind, Recorder},
     random::Random,
     support::Outcome,
     worker::{die_with_parent, log_error, say},
 };
+
+/// A shorter lag of a worker is within the tolerance of the checks.
+const LAG_SAID_MIN_NS: u64 = 20_000_000;
 
 /// Runs this process as a worker if a chaos run has started it as one; call it first in `main`.
 ///
@@ -70,6 +74,17 @@ async fn work(assignment: &Assignment, connect: Connect) -> Outcome {
         Arc::new(Lockers::new(url.clone(), connect)),
     );
     let recorder = Recorder::new(*client, |event| say(&Report::Event(event)));
+    let (clock, number) = (Clock::boottime(), *client);
+    let _watchdog = Watchdog::start(move |by| {
+        if by > LAG_SAID_MIN_NS {
+            let at = clock.now().as_nanos();
+            say(&Report::Event(Event::new(
+                at,
+                number,
+                EventKind::Lagged { by },
+            )));
+        }
+    });
     let names = load.names(prefix);
     let names: Vec<_> = load
         .of_worker(*worker)

@@ -101,14 +101,19 @@ impl Task {
             guard.lost();
             return;
         }
-        say(&Report::BeforeWrite);
-        sleep(step.gap).await;
+        say(&Report::BeforeWrite {
+            name: step.name.clone(),
+        });
         // Not checked once more: it is the resource that has to refuse a write that comes too late.
-        for (value, register) in values.into_iter().zip(REGISTERS) {
-            if let Some(value) = value {
-                self.access(register, &guard, Some(value + 1)).await;
+        let writing = async {
+            sleep(step.gap).await;
+            for (value, register) in values.into_iter().zip(REGISTERS) {
+                if let Some(value) = value {
+                    self.access(register, &guard, Some(value + 1)).await;
+                }
             }
-        }
+        };
+        guard.unheeded(REPORT_EVERY, writing).await;
         if step.drops_guard {
             guard.abandon();
         } else {

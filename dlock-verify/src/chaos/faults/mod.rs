@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::fault::Fault;
 
+pub(super) use self::process::WRITES_LATE;
+
 /// All of them; those of connections only where workers reach servers through proxies.
 #[must_use]
 pub fn client_side(has_proxies: bool) -> Vec<Arc<dyn Fault>> {

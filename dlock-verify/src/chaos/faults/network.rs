@@ -14,6 +14,9 @@ use crate::{
 /// A swallowed reply is awaited for so long; the worker sends requests all the time.
 const REPLY_MAX: Duration = Duration::from_secs(3);
 
+/// How often ends of connections are counted.
+const POLL_EVERY: Duration = Duration::from_millis(10);
+
 pub(super) fn all() -> Vec<Arc<dyn ChaosFault>> {
     use What::{Cut, Delay, HalfOpen, Hold, HoldReplies, HoldRequests, SwallowFin, SwallowRst};
     let all = [
@@ -81,7 +84,7 @@ impl ChaosFault for NetworkFault {
 
     async fn strike(&self, site: &Site) -> Outcome<u64> {
         let proxies = site.workers.proxies(site.worker);
-        let (before, open) = (held_back(proxies), open(proxies));
+        let (held_before, ended_before) = (held_back(proxies), ended(proxies));
         match self.0 {
             What::Hold => {
                 set(proxies, &BOTH, Fault::Hold);
@@ -102,18 +105,16 @@ impl ChaosFault for NetworkFault {
             }
             What::SwallowFin => {
                 set(proxies, &[Direction::ToClient], Fault::CutInstead);
-                let cut = proxies.iter().filter_map(|proxy| proxy.connections().pop());
-                for connection in cut {
-                    let _ = timeout(REPLY_MAX, connection.until_ended()).await;
-                }
+                let _ = timeout(REPLY_MAX, until_more_ended(proxies, ended_before)).await;
             }
             What::Delay => {
                 set(proxies, &BOTH, Fault::Delay(site.length));
                 sleep(site.ttl * 2).await;
             }
             What::Cut => {
+                let open = open(proxies);
                 proxies.iter().for_each(|proxy| proxy.end(End::Cut));
-                for connection in &open {
+                for connection in open {
                     let _ = timeout(REPLY_MAX, connection.until_ended()).await;
                 }
             }
@@ -123,11 +124,8 @@ impl ChaosFault for NetworkFault {
                 site.last().await;
             }
         }
-        let stayed_out = held_back(proxies) > before;
-        let ended = open
-            .iter()
-            .filter(|connection| connection.has_ended())
-            .count();
+        let stayed_out = held_back(proxies) > held_before;
+        let ended = ended(proxies) - ended_before;
         set(proxies, &BOTH, Fault::None);
         Ok(u64::from(stayed_out) + ended as u64)
     }
@@ -141,6 +139,18 @@ fn set(proxies: &[Proxy], directions: &[Direction], fault: Fault) {
             proxy.set(*direction, fault);
         }
     }
+}
+
+/// Waits until more connections than `before` have ended: present ones, or new ones.
+async fn until_more_ended(proxies: &[Proxy], before: usize) {
+    while ended(proxies) <= before {
+        sleep(POLL_EVERY).await;
+    }
+}
+
+fn ended(proxies: &[Proxy]) -> usize {
+    let all = proxies.iter().flat_map(Proxy::connections);
+    all.filter(Connection::has_ended).count()
 }
 
 fn open(proxies: &[Proxy]) -> Vec<Connection> {

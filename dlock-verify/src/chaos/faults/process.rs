@@ -13,6 +13,9 @@ use crate::{
     support::Outcome,
 };
 
+/// The fault whose worker writes under a lock that it has lost.
+pub(in crate::chaos) const WRITES_LATE: &str = "stop-holder";
+
 pub(super) fn all() -> Vec<Arc<dyn Fault>> {
     let mut faults: Vec<Arc<dyn Fault>> = Vec::new();
     for victim in [Victim::Holder, Victim::Waiter, Victim::Any] {
@@ -53,7 +56,7 @@ impl Fault for ProcessFault {
             (What::Kill, Victim::Holder) => "kill-holder",
             (What::Kill, Victim::Waiter) => "kill-waiter",
             (What::Kill, Victim::Any) => "kill-worker",
-            (What::Stop, Victim::Holder) => "stop-holder",
+            (What::Stop, Victim::Holder) => WRITES_LATE,
             (What::Stop, Victim::Waiter) => "stop-waiter",
             (What::Stop, Victim::Any) => "stop-worker",
         }

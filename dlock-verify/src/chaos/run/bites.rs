@@ -53,7 +53,8 @@ pub struct Bites {
 }
 
 impl Bites {
-    fn add(&mut self, other: &Self) {
+    /// Adds the strikes of another part.
+    pub fn add(&mut self, other: &Self) {
         self.strikes += other.strikes;
         self.counts = self.counts + other.counts;
         self.connections += other.connections;

@@ -5,6 +5,7 @@ mod nemesis;
 mod report;
 mod scene;
 mod settle;
+mod spent;
 mod strike;
 
 use std::{sync::Arc, time::Duration};
@@ -26,6 +27,7 @@ pub use self::{
     bites::{Bites, Struck},
     report::RunReport,
     settle::Settled,
+    spent::Phase,
 };
 
 /// A run to be made.
@@ -100,7 +102,9 @@ impl Run {
             failed => failed,
         };
         let mut report = scene.report(nemesis.settled());
+        report.spent = nemesis.spent();
         report.cut_short = nemesis.is_over();
+        report.again = nemesis.again().to_vec();
         report.failed = settled
             .err()
             .map(|failed| failed.message().unwrap_or("no reason").to_owned());

@@ -1,6 +1,6 @@
 //! Plays the cards of a plan.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use dlock_core::BootInstant;
 use tokio::{
@@ -9,10 +9,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{scene::Scene, settle::Settled, strike::strike};
+use super::{
+    scene::Scene,
+    settle::Settled,
+    spent::{Phase, Stopwatch},
+    strike::strike,
+};
 use crate::{
     chaos::{
         fault::{Fault, Site},
+        faults::WRITES_LATE,
         plan::{Card, Kind, Plan},
         trigger::Trigger,
         workers::Occasion,
@@ -43,25 +49,38 @@ pub(super) struct Nemesis {
     /// Faults that were undone, and whose effects are still counted.
     counting: Arc<Semaphore>,
     settled: Vec<Settled>,
+    /// The cards that were dealt again.
+    again: Vec<Card>,
     /// The begin of the last fault.
     last_begin: Option<BootInstant>,
+    stopwatch: Stopwatch,
 }
 
 impl Nemesis {
     pub(super) fn new(scene: Arc<Scene>, longest: Option<Duration>) -> Self {
         let end = longest.map(|longest| scene.clock.now().after(longest));
         Self {
+            stopwatch: Stopwatch::start(scene.clock.clone()),
             scene,
             end,
             active: JoinSet::new(),
             counting: Arc::new(Semaphore::new(COUNTING_MAX as usize)),
             settled: Vec::new(),
+            again: Vec::new(),
             last_begin: None,
         }
     }
 
     pub(super) fn settled(&self) -> &[Settled] {
         &self.settled
+    }
+
+    pub(super) fn spent(&self) -> BTreeMap<Phase, Duration> {
+        self.stopwatch.spent()
+    }
+
+    pub(super) fn again(&self) -> &[Card] {
+        &self.again
     }
 
     /// Plays all cards, then again those of faults that did not bite; waits for the grants, and settles.
@@ -79,7 +98,8 @@ impl Nemesis {
                 break;
             }
             for fault in tame {
-                let card = plan.again(&*fault, turn, &self.scene.deal);
+                let card = plan.again(&*fault, turn, self.again.len(), &self.scene.deal);
+                self.again.push(card.clone());
                 self.play_card(&card).await?;
             }
             self.undone().await?;
@@ -89,18 +109,34 @@ impl Nemesis {
         }
         self.undone().await?;
         let settled = self.scene.settle_finally().await?;
+        self.stopwatch.spent_on(Phase::Settling);
         self.settled.push(settled);
+        self.counted().await
+    }
+
+    /// Waits until the effects of all faults are counted, for 2 ttl after the last one.
+    async fn counted(&self) -> Outcome {
+        drop(self.counting.acquire_many(COUNTING_MAX).await?);
         Ok(())
     }
 
-    /// The faults that have not bitten yet.
-    async fn tame(&self) -> Outcome<Vec<Arc<dyn Fault>>> {
-        let counted = self.counting.acquire_many(COUNTING_MAX).await?;
-        drop(counted);
+    /// The faults that have not bitten yet; for one that writes late, until a write was lost.
+    async fn tame(&mut self) -> Outcome<Vec<Arc<dyn Fault>>> {
+        self.counted().await?;
+        self.stopwatch.spent_on(Phase::Effects);
         let bites = self.scene.ledger.bites();
-        let is_tame =
-            |fault: &&Arc<dyn Fault>| bites.get(fault.id()).is_none_or(|all| all.bites == 0);
+        let unfenced = self.proves_no_fencing();
+        let is_tame = |fault: &&Arc<dyn Fault>| {
+            let has_bitten = bites.get(fault.id()).is_some_and(|all| all.bites > 0);
+            !has_bitten || unfenced && fault.id() == WRITES_LATE
+        };
         Ok(self.scene.faults.iter().filter(is_tame).cloned().collect())
+    }
+
+    /// Whether the registers without tokens have lost nothing yet, so that the tokens of the others prove nothing.
+    fn proves_no_fencing(&self) -> bool {
+        let ends_by_time = self.scene.bounds().ends_by_time;
+        ends_by_time && self.scene.observer.control_lost() == 0
     }
 
     async fn play_card(&mut self, card: &Card) -> Outcome {
@@ -120,6 +156,7 @@ impl Nemesis {
         let active_max = if fault.alone() { 0 } else { ACTIVE_MAX - 1 };
         self.until_active(active_max).await?;
         let worker = self.trigger(*trigger, *choice).await;
+        self.stopwatch.spent_on(Phase::Triggers);
         let ttl = self.scene.target.ttl();
         let site = Site {
             workers: self.scene.workers.clone(),
@@ -193,6 +230,7 @@ impl Nemesis {
     async fn settle(&mut self) -> Outcome {
         self.undone().await?;
         let settled = self.scene.settle().await?;
+        self.stopwatch.spent_on(Phase::Settling);
         self.settled.push(settled);
         Ok(())
     }
@@ -201,6 +239,7 @@ impl Nemesis {
         loop {
             let before = self.scene.observer.counts().grants;
             if before >= grants || self.is_over() {
+                self.stopwatch.spent_on(Phase::Grants);
                 return Ok(());
             }
             let next = self.scene.observer.until_grants((before + 1).min(grants));
@@ -225,6 +264,7 @@ impl Nemesis {
                 ended??;
             }
         }
+        self.stopwatch.spent_on(Phase::Faults);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The report of a run.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use dlock_core::Capabilities;
 
@@ -8,9 +8,10 @@ use super::{
     bites::{Bites, Struck},
     scene::Scene,
     settle::Settled,
+    spent::Phase,
 };
 use crate::{
-    chaos::workers::Counts,
+    chaos::{plan::Card, workers::Counts},
     checker::Bounds,
     history::{Event, RecordedCapabilities},
 };
@@ -23,6 +24,8 @@ pub struct RunReport {
     pub failed: Option<String>,
     /// Whether its time was over before all cards were played.
     pub cut_short: bool,
+    /// The cards that were played beside those of the plan: their faults had not bitten.
+    pub again: Vec<Card>,
     /// The promises of the store.
     pub store: Capabilities,
     /// The bounds to judge by.
@@ -39,6 +42,19 @@ pub struct RunReport {
     pub settled: Vec<Settled>,
     /// Errors of acquires that no fault explains.
     pub unexpected: Vec<String>,
+    /// Where the time of the run went.
+    pub spent: BTreeMap<Phase, Duration>,
+}
+
+impl RunReport {
+    /// The resources after the first tenth of the grants, and at the end.
+    #[must_use]
+    pub fn tenth_and_end(&self) -> Option<(&Settled, &Settled)> {
+        let tenth = self.counts.grants / 10;
+        let is_later = |settled: &&Settled| settled.grants >= tenth;
+        let mut later = self.settled.iter().filter(is_later);
+        Some((later.next()?, later.next_back()?))
+    }
 }
 
 impl Scene {
@@ -46,6 +62,7 @@ impl Scene {
         RunReport {
             failed: None,
             cut_short: false,
+            again: Vec::new(),
             store: self.witness.capabilities(),
             bounds: self.bounds(),
             events: self.observer.events(),
@@ -54,13 +71,14 @@ impl Scene {
             struck: self.ledger.struck(),
             settled: settled.to_vec(),
             unexpected: self.observer.unexpected(),
+            spent: BTreeMap::new(),
         }
     }
 }
 
 impl Scene {
     /// The bounds of the store, with what the target knows better.
-    fn bounds(&self) -> Bounds {
+    pub(super) fn bounds(&self) -> Bounds {
         let capabilities = RecordedCapabilities::from(&self.witness.capabilities());
         let mut bounds = Bounds::new(self.target.ttl(), &capabilities);
         bounds.recovery_max = bounds.recovery_max.saturating_add(self.target.heal_max());
@@ -74,12 +92,13 @@ impl RunReport {
     pub(in crate::chaos) fn empty() -> Self {
         use dlock_core::backend::DistributedLock as _;
         let store = dlock_core::memory::Memory::new().capabilities();
-        let ttl = std::time::Duration::from_secs(1);
+        let ttl = Duration::from_secs(1);
         let mut bounds = Bounds::new(ttl, &RecordedCapabilities::from(&store));
         bounds.ends_by_time = true;
         Self {
             failed: None,
             cut_short: false,
+            again: Vec::new(),
             store,
             bounds,
             events: Vec::new(),
@@ -88,6 +107,7 @@ impl RunReport {
             struck: Vec::new(),
             settled: Vec::new(),
             unexpected: Vec::new(),
+            spent: BTreeMap::new(),
         }
     }
 }

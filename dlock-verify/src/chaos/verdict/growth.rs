@@ -13,12 +13,7 @@ const CONNECTIONS_MORE: u64 = 16;
 
 /// Leaks: resources that have grown since the first tenth of the run.
 pub(super) fn grown(report: &RunReport) -> Vec<String> {
-    let tenth = report.counts.grants / 10;
-    let mut later = report
-        .settled
-        .iter()
-        .filter(|settled| settled.grants >= tenth);
-    let (Some(first), Some(last)) = (later.next(), later.next_back()) else {
+    let Some((first, last)) = report.tenth_and_end() else {
         return Vec::new();
     };
     let (before, after) = (&first.resources, &last.resources);

@@ -1,12 +1,19 @@
 //! The verdict on a run: what it broke, what of that is declared, and what it did not prove.
 
+mod effect;
 mod growth;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::effect::Effect;
 use super::{
+    faults::WRITES_LATE,
     lag::LAG_MAX,
     run::{RunReport, Struck},
 };
@@ -77,16 +84,37 @@ pub struct Judgement {
     pub broken: Vec<Finding>,
     /// How often each declared exception was seen, by its row.
     pub declared: BTreeMap<String, u64>,
+    /// The effects of each fault that struck.
+    pub effects: BTreeMap<String, Effect>,
     /// How many updates the registers lost that compare no tokens.
     pub control_lost: u64,
     /// Faults that never bit.
     pub tame: Vec<String>,
     /// Further reasons to fail.
     pub failures: Vec<String>,
+    /// Events that cannot have happened as they were reported, in words. They are among the failures, too: nothing may
+    /// be concluded from such a history.
+    pub malformed: Vec<String>,
     /// One line for each check of the history.
     pub checked: String,
     /// Checks that the history does not answer, or that the machine was too slow for.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<Unknown>,
+}
+
+/// A check that a history does not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unknown {
+    /// The clause that is not known, such as `K8`; none for what the run was to show of itself.
+    pub clause: Option<&'static str>,
+    /// The check, and the reason.
+    pub text: String,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl Judgement {
@@ -110,12 +138,17 @@ pub fn judge(
     let mut judgement = Judgement {
         failures: report.failed.iter().cloned().collect(),
         control_lost: lost_updates(&facts) as u64,
+        effects: effect::effects(report, nanos(window)),
         ..Judgement::default()
     };
     let checked = check(&facts, &report.bounds);
     for violation in checked.violations() {
+        let Some(clause) = violation.check().clause() else {
+            judgement.malformed.push(violation.to_string());
+            continue;
+        };
         let finding = Finding {
-            clause: violation.check().clause().unwrap_or("history"),
+            clause,
             at: time(violation),
             text: violation.to_string(),
             ..Finding::default()
@@ -126,15 +159,20 @@ pub fn judge(
                 .get_or_insert_with(|| picture(violation, &facts, &[]));
         }
     }
+    judgement.failures.extend(judgement.malformed.clone());
     judgement.add_taken(report, exceptions, window);
     for (check, verdict) in &checked.verdicts {
         if let Verdict::Unknown { reason, .. } = verdict {
-            judgement.unknown.push(format!("{check}: {reason}"));
+            judgement.unknown.push(Unknown {
+                clause: check.clause(),
+                text: format!("{check}: {reason}"),
+            });
         }
     }
     judgement.checked = checked.to_string();
     judgement.add_tame(report, faults);
-    if report.bounds.ends_by_time && judgement.control_lost == 0 {
+    let has_tried = report.bites.contains_key(WRITES_LATE) && !report.cut_short;
+    if report.bounds.ends_by_time && has_tried && judgement.control_lost == 0 {
         let tame = "the control without tokens lost no update: fencing was not tested";
         judgement.failures.push(tame.to_owned());
     }
@@ -153,7 +191,7 @@ impl Judgement {
                 Some(bites) if bites.bites > 0 => {}
                 None if report.cut_short => {
                     let text = format!("{fault} did not strike in the time of the run");
-                    self.unknown.push(text);
+                    self.unknown.push(Unknown { clause: None, text });
                 }
                 _ => self.tame.push((*fault).to_owned()),
             }
@@ -165,12 +203,15 @@ impl Judgement {
         for settled in &report.settled {
             for taken in &settled.taken {
                 let text = format!("not free within the store's bound after all faults: {taken}");
+                let clause = "K6";
                 if settled.lag > LAG_MAX {
-                    self.unknown.push(text);
+                    let text = format!("{text}; the machine was too slow, by {:.0?}", settled.lag);
+                    let clause = Some(clause);
+                    self.unknown.push(Unknown { clause, text });
                     continue;
                 }
                 let finding = Finding {
-                    clause: "K6",
+                    clause,
                     at: Some(settled.at),
                     text,
                     ..Finding::default()
@@ -188,7 +229,7 @@ impl Judgement {
         exceptions: &[&Exception],
         window: Duration,
     ) {
-        let window = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
+        let window = nanos(window);
         let was_on = |struck: &&Struck| {
             let at = finding.at.unwrap_or(struck.begin);
             (struck.begin..=struck.end.saturating_add(window)).contains(&at)
@@ -200,6 +241,14 @@ impl Judgement {
                 exception.clause == finding.clause && struck.fault == exception.fault
             })
         });
+        let faults: BTreeSet<_> = on.iter().map(|struck| struck.fault.as_str()).collect();
+        for fault in faults {
+            let effect = self.effects.entry(fault.to_owned()).or_default();
+            match declared {
+                Some(_) => effect.declared += 1,
+                None => effect.broken += 1,
+            }
+        }
         if let Some(exception) = declared {
             *self.declared.entry(exception.row()).or_default() += 1;
         } else {
@@ -207,6 +256,10 @@ impl Judgement {
             self.broken.push(Finding { card, ..finding });
         }
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn facts(report: &RunReport) -> Facts {

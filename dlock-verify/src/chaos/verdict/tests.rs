@@ -109,6 +109,8 @@ fn a_fault_that_never_bit_fails_unless_the_time_was_over_before() {
 #[test]
 fn a_control_that_lost_nothing_fails() {
     let mut report = overlap(&[]);
+    let late = WRITES_LATE.to_owned();
+    report.bites.insert(late, Bites::default());
     report
         .events
         .retain(|event| !matches!(event.kind, EventKind::Write { .. }));
@@ -137,4 +139,51 @@ fn a_name_that_stays_taken_is_broken_only_on_a_fast_machine() {
     settled.lag = LAG_MAX * 2;
     report.settled = vec![settled];
     assert_eq!(judged(&report), 0);
+}
+
+#[test]
+fn each_fault_has_its_grants_and_what_broke_while_it_was_on() {
+    let mut report = overlap(&[
+        ("key-removed", 100, 140),
+        ("net-cut", 180, 190),
+        ("net-cut", 185, 210),
+        ("stop-worker", 300, 310),
+    ]);
+    let bites = Bites {
+        bites: 3,
+        ..Bites::default()
+    };
+    report.bites.insert("net-cut".to_owned(), bites);
+    let effects = judge(&report, &[], &[], WINDOW).effects;
+    let effect = |strikes, bites, grants, broken| Effect {
+        strikes,
+        bites,
+        grants,
+        broken,
+        declared: 0,
+    };
+    // The grants are at 100 and 200 ms, and the second one breaks K1.
+    assert_eq!(effects["key-removed"], effect(1, 0, 1, 0));
+    assert_eq!(effects["net-cut"], effect(2, 3, 1, 1));
+    assert_eq!(effects["stop-worker"], effect(1, 0, 0, 0));
+    let exception = Exception {
+        fault: "net-cut".to_owned(),
+        ..exception()
+    };
+    let cut = judge(&report, &[&exception], &[], WINDOW).effects["net-cut"];
+    assert_eq!((cut.broken, cut.declared), (0, 1));
+}
+
+#[test]
+fn a_malformed_history_is_a_failure_and_no_broken_promise() {
+    let mut report = overlap(&[("key-removed", 100, 160)]);
+    report.events.truncate(2);
+    let (op, token, until) = (9, 3, 900 * MS);
+    let granted = EventKind::Granted { op, token, until };
+    report.events.push(Event::new(150 * MS, 1, granted));
+    let judgement = judge(&report, &[], &[], WINDOW);
+    assert_eq!(judgement.malformed.len(), 1, "{judgement:?}");
+    assert_eq!(judgement.broken, []);
+    assert_eq!(judgement.effects["key-removed"].broken, 0);
+    assert!(!judgement.holds());
 }

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 pub(in crate::chaos) enum Occasion {
     /// A grant of the name with this number.
     Grant(usize),
+    /// A holder whose name others request is about to write.
     BeforeWrite,
     /// A waiter requests a name that is held.
     Queued,

@@ -132,11 +132,26 @@ impl Observer {
         all.filter(|(other, _)| *other == client).count() as u64
     }
 
+    /// How many updates the registers lost that compare no tokens.
+    pub(in crate::chaos) fn control_lost(&self) -> u64 {
+        self.registers.control_lost()
+    }
+
     /// Takes a report of a worker, and answers it.
     pub(super) fn take(&self, worker: usize, client: u32, report: Report) -> Option<Order> {
         match report {
             Report::Event(event) => self.event(worker, event),
-            Report::BeforeWrite => self.armed.observe(Occasion::BeforeWrite, worker),
+            Report::BeforeWrite { name } => {
+                let is_awaited = self
+                    .state
+                    .lock()
+                    .requested
+                    .values()
+                    .any(|other| **other == *name);
+                if is_awaited {
+                    self.armed.observe(Occasion::BeforeWrite, worker);
+                }
+            }
             Report::Access {
                 task,
                 register,

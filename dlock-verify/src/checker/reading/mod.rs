@@ -43,6 +43,7 @@ impl Reading {
     #[must_use]
     pub fn finish(mut self) -> Facts {
         let facts = &mut self.facts;
+        surroundings::without_stops(facts);
         self.attempts.finish(facts.ends, &mut facts.names);
         for attempts in facts.names.values_mut() {
             let grants = &mut attempts.grants;

@@ -37,11 +37,8 @@ pub(super) fn read(event: &Event, facts: &mut Facts) -> Option<bool> {
         EventKind::Resumed => return Some(end_stop(facts, client, at)),
         EventKind::Lagged { by } => {
             let (from, to) = (at.saturating_sub(*by), at);
-            facts
-                .lags
-                .entry(client)
-                .or_default()
-                .push(Span { from, to });
+            let lags = facts.lags.entry(client).or_default();
+            lags.push(Span { from, to });
         }
         EventKind::Fault {
             id,
@@ -84,6 +81,18 @@ fn fault(
             let mut begun = facts.faults.iter_mut().rev();
             let begun = begun.find(|fault| fault.id == id);
             end_span(begun.map(|fault| &mut fault.span), at)
+        }
+    }
+}
+
+/// A process that is stopped is no slow machine: its timers are late only from when it goes on.
+pub(super) fn without_stops(facts: &mut Facts) {
+    for (client, lags) in &mut facts.lags {
+        let stops = facts.stops.get(client).map_or(&[][..], Vec::as_slice);
+        for lag in lags.iter_mut() {
+            let during = stops.iter().filter(|stop| stop.touches(*lag));
+            let goes_on = during.map(|stop| stop.to).max().unwrap_or(lag.from);
+            lag.from = lag.from.max(goes_on).min(lag.to);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A proxy that shares sessions among its clients, as one that pools connections does.
 
 use std::{
+    io,
     net::{Ipv4Addr, SocketAddr},
     sync::{
         Arc,
@@ -16,9 +17,8 @@ use tokio::{
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
     sync::Mutex as Shared,
+    task::{JoinHandle, JoinSet},
 };
-
-use crate::support::Outcome;
 
 /// Where bytes are written to, by the number of the connection.
 type Sinks = Lock<Vec<Arc<Shared<OwnedWriteHalf>>>>;
@@ -26,9 +26,11 @@ type Sinks = Lock<Vec<Arc<Shared<OwnedWriteHalf>>>>;
 /// A request with these bytes makes the first two connections change places.
 const TRIGGER: &[u8] = b"CONNECTION_ID";
 
-/// The proxy; it ends with the runtime of its test.
-pub(super) struct Relay {
-    pub(super) address: SocketAddr,
+/// The proxy; it ends when this is dropped.
+#[derive(Debug)]
+pub struct MovingProxy {
+    address: SocketAddr,
+    acceptor: JoinHandle<()>,
 }
 
 #[derive(Default)]
@@ -38,31 +40,49 @@ struct Routes {
     is_swapped: AtomicBool,
 }
 
-impl Relay {
+impl MovingProxy {
     /// A proxy to `server`, where the first two connections change places with each request for their ids.
-    pub(super) async fn start(server: SocketAddr) -> Outcome<Self> {
+    ///
+    /// # Errors
+    ///
+    /// When it cannot listen.
+    pub async fn start(server: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let routes = Arc::new(Routes::default());
-        tokio::spawn(async move {
+        let acceptor = tokio::spawn(async move {
+            // They end with this task.
+            let mut pumps = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await
                 && let Ok(server) = TcpStream::connect(server).await
             {
-                routes.carry(client, server);
+                routes.carry(client, server, &mut pumps);
             }
         });
-        Ok(Self { address })
+        Ok(Self { address, acceptor })
+    }
+
+    /// The address for clients.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for MovingProxy {
+    fn drop(&mut self) {
+        self.acceptor.abort();
     }
 }
 
 impl Routes {
-    fn carry(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
+    fn carry(self: &Arc<Self>, client: TcpStream, server: TcpStream, pumps: &mut JoinSet<()>) {
         let (from_client, to_client) = client.into_split();
         let (from_server, to_server) = server.into_split();
         let number = push(&self.clients, to_client);
         push(&self.servers, to_server);
-        tokio::spawn(self.clone().pump_requests(from_client, number));
-        tokio::spawn(self.clone().pump_replies(from_server, number));
+        pumps.spawn(self.clone().pump_requests(from_client, number));
+        pumps.spawn(self.clone().pump_replies(from_server, number));
     }
 
     async fn pump_requests(self: Arc<Self>, mut from: OwnedReadHalf, number: usize) {

@@ -1,0 +1,64 @@
+//! The load of a verification, by the server's own counters.
+
+use std::time::Duration;
+
+use dlock::{BootInstant, Clock};
+use dlock_verify::{
+    ensure,
+    support::Outcome,
+    verdict::{StoreVerdict, Traffic},
+};
+
+use crate::support::{self, Ran, verify};
+
+/// How often the counters are read: the promise is one for each second.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+
+/// Counts of a server. The requests and connections of the test are among them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counters {
+    /// Requests of clients since its start.
+    pub(crate) requests: f64,
+    /// Connections of clients now.
+    pub(crate) connections: u32,
+}
+
+/// As [`support::holds`]; and in all that time the server had no more than the promised load.
+pub(crate) async fn holds(
+    url: &str,
+    accepted: &[&str],
+    counters: impl AsyncFn() -> Outcome<Counters>,
+) -> Outcome<StoreVerdict> {
+    let clock = Clock::boottime();
+    // The share of the test, which is the same each time.
+    let before = counters().await?;
+    let idle = counters().await?;
+    let own = idle.requests - before.requests;
+    let mut samples = vec![(clock.now(), idle)];
+    let running = verify(&support::arguments(url, accepted))?;
+    let mut output = std::pin::pin!(running.wait_with_output());
+    let ran = loop {
+        tokio::select! {
+            output = &mut output => break Ran::of(output?)?,
+            () = tokio::time::sleep(SAMPLE_EVERY) => {}
+        }
+        let counted = counters().await?;
+        samples.push((clock.now(), counted));
+    };
+    let store = support::held(&ran)?;
+    let connections = samples.iter().map(|(_, sample)| sample.connections).max();
+    let connections = connections.unwrap_or(0) - idle.connections;
+    let rate = |pair: &[(BootInstant, Counters)]| {
+        let (before, after) = (pair[0], pair[1]);
+        let requests = after.1.requests - before.1.requests - own;
+        requests / after.0.since(before.0).as_secs_f64()
+    };
+    let most = samples.windows(2).map(rate).fold(0.0, f64::max);
+    let load = format!("{connections} connections, {most:.0} requests a second");
+    let allowed = Traffic::new(200, 24);
+    ensure!(store.traffic == allowed, "{:?}", store.traffic);
+    ensure!(connections <= 24 && most <= 200.0, "{load}");
+    // The test would see nothing if it counted wrongly.
+    ensure!(connections > 2 && most > 10.0, "{load}");
+    Ok(store)
+}
