@@ -40,6 +40,11 @@ impl AttemptPath {
         format!("{}/{child}", self.directory)
     }
 
+    /// The name of a node in the lock's directory.
+    pub(crate) fn name_of<'a>(&self, path: &'a str) -> Option<&'a str> {
+        path.strip_prefix(&self.directory)?.strip_prefix('/')
+    }
+
     /// The path that the attempt's sequential node is created with.
     pub(crate) fn create_prefix(&self) -> String {
         self.child(&self.node_prefix)

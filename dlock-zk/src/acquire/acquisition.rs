@@ -32,6 +32,17 @@ impl<'a> Acquisition<'a> {
     }
 }
 
+impl Drop for Acquisition<'_> {
+    /// The attempt has ended, or holds the lock: it creates no node any more.
+    fn drop(&mut self) {
+        let Self { session, path, .. } = self;
+        let id = self.request.attempt.id();
+        let held = session.holds.find(id);
+        let own = held.as_ref().and_then(|held| path.name_of(&held.path));
+        session.unanswered.set_settled(id, own);
+    }
+}
+
 /// The node of an attempt in its queue.
 pub(super) struct QueueNode {
     pub(super) name: String,

@@ -5,6 +5,7 @@ use zookeeper_client::{CreateMode, Error as ZkError};
 
 use super::{
     acquisition::{Acquisition, QueueNode, QueueView},
+    late::own_nodes,
     undo::undo,
 };
 use crate::{
@@ -23,6 +24,9 @@ const DIRECTORY_TRIES_MAX: u32 = 5;
 /// No node is left, or it ends with the session.
 pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> {
     let node = create_until_answered(acquisition).await?;
+    let id = acquisition.request.attempt.id();
+    let unanswered = &acquisition.session.unanswered;
+    unanswered.set_settled(id, Some(&node.name));
     if order::is_counted(&node.name) {
         return Ok(node);
     }
@@ -32,10 +36,15 @@ pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> 
 
 async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNode> {
     let Acquisition {
-        session, request, ..
+        session,
+        request,
+        path,
+        ..
     } = acquisition;
     let data = Holder::encode_without_token(request);
     let waits = request.wait == Wait::UntilCancelled;
+    let (unanswered, id) = (&session.unanswered, request.attempt.id());
+    unanswered.set_creating(id);
     loop {
         let error = match create(acquisition, data.as_bytes()).await {
             Ok(node) => return Ok(node),
@@ -50,8 +59,12 @@ async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNod
         let is_effect_unknown = errors::is_effect_unknown(&error);
         let error = errors::of_request(error);
         request.attempt.report_unavailable(&error);
-        if is_effect_unknown && let Some(found) = find_until_answered(acquisition).await? {
-            return Ok(found);
+        if is_effect_unknown {
+            // If it is not found, it may still come (`zk.late`).
+            unanswered.add(id, path, session.clock.now());
+            if let Some(found) = find_until_answered(acquisition).await? {
+                return Ok(found);
+            }
         }
         if request.attempt.is_cancelled() || !(is_effect_unknown || waits) {
             return Err(error);
@@ -133,8 +146,7 @@ async fn find_until_answered(acquisition: &Acquisition<'_>) -> Result<Option<Que
     }
 }
 
-/// Searches the node by its GUID. `sync` makes a server that is behind catch up, which could hide the node (T42). A
-/// node of an older session is about to be deleted (T43).
+/// Searches the node by its GUID. `sync` makes a server that is behind catch up, which could hide the node (T42).
 async fn find(acquisition: &Acquisition<'_>) -> Result<Option<QueueNode>, ZkError> {
     let Acquisition { session, path, .. } = acquisition;
     let client = session.client()?;
@@ -149,17 +161,10 @@ async fn find(acquisition: &Acquisition<'_>) -> Result<Option<QueueNode>, ZkErro
         Err(ZkError::NoNode) => return Ok(None),
         children => children?,
     };
-    let is_own = |child: &&String| child.starts_with(&path.node_prefix);
-    for child in children.iter().filter(is_own) {
-        let node = path.child(child);
-        let stat = session.request(|| client.check_stat(&node)).await?;
-        if let Some(stat) = stat.filter(|stat| session.owns(stat.ephemeral_owner)) {
-            return Ok(Some(QueueNode {
-                name: child.clone(),
-                czxid: stat.czxid,
-                view: Some(QueueView::Children(children)),
-            }));
-        }
-    }
-    Ok(None)
+    let own = own_nodes(session, &client, path, &children).await?;
+    Ok(own.into_iter().next().map(|(name, czxid)| QueueNode {
+        name,
+        czxid,
+        view: Some(QueueView::Children(children)),
+    }))
 }

@@ -4,13 +4,14 @@ mod acquisition;
 mod attempt;
 mod enqueue;
 mod grant;
+pub(crate) mod late;
 mod undo;
 mod wait;
 
 use std::sync::Arc;
 
 use dlock_core::{
-    Error, ErrorKind, Result,
+    Effect, Error, ErrorKind, Result,
     backend::{AcquireRequest, Lease, Wait},
 };
 
@@ -39,7 +40,7 @@ pub(crate) async fn acquire(reconnect: &Arc<Reconnect>, request: &AcquireRequest
                     Err(error) if session.has_ended() && (waits || sessions < SESSIONS_MAX) => {
                         error
                     }
-                    answer => return answer,
+                    answer => return answer.map_err(|error| with_effect(&acquisition, error)),
                 }
             }
             Err(error) if waits && error.kind() == ErrorKind::Unavailable => error,
@@ -57,6 +58,15 @@ pub(crate) async fn acquire(reconnect: &Arc<Reconnect>, request: &AcquireRequest
             }
         }
     }
+}
+
+/// After a creation that was not answered a node may still come (K9, `zk.late`). A name that is taken is no error.
+fn with_effect(acquisition: &Acquisition<'_>, error: Error) -> Error {
+    let id = acquisition.request.attempt.id();
+    if error.kind() != ErrorKind::Contended && acquisition.session.unanswered.contains(id) {
+        return error.with_effect(Effect::Unknown);
+    }
+    error
 }
 
 /// The attempt in one session; its node is deleted when it fails.

@@ -9,7 +9,7 @@ use dlock_core::{
 };
 
 use super::{connect, heartbeat};
-use crate::{config::ZkConfig, hold::verify_unwatched, session::Session};
+use crate::{acquire::late, config::ZkConfig, hold::verify_unwatched, session::Session};
 
 /// Keeps the current session, and begins the next one when it has ended.
 pub(crate) struct Reconnect {
@@ -59,5 +59,6 @@ async fn begin(config: ZkConfig) -> Result<Arc<Session>> {
     let session = Session::begin(client, began, &config);
     tokio::spawn(heartbeat::run(session.clone(), config));
     tokio::spawn(verify_unwatched::run(session.clone()));
+    tokio::spawn(late::run(session.clone()));
     Ok(session)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod connection;
 pub(crate) mod holds;
 pub(crate) mod request_limit;
+pub(crate) mod unanswered;
 
 use std::{
     future::Future,
@@ -24,6 +25,7 @@ use self::{
     connection::Connection,
     holds::{HeldNode, Holds},
     request_limit::{RequestLimit, RequestSlot},
+    unanswered::Unanswered,
 };
 use crate::{
     config::ZkConfig,
@@ -55,6 +57,7 @@ pub(crate) struct Session {
     /// The limit of requests in flight, without heartbeats.
     pub(crate) limit: RequestLimit,
     pub(crate) holds: Holds,
+    pub(crate) unanswered: Unanswered,
     /// The attempts in progress.
     active: AtomicUsize,
     pub(crate) watches: Arc<WatchBudget>,
@@ -83,6 +86,7 @@ impl Session {
             clock,
             limit: RequestLimit::default(),
             holds: Holds::default(),
+            unanswered: Unanswered::default(),
             active: AtomicUsize::new(0),
             watches: WatchBudget::new(&config.chroot),
             sequences: SequenceCache::default(),
