@@ -5,13 +5,13 @@ use zookeeper_client::{CreateMode, Error as ZkError};
 
 use super::{
     acquisition::{Acquisition, QueueNode, QueueView},
-    late::own_nodes,
     undo::undo,
 };
 use crate::{
     errors,
     nodes::{acls, make_directory, pause},
     queue::order,
+    session::late::own_nodes,
 };
 
 /// The number of tries to create the lock's directory when it vanishes: the servers remove empty containers (T49).

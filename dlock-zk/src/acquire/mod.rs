@@ -4,7 +4,6 @@ mod acquisition;
 mod attempt;
 mod enqueue;
 mod grant;
-pub(crate) mod late;
 mod undo;
 mod wait;
 

@@ -9,7 +9,11 @@ use dlock_core::{
 };
 
 use super::{connect, heartbeat};
-use crate::{acquire::late, config::ZkConfig, hold::verify_unwatched, session::Session};
+use crate::{
+    config::ZkConfig,
+    hold::verify_unwatched,
+    session::{Session, late},
+};
 
 /// Keeps the current session, and begins the next one when it has ended.
 pub(crate) struct Reconnect {

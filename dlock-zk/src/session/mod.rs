@@ -2,6 +2,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod holds;
+pub(crate) mod late;
 pub(crate) mod request_limit;
 pub(crate) mod unanswered;
 

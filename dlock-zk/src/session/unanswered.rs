@@ -4,7 +4,7 @@
 //! forwards them, although their session has moved to another server and has searched for the node there. The leader
 //! refuses the requests of a server that a session has left, but not all of them: the server also kept the client's
 //! try to come back, which makes it the session's server again. So a creation may be executed late, and its node is
-//! searched again for a while (`acquire/late.rs`).
+//! searched again for a while (`session/late.rs`).
 
 use std::{collections::HashMap, time::Duration};
 
@@ -42,7 +42,7 @@ enum State {
     Settled(Option<String>),
 }
 
-/// An attempt whose late nodes can be told from its own one.
+/// An attempt that creates nothing: its late nodes differ from its own one.
 pub(crate) struct Settled {
     id: AttemptId,
     pub(crate) path: AttemptPath,

@@ -4,10 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use zookeeper_client::{Client, Error as ZkError};
 
-use crate::{
-    keys::AttemptPath,
-    session::{Session, unanswered::Settled},
-};
+use super::{Session, unanswered::Settled};
+use crate::keys::AttemptPath;
 
 /// The interval of searches: a late node has no holder for so long (`zk.late`).
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
@@ -58,7 +56,7 @@ async fn delete_late(session: &Session, attempt: &Settled) -> Result<(), ZkError
 
 /// The nodes of an attempt among the `children` of its directory, with the transactions that created them. A node of an
 /// older session is about to be deleted (T43).
-pub(super) async fn own_nodes(
+pub(crate) async fn own_nodes(
     session: &Session,
     client: &Client,
     path: &AttemptPath,
