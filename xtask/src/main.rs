@@ -9,6 +9,7 @@ mod failed;
 mod failure;
 mod features;
 mod measured;
+mod memory_folder;
 mod metadata;
 mod mutants;
 mod nightly;

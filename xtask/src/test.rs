@@ -6,6 +6,7 @@ use crate::{
     command::Tool,
     failed::Failed,
     failure::Result,
+    memory_folder::MemoryFolder,
     setup,
     step::{complain, say, step},
 };
@@ -38,6 +39,11 @@ pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
     } else {
         // The tests of the program on real servers need its stores.
         tests.args(["--workspace", "--all-features"])
+    };
+    let memory = MemoryFolder::open();
+    let tests = match &memory {
+        Some(memory) => tests.env("TMPDIR", &memory.path().display().to_string()),
+        None => tests,
     };
     let mut failed = Failed::default();
     let result = step("test", || {
