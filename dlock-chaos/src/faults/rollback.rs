@@ -22,6 +22,9 @@ use crate::{
 const LEADER_MAX: Duration = Duration::from_secs(30);
 const LEADER_EVERY: Duration = Duration::from_millis(50);
 
+/// How often the leadership is handed over until a member starts with older data.
+const HAND_OVERS_MAX: u32 = 5;
+
 /// The log of a server, which goes on.
 const LOG: &str = "log";
 
@@ -86,22 +89,32 @@ impl<M: Member> Fault for MemberRollback<M> {
         site.last().await;
         members.order(victim, Order::Kill).await?;
         put_back(&**members, victim, &copies).await?;
-        // Not before the others have a leader: one that has only just been elected may remember the victim, too.
-        let elected = within(LEADER_MAX, "a leader of the others", leader(members)).await?;
-        if let Some(other) = members
-            .others(victim)
-            .into_iter()
-            .find(|one| *one != elected)
-        {
-            let (from, to) = (
-                members.node(elected).lock().await,
-                members.node(other).lock().await,
-            );
-            from.hand_over(&to).await?;
+        // A leader that remembers what the victim had makes it end.
+        let mut hand_overs = 0;
+        loop {
+            hand_over(members, victim).await?;
+            hand_overs += 1;
+            match start_all(members, &[victim]).await {
+                Err(_) if hand_overs < HAND_OVERS_MAX => {}
+                started => return started.map(|()| 0),
+            }
         }
-        start_all(members, &[victim]).await?;
-        Ok(0)
     }
+}
+
+/// Makes another member the leader than the victim and the present one.
+async fn hand_over<M: Member>(members: &Members<M>, victim: usize) -> Outcome {
+    // Not before the others have a leader: one that has only just been elected may remember the victim, too.
+    let elected = within(LEADER_MAX, "a leader of the others", leader(members)).await?;
+    let others = members.others(victim);
+    if let Some(other) = others.into_iter().find(|one| *one != elected) {
+        let (from, to) = (
+            members.node(elected).lock().await,
+            members.node(other).lock().await,
+        );
+        from.hand_over(&to).await?;
+    }
+    Ok(())
 }
 
 /// The leader, once there is one.
