@@ -25,13 +25,13 @@ cases![
 const HOLDERS: usize = 12;
 
 /// Many elections fit in, on a busy machine too.
-const KEYS: &str = "ttl=14s";
+const KEYS: &str = "ttl=20s";
 
 /// The time that the leader sleeps: longer than the ttl.
-const SLEEP: Duration = Duration::from_secs(18);
+const SLEEP: Duration = Duration::from_secs(25);
 
 /// The time until a lease without keep-alives has expired, also under a new leader.
-const ENDED: Duration = Duration::from_secs(40);
+const ENDED: Duration = Duration::from_secs(50);
 
 async fn start(flavour: Flavour) -> Outcome<Cluster> {
     Ok(Cluster::start(&flavour.find()?, &Options::default()).await?)

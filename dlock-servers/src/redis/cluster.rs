@@ -118,7 +118,7 @@ impl Cluster {
         // Refused while the last one is being finished; nothing else is the master of these slots.
         let replica = &self.nodes[(former + MASTERS) % self.nodes.len()];
         until("a failover that begins", || async {
-            replica.until_it_follows().await?;
+            replica.until_it_follows(&self.nodes[former]).await?;
             replica.command(&["CLUSTER", "FAILOVER"]).await.map(drop)
         })
         .await?;
@@ -165,8 +165,8 @@ impl Cluster {
             let id = master.command(&["CLUSTER", "MYID"]).await?.text()?;
             replica.command(&["CLUSTER", "REPLICATE", &id]).await?;
         }
-        for replica in replicas {
-            replica.until_it_follows().await?;
+        for (master, replica) in masters.iter().zip(replicas) {
+            replica.until_it_follows(master).await?;
         }
         Ok(())
     }

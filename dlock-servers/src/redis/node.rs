@@ -102,13 +102,16 @@ impl Node {
         self.process.start(ready).await
     }
 
-    /// Waits until it follows its primary.
-    pub(super) async fn until_it_follows(&self) -> io::Result<()> {
+    /// Waits until it follows `primary`, and `primary` counts it: that is up to a second later.
+    pub(super) async fn until_it_follows(&self, primary: &Self) -> io::Result<()> {
+        let port = format!(",port={},state=online,", self.address().port());
         until("a replica that follows its primary", || async {
-            match self.info("master_link_status").await?.as_str() {
-                "up" => Ok(()),
-                other => Err(io::Error::other(format!("the link is {other}"))),
+            let link = self.info("master_link_status").await?;
+            let replicas = primary.command(&["INFO", "replication"]).await?.text()?;
+            if link == "up" && replicas.contains(&port) {
+                return Ok(());
             }
+            Err(io::Error::other(format!("the link is {link}; {replicas}")))
         })
         .await
     }

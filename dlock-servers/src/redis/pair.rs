@@ -98,7 +98,7 @@ impl Pair {
 async fn follow(replica: &Node, primary: &Node) -> io::Result<()> {
     let port = primary.address().port().to_string();
     replica.command(&["REPLICAOF", "127.0.0.1", &port]).await?;
-    replica.until_it_follows().await?;
+    replica.until_it_follows(primary).await?;
     until("a replica that has everything", || async {
         let at = primary.info("master_repl_offset").await?;
         match replica.info("master_repl_offset").await? {

@@ -45,7 +45,7 @@ impl Replicated {
             nodes.push(group.data(&[line]).await?);
         }
         for replica in &nodes[1..] {
-            replica.until_it_follows().await?;
+            replica.until_it_follows(&nodes[0]).await?;
         }
         let lines = watch(port, &options.login);
         let mut sentinels = Vec::new();
