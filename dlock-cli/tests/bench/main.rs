@@ -10,7 +10,7 @@ use dlock_verify::support::{self, Outcome, if_available};
 use libtest_mimic::Trial;
 
 /// How many cases run at once: each has a server of its own.
-const THREADS: usize = 4;
+const THREADS: usize = 6;
 
 /// The bound of a case: all workloads on one server, and its start.
 const CASE_MAX: Duration = Duration::from_secs(240);
