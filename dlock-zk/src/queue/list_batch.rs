@@ -69,7 +69,7 @@ async fn read(lists: &[List]) -> Result<Vec<MultiReadResult>, ZkError> {
 }
 
 /// `None` for a directory that does not exist.
-fn children_of(answer: MultiReadResult) -> Option<Vec<String>> {
+pub(crate) fn children_of(answer: MultiReadResult) -> Option<Vec<String>> {
     match answer {
         MultiReadResult::Children { children } => Some(children),
         _ => None,

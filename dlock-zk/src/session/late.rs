@@ -5,10 +5,13 @@ use std::{sync::Arc, time::Duration};
 use zookeeper_client::{Client, Error as ZkError};
 
 use super::{Session, unanswered::Settled};
-use crate::keys::AttemptPath;
+use crate::{keys::AttemptPath, queue::list_batch::children_of};
 
 /// The interval of searches: a late node has no holder for so long (`zk.late`).
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
+
+/// The most queues in a request.
+const SIZE_MAX: usize = 500;
 
 /// Searches and deletes late nodes until the session has ended.
 pub(crate) async fn run(session: Arc<Session>) {
@@ -22,25 +25,39 @@ pub(crate) async fn run(session: Arc<Session>) {
             () = session.clock.sleep_until(next) => {}
             () = session.connection.ended() => return,
         }
-        for attempt in session.unanswered.settled(session.clock.now()) {
-            if let Err(error) = delete_late(&session, &attempt).await {
+        let settled = session.unanswered.settled(session.clock.now());
+        for attempts in settled.chunks(SIZE_MAX) {
+            if let Err(error) = search(&session, attempts).await {
                 tracing::debug!(%error, "late nodes are searched again");
                 break;
             }
-            session.unanswered.searched(&attempt);
         }
     }
 }
 
-async fn delete_late(session: &Session, attempt: &Settled) -> Result<(), ZkError> {
+async fn search(session: &Session, attempts: &[Settled]) -> Result<(), ZkError> {
     let client = session.client()?;
-    let directory = &attempt.path.directory;
-    let listed = session.request(|| client.list_children(directory)).await;
-    let children = match listed {
-        Err(ZkError::NoNode) => return Ok(()),
-        children => children?,
-    };
-    for (child, _) in own_nodes(session, &client, &attempt.path, &children).await? {
+    let mut reader = client.new_multi_reader();
+    for attempt in attempts {
+        reader.add_get_children(&attempt.path.directory)?;
+    }
+    let answers = session.request(|| reader.commit()).await?;
+    for (attempt, answer) in attempts.iter().zip(answers) {
+        // A directory without nodes may be gone.
+        let children = children_of(answer).unwrap_or_default();
+        delete_late(session, &client, attempt, &children).await?;
+        session.unanswered.searched(attempt);
+    }
+    Ok(())
+}
+
+async fn delete_late(
+    session: &Session,
+    client: &Client,
+    attempt: &Settled,
+    children: &[String],
+) -> Result<(), ZkError> {
+    for (child, _) in own_nodes(session, client, &attempt.path, children).await? {
         if !session.unanswered.is_late(attempt, &child) {
             continue;
         }
