@@ -66,6 +66,10 @@ async fn connect(acquisition: &Acquisition<'_>) -> Result<Connection> {
     let pool = acquisition.pool;
     let (mut connection, info) = pool.open(acquisition.wait_timeout).await?;
     connection.epoch = restart::admit(pool, &mut connection, &info).await?;
+    // Else programs that take one lock each would never raise it.
+    if acquisition.tokens() == TokenSource::Epoch {
+        grant::raise_if_behind(pool, &mut connection).await;
+    }
     pool.epochs.store(connection.epoch);
     Ok(connection)
 }

@@ -110,6 +110,18 @@ async fn read_epoch(pool: &Pool, connection: &mut Connection) -> Result<()> {
     Ok(())
 }
 
+/// Raises the epoch of a connection, which has just read it, if it is far behind the server's clock.
+pub(super) async fn raise_if_behind(pool: &Pool, connection: &mut Connection) {
+    if !connection.epoch.lags() {
+        return;
+    }
+    match epoch::raise(pool, connection.session.start, &connection.epoch).await {
+        Ok(raised) => connection.epoch = raised,
+        // The old epoch still counts.
+        Err(error) => tracing::debug!(%error, "the epoch was not raised"),
+    }
+}
+
 /// The token of the grant with `serial`. Raises the epoch if that is due.
 async fn count(
     pool: &Pool,
@@ -118,12 +130,8 @@ async fn count(
     is_read: bool,
 ) -> Result<Token> {
     let start = connection.session.start;
-    if is_read && connection.epoch.lags() {
-        match epoch::raise(pool, start, &connection.epoch).await {
-            Ok(raised) => connection.epoch = raised,
-            // The old epoch still counts.
-            Err(error) => tracing::debug!(%error, "the epoch was not raised"),
-        }
+    if is_read {
+        raise_if_behind(pool, connection).await;
     }
     for _ in 0..RAISES_MAX {
         if let Some(token) = connection.epoch.token(serial)? {

@@ -16,6 +16,7 @@ cases![
     t69_a_server_promoted_again_counts_on,
     t69_who_takes_over_from_another_server_waits,
     t69_a_row_that_was_lost_counts_on,
+    t69_a_lost_row_of_a_clock_that_was_ahead_is_overtaken,
     a_server_that_has_just_started_grants_nothing,
     the_epoch_is_raised_once_for_each_start,
     t69_they_grow_while_epochs_are_used_up,
@@ -28,6 +29,9 @@ const READ_MAX: Duration = Duration::from_millis(500);
 /// An epoch that was lost is created again from the server's clock, which counts seconds. Longer than
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
+
+/// How many seconds a clock was ahead: longer than a test needs to take two locks.
+const AHEAD: u64 = 10;
 
 /// The number of `UUID_SHORT()` values that an epoch counts for.
 const SERIALS: u64 = 1 << 18;
@@ -116,6 +120,41 @@ async fn t69_a_row_that_was_lost_counts_on(flavour: Flavour) -> Outcome {
             .await?;
         tokio::time::sleep(NEXT_SECOND).await;
     }
+    Ok(())
+}
+
+/// Tokens are smaller until the clock has come as far as it was, and the epoch is raised again (`mysql.lost-row`).
+async fn t69_a_lost_row_of_a_clock_that_was_ahead_is_overtaken(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let token = async || {
+        let locker = open(&node.url(), TTL_LONG).await?;
+        let guard = take(&locker, "a").await?;
+        let token = guard.token();
+        guard.release().await?;
+        Outcome::Ok(token)
+    };
+    token().await?;
+    // As the server raised it while its clock was ahead.
+    let ahead = format!("epoch = UNIX_TIMESTAMP() + {AHEAD}");
+    node.query(&format!(
+        "UPDATE locks.dlock_epoch SET {ahead} WHERE id = 1"
+    ))
+    .await?;
+    let lost = token().await?;
+    node.query("UPDATE locks.dlock_epoch SET epoch = 0, boot = 0, base = 0")
+        .await?;
+    let smaller = token().await?;
+    assert!(smaller < lost, "{lost:?}, then {smaller:?}");
+    let time = lost.get() >> 31;
+    until("the clock has come as far", async || {
+        let sql = format!("SELECT UNIX_TIMESTAMP() > {time}");
+        Ok(node.query(&sql).await?.concat() == ["1"])
+    })
+    .await?;
+    // As it is half a minute later.
+    node.query("UPDATE locks.dlock_epoch SET epoch = epoch - 1000 WHERE id = 1")
+        .await?;
+    grows(&mut Some(lost), token().await?);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod galera;
 mod moving_proxy;
 mod node;
 mod options;
+mod read_only;
 mod replication;
 
 pub use self::{

@@ -47,6 +47,11 @@ pub trait Target: Send + Sync + 'static {
         Load::default()
     }
 
+    /// How long a client keeps a connection that it does not need, at most.
+    fn idle_max(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// The number of connections that the servers count at present, where they do.
     async fn connections(&self) -> Option<u64> {
         None

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dlock_core::Clock;
+use dlock_core::{BootInstant, Clock};
 use dlock_servers::{SetClock, mysql::Node};
 use dlock_verify::{
     chaos::{Evidence, Fault, Site},
@@ -12,8 +12,15 @@ use dlock_verify::{
 };
 use tokio::{sync::Mutex, time::sleep};
 
-/// Steps of the clock, in seconds.
-const STEPS: [i64; 4] = [3_600, 2, -3_600, -2];
+/// Steps of the clock, in seconds. The first one forward makes clients raise an epoch that is not old.
+const STEPS: [i64; 4] = [-3_600, 32, 2, -2];
+
+/// A clock that was set back shows the time of the epoch within this. Each start of the server adds a second.
+const CAUGHT_UP_MAX: Duration = Duration::from_secs(60);
+
+/// Whether the time of the epoch has come.
+const CAUGHT_UP: &str =
+    "SELECT 1 FROM locks.dlock_epoch WHERE id = 1 AND epoch <= UNIX_TIMESTAMP()";
 
 /// A server sees that its clock was set within about a second.
 const SEEN_MAX: Duration = Duration::from_secs(10);
@@ -69,30 +76,59 @@ impl Fault for ClockSet {
         set(&node, &self.clock, 0, -step).await?;
         Ok(1)
     }
+
+    /// Until the clock has come as far as the epoch, a fault that loses data would lose the order of tokens, too
+    /// (`mysql.lost-row`). So an administrator waits.
+    async fn mend(&self) -> Outcome {
+        let caught_up = async {
+            while self.node.lock().await.query(CAUGHT_UP).await?.is_empty() {
+                sleep(POLL_EVERY).await;
+            }
+            Outcome::Ok(())
+        };
+        within(CAUGHT_UP_MAX, "the time of the epoch", caught_up).await?
+    }
 }
 
 /// Moves the clock by `step` to be `offset` off the true time, and waits until the server has seen it.
 async fn set(node: &Node, clock: &SetClock, offset: i64, step: i64) -> Outcome {
-    let (watch, before) = (Clock::boottime(), time(node).await?);
-    let begin = watch.now();
+    let watch = Clock::boottime();
+    let before = Reading::take(node, &watch).await?;
     clock.set(offset)?;
     let seen = async {
-        loop {
-            let passed = i64::try_from(watch.now().since(begin).as_secs())?;
-            let moved = time(node).await? - before - passed;
-            if (moved - step).abs() <= 1 {
-                return Outcome::Ok(());
-            }
+        while !Reading::take(node, &watch).await?.is_after(&before, step)? {
             sleep(POLL_EVERY).await;
         }
+        Outcome::Ok(())
     };
     within(SEEN_MAX, "the server's clock is set", seen).await?
 }
 
-/// The server's time, in seconds.
-async fn time(node: &Node) -> Outcome<i64> {
-    let rows = node.query("SELECT UNIX_TIMESTAMP()").await?;
-    Ok(rows.concat().concat().parse()?)
+/// The time of a server, in seconds, read between two times of this machine: an answer may take seconds.
+struct Reading {
+    begin: BootInstant,
+    time: i64,
+    end: BootInstant,
+}
+
+impl Reading {
+    async fn take(node: &Node, watch: &Clock) -> Outcome<Self> {
+        let begin = watch.now();
+        let rows = node.query("SELECT UNIX_TIMESTAMP()").await?;
+        Ok(Self {
+            begin,
+            time: rows.concat().concat().parse()?,
+            end: watch.now(),
+        })
+    }
+
+    /// Whether the clock may have moved by `step` since `before`. It shows whole seconds.
+    fn is_after(&self, before: &Self, step: i64) -> Outcome<bool> {
+        let least = i64::try_from(self.begin.since(before.end).as_secs())?;
+        let most = i64::try_from(self.end.since(before.begin).as_secs())? + 1;
+        let moved = self.time - before.time;
+        Ok((moved - most - 1..=moved - least + 1).contains(&step))
+    }
 }
 
 /// The content of the row of the epoch is lost, the clock is behind, and the server starts again. A worker that is

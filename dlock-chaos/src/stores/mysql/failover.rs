@@ -25,6 +25,9 @@ use tokio::{sync::Mutex, time::sleep};
 const PRIMARY: usize = 0;
 const REPLICA: usize = 1;
 
+/// The tables that a grant depends on.
+const TABLES: [&str; 2] = ["locks.dlock_locks", "locks.dlock_epoch"];
+
 /// The address of the primary, which may change.
 pub(super) struct Front {
     proxy: Proxy,
@@ -69,7 +72,7 @@ pub(super) async fn pair(flavour: Flavour, clock: &SetClock) -> Outcome<(Node, N
     Ok((primary, replica))
 }
 
-/// The replica stops to follow; later the primary dies, and the replica takes over. Then the way back.
+/// The replica stops to follow; a ttl later the primary dies, and the replica takes over. Then the way back.
 pub(super) struct Failover {
     pub(super) front: Arc<Front>,
     pub(super) primary: Arc<Mutex<Node>>,
@@ -94,6 +97,10 @@ impl Fault for Failover {
         let mut primary = self.primary.lock().await;
         let replica = self.replica.lock().await;
         replica.stop_following().await?;
+        // A start of the primary had ended the replication for a minute, and a rollback for good.
+        for table in TABLES {
+            replica.copy_table(&primary, table).await?;
+        }
         sleep(site.ttl).await;
         primary.kill()?;
         self.front.lead_to(REPLICA);

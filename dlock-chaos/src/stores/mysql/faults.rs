@@ -32,6 +32,9 @@ const BITES_MAX: Duration = Duration::from_secs(20);
 /// The pause before another try to kill a session.
 const AGAIN_EVERY: Duration = Duration::from_millis(100);
 
+/// The same for a few requests, one after another.
+const SOON_MAX: Duration = Duration::from_secs(3);
+
 /// Another fault ends within this.
 const UNDONE_MAX: Duration = Duration::from_secs(60);
 
@@ -175,11 +178,15 @@ impl AdminFault {
     /// Another fault may have stopped the server, or ended it: then it starts writable.
     async fn writable_again(&self) -> Outcome {
         let writable = async {
-            while at_once(&*self.node.lock().await, "SET GLOBAL read_only = 0")
-                .await
-                .is_none()
-            {
-                sleep(AT_ONCE_MAX).await;
+            loop {
+                let node = self.node.lock().await;
+                // A statement of before may still wait to make it read-only.
+                let is_writable = timeout(SOON_MAX, node.try_make_writable()).await;
+                if matches!(is_writable, Ok(Ok(true))) {
+                    return;
+                }
+                drop(node);
+                sleep(AGAIN_EVERY).await;
             }
         };
         within(UNDONE_MAX, "the server is writable again", writable).await

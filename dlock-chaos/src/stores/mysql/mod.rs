@@ -132,6 +132,11 @@ impl Target for Server {
         SMALL
     }
 
+    /// Half of the last ttl: before the server ends them.
+    fn idle_max(&self) -> Duration {
+        TTL / 2
+    }
+
     async fn connections(&self) -> Option<u64> {
         let count = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE user = 'app'";
         let rows = self.node.lock().await.query(count).await.ok()?;

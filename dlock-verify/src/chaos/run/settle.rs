@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::Locker;
+use dlock_core::{BootInstant, Clock, Locker};
 use serde::{Deserialize, Serialize};
 use tokio::{
     task::JoinSet,
@@ -79,10 +79,12 @@ impl Scene {
         self.watchdog.take();
         let begin = self.clock.now();
         let taken = take_all(&self.witness, &self.names, &*self.target).await?;
-        let free_after = self.clock.now().since(begin);
+        let freed = self.clock.now();
+        let free_after = freed.since(begin);
         let lag = self.watchdog.take();
+        until_idle_ones_are_closed(&*self.target, &self.clock, freed).await;
         let resources = self.quiet().await?;
-        let connections = self.target.connections().await;
+        let connections = connections(&*self.target, &self.clock).await;
         Ok(Settled {
             at: begin.as_nanos(),
             grants: self.observer.counts().grants,
@@ -178,6 +180,26 @@ pub(super) async fn take_all(
     Ok(taken)
 }
 
+/// Waits until no client has a connection that it does not need since `freed`: the witness had one for each name.
+async fn until_idle_ones_are_closed(target: &dyn Target, clock: &Clock, freed: BootInstant) {
+    clock.sleep_until(freed.after(target.idle_max())).await;
+}
+
+/// The connections that the servers count when no more end: a server ends a session a little later than its client.
+async fn connections(target: &dyn Target, clock: &Clock) -> Option<u64> {
+    let end = clock.now().after(QUIET_MAX);
+    let mut last = target.connections().await?;
+    while clock.now() < end {
+        sleep(COUNT_EVERY).await;
+        let next = target.connections().await?;
+        if next >= last {
+            break;
+        }
+        last = next;
+    }
+    Some(last)
+}
+
 #[cfg(test)]
 impl Settled {
     pub(in crate::chaos) fn empty() -> Self {
@@ -190,5 +212,83 @@ impl Settled {
             resources: Resources::default(),
             connections: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use dlock_core::{Error, Result};
+    use tokio::process::Command;
+
+    use super::*;
+    use crate::{chaos::Fault, ensure};
+
+    const IDLE: Duration = Duration::from_millis(500);
+
+    /// The connections of clients, before and after those are closed that no client needs.
+    const ALL: u64 = 45;
+    const NEEDED: u64 = 9;
+
+    /// A server whose clients close what they do not need after [`IDLE`].
+    struct Server {
+        clock: Clock,
+        freed: BootInstant,
+    }
+
+    #[async_trait]
+    impl Target for Server {
+        fn store(&self) -> &'static str {
+            "idle"
+        }
+
+        fn servers(&self) -> Vec<std::net::SocketAddr> {
+            Vec::new()
+        }
+
+        fn url(&self, _: &[std::net::SocketAddr]) -> String {
+            String::new()
+        }
+
+        async fn connect(&self, _: &str) -> Result<Locker> {
+            Err(Error::closed())
+        }
+
+        fn worker(&self) -> Outcome<Command> {
+            Err(failed("no worker".to_owned()))
+        }
+
+        fn faults(&self) -> Vec<Arc<dyn Fault>> {
+            Vec::new()
+        }
+
+        fn heal_max(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn idle_max(&self) -> Duration {
+            IDLE
+        }
+
+        async fn connections(&self) -> Option<u64> {
+            let is_idle = self.clock.now().since(self.freed) < IDLE;
+            Some(if is_idle { ALL } else { NEEDED })
+        }
+    }
+
+    #[tokio::test]
+    async fn connections_are_counted_when_idle_ones_are_closed() -> Outcome {
+        let clock = Clock::boottime();
+        let freed = clock.now();
+        let server = Server {
+            clock: clock.clone(),
+            freed,
+        };
+        until_idle_ones_are_closed(&server, &clock, freed).await;
+        let counted = connections(&server, &clock).await;
+        ensure!(counted == Some(NEEDED), "{counted:?}");
+        Ok(())
     }
 }
