@@ -153,7 +153,7 @@ async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome 
     Ok(())
 }
 
-/// It shows that the session was replaced, long before the next heartbeat does.
+/// The owner of the node shows that the session was replaced, long before the next heartbeat does.
 async fn t44_a_node_of_a_session_that_is_silently_replaced_is_no_grant(java: Java) -> Outcome {
     let node = start(&java).await?;
     let replacing = Replacing::start(node.address()).await?;
