@@ -33,6 +33,9 @@ cases![
 /// How long a hold of a killed session may still call itself held.
 const KNOWN_MAX: Duration = Duration::from_millis(200);
 
+/// How long the statement of a cancelled waiter may stay in the queue. The server itself ends it after three seconds.
+const LEFT_MAX: Duration = Duration::from_secs(1);
+
 /// How long an answer may take, by default.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
@@ -103,13 +106,19 @@ async fn t63_a_cancelled_waiter_leaves_the_queue(flavour: Flavour) -> Outcome {
         open(&node.url(), TTL_LONG).await?,
     );
     let held = take(&holder, "a").await?;
+    let clock = Clock::boottime();
+    let mut best = Duration::MAX;
     for _ in 0..5 {
         let waiter = tokio::spawn(other.acquire("a").wait_forever().into_future());
         until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
         waiter.abort();
+        let cancelled = clock.now();
         until("it has left", async || Ok(waiting(&node).await? == 0)).await?;
+        best = best.min(clock.now().since(cancelled));
         assert!(held.is_held());
     }
+    // The machine may be busy once, and not each time.
+    assert!(best < LEFT_MAX, "left after {best:?} at best");
     // A wait that is over by itself, too.
     let waited = other.acquire("a").wait(Duration::from_millis(300)).await;
     let error = waited.err().ok_or("granted twice")?;

@@ -16,6 +16,7 @@ cases![
     t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl,
     t64_a_grant_that_is_not_confirmed_goes_to_the_next_one,
     a_grant_that_was_waited_for_has_its_whole_ttl,
+    a_ttl_as_short_as_the_time_to_confirm_is_not_eaten_by_a_wait,
 ];
 
 /// The time for which vanished waiters may keep the others from a lock, however many they are. A statement of
@@ -27,6 +28,9 @@ const SLACK: Duration = Duration::from_secs(2);
 
 /// A time that is longer than a waiter has to confirm its grant.
 const UNCONFIRMED: Duration = Duration::from_secs(3);
+
+/// A ttl that is as short as the time that a waiter has to confirm its grant.
+const TTL_CONFIRM: Duration = Duration::from_secs(2);
 
 async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
@@ -106,4 +110,36 @@ async fn a_grant_that_was_waited_for_has_its_whole_ttl(flavour: Flavour) -> Outc
         guard.release().await?;
     }
     Ok(())
+}
+
+/// The session has this ttl from the begin of its wait, so the grant is not confirmed. A heartbeat proves it.
+async fn a_ttl_as_short_as_the_time_to_confirm_is_not_eaten_by_a_wait(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let (first, second) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_CONFIRM).await?,
+    );
+    let clock = Clock::boottime();
+    let held = take(&first, "a").await?;
+    let waiter = tokio::spawn(
+        second
+            .acquire("a")
+            .no_renewal()
+            .wait_forever()
+            .into_future(),
+    );
+    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    // More than half of the ttl, and less than all of it.
+    tokio::time::sleep(TTL_CONFIRM * 5 / 8).await;
+    let released = clock.now();
+    held.release().await?;
+    let guard = soon("it is granted", waiter).await???;
+    let deadline = clock.now().after(guard.remaining());
+    let least = released.after(TTL_CONFIRM * 3 / 4);
+    assert!(
+        deadline >= least,
+        "the wait has eaten {:?}",
+        least.since(deadline)
+    );
+    Ok(guard.release().await?)
 }

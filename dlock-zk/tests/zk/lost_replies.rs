@@ -92,6 +92,12 @@ async fn czxid(driver: &Client, child: &str) -> Outcome<u64> {
     Ok(stat.czxid.try_into()?)
 }
 
+/// How many nodes were created and deleted in the queue of a lock.
+async fn changes(driver: &Client, name: &str) -> Outcome<i64> {
+    let stat = driver.check_stat(&format!("/dlock/{name}")).await?;
+    Ok(stat.ok_or("no directory")?.cversion.into())
+}
+
 async fn t42_lost_reply_of_a_try_acquire(java: Java) -> Outcome {
     let proxied = Proxied::new(&java).await?;
     for _ in 0..ROUNDS {
@@ -170,6 +176,9 @@ async fn t42_lost_creation_found_before_it_is_done(java: Java) -> Outcome {
         .await??
         .release()
         .await?;
+    let driver = driver(ensemble.nodes()[leader].address()).await?;
+    until_queue(&driver, "a", 0).await?;
+    let before = changes(&driver, "a").await?;
     let first = proxies.swap_remove(usize::from(!is_open(&proxies[0])));
     let connection = first.connections().pop().ok_or("no connection")?;
     let passed = connection.passed(ToServer);
@@ -179,9 +188,11 @@ async fn t42_lost_creation_found_before_it_is_done(java: Java) -> Outcome {
     drop(first);
     soon("another connection", proxies[0].connection(0)).await?;
     let guard = soon("the node is found", acquire).await???;
-    let driver = driver(ensemble.nodes()[leader].address()).await?;
     let nodes = queue(&driver, "a").await?;
     assert_eq!(nodes.len(), 1, "a second node of ours");
+    // Or the first one was deleted as one that came late.
+    let made = changes(&driver, "a").await? - before;
+    assert_eq!(made, 1, "a second node of ours");
     assert_eq!(czxid(&driver, &nodes[0]).await?, guard.token().get());
     Ok(guard.release().await?)
 }
@@ -309,12 +320,11 @@ impl Late {
 
     /// How many nodes were created and deleted in all queues.
     async fn changes(&self) -> Outcome<i64> {
-        let mut changes = 0;
+        let mut all = 0;
         for name in names() {
-            let stat = self.driver.check_stat(&format!("/dlock/{name}")).await?;
-            changes += i64::from(stat.ok_or("no directory")?.cversion);
+            all += changes(&self.driver, &name).await?;
         }
-        Ok(changes)
+        Ok(all)
     }
 
     /// Waits until each queue has `length` nodes.

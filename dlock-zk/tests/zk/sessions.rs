@@ -1,6 +1,6 @@
 //! The session: its end, and another one in its place (T44, K8).
 
-use std::time::Duration;
+use std::{io, net::SocketAddr, time::Duration};
 
 use dlock::LostCause;
 use dlock_servers::zk::Java;
@@ -12,6 +12,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::watch,
+    task::JoinHandle,
 };
 
 use crate::support::{
@@ -23,6 +24,7 @@ cases![
     t44_a_session_that_ends_is_reported_at_once,
     t44_a_waiter_outlives_its_session,
     t44_a_session_that_is_silently_replaced_is_over,
+    t44_a_node_of_a_session_that_is_silently_replaced_is_no_grant,
     t44_a_removed_node_is_reported_at_once,
     t44_a_removed_waiter_queues_again,
     k13_many_locks_outlive_a_lost_connection,
@@ -97,38 +99,71 @@ async fn t44_a_waiter_outlives_its_session(java: Java) -> Outcome {
     Ok(waited.release().await?)
 }
 
-/// Some servers give a new session where an old one is requested, without an error. The test takes the old one's
-/// id out of the request.
+/// A relay to a server that gives a new session where an old one is requested, without an error, as some do. It takes
+/// the old one's id out of the request.
+struct Replacing {
+    address: SocketAddr,
+    cut: watch::Sender<()>,
+    relay: JoinHandle<io::Result<()>>,
+}
+
+impl Replacing {
+    async fn start(server: SocketAddr) -> Outcome<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (cut, mut is_cut) = watch::channel(());
+        let relay: JoinHandle<io::Result<()>> = tokio::spawn(async move {
+            loop {
+                let (mut client, _) = listener.accept().await?;
+                let mut server = TcpStream::connect(server).await?;
+                let mut request = [0; CONNECT_BYTES];
+                client.read_exact(&mut request).await?;
+                request[SESSION_ID].fill(0);
+                server.write_all(&request).await?;
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+                    _ = is_cut.changed() => {}
+                }
+            }
+        });
+        Ok(Self {
+            address,
+            cut,
+            relay,
+        })
+    }
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        self.relay.abort();
+    }
+}
+
 async fn t44_a_session_that_is_silently_replaced_is_over(java: Java) -> Outcome {
     let node = start(&java).await?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let (address, server) = (listener.local_addr()?, node.address());
-    let (cut, mut is_cut) = watch::channel(());
-    let relay = tokio::spawn(async move {
-        loop {
-            let (mut client, _) = listener.accept().await?;
-            let mut server = TcpStream::connect(server).await?;
-            let mut request = [0; CONNECT_BYTES];
-            client.read_exact(&mut request).await?;
-            request[SESSION_ID].fill(0);
-            server.write_all(&request).await?;
-            tokio::select! {
-                _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
-                _ = is_cut.changed() => {}
-            }
-        }
-        #[expect(unreachable_code, reason = "says which errors there are")]
-        std::io::Result::Ok(())
-    });
-    let locker = connect(address, "tick=200ms&session=60s").await?;
+    let replacing = Replacing::start(node.address()).await?;
+    let locker = connect(replacing.address, LONG).await?;
     let guard = take(&locker, "a").await?;
     guard.renew().await?;
-    cut.send(())?;
+    replacing.cut.send(())?;
     // Its node lives on for a while, and may be written to.
     let cause = within(Duration::from_secs(30), "the loss", guard.lost()).await?;
     assert_eq!(cause, LostCause::SessionEnded);
-    relay.abort();
     Ok(())
+}
+
+/// The owner of the node shows that the session was replaced, long before the next heartbeat does.
+async fn t44_a_node_of_a_session_that_is_silently_replaced_is_no_grant(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let replacing = Replacing::start(node.address()).await?;
+    let locker = connect(replacing.address, LONG).await?;
+    let guard = take(&locker, "a").await?;
+    guard.renew().await?;
+    replacing.cut.send(())?;
+    let next = take(&locker, "b").await?;
+    assert!(!guard.is_held(), "granted by a session that was replaced");
+    Ok(next.release().await?)
 }
 
 async fn t44_a_removed_node_is_reported_at_once(java: Java) -> Outcome {

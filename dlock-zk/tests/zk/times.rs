@@ -2,13 +2,18 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use dlock::LostCause;
-use dlock_core::Clock;
+use async_trait::async_trait;
+use dlock::{Locker, LostCause};
+use dlock_core::{
+    Capabilities, Clock, Holder, LockName,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+};
 use dlock_servers::zk::{Ensemble, Java};
 use dlock_verify::proxy::{
     Direction::{ToClient, ToServer},
     Fault, Proxy,
 };
+use dlock_zk::{ZkConfig, ZkLock};
 
 use crate::support::{
     Outcome, PROXIED_SESSION, SESSION, SHORT, SOON, TICK, cases, connect, driver, packets, quick,
@@ -17,6 +22,7 @@ use crate::support::{
 
 cases![
     k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives,
+    k06_a_lock_without_release_ends_with_its_ttl_though_the_session_lives,
     k02_a_grant_counts_from_before_its_write,
     k02_a_renewal_counts_from_before_its_write,
     k06_a_killed_clients_lock_is_free_in_time,
@@ -45,6 +51,55 @@ async fn k02_a_lock_without_renewal_ends_with_its_ttl_though_the_session_lives(
     until_queue(&driver, "a", 0).await?;
     assert!(other.is_held(), "the session lives on");
     Ok(other.release().await?)
+}
+
+/// A client whose releases are never sent, as if the runtime of each guard had ended.
+#[derive(Debug)]
+struct WithoutReleases(ZkLock);
+
+#[async_trait]
+impl DistributedLock for WithoutReleases {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> dlock::Result<Lease> {
+        self.0.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> dlock::Result<Renewed> {
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, _: &Lease) -> dlock::Result<()> {
+        Ok(())
+    }
+
+    async fn inspect(&self, name: &LockName) -> dlock::Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> dlock::Result<()> {
+        self.0.close().await
+    }
+}
+
+async fn k06_a_lock_without_release_ends_with_its_ttl_though_the_session_lives(
+    java: Java,
+) -> Outcome {
+    let node = start(&java).await?;
+    let session = Duration::from_secs(10);
+    let config = ZkConfig::new([node.address()]).tick(TICK).session(session);
+    let client = WithoutReleases(ZkLock::connect(config).await?);
+    let locker = Locker::builder(client).ttl(3 * session).build()?;
+    let other = take(&locker, "other").await?;
+    let guard = locker.acquire("a").ttl(session / 2).no_renewal().await?;
+    let driver = driver(node.address()).await?;
+    until_queue(&driver, "a", 1).await?;
+    within(session, "its end", guard.lost()).await?;
+    until_queue(&driver, "a", 0).await?;
+    assert!(other.is_held(), "the session lives on");
+    Ok(())
 }
 
 /// An acknowledgement that is late, but not too late to prove anything.
