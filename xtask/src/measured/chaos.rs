@@ -88,7 +88,7 @@ impl Chaos {
                 .0
                 .values()
                 .map(|totals| match totals.faults.get(fault) {
-                    Some(counts) => format!("{} of {}", number(counts.bit), number(counts.struck)),
+                    Some(counts) => format!("{} in {}", number(counts.bit), number(counts.struck)),
                     None => NONE.to_owned(),
                 });
             let name = format!("`{fault}`");
@@ -103,7 +103,7 @@ impl Chaos {
             .map(|(store, totals)| format!("{store} {}", totals.seed));
         let seeds = seeds.collect::<Vec<_>>().join(", ");
         table.with_words(&format!(
-            "Bites of strikes; one strike may bite often. Seeds: {seeds}. Runs of {}.",
+            "Bites in strikes; one strike may bite often. Seeds: {seeds}. Runs of {}.",
             self.dates()
         ))
     }

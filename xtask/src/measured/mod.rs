@@ -74,9 +74,6 @@ fn section(shown: &Shown) -> Section<'_> {
 
 fn tables(root: &Path) -> Result<Vec<Shown>> {
     let folder = root.join(FOLDER);
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
     let chaos = Chaos::read(&folder.join("chaos.json"))?;
     let speed = Speed::read(&folder.join("bench.json"))?;
     let shown = |page, name, table| Shown { page, name, table };

@@ -141,11 +141,7 @@ impl Speed {
     }
 
     fn of(&self, store: &str) -> Option<&Store> {
-        let label = match store {
-            "zk" => "zookeeper",
-            label => label,
-        };
-        self.stores.iter().find(|found| found.label == label)
+        self.stores.iter().find(|found| found.label == store)
     }
 }
 
