@@ -171,7 +171,7 @@ pub(crate) struct Verify {
     #[arg(value_name = "URL")]
     pub(crate) urls: Vec<String>,
 
-    /// Duration of the whole verification
+    /// Duration of the verification, beside the wait for the first lock
     #[arg(long = "for", value_name = "TIME", default_value = bounds::RUN_FOR, allow_hyphen_values = true, value_parser = duration::parse_positive)]
     pub(crate) run_for: Duration,
 

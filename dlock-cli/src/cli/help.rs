@@ -135,9 +135,16 @@ Steps:
   contract  the clauses K1 to K13, on locks named dlock-verify/…
   faults    worker processes of dlock itself are killed and stopped, and their connections fail
 
-A server gets at most 200 requests a second and 24 connections of dlock. Its settings, its data and
-its other clients are left alone. All entries of the locks are removed at the end, also after Ctrl-C.
-A second Ctrl-C ends dlock at once; its locks then expire.
+A server gets at most 200 requests a second and 24 connections of dlock for each URL. Its settings,
+its data and its other clients are left alone. Only a full server that evicts may remove keys of
+others: dlock warns before. All entries of the locks are removed at the end, also after Ctrl-C.
+dlock's own permanent entries stay, as the README of the store names them. A second Ctrl-C ends
+dlock at once; its locks then expire.
+
+A server that is new to dlock grants nothing until its guard has ended (Redis: 30 s by default).
+That comes on top of --for and --quick.
+
+dlock also reads the replicas and members that the URL does not name, with the login of the URL.
 
 Marks:
   ✓ holds, or covered by a setting of dlock     ▲ warning: an exception of the contract may happen
@@ -162,7 +169,7 @@ A clause that fails cannot be accepted. With 0 failures in n grants, fewer than 
 a confidence of 95 %.
 
 JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, clauses,
-faults, findings, not_here, assumptions, traffic and residue.";
+faults, findings, not_here, assumptions, limits and residue.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

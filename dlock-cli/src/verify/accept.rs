@@ -3,20 +3,25 @@
 use std::collections::BTreeSet;
 
 use dlock_raw::probe::Check;
-use dlock_verify::verdict::{Clause, Document};
+use dlock_verify::verdict::{Clause, Document, StoreVerdict};
 
 use crate::base::exit::Failure;
 
 /// Marks what the user accepts in the verdicts of all stores.
 pub(crate) fn apply(document: &mut Document, accepted: &[String]) {
-    let is_accepted = |id: &str| accepted.iter().any(|accepted| accepted == id);
+    let accepted: Vec<_> = accepted.iter().map(String::as_str).collect();
     for store in &mut document.stores {
-        for clause in &mut store.clauses {
-            clause.accepted = is_accepted(clause.id.id());
-        }
-        for finding in &mut store.findings {
-            finding.accepted = is_accepted(&finding.id);
-        }
+        also(store, &accepted);
+    }
+}
+
+/// Marks these ids in a verdict, beside those that are marked already.
+pub(crate) fn also(store: &mut StoreVerdict, accepted: &[&str]) {
+    for clause in &mut store.clauses {
+        clause.accepted |= accepted.contains(&clause.id.id());
+    }
+    for finding in &mut store.findings {
+        finding.accepted |= accepted.contains(&finding.id.as_str());
     }
 }
 

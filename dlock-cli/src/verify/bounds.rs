@@ -17,6 +17,9 @@ pub(crate) const RUN_FOR: &str = "60s";
 /// How long a verification takes with `--quick`.
 pub(crate) const RUN_FOR_QUICK: Duration = Duration::from_secs(10);
 
+/// A first lock that takes longer is worth a word.
+pub(crate) const FIRST_LOCK_SOON: Duration = Duration::from_secs(2);
+
 /// How long reading the settings may go on after a signal.
 pub(crate) const SETTINGS_STOP_MAX: Duration = Duration::from_secs(3);
 

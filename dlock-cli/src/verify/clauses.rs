@@ -4,7 +4,10 @@ use dlock_verify::verdict::{
     CaseResult, Clause, ClauseVerdict, StoreVerdict, Verdict, rare_at_most,
 };
 
-use super::{contract::Tried, text::number::grouped};
+use super::{
+    contract::Tried,
+    text::number::{counted, grouped},
+};
 
 /// How many lines of a failure are kept.
 const WITNESS_LINES_MAX: usize = 30;
@@ -51,19 +54,19 @@ fn evidence(verdict: &ClauseVerdict, passed: usize) -> String {
         _ if passed == all => format!("{all} cases"),
         _ => format!("{passed} of {all} cases"),
     };
-    let grants = grouped(verdict.grants);
+    let grants = counted(verdict.grants, "grant");
     match (verdict.id, verdict.verdict, verdict.rare_at_most) {
         (Clause::K1, Verdict::Holds, Some(rare)) => {
             let rare = grouped(rare);
-            format!("0 of {grants} grants held twice (fewer than 1 in {rare}, 95 %)")
+            format!("0 of {grants} held twice (fewer than 1 in {rare}, 95 %)")
         }
         (Clause::K5, Verdict::Holds, Some(rare)) => {
-            let rare = grouped(rare);
+            let (grants, rare) = (grouped(verdict.grants), grouped(rare));
             format!("0 of {grants} tokens out of order (fewer than 1 in {rare}, 95 %)")
         }
         (_, Verdict::NotTried, _) => "not tried: no time for it".to_owned(),
         (_, Verdict::Unknown, _) => format!("{cases}: {}", first_unknown(&verdict.cases)),
-        _ => format!("{cases}, {grants} grants"),
+        _ => format!("{cases}, {grants}"),
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
     bounds::{CONNECTIONS_MAX, connections},
+    hint::without_scheme,
     paced::Meter,
     progress::Progress,
     stop::Stop,
@@ -135,6 +136,8 @@ fn result(
         Some(Ok(())) => CaseResult::new(case.name(), Verdict::Holds, ""),
         Some(Err(failed)) => {
             let why = failed.message().unwrap_or("it failed without a reason");
+            // A first lock was granted before.
+            let why = &without_scheme(why);
             let silent = meter.silent_since(start);
             let (silent, lag) = (silent.as_deref(), lag.since(start));
             match undecided(case.clause(), why, is_late(&failed), silent, lag) {

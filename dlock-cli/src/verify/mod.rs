@@ -12,6 +12,7 @@ mod clients;
 mod contract;
 mod declared;
 mod faults;
+mod hint;
 mod names;
 mod pace;
 mod paced;
@@ -25,7 +26,7 @@ mod target;
 mod text;
 mod undecided;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use dlock::{Error, config::Config};
 use dlock_verify::verdict::{Document, Outcome};
@@ -107,7 +108,7 @@ fn stopped(ended: &[Ended]) -> String {
         .filter_map(|residue| residue.unknown.as_deref())
         .collect();
     let left = match (left.as_slice(), unknown.as_slice()) {
-        ([], []) => "nothing is left".to_owned(),
+        ([], []) => format!("no locks are left{}", own(ended)),
         ([], unknown) => format!(
             "what is left is not known, and expires: {}",
             unknown.join("; ")
@@ -115,6 +116,28 @@ fn stopped(ended: &[Ended]) -> String {
         (left, _) => format!("left: {left:?}"),
     };
     format!("stopped: {removed} entries removed, {left}")
+}
+
+/// The permanent entries of dlock itself, which belong to all locks of a store.
+fn own(ended: &[Ended]) -> String {
+    // Before a store was reached, nothing was made.
+    let reached = ended
+        .iter()
+        .filter(|ended| ended.verdict.server.is_some())
+        .filter_map(|ended| ended.verdict.url.split_once(':'));
+    let own: BTreeSet<_> = reached
+        .map(|(scheme, _)| match scheme {
+            "file" => "link layout",
+            "etcd" | "etcds" => "key %dlock-layout",
+            "zk" | "zks" => "node %layout",
+            "mysql" | "mariadb" => "tables",
+            _ => "keys {all}fence and {all}record",
+        })
+        .collect();
+    match own.is_empty() {
+        true => String::new(),
+        false => format!("; dlock's own {} stay", Vec::from_iter(own).join(", ")),
+    }
 }
 
 fn plan(args: &Verify) -> Plan {

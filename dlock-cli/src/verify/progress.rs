@@ -6,6 +6,8 @@ use dlock::{BootInstant, Clock};
 use dlock_core::toolkit::Lock;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use crate::base::output;
+
 /// How often the bar moves.
 const TICK_EVERY: Duration = Duration::from_millis(200);
 
@@ -66,6 +68,12 @@ impl Progress {
     pub(crate) fn case_done(&self) {
         self.state.lock().done += 1;
         self.show();
+    }
+
+    /// Says something about the store in a line of its own, with and without a terminal.
+    pub(crate) fn say(&self, words: &str) {
+        let line = format!("{}: {words}", self.bar.prefix());
+        self.bar.suspend(|| output::say(&line));
     }
 
     /// The bar goes away.

@@ -2,28 +2,36 @@
 
 use std::{pin::pin, time::Duration};
 
-use dlock::{BootInstant, Clock, Error, config::Config};
+use dlock::{BootInstant, Clock, Error, ErrorKind, config::Config};
 use dlock_raw::probe::{Watch, probe};
 use dlock_verify::{
     support::Outcome,
-    verdict::{Assumption, StoreVerdict, Traffic},
+    verdict::{Assumption, Limits, Severity, StoreVerdict},
 };
 use tokio::time::timeout;
 
 use super::{
     bounds::{
-        CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, REQUESTS_PER_SECOND_MAX, SETTINGS_STOP_MAX,
-        SWEEP_LEAST,
+        CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, FIRST_LOCK_SOON, REQUESTS_PER_SECOND_MAX,
+        SETTINGS_STOP_MAX, SWEEP_LEAST,
     },
     clauses,
     contract::{self, Tried},
     faults::{self, Played},
+    hint::without_scheme,
     progress::Progress,
     settings,
     stop::Stop,
     subject, sweep,
     target::Subject,
 };
+
+/// Said while the first lock is waited for.
+const FIRST_LOCK_WAITS: &str = "waiting for the first lock: a server that may have forgotten its locks grants none until \
+                                its guard has ended, which comes on top of the time";
+
+/// Said before locks are tried on a server that is almost full.
+const EVICTS: &str = "the server's memory is almost full, and it evicts: these locks can make it remove keys of others";
 
 /// The plan of a run, the same for all stores.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +83,7 @@ async fn steps(
         verdict: StoreVerdict::new(config.to_string()),
         unreachable: None,
     };
-    ended.verdict.traffic = Traffic::new(REQUESTS_PER_SECOND_MAX, CONNECTIONS_MAX);
+    ended.verdict.limits = Limits::new(REQUESTS_PER_SECOND_MAX, CONNECTIONS_MAX);
     progress.phase("settings");
     let mut probing = pin!(async { (probe(config).await, Watch::begin(config).await.ok()) });
     let (probed, watch) = tokio::select! {
@@ -88,29 +96,72 @@ async fn steps(
     };
     if let Ok(report) = &probed {
         settings::add(&mut ended.verdict, report);
+        if report.evictions.is_some_and(|evictions| evictions.are_near) {
+            progress.say(EVICTS);
+        }
     }
     progress.phase("first lock");
     let names = names(plan.seed);
-    let opening = Clock::boottime().now();
-    match subject::open(config, names, stop).await {
+    let clock = Clock::boottime();
+    let opening = clock.now();
+    let opened = {
+        let mut opened = pin!(subject::open(config, names, stop));
+        match timeout(FIRST_LOCK_SOON, &mut opened).await {
+            Ok(opened) => opened,
+            Err(_) => {
+                if probed.is_ok() {
+                    progress.say(FIRST_LOCK_WAITS);
+                }
+                opened.await
+            }
+        }
+    };
+    match opened {
         Ok(subject) => {
+            let waited = clock.now().since(opening);
+            ended.verdict.first_lock_seconds = waited.as_secs_f64();
             // A store that may have forgotten its locks keeps the first one waiting: that is not the time of cases.
-            let start = start.after(Clock::boottime().now().since(opening));
+            let start = start.after(waited);
             tried(&mut ended.verdict, &subject, plan, start, stop, progress).await;
             progress.phase("sweep");
             sweep::run(&mut ended.verdict.residue, &subject).await;
             if let Some(watch) = watch {
                 settings::watched(&mut ended.verdict, &watch.end().await);
             }
+            if let Ok(before) = &probed
+                && before.evictions.is_some()
+                && stop.signal().is_none()
+                && let Ok(after) = probe(config).await
+            {
+                settings::evicted(&mut ended.verdict, before, &after);
+            }
         }
         Err(error) => {
-            let why = error.to_string();
             clauses::untried(&mut ended.verdict, "dlock cannot use the store");
+            let why = error.to_string();
+            let why = match probed.is_ok() {
+                true => without_scheme(&why),
+                false => why,
+            };
             ended.verdict.error = Some(why);
-            ended.unreachable = probed.is_err().then_some(error);
+            let is_refused = is_refused(&error, &ended.verdict);
+            ended.unreachable = (probed.is_err() || is_refused).then_some(error);
         }
     }
     ended
+}
+
+/// Whether the account or the URL is wrong, and no setting of the server, which would be worth a table.
+fn is_refused(error: &Error, verdict: &StoreVerdict) -> bool {
+    let is_usage = matches!(
+        error.kind(),
+        ErrorKind::Denied
+            | ErrorKind::InvalidConfig
+            | ErrorKind::InvalidInput
+            | ErrorKind::Unsupported
+    );
+    let mut findings = verdict.findings.iter();
+    is_usage && findings.all(|finding| finding.severity != Severity::Danger)
 }
 
 /// Tries locks: the cases of the contract.

@@ -5,6 +5,9 @@ use dlock_raw::probe::{
 };
 use dlock_verify::verdict::{Assumption, Clause, Finding, ServerSummary, Severity, StoreVerdict};
 
+/// The finding about keys that were removed.
+const EVICTED: &str = "redis.evicted";
+
 /// Adds what a probe found.
 pub(crate) fn add(store: &mut StoreVerdict, report: &Report) {
     let about = &report.about;
@@ -37,6 +40,29 @@ pub(crate) fn watched(store: &mut StoreVerdict, report: &Report) {
         store.assumptions.retain(|known| known.name != assumed.what);
         store.assumptions.push(assumption(assumed));
     }
+}
+
+/// Adds what the servers have evicted between two probes.
+pub(crate) fn evicted(store: &mut StoreVerdict, before: &Report, after: &Report) {
+    let keys = |report: &Report| report.evictions.map_or(0, |evictions| evictions.keys);
+    let newly = keys(after).saturating_sub(keys(before));
+    if newly == 0 {
+        return;
+    }
+    let evicted: Vec<_> = after
+        .findings
+        .iter()
+        .filter(|found| found.id == EVICTED)
+        .map(|found| {
+            let mut finding = finding(found);
+            finding.found = format!("{}; {newly} during this verification", finding.found);
+            finding
+        })
+        .collect();
+    store.not_here.retain(|id| id != EVICTED);
+    store.findings.retain(|finding| finding.id != EVICTED);
+    store.findings.extend(evicted);
+    sort(store);
 }
 
 /// The gravest finding first.

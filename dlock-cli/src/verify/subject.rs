@@ -3,12 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock::{
-    Capabilities, Error, ErrorKind, LockName, Locker, Result, backend::DistributedLock,
+    Capabilities, Clock, Error, ErrorKind, LockName, Locker, Result, backend::DistributedLock,
     config::Config,
 };
 
 use super::{
-    bounds::calls_per_second, names::Names, pace::Pace, paced::Meter, stop::Stop, target::Subject,
+    bounds::{calls_per_second, fault_ttl},
+    names::Names,
+    pace::Pace,
+    paced::Meter,
+    stop::Stop,
+    target::Subject,
+    undecided::Lag,
 };
 
 /// ZooKeeper's default tick, where the URL has none.
@@ -19,6 +25,9 @@ const SESSION_TICKS: u32 = 3;
 
 /// A first grant comes so long after the restart guard of the store at the latest.
 const FIRST_GRANT_MAX: Duration = Duration::from_secs(10);
+
+/// How often the first lock is requested at most: a store that refuses it does so each time.
+const FIRST_TRIES_MAX: u32 = 5;
 
 /// How long closing the first client may take.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
@@ -82,12 +91,33 @@ async fn first_grant(
     name: &LockName,
     stop: &Stop,
 ) -> Result<()> {
-    let locker = Locker::builder(backend).ttl(capabilities.ttl_min).build()?;
-    let wait = capabilities.restart_guard + FIRST_GRANT_MAX;
-    let granted = tokio::select! {
-        granted = locker.acquire(name).wait(wait) => granted,
-        () = stop.requested() => Err(stopped()),
+    let ttl = fault_ttl(&capabilities);
+    let locker = Locker::builder(backend).ttl(ttl).build()?;
+    let (clock, lag) = (Clock::boottime(), Lag::measured());
+    let start = clock.now();
+    let end = start.after(capabilities.restart_guard + FIRST_GRANT_MAX);
+    let mut tries = 1;
+    let granted = loop {
+        let wait = end.since(clock.now());
+        let granted = tokio::select! {
+            granted = locker.acquire(name).wait(wait) => granted,
+            () = stop.requested() => break Err(stopped()),
+        };
+        // A reply may come too late once.
+        let is_silent = |error: &Error| error.kind() == ErrorKind::Unavailable;
+        let again = granted.as_ref().is_err_and(is_silent);
+        if !again || tries == FIRST_TRIES_MAX || clock.now() >= end {
+            break granted;
+        }
+        tries += 1;
     };
+    let granted = granted.map_err(|error| match lag.since(start) {
+        Some(lag) => {
+            let why = format!("this machine was too slow, by {lag:.0?}");
+            Error::new(error.kind(), why).with_source(error)
+        }
+        None => error,
+    });
     let released: Result<(), Error> = match granted {
         Ok(guard) => guard.release().await,
         Err(error) => Err(error),

@@ -1,6 +1,9 @@
 //! Redis: a healthy server, what endangers it, and what a verification leaves behind.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use dlock_servers::redis::{Flavour, Node, Options, Persistence, Replicated};
 use dlock_verify::{
@@ -55,6 +58,27 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(
             "redis::sentinels_without_persistence",
             sentinels_without_persistence,
+        ),
+        trial(
+            "redis::a_server_that_dlock_refuses",
+            a_server_that_dlock_refuses,
+        ),
+        trial(
+            "redis::the_rights_of_the_readme_suffice",
+            the_rights_of_the_readme_suffice,
+        ),
+        trial("redis::a_user_without_rights", a_user_without_rights),
+        trial(
+            "redis::a_first_reply_that_is_late",
+            a_first_reply_that_is_late,
+        ),
+        trial(
+            "redis::the_wait_for_the_first_lock",
+            the_wait_for_the_first_lock,
+        ),
+        trial(
+            "redis::keys_that_are_evicted_in_that_time",
+            keys_that_are_evicted_in_that_time,
         ),
         trial(
             "redis::two_servers_at_one_address",
@@ -175,6 +199,137 @@ async fn a_server_that_may_evict() -> Outcome {
     Ok(())
 }
 
+/// Accepting what is found would not make dlock use the server.
+async fn a_server_that_dlock_refuses() -> Outcome {
+    let lines = ["maxmemory 50mb", "maxmemory-policy allkeys-lru"];
+    let node = start(Persistence::AofAlways, &lines).await?;
+    let ran = ran(&[&format!("redis://{}", node.address())]).await?;
+    ensure!(ran.code == 1, "{ran:#?}");
+    ensure!(!ran.stdout.contains("--accept"), "{}", ran.stdout);
+    let reasons = ran.stdout.matches("dlock cannot use the store").count();
+    ensure!(reasons == 1, "{}", ran.stdout);
+    for part in ["may_evict=true in the URL", "unknown: K1 to K13"] {
+        ensure!(ran.stdout.contains(part), "no {part:?}: {}", ran.stdout);
+    }
+    Ok(())
+}
+
+/// The rights in some rows of the README's table, as rules.
+fn rights(rows: &[&str]) -> Vec<String> {
+    let readme = include_str!("../../../dlock-redis/README.md");
+    let row = |row: &&str| {
+        readme
+            .lines()
+            .find(|line| line.starts_with(&format!("| {row} |")))
+    };
+    let commands = rows
+        .iter()
+        .filter_map(row)
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let commands = commands.filter(|word| word.chars().all(|c| c.is_uppercase() || c == ' '));
+    let rules = commands.map(|command| format!("+{}", command.to_lowercase().replace(' ', "|")));
+    rules.collect()
+}
+
+/// A server with an account that has only these rights.
+async fn with_account(rows: &[&str]) -> Outcome<(Node, String)> {
+    let node = start(Persistence::AofAlways, &[]).await?;
+    let mut user = vec!["ACL", "SETUSER", "shop", "on", ">secret", "-@all"];
+    user.extend(["~dlock:*", "&{dlock:*"]);
+    let rights = rights(rows);
+    user.extend(rights.iter().map(String::as_str));
+    node.command(&user).await?;
+    let url = format!("redis://shop:secret@{}?restart_guard=0s", node.address());
+    Ok((node, url))
+}
+
+async fn the_rights_of_the_readme_suffice() -> Outcome {
+    let rows = ["all: connections", "all: locks", "recommended"];
+    let (_node, url) = with_account(&rows).await?;
+    let ran = ran(&[&url, "--quick"]).await?;
+    // Of what it may not read, each id is named.
+    ensure!(ran.code == 2, "{ran:#?}");
+    ensure!(ran.stdout.contains("unknown: redis."), "{}", ran.stdout);
+    ensure!(!ran.stdout.contains("could not check"), "{}", ran.stdout);
+    let accepted = ["redis.restart", "redis.idle-timeout", "redis.latency"];
+    quick_holds(&url, &accepted).await?;
+    let rows = [&rows[..], &["`dlock verify`"]].concat();
+    let (_node, url) = with_account(&rows).await?;
+    quick_holds(&url, &[]).await?;
+    Ok(())
+}
+
+/// As a wrong password: no verdict, and a code of its own.
+async fn a_user_without_rights() -> Outcome {
+    let (_node, url) = with_account(&["all: connections"]).await?;
+    let ran = ran(&[&url, "--quick"]).await?;
+    ensure!(
+        ran.code == 64 && ran.stderr.lines().count() == 1 && ran.stdout.is_empty(),
+        "{ran:#?}"
+    );
+    Ok(())
+}
+
+/// Longer than the ttl of the first lock.
+const LATE: Duration = Duration::from_secs(2);
+
+/// The first lock is requested again.
+async fn a_first_reply_that_is_late() -> Outcome {
+    let node = start(Persistence::AofAlways, &[]).await?;
+    let proxy = Proxy::start(node.address())?;
+    // The guard is the time to set the fault in.
+    let keys = "ttl=4s&restart_guard=4s&timeout=10s";
+    let url = format!("redis://{}?{keys}", proxy.address());
+    let running = verify(&[&url, "--for", "12s", "--no-faults", "--json"])?;
+    begun("the record of the server", async || {
+        Ok(!node.command(&["KEYS", "*"]).await?.array()?.is_empty())
+    })
+    .await?;
+    proxy.set(Direction::ToClient, Fault::Delay(LATE));
+    begun("a lock", async || Ok(!left(&node).await?.is_empty())).await?;
+    // Its reply is still on its way when it has expired.
+    begun("its end", async || Ok(left(&node).await?.is_empty())).await?;
+    proxy.set(Direction::ToClient, Fault::None);
+    let ran = Ran::of(running.wait_with_output().await?)?;
+    let store = ran.store()?;
+    ensure!(store.error.is_none() && store.grants > 0, "{ran:#?}");
+    Ok(())
+}
+
+async fn the_wait_for_the_first_lock() -> Outcome {
+    let node = start(Persistence::AofAlways, &[]).await?;
+    let url = format!("redis://{}?ttl=4s&restart_guard=4s", node.address());
+    let ran = ran(&[&url, "--for", "1ms", "--accept", "K1"]).await?;
+    ensure!(ran.code == 0, "{ran:#?}");
+    ensure!(
+        ran.stderr.contains("waiting for the first lock"),
+        "{ran:#?}"
+    );
+    ensure!(ran.stdout.contains("s for the first lock"), "{ran:#?}");
+    Ok(())
+}
+
+async fn keys_that_are_evicted_in_that_time() -> Outcome {
+    let lines = ["maxmemory 6mb", "maxmemory-policy allkeys-lru"];
+    let node = start(Persistence::AofAlways, &lines).await?;
+    begun("keys are evicted", async || {
+        node.command(&["DEBUG", "POPULATE", "60000"]).await?;
+        node.command(&["SET", "one", "more"]).await?;
+        Ok(node.info("evicted_keys").await? != "0")
+    })
+    .await?;
+    let url = format!("redis://{}?restart_guard=0s&may_evict=true", node.address());
+    let ran = ran(&[&url, "--for", "5s", "--no-faults", "--json"]).await?;
+    let store = ran.store()?;
+    ensure!(ran.stderr.contains("memory is almost full"), "{ran:#?}");
+    let evicted = expect(&store, "redis.evicted", Severity::Danger)?;
+    ensure!(
+        evicted.found.contains("during this verification"),
+        "{evicted:#?}"
+    );
+    Ok(())
+}
+
 async fn sentinels_without_persistence() -> Outcome {
     let program = Flavour::RedisStable.find()?;
     let servers = Replicated::start(&program, &Options::default(), 2).await?;
@@ -290,6 +445,8 @@ async fn stopped_at(node: &Node, running: Child, signal: Signal) -> Outcome {
     let ran = stopped(running, signal).await?;
     let left = left(node).await?;
     ensure!(left.is_empty(), "left behind: {left:?}; {ran:#?}");
+    let own = "dlock's own keys {all}fence and {all}record stay";
+    ensure!(ran.stderr.contains(own), "{ran:#?}");
     // Nor a client: the last one is the test's own.
     let clients = node.info("connected_clients").await?;
     ensure!(clients == "1", "{clients} clients");

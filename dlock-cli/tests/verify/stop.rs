@@ -20,7 +20,7 @@ const POLL_EVERY: Duration = Duration::from_millis(5);
 /// A verification that is stopped ends within this time: its cases end in 4 s, its entries are removed by name.
 const STOPPED_MAX: Duration = Duration::from_secs(15);
 
-/// Stops a verification, which ends soon and says that it has left nothing.
+/// Stops a verification, which ends soon and says that it has left no locks.
 pub(crate) async fn stopped(running: Child, signal: Signal) -> Outcome<Ran> {
     let pid = running
         .id()
@@ -29,7 +29,7 @@ pub(crate) async fn stopped(running: Child, signal: Signal) -> Outcome<Ran> {
     let ended = within(STOPPED_MAX, "the end", running.wait_with_output());
     let ran = Ran::of(ended.await??)?;
     ensure!(ran.code == 128 + signal.as_raw(), "{ran:#?}");
-    ensure!(ran.stderr.contains("nothing is left"), "{ran:#?}");
+    ensure!(ran.stderr.contains("no locks are left"), "{ran:#?}");
     ensure!(ran.stdout.is_empty(), "{ran:#?}");
     Ok(ran)
 }

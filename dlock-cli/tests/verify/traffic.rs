@@ -6,7 +6,7 @@ use dlock::{BootInstant, Clock};
 use dlock_verify::{
     ensure,
     support::Outcome,
-    verdict::{StoreVerdict, Traffic},
+    verdict::{Limits, StoreVerdict},
 };
 
 use crate::support::{self, Ran, verify};
@@ -55,8 +55,8 @@ pub(crate) async fn holds(
     };
     let most = samples.windows(2).map(rate).fold(0.0, f64::max);
     let load = format!("{connections} connections, {most:.0} requests a second");
-    let allowed = Traffic::new(200, 24);
-    ensure!(store.traffic == allowed, "{:?}", store.traffic);
+    let allowed = Limits::new(200, 24);
+    ensure!(store.limits == allowed, "{:?}", store.limits);
     ensure!(connections <= 24 && most <= 200.0, "{load}");
     // The test would see nothing if it counted wrongly.
     ensure!(connections > 2 && most > 10.0, "{load}");

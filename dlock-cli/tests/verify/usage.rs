@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = vec![
         trial("usage::an_unknown_id_is_refused", an_unknown_id_is_refused),
         trial("usage::memory_is_refused", memory_is_refused),
+        trial("usage::a_wrong_url_is_refused", a_wrong_url_is_refused),
         trial(
             "usage::a_run_without_time_tries_nothing",
             a_run_without_time_tries_nothing,
@@ -54,6 +55,17 @@ async fn memory_is_refused() -> Outcome {
         ran.code == 64 && ran.stderr.lines().count() == 1,
         "{ran:#?}"
     );
+    Ok(())
+}
+
+async fn a_wrong_url_is_refused() -> Outcome {
+    for url in ["http://x", "file:/nope/dir", "file:/tmp?tll=5"] {
+        let ran = ran(&[url]).await?;
+        ensure!(
+            ran.code == 64 && ran.stderr.lines().count() == 1 && ran.stdout.is_empty(),
+            "{url}: {ran:#?}"
+        );
+    }
     Ok(())
 }
 

@@ -69,7 +69,7 @@ pub struct Finding {
     pub clause: &'static str,
     /// The effect on locks, in a short sentence.
     pub effect: String,
-    /// The command or the key of the URL that mends it.
+    /// The command or the key of the URL that mends it; empty if it is covered.
     pub advice: String,
     /// The exception in `docs/contract.md` that applies, if there is one.
     pub exception: Option<&'static str>,
@@ -93,7 +93,11 @@ impl Check {
             wanted: wanted.to_string(),
             clause: self.clause,
             effect: self.effect.to_owned(),
-            advice: self.advice.to_owned(),
+            // Nothing is to be done about what is covered.
+            advice: match severity {
+                Severity::Covered => String::new(),
+                _ => self.advice.to_owned(),
+            },
             exception: self.exception,
             readme: self.readme,
         }

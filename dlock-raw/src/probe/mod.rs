@@ -5,6 +5,8 @@
 
 mod client;
 mod clock;
+#[cfg(any(feature = "etcd", feature = "redis"))]
+mod count;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod file;
@@ -28,7 +30,7 @@ use tokio::time::{sleep, timeout};
 pub use self::{
     client::Watch,
     finding::{Check, Finding, Severity},
-    report::{About, Assumption, Report, Unknown},
+    report::{About, Assumption, Evictions, Report, Unknown},
 };
 
 /// The bound of the requests of a probe, of all servers together.

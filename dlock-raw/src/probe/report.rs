@@ -18,6 +18,8 @@ pub struct Report {
     pub unknown: Vec<Unknown>,
     /// The parts of the environment that the contract takes for granted, as measured.
     pub assumptions: Vec<Assumption>,
+    /// The evictions of servers that remove keys when their memory is full; `None` if none does.
+    pub evictions: Option<Evictions>,
     /// The ids of all checks that had an answer. One without a finding is as it should be.
     pub checked: Vec<&'static str>,
 }
@@ -34,6 +36,16 @@ pub struct About {
     pub role: String,
     /// The servers that answered, without user and password.
     pub servers: Vec<String>,
+}
+
+/// Keys that servers remove because their memory is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Evictions {
+    /// How many they have removed since they started.
+    pub keys: u64,
+    /// Whether so much memory is used that a further key soon removes another.
+    pub are_near: bool,
 }
 
 /// Something that the account may not read, or that the server does not report.

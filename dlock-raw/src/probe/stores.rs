@@ -1,6 +1,6 @@
 //! The stores by the schemes of their URLs.
 
-use dlock_core::{Result, config::Config};
+use dlock_core::{Error, ErrorKind, Result, config::Config};
 
 #[cfg(feature = "etcd")]
 use super::etcd;
@@ -29,10 +29,9 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
         | "rediss-cluster" => redis::probe(config).await,
         #[cfg(feature = "zk")]
         "zk" | "zks" => zk::probe(config).await,
-        _ => {
-            let mut report = Report::default();
-            config.url().scheme().clone_into(&mut report.about.product);
-            Ok(report)
+        other => {
+            let why = format!("{other}: has no settings that can be read");
+            Err(Error::new(ErrorKind::InvalidConfig, why))
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::driver::redis::{Address, Connection, Servers, failed};
 const PREFIX: &str = "dlock:";
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 
+/// The ttl of a key that is not there, as `PTTL` returns it.
+const NO_KEY: i64 = -2;
+
 /// How often a node of a Cluster may lead to another one.
 const REDIRECTS_MAX: usize = 5;
 
@@ -51,13 +54,13 @@ impl Redis {
         )
     }
 
-    /// Sends a command about a key, to the node of the Cluster that has it: a count.
-    async fn count(&self, command: &str, key: &str) -> Result<u64> {
+    /// Sends a command about a key, to the node of the Cluster that has it: a number.
+    async fn number(&self, command: &str, key: &str) -> Result<i64> {
         let mut address = self.first.clone();
         for _ in 0..REDIRECTS_MAX {
             let connection = self.connection(&address).await?;
             match connection.request(&[command, key]).await {
-                Ok(count) => return Ok(count),
+                Ok(number) => return Ok(number),
                 Err(error) => match error.redirect_node().and_then(|(to, _)| parse(to)) {
                     Some(to) => address = to,
                     None => return Err(failed(error)),
@@ -83,15 +86,16 @@ impl Redis {
 impl Store for Redis {
     async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
         let key = self.key(name);
-        let found = self.count("EXISTS", &key).await?;
-        Ok((found > 0)
+        // Unlike EXISTS, each account of dlock may send it.
+        let ttl = self.number("PTTL", &key).await?;
+        Ok((ttl != NO_KEY)
             .then(|| Left::new(name, key, Kind::Lock))
             .into_iter()
             .collect())
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {
-        Ok(self.count("DEL", &left.place).await? > 0)
+        Ok(self.number("DEL", &left.place).await? > 0)
     }
 }
 

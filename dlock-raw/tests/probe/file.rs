@@ -2,10 +2,15 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use dlock_raw::probe::Severity::{Danger, Note};
+use dlock_raw::probe::{
+    Severity::{Danger, Note},
+    probe,
+};
 use tempfile::TempDir;
 
-use crate::support::{Flavour, Outcome, assert_fine, assert_healthy, cases, finding, report_of};
+use crate::support::{
+    Flavour, Outcome, assert_fine, assert_healthy, cases, finding, refused, report_of,
+};
 
 cases![
     a_directory_of_its_own_has_nothing_to_mend,
@@ -64,8 +69,10 @@ async fn a_missing_directory_is_not_made(_: Flavour) -> Outcome {
     finding(&report, Note, "file.directory")?;
     assert!(!missing.exists());
     let deep = missing.join("more");
-    let report = report_of(format!("file:{}", deep.display())).await?;
-    finding(&report, Danger, "file.directory")?;
+    // Nothing is there to be read.
+    let deep = format!("file:{}", deep.display());
+    let error = refused(probe(&deep.parse()?).await)?;
+    assert_eq!(error.kind(), dlock::ErrorKind::InvalidConfig, "{error}");
     Ok(())
 }
 

@@ -18,5 +18,5 @@ pub use self::{
     fault::FaultEffect,
     finding::{Finding, Severity},
     outcome::Outcome,
-    store::{Assumption, Residue, ServerSummary, StoreVerdict, Traffic},
+    store::{Assumption, Limits, Residue, ServerSummary, StoreVerdict},
 };

@@ -16,6 +16,11 @@ pub struct StoreVerdict {
     pub error: Option<String>,
     /// How long the verification took, in seconds.
     pub seconds: f64,
+    /// How long the first lock was waited for, in seconds, which comes on top of the planned time.
+    ///
+    /// A server that may have forgotten its locks grants none until its guard has ended.
+    #[serde(default)]
+    pub first_lock_seconds: f64,
     /// How many grants were checked.
     pub grants: u64,
     /// The faults that were injected into the program's own processes and connections, in the order of their ids.
@@ -28,8 +33,9 @@ pub struct StoreVerdict {
     pub not_here: Vec<String>,
     /// The assumptions of the contract that were measured.
     pub assumptions: Vec<Assumption>,
-    /// The load on the server.
-    pub traffic: Traffic,
+    /// The bounds of the load on the server; the load itself is lower.
+    #[serde(alias = "traffic")]
+    pub limits: Limits,
     /// The entries of the verification in the store.
     pub residue: Residue,
 }
@@ -43,13 +49,14 @@ impl StoreVerdict {
             server: None,
             error: None,
             seconds: 0.0,
+            first_lock_seconds: 0.0,
             grants: 0,
             faults: Vec::new(),
             clauses: Vec::new(),
             findings: Vec::new(),
             not_here: Vec::new(),
             assumptions: Vec::new(),
-            traffic: Traffic::default(),
+            limits: Limits::default(),
             residue: Residue::default(),
         }
     }
@@ -117,18 +124,18 @@ impl Assumption {
     }
 }
 
-/// The load of a verification on the server.
+/// The bounds of the load that the verification of one URL is on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Traffic {
+pub struct Limits {
     /// The bound of requests in a second.
     pub requests_per_second_max: u32,
     /// The bound of connections at the same time.
     pub connections_max: u32,
 }
 
-impl Traffic {
-    /// The bounds of the traffic.
+impl Limits {
+    /// Bounds of these sizes.
     #[must_use]
     pub const fn new(requests_per_second_max: u32, connections_max: u32) -> Self {
         Self {

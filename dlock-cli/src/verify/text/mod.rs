@@ -6,14 +6,15 @@ mod mark;
 mod wrap;
 
 use dlock_verify::verdict::{
-    ClauseVerdict, Document, Finding, Outcome, Severity, StoreVerdict, Verdict,
+    Clause, ClauseVerdict, Document, Finding, Outcome, Severity, StoreVerdict, Verdict,
 };
 
 use self::{
     mark::{Mark, strong},
-    number::grouped,
+    number::counted,
     wrap::wrap,
 };
+use super::{accept, bounds::FIRST_LOCK_SOON};
 
 /// The width of a line: a terminal of 100 columns has room for it.
 const WIDTH: usize = 96;
@@ -33,11 +34,29 @@ pub(crate) fn show(document: &Document) -> String {
 
 fn of_store(document: &Document, store: &StoreVerdict) -> String {
     let mut lines = header(document, store);
-    if let Some(error) = &store.error {
-        lines.extend(hanging(&Mark::Unknown.shown(), 2, 4, error));
+    let waited = store.first_lock_seconds;
+    if waited > FIRST_LOCK_SOON.as_secs_f64() {
+        let text = format!(
+            "waited {waited:.0} s for the first lock, beside the time of the verification: \
+             the store may have forgotten locks"
+        );
+        lines.extend(hanging(&format!("{} ", Mark::Note.shown()), 4, 4, &text));
     }
-    for clause in &store.clauses {
-        lines.extend(of_clause(clause));
+    let unknown = format!("{} ", Mark::Unknown.shown());
+    match &store.error {
+        // The reason is the same for each clause.
+        Some(error) if has_no_cases(store) => {
+            let text = format!("dlock cannot use the store: {error}");
+            lines.extend(hanging(&unknown, 4, 4, &text));
+        }
+        error => {
+            if let Some(error) = error {
+                lines.extend(hanging(&unknown, 4, 4, error));
+            }
+            for clause in &store.clauses {
+                lines.extend(of_clause(clause));
+            }
+        }
     }
     if !store.findings.is_empty() {
         lines.push("  Of the settings and declared exceptions, these apply here:".to_owned());
@@ -59,6 +78,12 @@ fn of_store(document: &Document, store: &StoreVerdict) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Whether no lock was tried.
+fn has_no_cases(store: &StoreVerdict) -> bool {
+    let mut clauses = store.clauses.iter();
+    clauses.all(|clause| clause.verdict == Verdict::Unknown && clause.cases.is_empty())
+}
+
 fn header(document: &Document, store: &StoreVerdict) -> Vec<String> {
     let mut first = strong(&store.url);
     let mut width = store.url.chars().count();
@@ -71,9 +96,10 @@ fn header(document: &Document, store: &StoreVerdict) -> Vec<String> {
         width += 3 + words.chars().count();
         first = format!("{first}   {words}");
     }
-    let (grants, faults) = (grouped(store.grants), grouped(store.strikes()));
+    let grants = counted(store.grants, "grant");
+    let faults = counted(store.strikes(), "fault");
     let (seconds, seed) = (store.seconds, &document.seed);
-    let run = format!("{seconds:.0} s, {grants} grants, {faults} faults, seed {seed}");
+    let run = format!("{seconds:.0} s, {grants}, {faults}, seed {seed}");
     match WIDTH.checked_sub(width + run.chars().count()) {
         Some(room @ 2..) => vec![format!("{first}{}{run}", " ".repeat(room))],
         _ => vec![first, format!("  {run}")],
@@ -135,7 +161,7 @@ fn left(store: &StoreVerdict) -> Vec<String> {
         hanging(&format!("{} ", Mark::Fails.shown()), 4, FINDING_AT, &text)
     };
     let unknown = store.residue.unknown.iter().flat_map(|why| {
-        let text = format!("what is left in the store is not known, and expires: {why}");
+        let text = format!("could not check what is left in the store, which expires: {why}");
         hanging(&format!("{} ", Mark::Unknown.shown()), 4, FINDING_AT, &text)
     });
     left.flat_map(line).chain(unknown).collect()
@@ -157,12 +183,37 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         of(Severity::Warning),
         of(Severity::Unknown),
     );
-    let (fails, unknown) = (clauses(Verdict::Fails), clauses(Verdict::Unknown));
-    let not_tried = clauses(Verdict::NotTried);
+    let (fails, unanswered) = (clauses(Verdict::Fails), clauses(Verdict::Unknown));
+    let (untried, not_tried): (Vec<_>, Vec<_>) = clauses(Verdict::NotTried)
+        .into_iter()
+        // Exclusion has to be tried.
+        .partition(|id| *id == Clause::K1.id());
+    let open: Vec<_> = unread
+        .into_iter()
+        .chain(unanswered)
+        .chain(untried)
+        .collect();
+    // No id accepts these.
+    let whole = [
+        (store.error.is_some(), "the locks under faults"),
+        (store.residue.unknown.is_some(), "the entries that are left"),
+    ];
+    let mut names = open.clone();
+    if store.error.is_some() && has_no_cases(store) {
+        names = vec!["K1 to K13"];
+    } else {
+        names.extend(
+            whole
+                .iter()
+                .filter(|(is_open, _)| *is_open)
+                .map(|(_, name)| *name),
+        );
+    }
     let counted = [
         (fails.len(), "clause fails", "clauses fail"),
         (dangers.len(), "danger", "dangers"),
-        (unknown.len() + unread.len(), "unknown", "unknown"),
+        (store.residue.left.len(), "entry left", "entries left"),
+        (names.len(), "unknown", "unknown"),
         (warnings.len(), "warning", "warnings"),
         (not_tried.len(), "not tried", "not tried"),
     ];
@@ -180,8 +231,12 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         line = format!("{line}: {}", counted.join(", "));
     }
     let mut lines = vec![line];
-    let live_with: Vec<_> = dangers.into_iter().chain(unread).chain(unknown).collect();
-    if !live_with.is_empty() {
+    if !names.is_empty() {
+        let text = format!("unknown: {}", names.join(", "));
+        lines.extend(hanging("", 2, 4, &text));
+    }
+    let live_with: Vec<_> = dangers.into_iter().chain(open).collect();
+    if !live_with.is_empty() && would_hold(store, &live_with) {
         let ids: Vec<_> = live_with
             .iter()
             .map(|id| format!("--accept {id}"))
@@ -190,6 +245,13 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         lines.extend(hanging("", 2, 4, &text));
     }
     lines
+}
+
+/// Whether nothing is in the way when these ids are accepted, too.
+fn would_hold(store: &StoreVerdict, ids: &[&str]) -> bool {
+    let mut store = store.clone();
+    accept::also(&mut store, ids);
+    Outcome::of(&store) == Outcome::Holds
 }
 
 /// `head`, and the words of `text` from the column `first` on; further lines begin at the column `then`.
@@ -206,4 +268,58 @@ fn hanging(head: &str, first: usize, then: usize, text: &str) -> Vec<String> {
         });
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All clauses hold, and one setting cannot be read.
+    fn store() -> StoreVerdict {
+        console::set_colors_enabled(false);
+        let mut store = StoreVerdict::new("redis://db-1");
+        store.clauses = Clause::ALL
+            .map(|clause| {
+                let mut verdict = ClauseVerdict::unknown(clause, "1 case");
+                verdict.verdict = Verdict::Holds;
+                verdict
+            })
+            .to_vec();
+        let unread = Finding::new("redis.restart", Severity::Unknown, "appendonly");
+        store.findings.push(unread);
+        store
+    }
+
+    #[test]
+    fn an_id_to_accept_is_named_where_that_helps() {
+        let mut store = store();
+        let lines = [
+            "NOT KNOWN: 1 unknown",
+            "  unknown: redis.restart",
+            "  live with it: --accept redis.restart",
+        ];
+        assert_eq!(conclusion(&store), lines);
+        // No id accepts this.
+        store.residue.unknown = Some("no answer".to_owned());
+        let lines = [
+            "NOT KNOWN: 2 unknown",
+            "  unknown: redis.restart, the entries that are left",
+        ];
+        assert_eq!(conclusion(&store), lines);
+    }
+
+    #[test]
+    fn exclusion_that_was_not_tried_is_unknown() {
+        let mut store = store();
+        store.findings.clear();
+        for clause in &mut store.clauses {
+            clause.verdict = Verdict::NotTried;
+        }
+        let lines = [
+            "NOT KNOWN: 1 unknown, 12 not tried",
+            "  unknown: K1",
+            "  live with it: --accept K1",
+        ];
+        assert_eq!(conclusion(&store), lines);
+    }
 }

@@ -16,6 +16,12 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 grant`, `12 345 grants`.
+pub(crate) fn counted(number: u64, word: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {word}{plural}", grouped(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +32,7 @@ mod tests {
         assert_eq!(grouped(3_104), "3104");
         assert_eq!(grouped(13_104), "13 104");
         assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(counted(1, "grant"), "1 grant");
+        assert_eq!(counted(12_345, "grant"), "12 345 grants");
     }
 }

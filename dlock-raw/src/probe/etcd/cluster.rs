@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     driver::etcd::{Address, Members},
-    probe::{finding::Severity, report::Report},
+    probe::{count::count, finding::Severity, report::Report},
 };
 
 /// The writes that a learner may be behind.
@@ -78,7 +78,7 @@ pub(super) fn judge(listed: &[Listed], found: &[Member], report: &mut Report) {
     }
     let voters = listed.iter().filter(|member| !member.is_learner()).count();
     let few = (voters % 2 == 0 || voters == 1).then(|| {
-        let found = format!("{voters} members");
+        let found = count(voters, "member");
         checks::MEMBERS.finds(Severity::Warning, found, "3 or 5 members")
     });
     report.note(&checks::MEMBERS, few);

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use dlock_core::{Error, ErrorKind, Result};
+
 use super::checks;
 use crate::probe::{finding::Severity, report::Report};
 
@@ -19,7 +21,11 @@ const STICKY: u32 = 0o1000;
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Judges the directory: the one that is there, it or its parent, which says what its file system is.
-pub(super) fn judge(path: &Path, report: &mut Report) -> Option<PathBuf> {
+///
+/// # Errors
+///
+/// When neither is there.
+pub(super) fn judge(path: &Path, report: &mut Report) -> Result<Option<PathBuf>> {
     let is_temporary = TEMPORARY.iter().any(|root| path.starts_with(root));
     let removed = is_temporary.then(|| {
         checks::REMOVED.finds(
@@ -39,24 +45,23 @@ pub(super) fn judge(path: &Path, report: &mut Report) -> Option<PathBuf> {
                 Some(_) => check
                     .finds(Severity::Note, "it is not there", wanted)
                     .effect("dlock makes it"),
-                None => check.finds(
-                    Severity::Danger,
-                    "it is not there, nor is its parent",
-                    wanted,
-                ),
+                None => {
+                    let why = format!("{} is not there, nor is its parent", path.display());
+                    return Err(Error::new(ErrorKind::InvalidConfig, why));
+                }
             };
             report.note(check, Some(finding));
-            return parent.map(Path::to_owned);
+            return Ok(parent.map(Path::to_owned));
         }
         Err(error) => {
             report.no_answer(check, error, "the right to read the directory");
-            return None;
+            return Ok(None);
         }
     };
     if !metadata.is_dir() {
         let finding = check.finds(Severity::Danger, "it is not a directory", wanted);
         report.note(check, Some(finding));
-        return None;
+        return Ok(None);
     }
     let mode = metadata.permissions().mode() & 0o7777;
     let is_open = mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY == 0;
@@ -67,5 +72,5 @@ pub(super) fn judge(path: &Path, report: &mut Report) -> Option<PathBuf> {
             .advice(format!("chmod go-w {}", path.display()))
     });
     report.note(check, open);
-    Some(path.to_owned())
+    Ok(Some(path.to_owned()))
 }

@@ -21,7 +21,7 @@ pub(super) fn probe(config: &Config) -> Result<Report> {
         .about
         .servers
         .push(files.directory().display().to_string());
-    let found = directory::judge(files.directory(), &mut report);
+    let found = directory::judge(files.directory(), &mut report)?;
     if let Some(found) = found {
         file_system::judge(&found, &mut report);
     }

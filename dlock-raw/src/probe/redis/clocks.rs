@@ -43,7 +43,11 @@ pub(super) async fn probe_replicas(
         match read(servers, &address).await {
             Ok(sample) => samples.push((format!("{host}:{port}"), sample)),
             Err(error) => {
-                let grant = "a way from this machine to the replicas";
+                let grant = match error.code() {
+                    Some("NOAUTH" | "WRONGPASS") => "the login of the URL at the replicas, too",
+                    Some("NOPERM") => "the right to TIME at the replicas, too",
+                    _ => "a way from this machine to the replicas",
+                };
                 report.no_answer(
                     &checks::CLOCKS,
                     format_args!("{host}:{port}: {error}"),

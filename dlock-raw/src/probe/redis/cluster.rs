@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     driver::redis::{Address, Connection, Servers, failed},
-    probe::{finding::Severity, report::Report},
+    probe::{count::count, finding::Severity, report::Report},
 };
 
 /// The masters that are probed; in a larger Cluster the others are only counted.
@@ -92,7 +92,7 @@ fn judge_nodes(nodes: &[Node], report: &mut Report) {
     }
     let masters: Vec<_> = nodes.iter().filter(|node| node.has_slots).collect();
     let few = (masters.len() < MASTERS_MIN).then(|| {
-        let found = format!("{} masters", masters.len());
+        let found = count(masters.len(), "master");
         checks::CLUSTER_MASTERS.finds(Severity::Warning, found, "3 or more")
     });
     report.note(&checks::CLUSTER_MASTERS, few);
@@ -107,7 +107,11 @@ fn judge_nodes(nodes: &[Node], report: &mut Report) {
     });
     report.note(&checks::CLUSTER_REPLICAS, finding);
     let replicas = nodes.iter().filter(|node| node.follows.is_some()).count();
-    report.about.role = format!("Cluster of {} masters, {replicas} replicas", masters.len());
+    report.about.role = format!(
+        "Cluster of {}, {}",
+        count(masters.len(), "master"),
+        count(replicas, "replica")
+    );
 }
 
 /// Judges each master by itself, and the clocks of all.

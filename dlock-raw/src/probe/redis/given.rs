@@ -17,6 +17,9 @@ pub(super) struct Given {
     pub(super) timeout: Duration,
     pub(super) restart_guard: Duration,
     pub(super) failover_guard: Duration,
+    /// Whether the URL has that guard, which is the one of restarts otherwise.
+    pub(super) has_failover_guard: bool,
+    pub(super) may_evict: bool,
     pub(super) min_acks: u64,
 }
 
@@ -30,6 +33,8 @@ impl Given {
             timeout,
             restart_guard,
             failover_guard: failover_guard.unwrap_or(restart_guard),
+            has_failover_guard: failover_guard.is_some(),
+            may_evict: settings.take_bool("may_evict")?.unwrap_or(false),
             min_acks: settings.take_u64("min_acks", 0..=ACKS_MAX)?.unwrap_or(0),
         })
     }
@@ -37,5 +42,14 @@ impl Given {
     /// Whether a server that may have lost its locks grants none before they have expired.
     pub(super) fn is_guarded(&self) -> bool {
         self.restart_guard >= self.ttl
+    }
+}
+
+/// A time as a key of the URL has it.
+pub(super) fn in_url(time: Duration) -> String {
+    // Zero has no unit of its own that fits.
+    match time.is_zero() {
+        true => "0s".to_owned(),
+        false => format!("{time:?}"),
     }
 }

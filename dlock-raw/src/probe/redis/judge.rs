@@ -42,7 +42,7 @@ pub(super) fn judge<'a>(
         }
     };
     identity::judge(facts, info, topology, report);
-    memory::judge(facts, info, report);
+    memory::judge(facts, info, given, report);
     persistence::judge(facts, info, given, report);
     replication::judge(facts, info, given, report);
     load::judge(facts, info, given, report);

@@ -1,12 +1,12 @@
 //! Memory: whether the server may remove locks, or refuses new ones.
 
-use super::{checks, facts::Facts, info::Info};
+use super::{checks, facts::Facts, given::Given, info::Info};
 use crate::probe::{finding::Severity, report::Report};
 
 /// The part of `maxmemory` from which memory is short.
 const USED_MAX: f64 = 0.9;
 
-pub(super) fn judge(facts: &Facts, info: &Info, report: &mut Report) {
+pub(super) fn judge(facts: &Facts, info: &Info, given: &Given, report: &mut Report) {
     let limit: u64 = info.number("maxmemory").unwrap_or(0);
     let policy = info.text("maxmemory_policy");
     if policy.is_empty() {
@@ -31,7 +31,15 @@ pub(super) fn judge(facts: &Facts, info: &Info, report: &mut Report) {
             }
             (true, limit) => {
                 let found = format!("{policy}, maxmemory {}", bytes(limit));
-                Some(facts.finds(&checks::EVICTION, Severity::Danger, found, "noeviction"))
+                let finding = facts.finds(&checks::EVICTION, Severity::Danger, found, "noeviction");
+                Some(match given.may_evict {
+                    true => finding,
+                    // Else dlock refuses the server.
+                    false => finding.advice(format!(
+                        "{}; or may_evict=true in the URL, for locks that may vanish",
+                        checks::EVICTION.advice
+                    )),
+                })
             }
         },
     );
@@ -54,9 +62,20 @@ pub(super) fn judge(facts: &Facts, info: &Info, report: &mut Report) {
         &checks::MEMORY,
         (part > USED_MAX).then(|| {
             let found = format!("{:.0} % of {}", part * 100.0, bytes(limit));
-            facts.finds(&checks::MEMORY, Severity::Warning, found, "at most 90 %")
+            let finding = facts.finds(&checks::MEMORY, Severity::Warning, found, "at most 90 %");
+            match may_evict {
+                true => {
+                    finding.effect("each new lock makes the server remove keys, also of others")
+                }
+                false => finding,
+            }
         }),
     );
+    if may_evict && limit > 0 {
+        let known = report.evictions.get_or_insert_default();
+        known.keys += evicted;
+        known.are_near |= part > USED_MAX;
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a part needs no more")]

@@ -23,6 +23,7 @@ use dlock_core::{
 use self::{facts::Facts, given::Given, info::Info, judge::judge};
 use super::{
     clock::ServerClock,
+    count::count,
     report::{About, Report},
 };
 use crate::driver::redis::{Address, Connection, Servers, Topology, failed};
@@ -41,7 +42,7 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
         Topology::Sentinel => {
             let found = sentinel::probe(&servers, &mut report).await?;
             let role = probe_one(&servers, &found.primary, &given, &mut report).await?;
-            report.about.role = format!("{role}, {} Sentinels", found.sentinels);
+            report.about.role = format!("{role}, {}", count(found.sentinels, "Sentinel"));
         }
         Topology::Cluster => cluster::probe(&servers, &given, &mut report).await?,
     }
@@ -65,7 +66,7 @@ async fn probe_one(
     clocks::probe_replicas(servers, &facts, info, report).await;
     let replicas: u64 = info.number("connected_slaves").unwrap_or(0);
     Ok(match info.text("role") {
-        "master" => format!("primary, {replicas} replicas"),
+        "master" => format!("primary, {}", count(replicas, "replica")),
         "slave" => "replica".to_owned(),
         other => other.to_owned(),
     })

@@ -1,7 +1,12 @@
 //! Persistence: what a restart forgets.
 
-use super::{checks, facts::Facts, given::Given, info::Info};
-use crate::probe::{finding::Severity, report::Report};
+use super::{
+    checks,
+    facts::Facts,
+    given::{Given, in_url},
+    info::Info,
+};
+use crate::probe::{count::count, finding::Severity, report::Report};
 
 pub(super) fn judge(facts: &Facts, info: &Info, given: &Given, report: &mut Report) {
     let has_log = info.text("aof_enabled") == "1";
@@ -30,7 +35,13 @@ fn judge_restart(facts: &Facts, has_log: bool, given: &Given, report: &mut Repor
             .finds(&checks::RESTART, Severity::Covered, found, wanted)
             .effect(effect)
     } else {
-        facts.finds(&checks::RESTART, Severity::Warning, found, wanted)
+        let advice = match given.restart_guard.is_zero() {
+            true => checks::RESTART.advice.to_owned(),
+            false => format!("restart_guard={} in the URL", in_url(given.ttl)),
+        };
+        facts
+            .finds(&checks::RESTART, Severity::Warning, found, wanted)
+            .advice(advice)
     };
     report.note(&checks::RESTART, Some(finding));
 }
@@ -46,7 +57,7 @@ fn judge_empty(facts: &Facts, info: &Info, has_log: bool, given: &Given, report:
         Ok(_) => return report.note(&checks::EMPTY_PRIMARY, None),
         Err(refusal) => return refusal.note(&checks::EMPTY_PRIMARY, report),
     }
-    let found = format!("no persistence, {replicas} replicas");
+    let found = format!("no persistence, {}", count(replicas, "replica"));
     let wanted = "appendonly yes";
     let finding = if given.is_guarded() {
         facts.finds(&checks::EMPTY_PRIMARY, Severity::Warning, found, wanted)

@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use super::{checks, facts::Facts, given::Given, info::Info};
-use crate::probe::{finding::Severity, report::Report};
+use super::{
+    checks,
+    facts::Facts,
+    given::{Given, in_url},
+    info::Info,
+};
+use crate::probe::{count::count, finding::Severity, report::Report};
 
 pub(super) fn judge(facts: &Facts, info: &Info, given: &Given, report: &mut Report) {
     let replicas: u64 = info.number("connected_slaves").unwrap_or(0);
@@ -16,13 +21,16 @@ pub(super) fn judge(facts: &Facts, info: &Info, given: &Given, report: &mut Repo
 fn judge_acks(facts: &Facts, info: &Info, replicas: u64, given: &Given, report: &mut Report) {
     let acks = given.min_acks;
     let cut_off = (replicas > 0 && acks == 0).then(|| {
-        let found = format!("{replicas} replicas, min_acks=0");
+        let found = format!("{}, min_acks=0", count(replicas, "replica"));
         facts.finds(&checks::CUT_OFF, Severity::Warning, found, "min_acks=1")
     });
     report.note(&checks::CUT_OFF, cut_off);
     let online = info.replicas_online();
     let missing = (online < acks).then(|| {
-        let found = format!("{online} replicas follow");
+        let found = match online {
+            1 => "1 replica follows".to_owned(),
+            online => format!("{online} replicas follow"),
+        };
         let wanted = format!("min_acks={acks}");
         facts.finds(&checks::MIN_ACKS, Severity::Danger, found, wanted)
     });
@@ -35,18 +43,22 @@ fn judge_guard(facts: &Facts, replicas: u64, given: &Given, report: &mut Report)
     if replicas == 0 {
         return report.note(check, None);
     }
-    let wanted = format!("failover_guard of {:?} or more", given.ttl);
+    let wanted = format!("failover_guard of {} or more", in_url(given.ttl));
     if given.failover_guard < given.ttl {
-        let found = format!(
-            "failover_guard {:?}, min_acks={}",
-            given.failover_guard, given.min_acks
-        );
+        let guard = in_url(given.failover_guard);
+        let found = format!("failover_guard {guard}, min_acks={}", given.min_acks);
         let severity = match given.min_acks {
             0 => Severity::Danger,
             // Unlikely then: only if a replica is promoted that did not confirm.
             _ => Severity::Warning,
         };
+        // The guard is that of restarts, unless the URL has it.
+        let key = match given.has_failover_guard {
+            true => "failover_guard",
+            false => "restart_guard",
+        };
         let finding = facts.finds(check, severity, found, wanted);
+        let finding = finding.advice(format!("leave out {key}= in the URL"));
         return report.note(check, Some(finding));
     }
     match facts.setting("repl-backlog-ttl").map(str::parse) {

@@ -8,7 +8,7 @@ use redis::RedisResult;
 use super::{checks, facts::refusal};
 use crate::{
     driver::redis::{Address, Connection, Servers, failed},
-    probe::{finding::Severity, report::Report},
+    probe::{count::count, finding::Severity, report::Report},
 };
 
 /// The Sentinels of a URL that are connected to; a URL rarely has more than five.
@@ -59,7 +59,7 @@ pub(super) async fn probe(servers: &Servers, report: &mut Report) -> Result<Foun
     let number = |field: &str| state.get(field).and_then(|value| value.parse::<u64>().ok());
     let sentinels = number("num-other-sentinels").unwrap_or(0) + 1;
     let few = (sentinels < SENTINELS_MIN).then(|| {
-        let found = format!("{sentinels} Sentinels");
+        let found = count(sentinels, "Sentinel");
         checks::SENTINELS.finds(Severity::Danger, found, "3 or more")
     });
     report.note(&checks::SENTINELS, few);
@@ -68,7 +68,10 @@ pub(super) async fn probe(servers: &Servers, report: &mut Report) -> Result<Foun
         .await;
     let (quorum, half) = (number("quorum").unwrap_or(0), sentinels / 2 + 1);
     let low = match reply {
-        _ if quorum < half => Some(format!("quorum {quorum} of {sentinels} Sentinels")),
+        _ if quorum < half => Some(format!(
+            "quorum {quorum} of {}",
+            count(sentinels, "Sentinel")
+        )),
         Err(error) if error.code() == Some("NOQUORUM") => Some(error.to_string()),
         _ => None,
     };

@@ -56,12 +56,21 @@ async fn no_persistence_behind_sentinels_is_reported(flavour: Flavour) -> Outcom
         &report,
         &["redis.sentinels", "redis.quorum", "redis.primaries"],
     );
-    assert_eq!(report.about.role, "primary, 1 replicas, 3 Sentinels");
+    assert_eq!(report.about.role, "primary, 1 replica, 3 Sentinels");
     // Without the guards nothing covers it.
     let report = by_sentinels(&servers, "?restart_guard=0s").await?;
     finding(&report, Danger, "redis.empty-primary")?;
     let unguarded = finding(&report, Danger, "redis.failover-unguarded")?;
     assert_eq!(unguarded.exception, Some("redis.failover-unguarded"));
+    // The advice names the key that the URL has.
+    assert!(
+        unguarded.found.starts_with("failover_guard 0s"),
+        "{unguarded:?}"
+    );
+    assert_eq!(unguarded.advice, "leave out restart_guard= in the URL");
+    let report = by_sentinels(&servers, "?failover_guard=0s").await?;
+    let unguarded = finding(&report, Danger, "redis.failover-unguarded")?;
+    assert_eq!(unguarded.advice, "leave out failover_guard= in the URL");
     Ok(())
 }
 

@@ -90,6 +90,12 @@ async fn a_server_that_may_evict_is_a_danger_also_where_dlock_refuses_it(
     assert_eq!(found.exception, Some("redis.key-removed"));
     assert!(found.found.contains("allkeys-lru"), "{found:?}");
     assert!(found.advice.contains("noeviction"), "{found:?}");
+    assert!(
+        found.advice.contains("; or may_evict=true in the URL"),
+        "{found:?}"
+    );
+    let evictions = report.evictions.ok_or("no evictions")?;
+    assert!(!evictions.are_near && evictions.keys == 0, "{evictions:?}");
     assert_fine(&report, &["redis.evicted"]);
     until("keys are evicted", async || {
         node.command(&["DEBUG", "POPULATE", "60000"]).await?;
@@ -97,13 +103,17 @@ async fn a_server_that_may_evict_is_a_danger_also_where_dlock_refuses_it(
         Ok(node.info("evicted_keys").await? != "0")
     })
     .await?;
-    finding(&report_of(&url).await?, Danger, "redis.evicted")?;
+    let report = report_of(&url).await?;
+    finding(&report, Danger, "redis.evicted")?;
+    let evictions = report.evictions.ok_or("no evictions")?;
+    assert!(evictions.are_near && evictions.keys > 0, "{evictions:?}");
     // What the advice says mends it.
     node.command(&["CONFIG", "SET", "maxmemory-policy", "noeviction"])
         .await?;
     let mended = report_of(&url).await?;
     assert_fine(&mended, &["redis.eviction"]);
     finding(&mended, Note, "redis.evicted")?;
+    assert_eq!(mended.evictions, None);
     Ok(())
 }
 
@@ -113,6 +123,7 @@ async fn a_server_that_forgets_is_covered_by_the_guard(flavour: Flavour) -> Outc
     let report = report_of(&url).await?;
     let found = finding(&report, Covered, "redis.restart")?;
     assert!(found.effect.contains("restart_guard 30 s"), "{found:?}");
+    assert_eq!(found.advice, "", "nothing is to be done");
     assert_healthy(&report);
     let report = report_of(format!("{url}?restart_guard=0s")).await?;
     finding(&report, Warning, "redis.restart")?;
