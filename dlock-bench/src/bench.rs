@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock_core::{BootInstant, Clock, Error, Result};
+use dlock_core::{BootInstant, Clock, Result};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     rounds::{self, HALF_WIDTH_MAX, Pace, Rounds, SETTLE},
     slot::Slot,
     stats::{Bootstrap, RESAMPLES},
-    store::Store,
+    store::{Left, Store},
     summary::Summary,
     target::Target,
     tasks::defect,
@@ -93,7 +93,8 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// The first store's error, when none could be measured. What fails on one of several is in the data.
+    /// The first store's error, when nothing was measured of any. What fails after that is in the data, and what was
+    /// measured before stays.
     ///
     /// # Cancel safety
     ///
@@ -112,7 +113,7 @@ impl Bench {
         }
         run.stores = self.slots.iter().map(|slot| slot.data.clone()).collect();
         run.took_ms = millis(Clock::boottime().now().since(self.begun));
-        if self.slots.iter().all(|slot| slot.live().is_none())
+        if self.slots.iter().all(Slot::is_empty)
             && let Some(error) = self.slots.iter_mut().find_map(Slot::take_error)
         {
             return Err(error);
@@ -120,13 +121,13 @@ impl Bench {
         Ok(run)
     }
 
-    /// Ends all lockers, and removes what the names of the run left in the stores. Reports what could not be
-    /// removed, with the reason.
+    /// Ends all lockers, and removes what the names of the run left in the stores. Reports the stores that may still
+    /// have some of it, by their URLs.
     ///
     /// # Cancel safety
     ///
     /// The rest stays in the stores.
-    pub async fn clean_up(self) -> Vec<(String, Error)> {
+    pub async fn clean_up(self) -> Vec<(String, Left)> {
         let mut cleaning = JoinSet::new();
         for slot in self.slots {
             cleaning.spawn(async move { (slot.data.url.clone(), slot.clean_up().await) });
@@ -146,12 +147,12 @@ impl Bench {
             };
             match entrants::of_store(store, number, self.plan.tasks()).await {
                 Ok(entrants) => all.extend(entrants),
-                Err(error) => slot.fail(error),
+                Err(error) => slot.fail("starting the workers", &error),
             }
         }
         let mut rounds = Rounds::new(all, self.plan.seed);
         for failure in rounds.warm_up().await {
-            self.slots[failure.store as usize].fail(failure.error);
+            self.slots[failure.store as usize].fail("warming up", &failure.error);
         }
         rounds
     }
@@ -169,7 +170,7 @@ impl Bench {
         let settled = rounds::run(rounds, &mut pace, is_settled, |count, failures| {
             progress(part(begun, forecast), &format!("round {count}"));
             for failure in failures {
-                slots[failure.store as usize].fail(failure.error);
+                slots[failure.store as usize].fail(&format!("in round {count}"), &failure.error);
             }
         });
         Outcome {

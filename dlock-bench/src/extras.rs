@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dlock_core::Error;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -42,6 +43,17 @@ pub(crate) async fn measure(
     }
 }
 
+/// Records why a workload was not measured. A store that is gone fails: it is not measured to the end.
+async fn lacks(slot: &mut Slot, workload: &str, error: &Error) {
+    slot.lacks(workload, error);
+    let Some(store) = slot.live().cloned() else {
+        return;
+    };
+    if let Err(error) = store.check().await {
+        slot.fail(&format!("at {workload}"), &error);
+    }
+}
+
 /// At half of the store's own peak.
 async fn steady_of(slot: &mut Slot, run_for: Duration, seed: u64) {
     let rates = slot
@@ -55,7 +67,7 @@ async fn steady_of(slot: &mut Slot, run_for: Duration, seed: u64) {
     };
     match steady(store, peak / 2.0, run_for, seed).await {
         Ok(found) => slot.data.steady = Some(found),
-        Err(error) => slot.lacks("steady arrivals", &error),
+        Err(error) => lacks(slot, "steady arrivals", &error).await,
     }
 }
 
@@ -65,7 +77,7 @@ async fn contention_of(slot: &mut Slot, run_for: Duration) {
     };
     match contention(store, run_for).await {
         Ok(found) => slot.data.contention = Some(found),
-        Err(error) => slot.lacks("contention", &error),
+        Err(error) => lacks(slot, "contention", &error).await,
     }
 }
 
@@ -87,7 +99,7 @@ async fn takeovers(slots: &mut [Slot]) {
                 slot.data.takeover = Some(takeover);
                 slot.data.notes.extend(note);
             }
-            Err(error) => slot.lacks("take-overs", &error),
+            Err(error) => lacks(slot, "take-overs", &error).await,
         }
     }
 }
@@ -101,6 +113,6 @@ async fn held_of(slot: &mut Slot) {
             slot.data.held = rows;
             slot.data.notes.extend(note);
         }
-        Err(error) => slot.lacks("held locks", &error),
+        Err(error) => lacks(slot, "held locks", &error).await,
     }
 }

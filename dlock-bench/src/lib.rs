@@ -37,5 +37,6 @@ mod workloads;
 pub use self::{
     bench::{Bench, Progress},
     plan::{Plan, Scope},
+    store::Left,
     target::{Target, WorkerCommand},
 };

@@ -5,7 +5,7 @@ use dlock_core::{Error, ErrorKind, Result};
 use crate::{
     data,
     names::Names,
-    store::{self, Store},
+    store::{self, Left, Store},
     target::Target,
 };
 
@@ -35,12 +35,12 @@ impl Slot {
     ///
     /// # Errors
     ///
-    /// What could not be removed.
+    /// That something is left, or that it is not known.
     ///
     /// # Cancel safety
     ///
     /// The rest stays in the store.
-    pub(crate) async fn clean_up(self) -> Result<()> {
+    pub(crate) async fn clean_up(self) -> Result<(), Left> {
         store::clean_up(&self.target.config, &self.names, self.store.as_ref()).await
     }
 
@@ -59,7 +59,7 @@ impl Slot {
                 ErrorKind::InvalidConfig | ErrorKind::InvalidInput | ErrorKind::Unsupported => {
                     return Err(error);
                 }
-                _ => self.fail(error),
+                _ => self.fail("connecting", &error),
             },
         }
         Ok(())
@@ -70,16 +70,23 @@ impl Slot {
         self.store.as_ref().filter(|_| self.error.is_none())
     }
 
+    /// Whether nothing was measured of the store.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.data.cycles.is_empty() && self.live().is_none()
+    }
+
     /// The store, also after a failure.
     pub(crate) fn any(&self) -> Option<&Store> {
         self.store.as_ref()
     }
 
-    /// Records what failed. The first error stays.
-    pub(crate) fn fail(&mut self, error: Error) {
+    /// Records what failed, and in which phase of the run. The first error stays.
+    pub(crate) fn fail(&mut self, phase: &str, error: &Error) {
         if self.error.is_none() {
-            self.data.error = Some(error.to_string());
-            self.error = Some(error);
+            let why = format!("{phase}: {error}");
+            let message = format!("{}: {why}", self.data.url);
+            self.error = Some(Error::new(error.kind(), message));
+            self.data.error = Some(why);
         }
     }
 

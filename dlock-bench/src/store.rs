@@ -20,6 +20,9 @@ use crate::{
 /// How long a store may take to connect and to grant a first lock, beyond its restart guard.
 const CONNECT_MAX: Duration = Duration::from_secs(30);
 
+/// How long a store may take to take a lock, and to free it, after something failed.
+const CHECK_MAX: Duration = Duration::from_secs(10);
+
 /// How long the locker may take to end after the run.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(10);
 
@@ -85,6 +88,23 @@ impl Store {
         Ok((store, data))
     }
 
+    /// Takes and frees a lock, to see whether the store is there.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    ///
+    /// # Cancel safety
+    ///
+    /// The lock may be held until its ttl.
+    pub(crate) async fn check(&self) -> Result<()> {
+        let taken = timeout(CHECK_MAX, self.locks.acquire(self.names.make("check"))).await;
+        let late = || no_answer_within(CHECK_MAX);
+        timeout(CHECK_MAX, taken.map_err(|_| late())??.release())
+            .await
+            .map_err(|_| late())?
+    }
+
     /// The server, if the store has one and its driver was opened.
     pub(crate) fn server(&self) -> Option<&dyn Server> {
         self.floor.as_deref().and_then(Floor::server)
@@ -109,32 +129,53 @@ impl Store {
     }
 }
 
+/// Why locks of a run may still be in a store.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there is no third case")]
+pub enum Left {
+    /// The store does not say whether any are there.
+    Unknown(Error),
+    /// Some are there.
+    Some(Error),
+}
+
 /// Ends the store, if it was connected, and removes what the `names` left in it.
 ///
 /// # Errors
 ///
-/// What the driver says, or that a name was not removed in time.
+/// That some of it is left, or that it is not known.
 ///
 /// # Cancel safety
 ///
 /// The rest stays in the store.
-pub(crate) async fn clean_up(config: &Config, names: &Names, store: Option<&Store>) -> Result<()> {
+pub(crate) async fn clean_up(
+    config: &Config,
+    names: &Names,
+    store: Option<&Store>,
+) -> Result<(), Left> {
     let names = names.all();
     let each = REMOVE_EACH_MAX.saturating_mul(u32::try_from(names.len()).unwrap_or(u32::MAX));
+    let mut is_left = false;
     let removing = async {
         let closed = match store {
             Some(store) => store.close().await,
             None => Ok(()),
         };
-        remove(config, names).await?;
+        remove(config, names, &mut is_left).await?;
         closed
     };
     let removed = timeout(REMOVE_MAX.max(each), removing).await;
-    removed.map_err(|_| Error::new(ErrorKind::Unavailable, "not removed in time"))?
+    let late = || Error::new(ErrorKind::Unavailable, "no end in time");
+    let removed = removed.unwrap_or_else(|_| Err(late()));
+    removed.map_err(|error| match is_left {
+        true => Left::Some(error),
+        false => Left::Unknown(error),
+    })
 }
 
-/// Removes all that is left of the names, without an end of its own.
-async fn remove(config: &Config, names: Vec<String>) -> Result<()> {
+/// Removes all that is left of the names, without an end of its own. `is_left` is whether some of it is known to be
+/// there.
+async fn remove(config: &Config, names: Vec<String>, is_left: &mut bool) -> Result<()> {
     let names = names.iter().map(|name| LockName::new(name));
     let mut names: Vec<LockName> = names.collect::<Result<_>>()?;
     if names.is_empty() {
@@ -142,19 +183,26 @@ async fn remove(config: &Config, names: Vec<String>) -> Result<()> {
         return Ok(());
     }
     let traces = Residue::open(config).await?;
+    let mut are_known = false;
     loop {
         let mut again = Vec::new();
         for name in names {
             let one = std::slice::from_ref(&name);
             let found = traces.list(one).await?.len();
-            if found > 0 && traces.remove(one).await?.len() < found {
-                again.push(name);
+            if found > 0 {
+                *is_left = true;
+                if traces.remove(one).await?.len() < found {
+                    again.push(name);
+                }
             }
+            // The names of a further pass are those of which something was there.
+            *is_left = are_known || !again.is_empty();
         }
+        *is_left = !again.is_empty();
         if again.is_empty() {
             return Ok(());
         }
-        names = again;
+        (names, are_known) = (again, true);
         // The session of a worker that was killed may keep its row or file for a moment.
         sleep(REMOVE_AGAIN).await;
     }
@@ -194,10 +242,12 @@ fn listening(config: &Config) -> Option<u32> {
 }
 
 fn no_answer() -> Error {
-    let why = format!(
-        "the store did not answer within {} s",
-        CONNECT_MAX.as_secs()
-    );
+    no_answer_within(CONNECT_MAX)
+}
+
+/// A store that did not answer in time.
+pub(crate) fn no_answer_within(max: Duration) -> Error {
+    let why = format!("the store did not answer within {} s", max.as_secs());
     Error::new(ErrorKind::Unavailable, why)
 }
 

@@ -10,7 +10,7 @@ use crate::data::Interval;
 pub struct Change {
     /// The label of the store.
     pub store: String,
-    /// The number, such as `64 tasks, rate of the floor's`.
+    /// The number, such as `64 tasks, rate of the driver's`.
     pub what: String,
     /// The number of the old run.
     pub old: Interval,
@@ -20,6 +20,8 @@ pub struct Change {
     pub change: Interval,
     /// Whether the change is larger than the noise of both runs.
     pub judgement: Judgement,
+    /// By how much the same thing differed that was measured twice, in the noisier run.
+    pub noise: f64,
     /// By how much the new run is worse: `0.05` is 5 %. Negative if it is better.
     pub worse_by: f64,
 }
@@ -68,6 +70,7 @@ impl Change {
             new,
             change,
             judgement,
+            noise,
             worse_by: match good {
                 Good::High => 1.0 - change.value,
                 Good::Low => change.value - 1.0,

@@ -2,7 +2,11 @@
 
 use serde::Serialize;
 
-use super::change::{Change, Good, Judgement};
+use super::{
+    change::{Change, Good},
+    limit::{Against, percent},
+    warnings::warnings,
+};
 use crate::data::{Interval, Run, Store};
 
 /// The changes between two runs.
@@ -13,16 +17,38 @@ pub struct Compared {
     pub changes: Vec<Change>,
     /// The stores that only one of the runs has measured, by their labels.
     pub unmatched: Vec<String>,
+    /// The figures of the old run that the new one lacks, each with its store.
+    pub missing: Vec<String>,
+    /// Why the runs may not be comparable: their order, the machines, the servers.
+    pub warnings: Vec<String>,
     /// By how much the same thing differed that was measured twice, in the noisier run.
     pub noise: f64,
 }
 
 impl Compared {
+    /// Why nothing can be said about a limit, in words: too few numbers, or too much noise. `None` if all is known.
+    #[must_use]
+    pub fn unknown(&self, limit: f64) -> Option<String> {
+        let mut why = Vec::new();
+        if !self.missing.is_empty() {
+            why.push(format!("not in the new run: {}", self.missing.join("; ")));
+        }
+        let changes = self.changes.iter();
+        let noisy = changes.filter(|change| change.against(limit) == Against::TooNoisy);
+        let (noisy, all) = (noisy.count(), self.changes.len());
+        if noisy > 0 {
+            let limit = percent(limit);
+            why.push(format!(
+                "{noisy} of {all} figures are too noisy to judge {limit}"
+            ));
+        }
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+
     /// The changes for the worse by more than `bound`: `0.05` is 5 %.
     pub fn worse_by_more_than(&self, bound: f64) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
-        changes
-            .filter(move |change| change.judgement == Judgement::Worse && change.worse_by > bound)
+        changes.filter(move |change| change.against(bound) == Against::Beyond)
     }
 }
 
@@ -33,12 +59,33 @@ pub fn compare(old: &Run, new: &Run) -> Compared {
     let mut compared = Compared {
         changes: Vec::new(),
         unmatched: Vec::new(),
+        missing: Vec::new(),
+        warnings: warnings(old, new),
         noise,
     };
     for before in &old.stores {
-        match new.stores.iter().find(|store| store.label == before.label) {
-            Some(after) => compared.changes.extend(changes(before, after, noise)),
-            None => compared.unmatched.push(before.label.clone()),
+        let after = new.stores.iter().find(|store| store.label == before.label);
+        if after.is_none() {
+            compared.unmatched.push(before.label.clone());
+        }
+        for figure in figures(before) {
+            let has = |store: &&Store| {
+                figures(store)
+                    .into_iter()
+                    .find(|one| one.what == figure.what)
+            };
+            match after.as_ref().and_then(has) {
+                Some(now) => {
+                    let pair = (figure.value, now.value);
+                    let label = &before.label;
+                    let change = Change::judge(label, figure.what, pair, figure.good, noise);
+                    compared.changes.push(change);
+                }
+                None => {
+                    let missing = format!("{}, {}", before.label, figure.what);
+                    compared.missing.push(missing);
+                }
+            }
         }
     }
     let has = |label: &String| old.stores.iter().any(|store| store.label == *label);
@@ -48,42 +95,33 @@ pub fn compare(old: &Run, new: &Run) -> Compared {
     compared
 }
 
-fn changes(old: &Store, new: &Store, noise: f64) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut add = |what: String, pair: (Option<Interval>, Option<Interval>), good| {
-        if let (Some(before), Some(after)) = pair {
-            let change = Change::judge(&old.label, what, (before, after), good, noise);
-            changes.push(change);
-        }
+/// A number that can be compared.
+struct Figure {
+    what: String,
+    value: Interval,
+    good: Good,
+}
+
+fn figures(store: &Store) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut add = |what: String, value: Option<Interval>, good| {
+        figures.extend(value.map(|value| Figure { what, value, good }));
     };
-    for before in &old.cycles {
-        let same = |row: &&crate::data::Cycles| row.tasks == before.tasks;
-        let Some(after) = new.cycles.iter().find(same) else {
-            continue;
-        };
-        let tasks = match before.tasks {
+    for row in &store.cycles {
+        let tasks = match row.tasks {
             1 => "1 task".to_owned(),
             tasks => format!("{tasks} tasks"),
         };
-        let rates = (before.of_floor, after.of_floor);
-        add(format!("{tasks}, rate of the floor's"), rates, Good::High);
-        let server = (before.server_cpu_of_floor, after.server_cpu_of_floor);
-        add(
-            format!("{tasks}, server CPU of the floor's"),
-            server,
-            Good::Low,
-        );
-        let client = (before.client_cpu_of_floor, after.client_cpu_of_floor);
-        add(
-            format!("{tasks}, client CPU of the floor's"),
-            client,
-            Good::Low,
-        );
+        let rate = format!("{tasks}, rate of the driver's");
+        add(rate, row.of_floor, Good::High);
+        let server = format!("{tasks}, server CPU of the driver's");
+        add(server, row.server_cpu_of_floor, Good::Low);
+        let client = format!("{tasks}, client CPU of the driver's");
+        add(client, row.client_cpu_of_floor, Good::Low);
     }
-    let exchanges = |store: &Store| store.hand_over.as_ref().and_then(|one| one.exchanges);
-    let pair = (exchanges(old), exchanges(new));
-    add("hand-over, in exchanges".to_owned(), pair, Good::Low);
-    changes
+    let exchanges = store.hand_over.as_ref().and_then(|one| one.exchanges);
+    add("hand-over, in exchanges".to_owned(), exchanges, Good::Low);
+    figures
 }
 
 #[cfg(test)]
@@ -98,7 +136,7 @@ mod tests {
     fn a_run_is_as_good_as_itself() {
         let compared = compare(&sample(), &sample());
         assert!(compared.changes.len() > 30 && compared.unmatched.is_empty());
-        let same = |change: &Change| change.judgement == Judgement::Same;
+        let same = |change: &Change| change.judgement == crate::compare::Judgement::Same;
         assert!(compared.changes.iter().all(same));
         assert_eq!(compared.worse_by_more_than(0.0).count(), 0);
     }
@@ -115,7 +153,7 @@ mod tests {
         assert_eq!(worse.len(), 1);
         assert_eq!(
             (&*worse[0].store, &*worse[0].what),
-            ("redis", "64 tasks, rate of the floor's")
+            ("redis", "64 tasks, rate of the driver's")
         );
         assert_eq!(compared.worse_by_more_than(0.11).count(), 0);
         assert!(compared.to_string().contains("worse"), "{compared}");
@@ -126,5 +164,41 @@ mod tests {
         let (old, mut new) = (sample(), sample());
         new.stores[0].label = "file-2".to_owned();
         assert_eq!(compare(&old, &new).unmatched, ["file", "file-2"]);
+    }
+
+    #[test]
+    fn noise_beyond_the_limit_is_no_answer() {
+        let (old, mut new) = (sample(), sample());
+        assert_eq!(compare(&old, &new).unknown(0.05), None);
+        new.noise.same_twice = 0.08;
+        let compared = compare(&old, &new);
+        let all = compared.changes.len();
+        let why = format!("{all} of {all} figures are too noisy to judge 5 %");
+        assert_eq!(compared.unknown(0.05), Some(why));
+        assert_eq!(compared.unknown(0.1), None);
+        let table = compared.within(0.05);
+        assert!(table.contains("too noisy to judge 5 %"), "{table}");
+    }
+
+    #[test]
+    fn a_wide_interval_is_no_answer() {
+        let (old, mut new) = (sample(), sample());
+        let ratio = new.stores[1].cycles[2].of_floor.as_mut().expect("a ratio");
+        (ratio.low, ratio.high) = (ratio.value * 0.8, ratio.value * 1.2);
+        let compared = compare(&old, &new);
+        let why = compared.unknown(0.05).expect("unknown");
+        assert!(why.starts_with("1 of "), "{why}");
+    }
+
+    #[test]
+    fn what_the_new_run_lacks_is_no_answer() {
+        let (old, mut new) = (sample(), sample());
+        new.stores[1].cycles.pop();
+        let why = compare(&old, &new).unknown(0.05).expect("unknown");
+        let expected = "not in the new run: redis, 64 tasks, rate of the driver's; ";
+        assert!(why.starts_with(expected), "{why}");
+        new.stores.clear();
+        assert!(compare(&old, &new).changes.is_empty());
+        assert_eq!(compare(&new, &new).unknown(0.05), None, "no figure at all");
     }
 }

@@ -26,6 +26,11 @@ impl Interval {
         }
         ((self.high - self.low) / 2.0 / self.value).abs()
     }
+
+    /// Whether a ratio is larger than what the same thing twice differs by, with all of its interval.
+    pub(crate) fn is_beyond(self, noise: f64) -> bool {
+        self.low > 1.0 + noise.max(0.0)
+    }
 }
 
 /// The distribution of durations.

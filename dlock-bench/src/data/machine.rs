@@ -1,5 +1,7 @@
 //! Where and how a run was measured, and how quiet the machine was.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The machine that the clients ran on.
@@ -17,6 +19,17 @@ pub struct Machine {
     /// Name and version of the kernel, such as `Linux 6.1.0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cores {
+            1 => f.write_str("1 core")?,
+            cores => write!(f, "{cores} cores")?,
+        }
+        let rest = [&self.processor, &self.kernel].into_iter().flatten();
+        rest.into_iter().try_for_each(|part| write!(f, ", {part}"))
+    }
 }
 
 /// The settings of a run: the workloads and how they were measured.
@@ -57,6 +70,23 @@ pub struct Noise {
     pub foreign_cpu: Option<f64>,
     /// Why the machine was noisy, each as a short sentence; empty if it was quiet.
     pub reasons: Vec<String>,
+}
+
+/// The begin of the reason that the same thing differed that was measured twice.
+pub(crate) const SAME_TWICE: &str = "the same thing twice differs by";
+
+impl Noise {
+    /// Whether one of the reasons has [`same_twice`](Self::same_twice) in it.
+    pub(crate) fn names_same_twice(&self) -> bool {
+        self.reasons
+            .iter()
+            .any(|reason| reason.starts_with(SAME_TWICE))
+    }
+
+    /// Whether one number is larger than another by more than the noise.
+    pub(crate) fn is_beyond(&self, larger: f64, smaller: f64) -> bool {
+        larger > smaller * (1.0 + self.same_twice.max(0.0))
+    }
 }
 
 /// Whether rates can be compared.

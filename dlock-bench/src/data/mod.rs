@@ -11,7 +11,6 @@ mod run;
 mod store;
 mod workloads;
 
-pub(crate) use self::read::{ELEMENT_BEGIN, ELEMENT_END};
 pub use self::{
     latency::{Bucket, Interval, Latency},
     machine::{Badge, Machine, Noise, Settings},
@@ -20,4 +19,9 @@ pub use self::{
     run::{Comparison, FORMAT, Run},
     store::{Ceiling, Cycles, Exchange, Limit, Store, Throughput},
     workloads::{Contention, HandOver, Held, OneShot, Steady, Takeover},
+};
+pub(crate) use self::{
+    machine::SAME_TWICE,
+    read::{ELEMENT_BEGIN, ELEMENT_END},
+    run::COUNT_MIN,
 };

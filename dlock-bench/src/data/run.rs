@@ -53,6 +53,25 @@ impl Run {
     }
 }
 
+/// How many measurements a store has at least that is compared with another one.
+pub(crate) const COUNT_MIN: u64 = 30;
+
+impl Run {
+    /// The differences of a workload that are larger than the noise of the whole run.
+    pub(crate) fn differences(
+        &self,
+        workload: Workload,
+        tasks: u32,
+    ) -> impl Iterator<Item = &Comparison> {
+        // Earlier versions wrote those that are larger than the noise of two stores.
+        let is_one = move |one: &&Comparison| {
+            let is_it = one.workload == workload && one.tasks == tasks;
+            is_it && one.times.is_beyond(self.noise.same_twice)
+        };
+        self.comparisons.iter().filter(is_one)
+    }
+}
+
 /// A difference between two stores that is larger than the noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -75,7 +75,7 @@ fn row(store: &ShownStore<'_>, columns: &[Column<'_>], is_noisy: bool) -> Markup
             }
             td data-l="Safety" {
                 span class=(class) { (words) }
-                @if let Some(verdict) = grants { small { (format::count(verdict.grants)) " grants" } }
+                @if let Some(verdict) = grants { small { (format::plural(usize::try_from(verdict.grants).unwrap_or(usize::MAX), "grant")) } }
             }
             @if let (Some(error), true) = (&store.data.error, store.data.cycles.is_empty()) {
                 td.error colspan=(columns.len().max(1)) data-l="Not measured" { b { "Not measured: " } (format::clipped(error, ERROR_MAX)) }

@@ -115,6 +115,6 @@ fn title(effect: &FaultEffect) -> String {
         ..
     } = effect;
     format!(
-        "{id}: struck {strikes} times, bit {bit} times; {grants} grants, {violations} violations, {declared} declared"
+        "{id}: strikes {strikes}, bites {bit}, grants {grants}, violations {violations}, declared {declared}"
     )
 }

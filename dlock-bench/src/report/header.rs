@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{format, shown::Shown};
-use crate::data::{Badge, Machine, Run};
+use crate::data::{Badge, Machine, Run, SAME_TWICE};
 
 const NUMBERS: [&str; 9] = [
     "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten",
@@ -75,7 +75,7 @@ fn quiet(run: &Run) -> Markup {
         p.quiet {
             @if is_quiet { span.chip.ok { "✓ quiet machine" } } @else { span.chip.wa { "▲ noisy machine" } }
             " The same thing measured twice differed by " b { (difference) } ". Differences below that are noise."
-            @for reason in &noise.reasons { " " (format::sentence(reason)) }
+            @for reason in noise.reasons.iter().filter(|reason| !reason.starts_with(SAME_TWICE)) { " " (format::sentence(reason)) }
             @if !is_quiet { " Rates are grey; processor times lead." }
             @if !run.settled { " " b { "Not settled" } ": the time was over before all intervals were narrow." }
         }

@@ -6,7 +6,10 @@ use super::{
     format,
     plot::{KINDS, Series},
 };
-use crate::data::{Cycles, Run, Store};
+use crate::{
+    data::{Cycles, Run, Store},
+    labels::address,
+};
 
 /// How many characters of a name are shown; a server may report any.
 const NAME_MAX: usize = 32;
@@ -31,6 +34,8 @@ pub(super) struct ShownStore<'a> {
     pub(super) name: String,
     pub(super) data: &'a Store,
     pub(super) verdict: Option<&'a StoreVerdict>,
+    /// Where it is, if another store has the same backend.
+    address: Option<String>,
 }
 
 impl<'a> Shown<'a> {
@@ -42,6 +47,7 @@ impl<'a> Shown<'a> {
             name: name(data),
             data,
             verdict: run.verdict(data),
+            address: address(run, data),
         });
         Self {
             run,
@@ -87,7 +93,12 @@ impl ShownStore<'_> {
         };
         let (product, version) = product_and_version(server);
         let is_enough = !version.is_empty() && self.name.starts_with(&product);
-        format::clipped(if is_enough { &version } else { server }, BELOW_NAME_MAX)
+        let words = if is_enough { &version } else { server };
+        let words = match &self.address {
+            Some(address) => format!("{words}, {address}"),
+            None => words.to_owned(),
+        };
+        format::clipped(&words, BELOW_NAME_MAX)
     }
 
     /// The cycles with that number of tasks.

@@ -9,16 +9,23 @@ use std::time::Duration;
 
 use dlock_core::{Clock, Error};
 use rand::{SeedableRng as _, rngs::Xoshiro256PlusPlus, seq::SliceRandom as _};
+use tokio::time::timeout;
 
 pub(crate) use self::{
     entrant::{Entrant, Record},
     meter::Meter,
     pace::{HALF_WIDTH_MAX, Pace, SETTLE},
 };
-use crate::data::{Round, Slice};
+use crate::{
+    data::{Round, Slice},
+    store::no_answer_within,
+};
 
 /// The length of the slices that warm up.
 const WARM_UP: Duration = Duration::from_millis(30);
+
+/// How long a slice may take with all that belongs to it: a worker's answer alone may take half of it.
+const SLICE_MAX: Duration = Duration::from_secs(60);
 
 /// All sides, and the rounds so far.
 pub(crate) struct Rounds {
@@ -96,7 +103,8 @@ impl Rounds {
 
     async fn slice(&mut self, at: usize, window: Duration) -> Result<Slice, Error> {
         let side = u32::try_from(at).unwrap_or(u32::MAX);
-        self.entrants[at].slice(side, window).await
+        let slice = timeout(SLICE_MAX, self.entrants[at].slice(side, window)).await;
+        slice.unwrap_or_else(|_| Err(no_answer_within(SLICE_MAX)))
     }
 
     /// All sides of the store that failed stop, also those that were waiting for their turn.

@@ -5,7 +5,7 @@ use super::{
     recorded::{Summary, median_of, quotient},
 };
 use crate::{
-    data::{Comparison, Interval, Side, Workload},
+    data::{COUNT_MIN, Comparison, Side, Workload},
     rounds::Record,
 };
 
@@ -26,12 +26,15 @@ impl Summary<'_> {
     fn ranked(&self, workload: Workload, tasks: u32, labels: &[String]) -> Vec<Comparison> {
         let stores = (0..).zip(labels).filter_map(|(store, label)| {
             let record = self.record(store, workload, tasks, Side::Dlock)?;
-            Some((self.speed(workload, record)?, store, label, record))
+            let is_enough = record.durations.latency()?.count >= COUNT_MIN;
+            let record = is_enough.then_some(record)?;
+            Some((self.speed(workload, record)?, label, record))
         });
         let mut stores: Vec<_> = stores.collect();
+        let noise = self.same_twice_of_all(u32::try_from(labels.len()).unwrap_or(u32::MAX));
         stores.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
         let pairs = stores.windows(2).filter_map(|pair| {
-            let [(_, fast, faster, one), (_, slow, slower, other)] = pair else {
+            let [(_, faster, one), (_, slower, other)] = pair else {
                 return None;
             };
             let times = match workload {
@@ -39,8 +42,7 @@ impl Summary<'_> {
                 _ => ratios(one, other),
             };
             let times = self.bootstrap.median(&times)?;
-            let noise = self.same_twice(*fast).max(self.same_twice(*slow));
-            is_beyond(times, noise).then(|| Comparison {
+            times.is_beyond(noise).then(|| Comparison {
                 workload,
                 tasks,
                 faster: (*faster).clone(),
@@ -69,20 +71,15 @@ fn speeds(one: &Record, other: &Record) -> Vec<f64> {
         .collect()
 }
 
-/// Whether a ratio is larger than what the same thing twice differs by, with all of its interval.
-fn is_beyond(times: Interval, noise: f64) -> bool {
-    times.low > 1.0 + noise
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::data::Interval;
 
     #[test]
     fn a_difference_below_the_noise_is_none() {
         let interval = |low, value, high| Interval { value, low, high };
-        assert!(is_beyond(interval(1.06, 1.1, 1.2), 0.05));
-        assert!(!is_beyond(interval(1.04, 1.1, 1.2), 0.05));
-        assert!(!is_beyond(interval(0.99, 1.1, 1.2), 0.0));
+        assert!(interval(1.06, 1.1, 1.2).is_beyond(0.05));
+        assert!(!interval(1.04, 1.1, 1.2).is_beyond(0.05));
+        assert!(!interval(0.99, 1.1, 1.2).is_beyond(0.0));
     }
 }

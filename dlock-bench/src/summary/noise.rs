@@ -2,7 +2,7 @@
 
 use super::recorded::Summary;
 use crate::{
-    data::{Badge, Noise, Side},
+    data::{Badge, Noise, SAME_TWICE, Side},
     machine::LoadParts,
 };
 
@@ -14,8 +14,7 @@ const FOREIGN_MAX: f64 = 0.2;
 impl Summary<'_> {
     /// The noise of `stores` stores.
     pub(crate) fn noise(&self, stores: u32, load: Option<LoadParts>) -> Noise {
-        let all = (0..stores).map(|store| self.same_twice(store));
-        let same_twice = all.fold(0.0, f64::max);
+        let same_twice = self.same_twice_of_all(stores);
         let steal = load.map(|load| load.steal);
         let foreign_cpu = load.map(|load| load.foreign);
         let reasons = reasons(same_twice, steal, foreign_cpu);
@@ -38,9 +37,21 @@ impl Summary<'_> {
         let ratios =
             tasks.filter_map(|tasks| self.rate_ratio(store, tasks, Side::Again, Side::Dlock));
         ratios
-            .map(|ratio| (ratio.value - 1.0).abs())
+            .map(|ratio| differs_by(ratio.value))
             .fold(0.0, f64::max)
     }
+
+    /// The same of all stores: of any of them it may be chance that it was quiet.
+    pub(super) fn same_twice_of_all(&self, stores: u32) -> f64 {
+        (0..stores)
+            .map(|store| self.same_twice(store))
+            .fold(0.0, f64::max)
+    }
+}
+
+/// By how much two numbers with this ratio differ: five times as much and a fifth are the same difference.
+fn differs_by(ratio: f64) -> f64 {
+    ratio.max(1.0 / ratio) - 1.0
 }
 
 fn reasons(same_twice: f64, steal: Option<f64>, foreign: Option<f64>) -> Vec<String> {
@@ -49,7 +60,7 @@ fn reasons(same_twice: f64, steal: Option<f64>, foreign: Option<f64>) -> Vec<Str
     if same_twice > SAME_TWICE_MAX {
         let (found, max) = (percent(same_twice), percent(SAME_TWICE_MAX));
         reasons.push(format!(
-            "the same thing twice differs by {found:.1} % (quiet: at most {max:.0} %)"
+            "{SAME_TWICE} {found:.1} % (quiet: at most {max:.0} %)"
         ));
     }
     if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX) {
@@ -70,6 +81,12 @@ fn reasons(same_twice: f64, steal: Option<f64>, foreign: Option<f64>) -> Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fifth_differs_as_much_as_five_times() {
+        assert!((differs_by(5.0) - 4.0).abs() < 1e-9 && (differs_by(0.2) - 4.0).abs() < 1e-9);
+        assert!((differs_by(1.02) - 0.02).abs() < 1e-9);
+    }
 
     #[test]
     fn each_bound_has_its_reason() {

@@ -1,7 +1,7 @@
 //! A table whose columns have titles of their own and in groups.
 
 /// A table: the names of the rows, and groups of columns.
-pub(super) struct Table {
+pub(crate) struct Table {
     pub(super) rows: Vec<String>,
     pub(super) groups: Vec<Group>,
 }
@@ -55,6 +55,22 @@ impl Column {
 }
 
 impl Table {
+    /// Columns without titles, as lines. All but the last are as wide as their longest cell.
+    pub(crate) fn aligned<const N: usize>(columns: [Vec<String>; N]) -> Vec<String> {
+        let rows = columns.first().map_or(0, Vec::len);
+        let mut lines = vec![String::new(); rows];
+        for cells in columns {
+            let width = cells.iter().map(|cell| length(cell)).max();
+            for (line, cell) in lines.iter_mut().zip(&cells) {
+                line.push_str(&pad_right(cell, width.unwrap_or_default() + 2));
+            }
+        }
+        lines
+            .iter()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
+    }
+
     /// The lines: two of titles, then one for each row. Empty without a column.
     pub(super) fn lines(&self) -> Vec<String> {
         let groups: Vec<&Group> = self

@@ -7,3 +7,4 @@ mod tables;
 mod verdict;
 
 pub use self::run::show;
+pub(crate) use self::{columns::Table, numbers::ratio};

@@ -40,8 +40,11 @@ pub(super) fn rate(value: f64) -> String {
     grouped
 }
 
-/// `0.60 ±.02`.
-pub(super) fn ratio(interval: Interval) -> String {
+/// `0.60 ±.02`; without a number where the interval is as wide as that, and thus says nothing.
+pub(crate) fn ratio(interval: Interval) -> String {
+    if (interval.high - interval.low) / 2.0 >= interval.value {
+        return "includes zero".to_owned();
+    }
     let half = format!("{:.2}", (interval.high - interval.low) / 2.0);
     let half = half.strip_prefix('0').unwrap_or(&half);
     format!("{:.2} ±{half}", interval.value)
@@ -87,5 +90,15 @@ mod tests {
             ("0.60 ±.02".to_owned(), "0.6 ± 0.0".to_owned())
         );
         assert_eq!(percent(0.816), "82 %");
+    }
+
+    #[test]
+    fn an_interval_that_includes_zero_is_no_number() {
+        let interval = Interval {
+            value: 2.83,
+            low: 0.1,
+            high: 59.42,
+        };
+        assert_eq!(ratio(interval), "includes zero");
     }
 }

@@ -4,7 +4,10 @@ use super::{
     numbers::{percent, times},
     verdict::verdict,
 };
-use crate::data::{Badge, Comparison, Run, Store, Workload};
+use crate::{
+    data::{Badge, Comparison, Run, SAME_TWICE, Store, Workload},
+    labels::address,
+};
 
 /// The mark of a rate that depends on what else the machine did.
 const NOISY: &str = "~";
@@ -18,11 +21,13 @@ pub fn show(run: &Run) -> String {
     let mut lines = shown.header();
     lines.extend(shown.main().lines());
     lines.extend(shown.more());
-    lines.extend(run.comparisons.iter().filter_map(|one| shown.sentence(one)));
+    lines.extend(shown.differences());
     lines.extend(run.stores.iter().flat_map(|store| verdict(run, store)));
     for store in &run.stores {
         let label = &store.label;
-        lines.extend(store.error.iter().map(|error| format!("{label}: {error}")));
+        let url = &store.url;
+        let error = store.error.iter();
+        lines.extend(error.map(|error| format!("{label}: {url}: {error}")));
         lines.extend(store.notes.iter().map(|note| format!("{label}: {note}")));
     }
     lines.join("\n") + "\n"
@@ -42,13 +47,16 @@ impl Shown<'_> {
             Badge::Quiet => "quiet",
             Badge::Noisy => "noisy",
         };
+        let noise = match run.noise.names_same_twice() {
+            true => String::new(),
+            false => format!(": {SAME_TWICE} {:.1} %", run.noise.same_twice * 100.0),
+        };
         let mut lines = vec![format!(
-            "{}, {}, {}, seed {}, {badge}: the same thing twice differs by {:.1} %",
+            "{}, {}, {}, seed {}, {badge}{noise}",
             count(stores, "store"),
             count(cores, "core"),
             count(run.rounds.len(), "round"),
             run.seed,
-            run.noise.same_twice * 100.0,
         )];
         let reasons = run.noise.reasons.iter();
         lines.extend(reasons.map(|reason| format!("noisy: {reason}")));
@@ -67,24 +75,47 @@ impl Shown<'_> {
     }
 
     /// The differences of the cycles by most tasks; the others are in the data.
-    fn sentence(&self, comparison: &Comparison) -> Option<String> {
-        let is_main =
-            comparison.workload == Workload::Cycle && comparison.tasks == self.most_tasks();
-        let Comparison {
-            faster,
-            slower,
-            times: ratio,
-            ..
-        } = comparison;
-        is_main.then(|| format!("{faster} is {} times as fast as {slower}", times(*ratio)))
+    fn differences(&self) -> Vec<String> {
+        let tasks = self.most_tasks();
+        let words = match tasks {
+            1 => "1 task".to_owned(),
+            tasks => format!("{tasks} tasks"),
+        };
+        let sentence = |one: &Comparison| {
+            let [faster, slower] = [&one.faster, &one.slower].map(|label| self.name(label));
+            let times = times(one.times);
+            format!("locks/s by {words}: {faster} has {times} times as many as {slower}")
+        };
+        let run = self.0;
+        let sentences: Vec<String> = run
+            .differences(Workload::Cycle, tasks)
+            .map(sentence)
+            .collect();
+        let measured = run.stores.iter().filter(|store| !store.cycles.is_empty());
+        if !sentences.is_empty() || measured.count() < 2 {
+            return sentences;
+        }
+        let noise = run.noise.same_twice * 100.0;
+        vec![format!(
+            "locks/s by {words}: no difference is larger than the noise of {noise:.1} %"
+        )]
+    }
+
+    /// The label of a store, with its address where several have the same backend.
+    fn name(&self, label: &str) -> String {
+        let mut stores = self.0.stores.iter();
+        let found = stores.find(|store| store.label == label);
+        let address = found.and_then(|store| address(self.0, store));
+        address.map_or_else(|| label.to_owned(), |address| format!("{label} {address}"))
     }
 
     pub(super) fn rows(&self) -> Vec<String> {
-        self.0
-            .stores
-            .iter()
-            .map(|store| format!(" {}", store.label))
-            .collect()
+        let row = |store: &Store| {
+            let is_partial = store.error.is_some() && !store.cycles.is_empty();
+            let partial = if is_partial { " (partial)" } else { "" };
+            format!(" {}{partial}", self.name(&store.label))
+        };
+        self.0.stores.iter().map(row).collect()
     }
 
     pub(super) fn each(&self, cell: impl Fn(&Store) -> Option<String>) -> Vec<Option<String>> {
@@ -124,7 +155,7 @@ mod tests {
             assert!(redis.contains(cell), "{cell}: {redis}");
         }
         assert!(
-            text.contains("redis is 6.4 ± 0.2 times as fast as etcd"),
+            text.contains("locks/s by 64 tasks: redis has 6.4 ± 0.2 times as many as etcd\n"),
             "{text}"
         );
         assert!(
@@ -163,7 +194,58 @@ mod tests {
             ..Store::default()
         };
         let text = show(&run);
-        assert!(text.contains("\nredis: no answer\n"), "{text}");
+        let line = "\nredis: redis://app:***@127.0.0.1:6379: no answer\n";
+        assert!(text.contains(line), "{text}");
         assert!(text.lines().any(|line| line == " redis"), "{text}");
+    }
+
+    #[test]
+    fn a_store_that_failed_later_is_partial() {
+        let mut run = sample();
+        run.stores[1].error = Some("in round 3: gone".to_owned());
+        let text = show(&run);
+        assert!(text.contains("\n redis (partial)  "), "{text}");
+        assert!(text.contains(": in round 3: gone\n"), "{text}");
+    }
+
+    #[test]
+    fn a_difference_below_the_noise_of_the_run_is_none() {
+        let mut run = sample();
+        run.noise.same_twice = 4.309;
+        let text = show(&run);
+        // The largest one stays: 6.2 to 6.6 times.
+        assert_eq!(text.matches(" times as many as ").count(), 1, "{text}");
+        run.noise.same_twice = 6.0;
+        let text = show(&run);
+        assert!(!text.contains("times as many as"), "{text}");
+        let line = "\nlocks/s by 64 tasks: no difference is larger than the noise of 600.0 %\n";
+        assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn the_noise_is_named_once() {
+        let mut run = sample();
+        run.noise.badge = Badge::Noisy;
+        run.noise.reasons = vec![format!("{SAME_TWICE} 8.1 % (quiet: at most 5 %)")];
+        assert_eq!(show(&run).matches(SAME_TWICE).count(), 1);
+        run.noise.reasons = vec!["another reason".to_owned()];
+        assert_eq!(show(&run).matches(SAME_TWICE).count(), 1);
+    }
+
+    #[test]
+    fn stores_of_one_backend_are_named_by_their_address() {
+        let mut run = sample();
+        run.stores[2].backend = "redis".to_owned();
+        run.stores[2].url = "redis://me:***@[::1]:6380/0?ttl=10s".to_owned();
+        let text = show(&run);
+        for name in [
+            "\n redis 127.0.0.1:6379  ",
+            "\n etcd [::1]:6380  ",
+            "\n zk  ",
+        ] {
+            assert!(text.contains(name), "{name}: {text}");
+        }
+        let sentence = "redis 127.0.0.1:6379 has 6.4 ± 0.2 times as many as etcd [::1]:6380";
+        assert!(text.contains(sentence), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! The four sentences follow fixed rules.
 
-use dlock_bench::data::Run;
+use dlock_bench::data::{Badge, Run};
 use dlock_verify::verdict::{Severity, Verdict};
 
 use crate::sample::{changed, html, run, verdicts, verified, with, words_of_class};
@@ -33,9 +33,43 @@ fn a_difference_that_is_noise_is_not_called_one() {
             .retain(|comparison| comparison.faster != "redis")
     });
     let tile = &tiles(&run)[1];
-    let expected = "Fastest between machines Redis, etcd 67 400 locks a second with 64 tasks; \
-                    no difference beyond the noise of 1.7 %.";
+    let expected = "Fastest between machines Redis, etcd 67 400 to 10 600 locks a second with 64 tasks; \
+                    no difference between them beyond the noise of 1.7 %.";
     assert!(tile.starts_with(expected), "{tile}");
+}
+
+#[test]
+fn below_the_noise_of_the_run_no_store_is_the_fastest_or_the_cheapest() {
+    let mut run = changed(|run| run.noise.same_twice = 8.0);
+    let tile = &tiles(&run)[1];
+    let expected = "No store is faster Redis, etcd, zk and 1 more 67 400 to 8 900 locks a second with 64 tasks; ";
+    assert!(
+        tile.starts_with(&expected.replace("zk", "ZooKeeper")),
+        "{tile}"
+    );
+    run.noise.badge = Badge::Noisy;
+    let tile = &tiles(&run)[1];
+    let expected = "No store is cheaper for the server Redis, ZooKeeper, etcd and 1 more 12.1 µs to 104 µs of the \
+                    server's processor for a lock with 64 tasks; no difference between them beyond the noise of 800 %.";
+    assert!(tile.starts_with(expected), "{tile}");
+    // Redis is apart from the others.
+    run.noise.same_twice = 4.0;
+    let tile = &tiles(&run)[1];
+    let expected = "Least work for the server Redis 12.1 µs of the server's processor for a lock with 64 tasks, 4.10";
+    assert!(tile.starts_with(expected), "{tile}");
+}
+
+#[test]
+fn few_hand_overs_are_not_compared() {
+    let run = changed(|run| {
+        for store in &mut run.stores {
+            store.takeover = None;
+            store.hand_over.as_mut().expect("a hand-over").latency.count = 9;
+        }
+    });
+    let tile = &tiles(&run)[2];
+    assert!(tile.starts_with("Hand-over file "), "{tile}");
+    assert!(tile.ends_with("(n = 9); too few to compare."), "{tile}");
 }
 
 #[test]
@@ -57,7 +91,11 @@ fn without_crashes_the_hand_over_is_named() {
     });
     let tile = &tiles(&run)[2];
     assert!(
-        tile.starts_with("Fastest hand-over file The next process has the lock 64.0 µs"),
+        tile.starts_with("Hand-over file The next process has the lock 64.0 µs"),
+        "{tile}"
+    );
+    assert!(
+        tile.ends_with("no difference to the next beyond the noise of 1.7 %."),
         "{tile}"
     );
 }

@@ -18,7 +18,7 @@ impl Exit {
     pub(crate) const WORSE: Self = Self(1);
     /// `verify`: a clause fails, or there is a danger.
     pub(crate) const FAILS: Self = Self(1);
-    /// `verify`: something is not known.
+    /// `verify`, `bench`: something is not known.
     pub(crate) const UNKNOWN: Self = Self(2);
     /// Wrong usage or configuration; trying again will not help.
     pub(crate) const USAGE: Self = Self(64);

@@ -3,5 +3,6 @@
 pub(crate) mod duration;
 pub(crate) mod exit;
 pub(crate) mod output;
+pub(crate) mod repeat;
 pub(crate) mod runtime;
 pub(crate) mod trace;

@@ -13,6 +13,10 @@ use crate::base::{
 };
 
 /// Prints the changes; the exit is 1 if one is for the worse by more than `fail_over`.
+///
+/// # Errors
+///
+/// Unknown, when there is nothing to compare, or a figure cannot be judged by `fail_over`.
 pub(super) fn main(
     files: &[PathBuf],
     fail_over: Option<f64>,
@@ -29,12 +33,21 @@ pub(super) fn main(
                 .to_owned()
                 + "\n"
         }
-        false => compared.to_string(),
+        false => fail_over.map_or_else(|| compared.to_string(), |limit| compared.within(limit)),
     };
     output::print(text.as_bytes())?;
-    let bound = fail_over.unwrap_or(f64::INFINITY);
-    match compared.worse_by_more_than(bound).next() {
-        Some(_) => Ok(Exit::WORSE),
+    if compared.changes.is_empty() {
+        let why = "nothing to compare: no store has a figure in both runs";
+        return Err(Failure::new(Exit::UNKNOWN, why));
+    }
+    let Some(limit) = fail_over else {
+        return Ok(Exit::OK);
+    };
+    if compared.worse_by_more_than(limit).next().is_some() {
+        return Ok(Exit::WORSE);
+    }
+    match compared.unknown(limit) {
+        Some(why) => Err(Failure::new(Exit::UNKNOWN, why)),
         None => Ok(Exit::OK),
     }
 }

@@ -1,8 +1,8 @@
 //! A run: connect, verify, measure, clean up, print.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use dlock_bench::{Bench, Plan, Scope, Target, data::Run, report, text};
+use dlock_bench::{Bench, Left, Plan, Scope, Target, data::Run, text};
 use dlock_verify::verdict::Document;
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     confirm,
     interrupt::Interrupt,
     progress::Bar,
+    report::ReportFile,
     targets::Targets,
     verdicts,
 };
@@ -25,19 +26,34 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
     if let Some(files) = &args.compare {
         return compare::main(files, args.fail_over, args.json);
     }
-    let run = match &args.from {
-        Some(file) => earlier(args, file)?,
-        None => measured(global, args)?,
-    };
-    if let Some(file) = &args.report {
-        write_report(file, &run)?;
+    // The command line's own check leaves it out beside a URL, which excludes --compare.
+    if args.fail_over.is_some() {
+        return Err(Failure::usage("--fail-over needs --compare"));
     }
+    match &args.from {
+        Some(file) => {
+            let run = earlier(args, file)?;
+            present(args, &run, check_report(args)?)?;
+            Ok(Exit::OK)
+        }
+        None => measured(global, args),
+    }
+}
+
+/// Prints the run, and writes its report. A report that cannot be written does not cost the results.
+fn present(args: &args::Bench, run: &Run, report: Option<ReportFile>) -> Result<(), Failure> {
     let text = match args.json {
-        true => json(&run)?,
-        false => text::show(&run),
+        true => json(run)?,
+        false => text::show(run),
     };
+    let written = report.map_or(Ok(()), |file| file.write(run));
     output::print(text.as_bytes())?;
-    Ok(Exit::OK)
+    written
+}
+
+fn check_report(args: &args::Bench) -> Result<Option<ReportFile>, Failure> {
+    let file = args.report.as_deref();
+    file.map(ReportFile::check).transpose()
 }
 
 /// An earlier run, perhaps with newer verdicts.
@@ -53,7 +69,7 @@ fn earlier_verdicts(args: &args::Bench, stores: &[String]) -> Result<Option<Docu
     file.map(|file| verdicts::read(file, stores)).transpose()
 }
 
-fn measured(global: &Global, args: &args::Bench) -> Result<Run, Failure> {
+fn measured(global: &Global, args: &args::Bench) -> Result<Exit, Failure> {
     let plan = Plan::new(args.seed.unwrap_or_else(new_seed))
         .run_for(args.run_for)
         .scope(match args.all {
@@ -61,7 +77,13 @@ fn measured(global: &Global, args: &args::Bench) -> Result<Run, Failure> {
             false => Scope::Default,
         });
     let targets = Targets::given(global, args)?;
-    runtime::block_on_all_cores(run(args, plan, targets))
+    let report = check_report(args)?;
+    let run = runtime::block_on_all_cores(run(args, plan, targets))?;
+    present(args, &run, report)?;
+    Ok(match run.stores.iter().all(|store| store.error.is_none()) {
+        true => Exit::OK,
+        false => Exit::UNKNOWN,
+    })
 }
 
 /// Starts the servers of `--local`, verifies if that is wanted, and measures.
@@ -114,10 +136,13 @@ async fn measure(
         interrupted = interrupt.next() => return Err(interrupted),
     };
     bar.end();
-    for (url, error) in left {
-        output::say(&format!(
-            "{url}: some locks of the run were not removed: {error}"
-        ));
+    for (url, left) in left {
+        output::say(&match left {
+            Left::Unknown(error) => {
+                format!("{url}: could not check whether locks of the run are left: {error}")
+            }
+            Left::Some(error) => format!("{url}: some locks of the run were not removed: {error}"),
+        });
     }
     measured
 }
@@ -126,15 +151,6 @@ fn json(run: &Run) -> Result<String, Failure> {
     let text = serde_json::to_string(run);
     let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
     Ok(text + "\n")
-}
-
-fn write_report(file: &Path, run: &Run) -> Result<(), Failure> {
-    let html = report::html(run);
-    let html = html.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
-    fs::write(file, html).map_err(|error| {
-        let why = output::describe(&error);
-        Failure::usage(format!("cannot write {}: {why}", file.display()))
-    })
 }
 
 /// Short enough to be typed.

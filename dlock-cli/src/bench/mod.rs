@@ -7,6 +7,7 @@ mod interrupt;
 mod local;
 mod measure;
 mod progress;
+mod report;
 mod targets;
 mod verdicts;
 pub(crate) mod worker;

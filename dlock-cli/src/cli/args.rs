@@ -16,7 +16,7 @@ pub(crate) const VERIFY_WORKER: &str = "__verify-worker";
 
 /// Run a command while holding a lock, so that only one copy of it runs at a time.
 #[derive(Debug, Parser)]
-#[command(name = "dlock", version, after_help = help::EXAMPLES, max_term_width = 100)]
+#[command(name = "dlock", version, after_help = help::flowing(help::EXAMPLES), max_term_width = 100)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -51,19 +51,19 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Wait for a lock, run a command while holding it, and exit with the command's code
-    #[command(after_help = help::RUN)]
+    #[command(after_help = help::flowing(help::RUN))]
     Run(Run),
 
     /// Show the holder of a lock
-    #[command(after_help = help::INSPECT)]
+    #[command(after_help = help::flowing(help::INSPECT))]
     Inspect(Inspect),
 
     /// Create what a store needs before its first lock, such as the tables of a database
-    #[command(after_help = help::SETUP)]
+    #[command(after_help = help::flowing(help::SETUP))]
     Setup(Setup),
 
     /// Measure the speed of stores
-    #[command(after_help = help::BENCH)]
+    #[command(after_help = help::flowing(help::BENCH))]
     Bench(Bench),
 
     /// A further process of `bench`.
@@ -71,11 +71,11 @@ pub(crate) enum Action {
     BenchWorker(BenchWorker),
 
     /// Check what a store promises: its settings, the contract, and faults of clients
-    #[command(after_help = help::VERIFY)]
+    #[command(after_help = help::flowing(help::VERIFY))]
     Verify(Verify),
 
     /// Print the completion script for a shell
-    #[command(after_help = help::COMPLETIONS)]
+    #[command(after_help = help::flowing(help::COMPLETIONS))]
     Completions {
         /// The shell
         shell: Shell,

@@ -57,8 +57,8 @@ pub(crate) struct Bench {
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["urls", "local", "all", "verify", "seed", "from", "report", "url", "config"])]
     pub(crate) compare: Option<Vec<PathBuf>>,
 
-    /// Exit with 1 if the new run is worse by more than this, such as 5%
-    #[arg(long, value_name = "PERCENT", requires = "compare", value_parser = parse_percent)]
+    /// With --compare: exit with 1 if the new run is worse by more than this, such as 5%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_over: Option<f64>,
 }
 

@@ -1,4 +1,21 @@
-//! The texts below the options in `--help`.
+//! The texts below the options in `--help`. A line of prose goes on in the next one: clap breaks the lines where the
+//! terminal ends.
+
+/// `text` with each paragraph in one line. Lines that are indented stay as they are, and so does what is before them.
+pub(crate) fn flowing(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut flowing = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        flowing.push_str(line);
+        let Some(next) = lines.peek() else {
+            break;
+        };
+        let goes_on = is_prose(line) && is_prose(next) && !line.ends_with(':');
+        flowing.push(if goes_on { ' ' } else { '\n' });
+    }
+    flowing
+}
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -110,13 +127,19 @@ Beside dlock run, where the store has it:
 On a noisy machine ratios of processor time come first, and rates have a ~.
 
 --compare reads JSON, or a report with it inside. It compares ratios to the driver, since rates of
-two runs depend on the machine.
+two runs depend on the machine. A figure whose noise or half interval is larger than --fail-over is
+too noisy to judge.
+
+A report is checked before the measurement: a file that cannot be written is wrong usage. A second
+Ctrl-C, half a second after the first or later, ends dlock at once.
 
 The locks are named dlock-bench/…. They are released and removed at the end, also after Ctrl-C.
 
 Exit codes:
-  0   all went well; a store that failed beside others is a line with its error
+  0   all went well
   1   --compare: the new run is worse by more than --fail-over
+  2   a store was not measured, or not to the end; its row is then partial
+      --compare: nothing to compare, or a figure is too noisy for --fail-over
   64  wrong usage or configuration, or a file of another version
   69  no store could be reached
   70  an internal error, or a call to the system failed
@@ -176,3 +199,38 @@ Examples:
   dlock completions bash > ~/.local/share/bash-completion/completions/dlock
   dlock completions zsh > ~/.zfunc/_dlock
   dlock completions fish > ~/.config/fish/completions/dlock.fish";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::args::Args;
+
+    #[test]
+    fn a_paragraph_is_one_line_and_a_list_stays() {
+        let text = "one\ntwo\n\nList:\n  a   b\n      c\nthree\nfour";
+        let expected = "one two\n\nList:\n  a   b\n      c\nthree four";
+        assert_eq!(flowing(text), expected);
+    }
+
+    /// A line that is broken twice leaves a word or two on a line of its own.
+    #[test]
+    fn prose_fills_the_lines_of_a_narrow_terminal() {
+        const WIDTH: usize = 80;
+        for name in ["run", "inspect", "setup", "bench", "verify", "completions"] {
+            let command = Args::command().term_width(WIDTH);
+            let help = command.try_get_matches_from(["dlock", name, "--help"]);
+            let help = help.expect_err("the help").render().to_string();
+            let lines: Vec<&str> = help.lines().collect();
+            for pair in lines.windows(2) {
+                let [line, next] = pair else { continue };
+                let is_prose = |line: &str| line.starts_with(|first: char| first.is_alphanumeric());
+                let word = next.split(' ').next().unwrap_or_default();
+                let fits = line.chars().count() + 1 + word.chars().count() <= WIDTH;
+                let is_broken = is_prose(line) && is_prose(next) && fits && !line.ends_with(':');
+                assert!(!is_broken, "{name}: {line:?} {next:?}");
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod all;
 mod interrupt;
+mod lost;
 mod server;
 
 use std::{process::ExitCode, time::Duration};
@@ -31,6 +32,10 @@ fn of<S: server::Server + 'static>() -> Vec<Trial> {
         trial::<S, _>(
             "all_workloads_are_measured",
             all::all_workloads_are_measured::<S>,
+        ),
+        trial::<S, _>(
+            "a_store_that_is_lost_keeps_what_was_measured",
+            lost::a_store_that_is_lost_keeps_what_was_measured::<S>,
         ),
         trial::<S, _>("ctrl_c_in_the_rounds", interrupt::in_the_rounds::<S>),
         trial::<S, _>("ctrl_c_in_the_take_overs", interrupt::in_the_takeovers::<S>),

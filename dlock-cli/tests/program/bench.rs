@@ -221,7 +221,9 @@ fn an_interrupted_run_removes_its_locks() {
     while fs::read_dir(store.locks()).expect("a directory").count() < 3 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+    // As from `timeout`, which signals the process and then its group.
     program.send(Signal::INT);
+    program.send(Signal::TERM);
     assert_eq!(program.end().0, 130);
     assert_clean(&store);
 }
@@ -235,6 +237,15 @@ fn bad_stores_are_refused_in_one_line() {
         &["bench", "file:/dev/null"],
         &["bench", "file:/tmp", "--seed", "xyz"],
         &["bench", "--compare", "/no-such-file", "/no-such-file"],
+        &["bench", "file:/tmp", "--fail-over", "5%"],
+        &["bench", "--from", "/no-such-file", "--fail-over", "5%"],
+        &[
+            "bench",
+            "file:/tmp",
+            "--report",
+            "/no-such-folder/report.html",
+        ],
+        &["bench", "file:/tmp", "--report", "/tmp"],
     ] {
         let output = store.bare(args).output().expect("dlock runs");
         assert_eq!(output.status.code(), Some(64), "{output:?}");
@@ -286,6 +297,61 @@ fn two_runs_are_compared_and_a_worse_one_fails() {
             .as_array()
             .is_some_and(|changes| changes.len() > 30)
     );
+}
+
+#[test]
+fn runs_that_cannot_be_compared_are_no_success() {
+    let store = Store::new();
+    let text = fs::read_to_string(sample()).expect("the sample");
+    let changed = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut run: Value = serde_json::from_str(&text).expect("JSON");
+        change(&mut run);
+        let file = store.file(name);
+        fs::write(&file, run.to_string()).expect("a file");
+        file.to_str().expect("UTF-8").to_owned()
+    };
+    let old = changed("old", &|_| ());
+    let empty = changed("empty", &|run| run["stores"] = Value::Array(Vec::new()));
+    let noisy = changed("noisy", &|run| run["noise"]["same_twice"] = 0.08.into());
+    let other = changed("other", &|run| {
+        for store in run["stores"].as_array_mut().expect("stores") {
+            store["label"] = format!("{}-9", store["backend"]).into();
+        }
+    });
+    for (new, why) in [
+        (&empty, "nothing to compare"),
+        (&other, "nothing to compare"),
+        (&noisy, "too noisy to judge 5 %"),
+    ] {
+        let args = ["bench", "--compare", &old, new, "--fail-over", "5%"];
+        let output = store.bare(&args).output().expect("dlock runs");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(one_line(&output).contains(why), "{output:?}");
+    }
+    let code = |args: &[&str]| store.bare(args).output().expect("dlock runs").status.code();
+    assert_eq!(code(&["bench", "--compare", &empty, &empty]), Some(2));
+    assert_eq!(code(&["bench", "--compare", &old, &noisy]), Some(0));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_at_the_end_does_not_cost_the_table() {
+    let store = Store::new();
+    // It can be opened, and is full.
+    let output = store.output(&["bench", "--for", "500ms", "--report", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(70), "{output:?}");
+    assert!(one_line(&output).contains("cannot write /dev/full"));
+    let table = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(table.starts_with("1 store, "), "{table}");
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_report() {
+    let store = Store::new();
+    let report = store.file("report.html");
+    let file = report.to_str().expect("UTF-8");
+    let args = ["bench", "--for", "1s", "--all", "--report", file];
+    assert_eq!(store.code(&args), 64, "no yes");
+    assert!(!report.exists());
 }
 
 #[test]

@@ -16,6 +16,7 @@ use dlock_core::{Error, ErrorKind, Result, backend::async_trait, toolkit::Lock};
 use etcd_client::{Client, Error as DriverError, LeaseGrantOptions, LockOptions};
 
 use super::floor::{Cycle, OwnLock};
+use crate::driver::etcd::words;
 
 /// The ttl of the leases: what a killed benchmark leaves is gone after it.
 pub(super) const TTL_S: i64 = 30;
@@ -108,5 +109,5 @@ pub(super) async fn revoke(client: &Client, lease: i64) -> Result<()> {
 }
 
 pub(super) fn failed(error: DriverError) -> Error {
-    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
+    Error::new(ErrorKind::Unavailable, "the store's driver failed").with_source(words(&error))
 }

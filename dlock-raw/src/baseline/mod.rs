@@ -25,7 +25,7 @@ use dlock_core::{Result, config::Config};
 pub use self::floor::{Cycle, Floor, OwnLock, ROUND_TRIP, Server, Times, Usage, WRITE};
 
 /// Why a store that could have a floor has none.
-const NO_TLS: &str = "no floor: dlock-raw was built without TLS";
+const NO_TLS: &str = "no driver beside it: dlock-raw was built without TLS";
 
 /// The schemes whose floors need TLS.
 const ENCRYPTED: [&str; 3] = ["etcds", "rediss", "zks"];

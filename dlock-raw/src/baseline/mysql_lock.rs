@@ -58,5 +58,5 @@ impl Cycle for Task {
 }
 
 pub(super) fn failed(error: sqlx::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
+    Error::new(ErrorKind::Unavailable, "the store's driver failed").with_source(error)
 }

@@ -152,7 +152,7 @@ fn main_thread(info: &str) -> Option<Duration> {
 }
 
 fn failed(error: RedisError) -> Error {
-    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
+    Error::new(ErrorKind::Unavailable, "the store's driver failed").with_source(error)
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ fn version(status: &str) -> Option<String> {
 }
 
 fn failed(error: ZkError) -> Error {
-    Error::new(ErrorKind::Unavailable, "the driver of the floor failed").with_source(error)
+    Error::new(ErrorKind::Unavailable, "the store's driver failed").with_source(error)
 }
 
 #[cfg(test)]

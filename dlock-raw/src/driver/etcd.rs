@@ -1,6 +1,6 @@
 //! Connections to members of etcd, as dlock-etcd has them.
 
-use std::time::Duration;
+use std::{error::Error as StdError, time::Duration};
 
 use dlock_core::{
     Error, ErrorKind, Result,
@@ -113,7 +113,25 @@ pub(crate) fn failed(error: DriverError) -> Error {
     } else {
         ErrorKind::Unavailable
     };
-    Error::new(kind, "the driver of etcd failed").with_source(error)
+    Error::new(kind, "the driver of etcd failed").with_source(words(&error))
+}
+
+/// The error and its causes in words. The driver's own text has the causes as Rust prints values, and names none as
+/// a source.
+pub(crate) fn words<'a>(error: &'a DriverError) -> String {
+    let cause = |error: &&'a (dyn StdError + 'static)| (*error).source();
+    let (first, below) = match error {
+        DriverError::GRpcStatus(status) => (status.message().to_owned(), status.source()),
+        DriverError::TransportError(transport) => (transport.to_string(), transport.source()),
+        other => (other.to_string(), other.source()),
+    };
+    let mut words = vec![first];
+    let causes = std::iter::successors(below, cause);
+    words.extend(causes.map(ToString::to_string));
+    // A layer often repeats the one below it.
+    words.dedup();
+    words.retain(|word| !word.is_empty());
+    words.join(": ")
 }
 
 /// Whether the user lacks a right, or is not known.

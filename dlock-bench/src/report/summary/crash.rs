@@ -2,12 +2,18 @@
 
 use super::tile::{Tile, names};
 use crate::{
-    data::Takeover,
+    data::{COUNT_MIN, Takeover, Workload},
     report::{
         format,
         shown::{Shown, ShownStore},
     },
 };
+
+/// The sentence that calls no store the fastest.
+const AFTER_CRASH: &str = "After a crash";
+
+/// The processes of a hand-over.
+const PROCESSES: u32 = 2;
 
 /// A take-over within this part of the ttl did not wait for it.
 const AT_ONCE: f64 = 0.1;
@@ -21,19 +27,35 @@ pub(super) fn after_crash(shown: &Shown<'_>) -> Option<Tile> {
         })
         .collect();
     measured.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
-    let (least, first, takeover) = *measured.first()?;
+    let (least, _, takeover) = *measured.first()?;
     let ttl = |takeover: &Takeover| format::float(takeover.ttl_ms) * 1e6;
     let number = takeover.killed_ns.len();
     let of_ttl = format!("for a ttl of {}", format::plain_time(ttl(takeover)));
     let (quick, slow): (Vec<_>, Vec<_>) = measured
         .iter()
         .partition(|(median, _, takeover)| *median <= AT_ONCE * ttl(takeover));
+    let noise = &shown.run.noise;
     if quick.is_empty() {
-        let least = format::time(least);
+        let is_apart =
+            |pair: &&[(f64, &ShownStore<'_>, &Takeover)]| noise.is_beyond(pair[1].0, pair[0].0);
+        let equal = measured
+            .windows(2)
+            .take_while(|pair| !is_apart(pair))
+            .count()
+            + 1;
+        let (times, all) = (format::time(least), measured.len());
+        let times = match measured.get(equal - 1).filter(|_| equal > 1) {
+            Some((most, ..)) => format!("{times} to {}", format::time(*most)),
+            None => times,
+        };
         let text = format!(
-            "The next holder starts {least} after a kill (median, n\u{a0}=\u{a0}{number}), {of_ttl}."
+            "The next holder starts {times} after a kill (median, n\u{a0}=\u{a0}{number}), {of_ttl}."
         );
-        return Some(Tile::new("Fastest after a crash", first.name.clone(), text));
+        let equal: Vec<&ShownStore<'_>> = measured[..equal]
+            .iter()
+            .map(|(_, store, _)| *store)
+            .collect();
+        return Some(Tile::new(about(&equal, all), names(&equal), text));
     }
     let longest = quick
         .iter()
@@ -54,17 +76,35 @@ pub(super) fn after_crash(shown: &Shown<'_>) -> Option<Tile> {
     let text = format!(
         "The next holder starts within {longest} after a kill (n\u{a0}=\u{a0}{number}).{others}"
     );
-    Some(Tile::new("Fastest after a crash", names(&stores), text))
+    // Those that wait for the ttl have to be apart from those that do not.
+    let last = quick.last().map_or(0.0, |(median, ..)| *median);
+    let is_apart = slow
+        .first()
+        .is_none_or(|(median, ..)| noise.is_beyond(*median, last));
+    let about = match is_apart {
+        true => about(&stores, measured.len()),
+        false => AFTER_CRASH,
+    };
+    Some(Tile::new(about, names(&stores), text))
 }
 
-/// Without a measurement of crashes: the fastest hand-over.
+/// The title of the sentence: no store is the fastest among equals.
+fn about(equal: &[&ShownStore<'_>], all: usize) -> &'static str {
+    match equal.len() > 1 && equal.len() == all {
+        true => AFTER_CRASH,
+        false => "Fastest after a crash",
+    }
+}
+
+/// Without a measurement of crashes: the hand-over. One is the fastest if the difference to the next is beyond the noise.
 pub(super) fn hand_over(shown: &Shown<'_>) -> Option<Tile> {
     let measured = shown
         .stores
         .iter()
         .filter_map(|store| Some((store, store.data.hand_over.as_ref()?)));
-    let (store, hand_over) =
-        measured.min_by(|(_, a), (_, b)| a.median_ns.value.total_cmp(&b.median_ns.value))?;
+    let mut measured: Vec<_> = measured.collect();
+    measured.sort_by(|(_, a), (_, b)| a.median_ns.value.total_cmp(&b.median_ns.value));
+    let (store, hand_over) = *measured.first()?;
     let median = format::time(hand_over.median_ns.value);
     let number = format::count(hand_over.latency.count);
     let exchanges = hand_over.exchanges.zip(store.data.exchange.as_ref());
@@ -75,8 +115,29 @@ pub(super) fn hand_over(shown: &Shown<'_>) -> Option<Tile> {
             exchange.unit
         )
     });
+    let label = &store.data.label;
+    let mut differences = shown.run.differences(Workload::HandOver, PROCESSES);
+    let (about, than) = match differences.find(|one| one.faster == *label) {
+        Some(one) => {
+            let times = format::fixed(one.times.value, 1);
+            let slower = shown.name_of(&one.slower).unwrap_or(&one.slower);
+            (
+                "Fastest hand-over",
+                format!(", {times} times as fast as {slower}"),
+            )
+        }
+        None if measured.len() > 1 && hand_over.latency.count < COUNT_MIN => {
+            ("Hand-over", "; too few to compare".to_owned())
+        }
+        None if measured.len() > 1 => {
+            let noise = format::percent(shown.run.noise.same_twice);
+            let than = format!("; no difference to the next beyond the noise of {noise}");
+            ("Hand-over", than)
+        }
+        None => ("Hand-over", String::new()),
+    };
     let text = format!(
-        "The next process has the lock {median} after the release (n\u{a0}=\u{a0}{number}){exchanges}."
+        "The next process has the lock {median} after the release (n\u{a0}=\u{a0}{number}){exchanges}{than}."
     );
-    Some(Tile::new("Fastest hand-over", store.name.clone(), text))
+    Some(Tile::new(about, store.name.clone(), text))
 }

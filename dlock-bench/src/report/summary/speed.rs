@@ -13,16 +13,19 @@ use crate::{
 pub(super) fn fastest(shown: &Shown<'_>) -> Option<Tile> {
     let tasks = shown.most_tasks().unwrap_or(1);
     let ranked = ranked(shown, tasks, |cycles| Some(-cycles.dlock.per_second.value));
-    let (first, cycles) = *ranked.first()?;
+    let (first, _) = *ranked.first()?;
     let (equal, times) = leaders(shown, tasks, &ranked);
-    let about = if first.is_shared() && shown.stores.iter().any(|store| !store.is_shared()) {
-        "Fastest between machines"
-    } else {
-        "Fastest"
+    let is_between = first.is_shared() && shown.stores.iter().any(|store| !store.is_shared());
+    let about = match (is_all(&equal, &ranked), is_between) {
+        (true, _) => "No store is faster",
+        (false, true) => "Fastest between machines",
+        (false, false) => "Fastest",
     };
-    let rate = format::rate(cycles.dlock.per_second.value);
+    let rate = |cycles: &Cycles| format::rate(cycles.dlock.per_second.value);
+    let rate = range(&ranked[..equal.len()], rate);
     let tasks = format::plural(tasks as usize, "task");
-    let one = first.cycles(1).map_or_else(String::new, |cycles| {
+    let one = first.cycles(1).filter(|_| equal.len() == 1);
+    let one = one.map_or_else(String::new, |cycles| {
         let latency = &cycles.dlock.latency;
         let [median, n] = [
             format::time(format::float(latency.p50_ns)),
@@ -32,7 +35,7 @@ pub(super) fn fastest(shown: &Shown<'_>) -> Option<Tile> {
     });
     let noise = format::percent(shown.run.noise.same_twice);
     let compared = match times {
-        _ if equal.len() > 1 => format!("; no difference beyond the noise of {noise}"),
+        _ if equal.len() > 1 => format!("; no difference between them beyond the noise of {noise}"),
         Some(times) => format!(", {times}"),
         None => String::new(),
     };
@@ -55,11 +58,9 @@ fn leaders<'a>(
             break;
         };
         equal.push(faster);
-        let comparison = shown.run.comparisons.iter().find(|comparison| {
-            comparison.workload == Workload::Cycle
-                && comparison.tasks == tasks
-                && comparison.faster == faster.data.label
-                && comparison.slower == slower.data.label
+        let mut differences = shown.run.differences(Workload::Cycle, tasks);
+        let comparison = differences.find(|comparison| {
+            comparison.faster == faster.data.label && comparison.slower == slower.data.label
         });
         if let Some(comparison) = comparison {
             let times = comparison.times;
@@ -81,21 +82,48 @@ pub(super) fn cheapest(shown: &Shown<'_>) -> Option<Tile> {
     let tasks = shown.most_tasks().unwrap_or(1);
     let ranked = ranked(shown, tasks, |cycles| cycles.dlock.server_cpu_ns);
     let (_, cycles) = *ranked.first()?;
-    let cpu = format::time(cycles.dlock.server_cpu_ns?);
-    let times = cycles
-        .server_cpu_of_floor
-        .map_or_else(String::new, |times| {
-            format!(", {} times the driver's own", format::ratio(times.value))
-        });
+    let noise = &shown.run.noise;
+    let cpu = |cycles: &Cycles| cycles.dlock.server_cpu_ns.unwrap_or_default();
+    let is_apart = |pair: &&[(_, &Cycles)]| noise.is_beyond(cpu(pair[1].1), cpu(pair[0].1));
+    let equal = ranked.windows(2).take_while(|pair| !is_apart(pair)).count() + 1;
+    let equal: Vec<&ShownStore<'_>> = ranked[..equal].iter().map(|(store, _)| *store).collect();
+    let is_alone = equal.len() == 1;
+    let times = cycles.server_cpu_of_floor.filter(|_| is_alone);
+    let times = times.map_or_else(String::new, |times| {
+        format!(", {} times the driver's own", format::ratio(times.value))
+    });
+    let same = match is_alone {
+        true => String::new(),
+        false => {
+            let noise = format::percent(noise.same_twice);
+            format!("; no difference between them beyond the noise of {noise}")
+        }
+    };
+    let shown_cpu = range(&ranked[..equal.len()], |cycles| format::time(cpu(cycles)));
+    let tasks = format::plural(tasks as usize, "task");
     let text = format!(
-        "{cpu} of the server's processor for a lock{times}. Rates are not compared: the machine was noisy."
+        "{shown_cpu} of the server's processor for a lock with {tasks}{times}{same}. Rates are not compared: the \
+         machine was noisy."
     );
-    let bound = cycles.dlock.server_cpu_ns? * (1.0 + shown.run.noise.same_twice.max(0.0));
-    let equal = ranked
-        .iter()
-        .filter(|(_, cycles)| cycles.dlock.server_cpu_ns.is_some_and(|cpu| cpu <= bound));
-    let equal: Vec<&ShownStore<'_>> = equal.map(|(store, _)| *store).collect();
-    Some(Tile::new("Least work for the server", names(&equal), text))
+    let about = match is_all(&equal, &ranked) {
+        true => "No store is cheaper for the server",
+        false => "Least work for the server",
+    };
+    Some(Tile::new(about, names(&equal), text))
+}
+
+/// Whether the stores are several, and all there are.
+fn is_all(equal: &[&ShownStore<'_>], ranked: &[(&ShownStore<'_>, &Cycles)]) -> bool {
+    equal.len() > 1 && equal.len() == ranked.len()
+}
+
+/// The number of the first store, and of the last one if there are several.
+fn range(ranked: &[(&ShownStore<'_>, &Cycles)], show: impl Fn(&Cycles) -> String) -> String {
+    let shown = [ranked.first(), ranked.last()].map(|one| one.map(|(_, cycles)| show(cycles)));
+    match shown {
+        [Some(first), Some(last)] if ranked.len() > 1 => format!("{first} to {last}"),
+        [first, _] => first.unwrap_or_default(),
+    }
 }
 
 /// Stores with cycles of that many tasks by `key`, the least first. Stores of one machine only come last.
