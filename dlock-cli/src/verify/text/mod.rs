@@ -217,20 +217,7 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         (warnings.len(), "warning", "warnings"),
         (not_tried.len(), "not tried", "not tried"),
     ];
-    let counted = counted.iter().filter(|(count, ..)| *count > 0);
-    let counted: Vec<_> = counted
-        .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
-        .collect();
-    let word = match Outcome::of(store) {
-        Outcome::Holds => "HOLDS",
-        Outcome::Unknown => "NOT KNOWN",
-        _ => "NOT SAFE AS IT IS",
-    };
-    let mut line = strong(word);
-    if !counted.is_empty() {
-        line = format!("{line}: {}", counted.join(", "));
-    }
-    let mut lines = vec![line];
+    let mut lines = vec![end(store, &counted)];
     if !names.is_empty() {
         let text = format!("unknown: {}", names.join(", "));
         lines.extend(hanging("", 2, 4, &text));
@@ -245,6 +232,23 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         lines.extend(hanging("", 2, 4, &text));
     }
     lines
+}
+
+/// The outcome, and the counts that are not zero, each with its singular and plural.
+fn end(store: &StoreVerdict, counted: &[(usize, &str, &str)]) -> String {
+    let counted = counted.iter().filter(|(count, ..)| *count > 0);
+    let counted: Vec<_> = counted
+        .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
+        .collect();
+    let word = match Outcome::of(store) {
+        Outcome::Holds => "HOLDS",
+        Outcome::Unknown => "NOT KNOWN",
+        _ => "NOT SAFE AS IT IS",
+    };
+    match counted.is_empty() {
+        true => strong(word),
+        false => format!("{}: {}", strong(word), counted.join(", ")),
+    }
 }
 
 /// Whether nothing is in the way when these ids are accepted, too.
