@@ -9,6 +9,9 @@ use tokio::process::{Child, Command};
 pub(crate) trait Server: Sized {
     const NAME: &'static str;
 
+    /// Whether an entry goes away with the release of its lock. The rows of MySQL stay until they are removed.
+    const ENTRIES_END: bool = true;
+
     /// Why there is none on this machine.
     fn find() -> Result<(), String>;
 
@@ -173,6 +176,7 @@ mod mysql {
 
     impl Server for MySql {
         const NAME: &'static str = "mysql";
+        const ENTRIES_END: bool = false;
 
         fn find() -> Result<(), String> {
             Flavour::MySqlNewest.find().map(drop)
