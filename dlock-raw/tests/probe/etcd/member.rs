@@ -124,6 +124,6 @@ async fn a_learner_is_noted(flavour: Flavour) -> Outcome {
     let report = report_of(format!("etcd://{}", node.address())).await?;
     finding(&report, Note, "etcd.learner")?;
     let found = finding(&report, Warning, "etcd.members")?;
-    assert_eq!(found.found, "1 members");
+    assert_eq!(found.found, "1 member");
     Ok(())
 }
