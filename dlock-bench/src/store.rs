@@ -200,6 +200,7 @@ async fn remove(config: &Config, names: Vec<String>, is_left: &mut bool) -> Resu
         }
         *is_left = !again.is_empty();
         if again.is_empty() {
+            traces.close().await;
             return Ok(());
         }
         (names, are_known) = (again, true);

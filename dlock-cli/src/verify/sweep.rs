@@ -24,6 +24,7 @@ pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
             names = remove(residue, subject, &traces, &names).await?;
             is_listed = true;
             if names.is_empty() {
+                traces.close().await;
                 return Ok::<_, dlock::Error>(());
             }
             sleep(SWEEP_AGAIN).await;

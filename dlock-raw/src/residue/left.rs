@@ -32,6 +32,9 @@ pub(super) trait Store: Send + Sync {
 
     /// Removes it; whether it did.
     async fn remove(&self, left: &Left) -> Result<bool>;
+
+    /// Ends what the connection itself has in the store. By default that is nothing.
+    async fn close(self: Box<Self>) {}
 }
 
 impl Left {

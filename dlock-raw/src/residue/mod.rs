@@ -114,6 +114,15 @@ impl Residue {
         self.remove_of(&[Kind::Lock], names).await
     }
 
+    /// Ends the session with the store, if it has one: a program that ends at once would leave it until its time-out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the session until its time-out.
+    pub async fn close(self) {
+        self.0.close().await;
+    }
+
     async fn remove_of(&self, kinds: &[Kind], names: &[LockName]) -> Result<Vec<Left>> {
         let mut removed = Vec::new();
         for left in self.list(names).await? {

@@ -1,12 +1,13 @@
 //! ZooKeeper: a lock is a directory with the nodes of its queue.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use dlock_core::{
     LockName, Result,
     backend::async_trait,
     config::{Config, Settings},
 };
+use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
 use super::left::{Kind, Left, Store};
@@ -14,6 +15,9 @@ use crate::driver::zk::{Servers, failed};
 
 /// dlock-zk's own default.
 const PREFIX: &str = "dlock";
+
+/// How long the driver may take to end a session.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
 
 /// A session.
 pub(super) struct ZooKeeper {
@@ -66,6 +70,15 @@ impl Store for ZooKeeper {
             Err(ZkError::NoNode | ZkError::NotEmpty) => Ok(false),
             Err(error) => Err(failed(error)),
         }
+    }
+
+    async fn close(self: Box<Self>) {
+        let mut states = self.client.state_watcher();
+        // The driver ends the session with its last client.
+        drop(self);
+        let closed = async { while !states.changed().await.is_terminated() {} };
+        // Without an answer the session ends by its time-out.
+        let _ = timeout(CLOSE_MAX, closed).await;
     }
 }
 
