@@ -9,6 +9,7 @@ mod contact;
 mod crowds;
 mod foreign;
 mod interop;
+mod late_creations;
 mod layout;
 mod lost_replies;
 mod partitions;
@@ -40,6 +41,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         crowds::trials,
         interop::trials,
         layout::trials,
+        late_creations::trials,
         lost_replies::trials,
         partitions::trials,
         queues::trials,

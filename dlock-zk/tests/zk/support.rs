@@ -99,6 +99,12 @@ pub(crate) async fn queue(client: &Client, name: &str) -> Outcome<Vec<String>> {
     }
 }
 
+/// How many nodes were created and deleted in the queue of a lock.
+pub(crate) async fn changes(client: &Client, name: &str) -> Outcome<i64> {
+    let stat = client.check_stat(&format!("/dlock/{name}")).await?;
+    Ok(stat.ok_or("no directory")?.cversion.into())
+}
+
 /// Waits until the queue of a lock has this length.
 pub(crate) async fn until_queue(client: &Client, name: &str, length: usize) -> Outcome {
     until(format!("{length} in the queue of {name}"), async || {
