@@ -48,6 +48,8 @@ struct Slot {
 struct Running {
     client: u32,
     process: WorkerProcess,
+    /// How many faults have stopped it that are not undone yet: two may strike the same worker.
+    stops: u32,
 }
 
 impl Workers {
@@ -109,7 +111,7 @@ impl Workers {
     }
 
     /// Stops a worker where it is (SIGSTOP): how many acquires and holds are going on in it. Nothing to do when it
-    /// is killed.
+    /// is killed, or stopped already.
     ///
     /// # Errors
     ///
@@ -120,16 +122,20 @@ impl Workers {
     /// Safe.
     pub async fn stop(&self, worker: usize) -> Outcome<u64> {
         let slot = self.slot(worker)?;
-        let running = slot.running.lock().await;
-        let Some(Running { client, process }) = &*running else {
+        let mut running = slot.running.lock().await;
+        let Some(running) = &mut *running else {
             return Ok(0);
         };
-        self.record(slot, *client, EventKind::Stopped);
-        process.stop()?;
-        Ok(self.observer.going_on(*client))
+        if running.stops == 0 {
+            self.record(slot, running.client, EventKind::Stopped);
+            running.process.stop()?;
+        }
+        running.stops += 1;
+        Ok(self.observer.going_on(running.client))
     }
 
-    /// Lets a worker go on (SIGCONT). Nothing to do when it is killed.
+    /// Lets a worker go on (SIGCONT), once all its stops are undone. Nothing to do for a worker that was killed since
+    /// then, or for the one in its place.
     ///
     /// # Errors
     ///
@@ -140,10 +146,14 @@ impl Workers {
     /// Safe.
     pub async fn resume(&self, worker: usize) -> Outcome {
         let slot = self.slot(worker)?;
-        let running = slot.running.lock().await;
-        if let Some(Running { client, process }) = &*running {
-            process.resume()?;
-            self.record(slot, *client, EventKind::Resumed);
+        let mut running = slot.running.lock().await;
+        let Some(running) = running.as_mut().filter(|running| running.stops > 0) else {
+            return Ok(());
+        };
+        running.stops -= 1;
+        if running.stops == 0 {
+            running.process.resume()?;
+            self.record(slot, running.client, EventKind::Resumed);
         }
         Ok(())
     }
@@ -160,9 +170,12 @@ impl Workers {
     /// It is killed, and its end may be missing in the history.
     pub async fn kill(&self, worker: usize) -> Outcome<u64> {
         let slot = self.slot(worker)?;
-        let Some(Running { client, process }) = slot.running.lock().await.take() else {
+        let Some(running) = slot.running.lock().await.take() else {
             return Ok(0);
         };
+        let Running {
+            client, process, ..
+        } = running;
         let at = self.clock.now().as_nanos();
         process.kill().await?;
         let going_on = self.observer.going_on(client);
@@ -197,7 +210,11 @@ impl Workers {
         let (observer, number) = (self.observer.clone(), slot.number);
         let take = move |report| observer.take(number, client, report);
         let process = WorkerProcess::start(command, take)?;
-        *running = Some(Running { client, process });
+        *running = Some(Running {
+            client,
+            process,
+            stops: 0,
+        });
         Ok(())
     }
 
@@ -247,5 +264,69 @@ impl fmt::Debug for Workers {
         f.debug_struct("Workers")
             .field("count", &self.count())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chaos::load::Load,
+        checker::{Facts, NEVER},
+    };
+
+    /// One worker, which does nothing.
+    async fn idle() -> Outcome<Workers> {
+        let load = Load {
+            workers: 1,
+            ..Load::default()
+        };
+        let pattern = Assignment {
+            url: String::new(),
+            client: 0,
+            worker: 0,
+            seed: 0,
+            ttl: Duration::ZERO,
+            prefix: String::new(),
+            load,
+        };
+        let start: Start = Box::new(|| {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            Ok(command)
+        });
+        let observer = Arc::new(Observer::new(Vec::new(), 1));
+        Workers::start(observer, &pattern, &[], |_| String::new(), start).await
+    }
+
+    fn facts(workers: &Workers) -> Facts {
+        workers.observer.events().iter().collect()
+    }
+
+    #[tokio::test]
+    async fn two_faults_may_stop_one_worker() -> Outcome {
+        let workers = idle().await?;
+        workers.stop(0).await?;
+        workers.stop(0).await?;
+        workers.resume(0).await?;
+        let stops = &facts(&workers).stops;
+        assert!(stops[&1].iter().all(|stop| stop.to == NEVER), "{stops:?}");
+        workers.resume(0).await?;
+        let facts = facts(&workers);
+        assert!(facts.malformed.is_empty(), "{:?}", facts.malformed);
+        assert!(facts.stops[&1].iter().all(|stop| stop.to < NEVER));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_worker_is_killed_while_it_is_stopped() -> Outcome {
+        let workers = idle().await?;
+        workers.stop(0).await?;
+        workers.kill(0).await?;
+        workers.start_again(0).await?;
+        workers.resume(0).await?;
+        let facts = facts(&workers);
+        assert!(facts.malformed.is_empty(), "{:?}", facts.malformed);
+        Ok(())
     }
 }
