@@ -41,6 +41,13 @@ pub(crate) const FAULTS_MIN: Duration = Duration::from_secs(15);
 /// The part of the time that the cases of the contract may take when faults follow.
 pub(crate) const CONTRACT_PART: f64 = 0.55;
 
+/// The same when no faults follow: the rest is for removing what is left.
+pub(crate) const CONTRACT_PART_ALONE: f64 = 0.8;
+
+/// A case begins when a call waits for its turn no longer than this. More cases at once would not be faster: they would
+/// all be late.
+pub(crate) const BACKLOG_MAX: Duration = Duration::from_millis(100);
+
 /// The most calls of `backend` in a second: acquires, renewals, releases and inspections.
 pub(crate) fn calls_per_second(backend: &str) -> u32 {
     // How many requests one call sends on average, its share of new connections and heartbeats included.

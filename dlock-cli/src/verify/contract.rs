@@ -15,7 +15,7 @@ use dlock_verify::{
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
-    bounds::{CONNECTIONS_MAX, connections},
+    bounds::{BACKLOG_MAX, CONNECTIONS_MAX, connections},
     hint::without_scheme,
     paced::Meter,
     progress::Progress,
@@ -75,11 +75,16 @@ pub(crate) async fn run(
     for case in cases {
         let wanted = connections(subject.capabilities.backend, case.size());
         let stopped = stopped(stop.clone(), end);
+        let admitted = async {
+            let permit = connections_left.clone().acquire_many_owned(wanted).await;
+            subject.pace.room(BACKLOG_MAX).await;
+            permit.ok()
+        };
         let is_over = Clock::boottime().now() >= end;
         let permit = tokio::select! {
             biased;
             () = std::future::ready(()), if is_over => None,
-            permit = connections_left.clone().acquire_many_owned(wanted) => permit.ok(),
+            permit = admitted => permit,
             () = stopped => None,
         };
         let stopped = self::stopped(stop.clone(), end);

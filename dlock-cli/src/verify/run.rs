@@ -12,8 +12,8 @@ use tokio::time::timeout;
 
 use super::{
     bounds::{
-        CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, FIRST_LOCK_SOON, REQUESTS_PER_SECOND_MAX,
-        SETTINGS_STOP_MAX, SWEEP_LEAST,
+        CONNECTIONS_MAX, CONTRACT_PART, CONTRACT_PART_ALONE, FAULTS_MIN, FIRST_LOCK_SOON,
+        REQUESTS_PER_SECOND_MAX, SETTINGS_STOP_MAX, SWEEP_LEAST,
     },
     clauses,
     contract::{self, Tried},
@@ -174,15 +174,16 @@ async fn tried(
     progress: &Progress,
 ) {
     progress.phase("contract");
-    let part = match plan.faults {
-        Faults::On => CONTRACT_PART,
-        Faults::Off => 1.0,
-    };
-    let end = start.after(plan.run_for.mul_f64(part));
+    let before_faults = plan.run_for.mul_f64(CONTRACT_PART);
+    let has_faults = plan.faults == Faults::On && plan.run_for - before_faults >= FAULTS_MIN;
+    let end = start.after(match has_faults {
+        true => before_faults,
+        false => plan.run_for.mul_f64(CONTRACT_PART_ALONE),
+    });
     let mut tried = contract::run(subject, end, stop, progress).await;
     verdict.grants = tried.iter().map(|tried| tried.meter.grants()).sum();
     let left = start.after(plan.run_for).since(Clock::boottime().now());
-    if plan.faults == Faults::On && left >= FAULTS_MIN && stop.signal().is_none() {
+    if has_faults && left >= FAULTS_MIN && stop.signal().is_none() {
         progress.phase("faults");
         let left = left.saturating_sub(SWEEP_LEAST);
         let played = faults::run(subject, plan.seed, left, stop).await;
