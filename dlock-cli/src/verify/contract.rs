@@ -16,7 +16,6 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
     bounds::{BACKLOG_MAX, CONNECTIONS_MAX, connections},
-    hint::without_scheme,
     paced::Meter,
     progress::Progress,
     stop::Stop,
@@ -75,12 +74,12 @@ pub(crate) async fn run(
     for case in cases {
         let wanted = connections(subject.capabilities.backend, case.size());
         let stopped = stopped(stop.clone(), end);
+        let is_over = Clock::boottime().now() >= end;
         let admitted = async {
             let permit = connections_left.clone().acquire_many_owned(wanted).await;
             subject.pace.room(BACKLOG_MAX).await;
             permit.ok()
         };
-        let is_over = Clock::boottime().now() >= end;
         let permit = tokio::select! {
             biased;
             () = std::future::ready(()), if is_over => None,
@@ -141,8 +140,6 @@ fn result(
         Some(Ok(())) => CaseResult::new(case.name(), Verdict::Holds, ""),
         Some(Err(failed)) => {
             let why = failed.message().unwrap_or("it failed without a reason");
-            // A first lock was granted before.
-            let why = &without_scheme(why);
             let silent = meter.silent_since(start);
             let (silent, lag) = (silent.as_deref(), lag.since(start));
             match undecided(case.clause(), why, is_late(&failed), silent, lag) {

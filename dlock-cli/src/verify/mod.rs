@@ -12,7 +12,6 @@ mod clients;
 mod contract;
 mod declared;
 mod faults;
-mod hint;
 mod names;
 mod pace;
 mod paced;

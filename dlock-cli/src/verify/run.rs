@@ -18,7 +18,6 @@ use super::{
     clauses,
     contract::{self, Tried},
     faults::{self, Played},
-    hint::without_scheme,
     progress::Progress,
     settings,
     stop::Stop,
@@ -138,12 +137,11 @@ async fn steps(
         }
         Err(error) => {
             clauses::untried(&mut ended.verdict, "dlock cannot use the store");
-            let why = error.to_string();
-            let why = match probed.is_ok() {
-                true => without_scheme(&why),
-                false => why,
+            let error = match probed.is_ok() {
+                true => error.without_url_hint(),
+                false => error,
             };
-            ended.verdict.error = Some(why);
+            ended.verdict.error = Some(error.to_string());
             let is_refused = is_refused(&error, &ended.verdict);
             ended.unreachable = (probed.is_err() || is_refused).then_some(error);
         }
