@@ -72,9 +72,9 @@ async fn a_wait_ends_contended_in_time(context: &CaseContext) -> Outcome {
     let name = context.name("bounded")?;
     let guard = context.locker().await?.acquire(&name).await?;
     let locker = context.locker().await?;
-    let start = context.clock.now();
+    let (wait, start) = (context.answer_max(WAIT), context.clock.now());
     let refused = context
-        .within(WAIT, "an answer", locker.acquire(&name).wait(WAIT))
+        .within(wait, "an answer", locker.acquire(&name).wait(wait))
         .await?;
     let waited = context.clock.now().since(start);
     let error = refused.err().ok_or("a second guard")?;
@@ -82,7 +82,7 @@ async fn a_wait_ends_contended_in_time(context: &CaseContext) -> Outcome {
         error.kind() == ErrorKind::Contended,
         "a lock that is taken: {error}"
     );
-    ensure!(waited >= WAIT, "waited {waited:?} instead of {WAIT:?}");
+    ensure!(waited >= wait, "waited {waited:?} instead of {wait:?}");
     Ok(guard.release().await?)
 }
 
