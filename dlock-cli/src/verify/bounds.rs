@@ -29,8 +29,11 @@ pub(crate) const SWEEP_LEAST: Duration = Duration::from_secs(5);
 /// The pause before what could not be removed is tried again.
 pub(crate) const SWEEP_AGAIN: Duration = Duration::from_millis(200);
 
+/// How many names are removed at once: a server may be far away.
+pub(crate) const SWEEP_AT_ONCE: usize = 8;
+
 /// The longest time for removing what is left, also after a signal.
-pub(crate) const SWEEP_MAX: Duration = Duration::from_secs(20);
+pub(crate) const SWEEP_MAX: Duration = Duration::from_secs(30);
 
 /// The ttl of locks under faults, where the store allows it.
 const FAULT_TTL: Duration = Duration::from_millis(1_500);

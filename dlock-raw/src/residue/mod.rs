@@ -38,6 +38,16 @@ pub use self::left::{Kind, Left};
 /// ```
 pub struct Residue(Box<dyn Store>);
 
+/// The count of what was removed of a lock, and of what stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cleared {
+    /// Entries that were removed.
+    pub removed: u64,
+    /// Entries that are in use, or that were removed by another client just then.
+    pub stays: u64,
+}
+
 /// The stores, each with several schemes.
 #[derive(Clone, Copy)]
 enum Family {
@@ -144,6 +154,26 @@ impl Residue {
     /// Dropping the future leaves the rest in the store.
     pub async fn remove(&self, names: &[LockName]) -> Result<Vec<Left>> {
         self.remove_of(&[Kind::Lock, Kind::Kept], names).await
+    }
+
+    /// Removes what is left of one lock, as [`remove`](Self::remove) does; also counts what stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove`](Self::remove).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`remove`](Self::remove).
+    pub async fn clear(&self, name: &LockName) -> Result<Cleared> {
+        let mut cleared = Cleared::default();
+        for left in self.0.list(name).await? {
+            match self.0.remove(&left).await? {
+                true => cleared.removed += 1,
+                false => cleared.stays += 1,
+            }
+        }
+        Ok(cleared)
     }
 
     /// As [`remove`](Self::remove), but leaves what is [`Kind::Kept`]: the holders of the locks lose them.
