@@ -3,8 +3,8 @@
 use std::{future::Future, mem, sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Capabilities, Clock, Guard, LockName, Locker, Result, backend::DistributedLock,
-    toolkit::Lock,
+    BootInstant, Capabilities, Clock, Expiry, Guard, LockName, Locker, Result,
+    backend::DistributedLock, toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
 use libtest_mimic::Failed;
@@ -195,6 +195,15 @@ impl CaseContext {
             Load::Full => self.ttl(Duration::from_secs(8)),
             // Fewer cases run at once, so the pauses of the machine are shorter.
             Load::Gentle => self.ttl(Duration::from_secs(4)),
+        }
+    }
+
+    /// The least that a grant of `ttl` lasts, counted from the request of it or the end of the former hold.
+    pub(crate) fn granted_at_least(&self, ttl: Duration) -> Duration {
+        match self.capabilities.expiry {
+            // A heartbeat of the session proves the grant: one that was sent before, and for less than a long ttl.
+            Expiry::Session => ttl.min(self.capabilities.ttl_min) / 2,
+            _ => ttl * 9 / 10,
         }
     }
 

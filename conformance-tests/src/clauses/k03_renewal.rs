@@ -14,8 +14,8 @@ use crate::case::{
     unknown_error,
 };
 
-/// The delay between two requests: longer than the pauses of a busy machine.
-const STEP: Duration = Duration::from_secs(1);
+/// The longest delay between two requests: longer than the pauses of a busy machine.
+const STEP_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -29,15 +29,17 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
+/// How long after a grant of `ttl` its renewal comes.
+fn step(context: &CaseContext, ttl: Duration) -> Duration {
+    STEP_MAX.min(context.granted_at_least(ttl) * 2 / 3)
+}
+
 async fn it_moves_the_deadline_and_keeps_the_token(context: &CaseContext) -> Outcome {
     let (name, locker) = (context.name("renewed")?, context.locker().await?);
-    let guard = locker
-        .acquire(&name)
-        .ttl(context.ttl_middle())
-        .no_renewal()
-        .await?;
+    let ttl = context.ttl_middle();
+    let guard = locker.acquire(&name).ttl(ttl).no_renewal().await?;
     let (token, first) = (guard.token(), context.deadline_at_most(&guard));
-    tokio::time::sleep(STEP).await;
+    tokio::time::sleep(step(context, ttl)).await;
     guard.renew().await?;
     ensure!(
         first < context.deadline_at_least(&guard),
@@ -89,13 +91,10 @@ async fn unknown_keeps_the_old_deadline(context: &CaseContext) -> Outcome {
     let locker = context
         .locker_over(&Arc::new(LostRenewals(LostReplies::first(1))))
         .await?;
-    let acquire = locker
-        .acquire(&context.name("unknown")?)
-        .ttl(context.ttl_middle())
-        .no_renewal();
-    let guard = acquire.await?;
+    let (name, ttl) = (context.name("unknown")?, context.ttl_middle());
+    let guard = locker.acquire(&name).ttl(ttl).no_renewal().await?;
     let first = context.deadline_at_most(&guard);
-    tokio::time::sleep(STEP).await;
+    tokio::time::sleep(step(context, ttl)).await;
     unknown_error("a renewal without a reply", guard.renew().await)?;
     ensure!(
         context.deadline_at_least(&guard) <= first,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    ErrorKind, Expiry, Result,
+    ErrorKind, Result,
     backend::{AcquireRequest, DistributedLock, Lease},
 };
 use dlock_verify::{ensure, support::Outcome};
@@ -72,9 +72,9 @@ async fn a_wait_ends_contended_in_time(context: &CaseContext) -> Outcome {
     let name = context.name("bounded")?;
     let guard = context.locker().await?.acquire(&name).await?;
     let locker = context.locker().await?;
-    let start = context.clock.now();
+    let (wait, start) = (context.answer_max(WAIT), context.clock.now());
     let refused = context
-        .within(WAIT, "an answer", locker.acquire(&name).wait(WAIT))
+        .within(wait, "an answer", locker.acquire(&name).wait(wait))
         .await?;
     let waited = context.clock.now().since(start);
     let error = refused.err().ok_or("a second guard")?;
@@ -82,7 +82,7 @@ async fn a_wait_ends_contended_in_time(context: &CaseContext) -> Outcome {
         error.kind() == ErrorKind::Contended,
         "a lock that is taken: {error}"
     );
-    ensure!(waited >= WAIT, "waited {waited:?} instead of {WAIT:?}");
+    ensure!(waited >= wait, "waited {waited:?} instead of {wait:?}");
     Ok(guard.release().await?)
 }
 
@@ -162,13 +162,8 @@ async fn waiting_does_not_eat_the_ttl(context: &CaseContext) -> Outcome {
     let released = context.clock.now();
     guard.release().await?;
     let waited = context.soon("the waiter's turn", waiting).await???;
-    let proved = match context.capabilities.expiry {
-        // The last heartbeat of a session proves its grant.
-        Expiry::Session => ttl / 2,
-        // The request that proves its grant was sent after the release.
-        _ => ttl * 9 / 10,
-    };
-    let (deadline, least) = (context.deadline_at_most(&waited), released.after(proved));
+    let least = released.after(context.granted_at_least(ttl));
+    let deadline = context.deadline_at_most(&waited);
     let lacks = least.since(deadline);
     ensure!(
         deadline >= least,

@@ -5,12 +5,16 @@ use std::collections::HashSet;
 use dlock_core::LockName;
 use dlock_verify::{ensure, support::Outcome};
 
-use crate::case::{Case, CaseContext, GENTLE_HELD_MAX, case};
+use crate::{
+    case::{Case, CaseContext, GENTLE_HELD_MAX, case},
+    target::Load,
+};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(nasty_ones_are_all_different).of_size(2, GENTLE_HELD_MAX + 1),
-        case!(inspect_finds_the_holder_of_each),
+        // Those that are held, and those that are tried or inspected.
+        case!(nasty_ones_are_all_different).of_size(2, GENTLE_HELD_MAX + AT_ONCE),
+        case!(inspect_finds_the_holder_of_each).of_size(2, 2 * AT_ONCE),
     ]
 }
 
@@ -124,77 +128,127 @@ const NASTY: &[&str] = &[
     "\u{fffd}",
 ];
 
+/// Under a gentle load: names that a server's collation, character set or file system may fold or refuse.
+const FOLDED: &[&str] = &["a", "A", "a ", "é", "e\u{301}", "ss", "ß", "🔒"];
+
+/// Fill a name up to its longest length.
+const FILLERS: &[&str] = &["x", "/", "X", "é", "🔒", "%"];
+
+/// How many calls there are at once: a server may be far away.
+const AT_ONCE: u32 = 4;
+
 /// Nasty names, and long names that differ late.
 ///
-/// The run's own mark comes last, where the store has room for it, so that it hides no prefix. The names of the target come first.
+/// The run's own mark comes last, where the store has room for it, so that it hides no prefix. The names of the target
+/// come first.
 fn names(context: &CaseContext) -> Outcome<Vec<LockName>> {
     let mark = context.name("n")?;
     let (mark, first) = (mark.as_str(), context.target.names());
     let mut names = Vec::new();
-    for nasty in NASTY {
-        names.push(LockName::new(&format!("{first}{nasty}{mark}"))?);
+    let (nasty, fillers) = match context.target.load() {
+        Load::Full => (NASTY, FILLERS),
+        Load::Gentle => (FOLDED, &FILLERS[..1]),
+    };
+    for nasty in nasty {
         names.push(LockName::new(&format!("{mark}{nasty}"))?);
     }
+    if context.target.load() == Load::Full {
+        for nasty in nasty {
+            names.push(LockName::new(&format!("{first}{nasty}{mark}"))?);
+        }
+    }
     let room = LockName::BYTES_MAX - mark.len();
-    for (filler, width) in [("x", 1), ("/", 1), ("X", 1), ("é", 2), ("🔒", 4), ("%", 1)] {
-        let filled = filler.repeat((room - 1) / width);
+    for filler in fillers {
+        let filled = filler.repeat((room - 1) / filler.len());
         names.push(LockName::new(&format!("{mark}{filled}"))?);
         names.push(LockName::new(&format!("{mark}{filled}y"))?);
         names.push(LockName::new(&format!("{mark}{filled}Y"))?);
     }
     let count = names.iter().collect::<HashSet<_>>().len();
     ensure!(count == names.len(), "the table has doubles");
-    // Spread over the table, so that each group of names has some.
-    let wanted = context.times(names.len());
-    let step = names.len().div_ceil(wanted);
-    Ok(names.into_iter().step_by(step).collect())
+    Ok(names)
+}
+
+/// Does `one` with each of `all`, some at once; the results have the order of `all`.
+async fn at_once<I, T, F>(all: impl IntoIterator<Item = I>, one: impl Fn(I) -> F) -> Outcome<Vec<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = Outcome<T>> + Send + 'static,
+{
+    let (mut all, mut done) = (all.into_iter().peekable(), Vec::new());
+    while all.peek().is_some() {
+        let some = (0..AT_ONCE).zip(all.by_ref());
+        let running: Vec<_> = some.map(|(_, item)| tokio::spawn(one(item))).collect();
+        for task in running {
+            done.push(task.await??);
+        }
+    }
+    Ok(done)
 }
 
 /// One client holds all names at once: two colliding names would be one lock.
 async fn nasty_ones_are_all_different(context: &CaseContext) -> Outcome {
     let (names, locker) = (names(context)?, context.locker().await?);
+    let observer = context.observer().await?.clone();
     for names in names.chunks(context.held_share()) {
-        let mut guards = Vec::new();
-        for name in names {
-            let guard = locker.try_acquire(name).await?;
-            guards.push(guard.ok_or_else(|| format!("{name:?} meets a name before it"))?);
-        }
+        let guards = at_once(names.to_vec(), |name| {
+            let locker = locker.clone();
+            async move {
+                let guard = locker.try_acquire(&name).await?;
+                Ok(guard.ok_or_else(|| format!("{name:?} meets another name"))?)
+            }
+        });
         // The first as well as the last: no later name has replaced it.
-        for guard in &guards {
-            ensure!(
-                guard.is_held(),
-                "{:?} was lost to another name",
-                guard.name()
-            );
-            context.expect_taken(guard.name()).await?;
-        }
-        for guard in guards {
-            let name = guard.name().clone();
-            guard.release().await?;
-            context.expect_free(&name).await?;
-        }
+        let guards = at_once(guards.await?, |guard| {
+            let observer = observer.clone();
+            async move {
+                let name = guard.name();
+                ensure!(guard.is_held(), "{name:?} was lost to another name");
+                let taken = observer.try_acquire(name).await?.is_none();
+                ensure!(taken, "{name:?} is free, but a guard holds it");
+                Ok(guard)
+            }
+        });
+        let released = at_once(guards.await?, |guard| {
+            let observer = observer.clone();
+            async move {
+                let name = guard.name().clone();
+                guard.release().await?;
+                let again = observer.try_acquire(&name).await?;
+                let again =
+                    again.ok_or_else(|| format!("{name:?} is taken, but no guard holds it"))?;
+                Ok(again.release().await?)
+            }
+        });
+        released.await?;
     }
     Ok(())
 }
 
 async fn inspect_finds_the_holder_of_each(context: &CaseContext) -> Outcome {
     let locker = context.locker().await?;
-    for name in names(context)? {
-        let guard = locker.acquire(&name).note("ein Zettel 🗒").await?;
-        let holder = context.observer().await?.inspect(&name).await?;
-        let holder = holder.ok_or_else(|| format!("no holder of {name:?}"))?;
-        let known = (holder.attempt, holder.token) == (Some(guard.id()), Some(guard.token()));
-        ensure!(known, "{name:?} is held by {guard:?}, not by {holder:?}");
-        ensure!(
-            holder.note.as_deref() == Some("ein Zettel 🗒"),
-            "{name:?}: the note of {holder:?}"
-        );
-        guard.release().await?;
-        let holder = context.observer().await?.inspect(&name).await?;
-        ensure!(
-            holder.is_none(),
-            "after a release of {name:?} there is {holder:?}"
-        );
-    }
+    let observer = context.observer().await?.clone();
+    let inspected = at_once(names(context)?, |name| {
+        let (locker, observer) = (locker.clone(), observer.clone());
+        async move {
+            let guard = locker.acquire(&name).note("ein Zettel 🗒").await?;
+            let holder = observer.inspect(&name).await?;
+            let holder = holder.ok_or_else(|| format!("no holder of {name:?}"))?;
+            let known = (holder.attempt, holder.token) == (Some(guard.id()), Some(guard.token()));
+            ensure!(known, "{name:?} is held by {guard:?}, not by {holder:?}");
+            ensure!(
+                holder.note.as_deref() == Some("ein Zettel 🗒"),
+                "{name:?}: the note of {holder:?}"
+            );
+            guard.release().await?;
+            let holder = observer.inspect(&name).await?;
+            ensure!(
+                holder.is_none(),
+                "after a release of {name:?} there is {holder:?}"
+            );
+            Ok(())
+        }
+    });
+    inspected.await?;
     Ok(())
 }

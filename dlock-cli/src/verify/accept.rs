@@ -31,7 +31,15 @@ pub(crate) fn check(accepted: &[String], checks: &[Check]) -> Result<(), Failure
     for id in accepted {
         let is_clause = id.parse::<Clause>().is_ok();
         if !is_clause && !allowed.contains(id.as_str()) {
-            let checks = Vec::from_iter(allowed).join(", ");
+            // Those of the same store, if it is known.
+            let store = id.split_once('.').map(|(store, _)| format!("{store}."));
+            let of_store =
+                |check: &&str| store.as_ref().is_some_and(|store| check.starts_with(store));
+            let same: Vec<_> = allowed.iter().copied().filter(of_store).collect();
+            let checks = match same.is_empty() {
+                true => Vec::from_iter(allowed).join(", "),
+                false => same.join(", "),
+            };
             let why = format!("--accept {id:?} is not known (allowed: K1 to K13, {checks})");
             return Err(Failure::usage(why));
         }
@@ -53,6 +61,9 @@ mod tests {
         let refused = accept("redis.evicton").expect_err("unknown").message;
         let start = "--accept \"redis.evicton\" is not known (allowed: K1 to K13, ";
         assert!(refused.starts_with(start), "{refused}");
+        assert!(refused.contains("redis.eviction"), "{refused}");
+        assert!(!refused.contains("etcd."), "{refused}");
+        let refused = accept("k14").expect_err("unknown").message;
         assert!(refused.contains(known), "{refused}");
     }
 }

@@ -29,8 +29,11 @@ pub(crate) const SWEEP_LEAST: Duration = Duration::from_secs(5);
 /// The pause before what could not be removed is tried again.
 pub(crate) const SWEEP_AGAIN: Duration = Duration::from_millis(200);
 
+/// How many names are removed at once: a server may be far away.
+pub(crate) const SWEEP_AT_ONCE: usize = 8;
+
 /// The longest time for removing what is left, also after a signal.
-pub(crate) const SWEEP_MAX: Duration = Duration::from_secs(20);
+pub(crate) const SWEEP_MAX: Duration = Duration::from_secs(30);
 
 /// The ttl of locks under faults, where the store allows it.
 const FAULT_TTL: Duration = Duration::from_millis(1_500);
@@ -40,6 +43,13 @@ pub(crate) const FAULTS_MIN: Duration = Duration::from_secs(15);
 
 /// The part of the time that the cases of the contract may take when faults follow.
 pub(crate) const CONTRACT_PART: f64 = 0.55;
+
+/// The same when no faults follow: the rest is for removing what is left.
+pub(crate) const CONTRACT_PART_ALONE: f64 = 0.8;
+
+/// A case begins when a call waits for its turn no longer than this. More cases at once would not be faster: they would
+/// all be late.
+pub(crate) const BACKLOG_MAX: Duration = Duration::from_millis(100);
 
 /// The most calls of `backend` in a second: acquires, renewals, releases and inspections.
 pub(crate) fn calls_per_second(backend: &str) -> u32 {

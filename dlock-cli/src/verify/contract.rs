@@ -15,8 +15,7 @@ use dlock_verify::{
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
-    bounds::{CONNECTIONS_MAX, connections},
-    hint::without_scheme,
+    bounds::{BACKLOG_MAX, CONNECTIONS_MAX, connections},
     paced::Meter,
     progress::Progress,
     stop::Stop,
@@ -76,10 +75,15 @@ pub(crate) async fn run(
         let wanted = connections(subject.capabilities.backend, case.size());
         let stopped = stopped(stop.clone(), end);
         let is_over = Clock::boottime().now() >= end;
+        let admitted = async {
+            let permit = connections_left.clone().acquire_many_owned(wanted).await;
+            subject.pace.room(BACKLOG_MAX).await;
+            permit.ok()
+        };
         let permit = tokio::select! {
             biased;
             () = std::future::ready(()), if is_over => None,
-            permit = connections_left.clone().acquire_many_owned(wanted) => permit.ok(),
+            permit = admitted => permit,
             () = stopped => None,
         };
         let stopped = self::stopped(stop.clone(), end);
@@ -136,8 +140,6 @@ fn result(
         Some(Ok(())) => CaseResult::new(case.name(), Verdict::Holds, ""),
         Some(Err(failed)) => {
             let why = failed.message().unwrap_or("it failed without a reason");
-            // A first lock was granted before.
-            let why = &without_scheme(why);
             let silent = meter.silent_since(start);
             let (silent, lag) = (silent.as_deref(), lag.since(start));
             match undecided(case.clause(), why, is_late(&failed), silent, lag) {

@@ -12,7 +12,6 @@ mod clients;
 mod contract;
 mod declared;
 mod faults;
-mod hint;
 mod names;
 mod pace;
 mod paced;
@@ -126,17 +125,14 @@ fn own(ended: &[Ended]) -> String {
         .filter(|ended| ended.verdict.server.is_some())
         .filter_map(|ended| ended.verdict.url.split_once(':'));
     let own: BTreeSet<_> = reached
-        .map(|(scheme, _)| match scheme {
-            "file" => "link layout",
-            "etcd" | "etcds" => "key %dlock-layout",
-            "zk" | "zks" => "node %layout",
-            "mysql" | "mariadb" => "tables",
-            _ => "keys {all}fence and {all}record",
-        })
+        .filter_map(|(scheme, _)| dlock_raw::residue::permanent(scheme))
         .collect();
     match own.is_empty() {
         true => String::new(),
-        false => format!("; dlock's own {} stay", Vec::from_iter(own).join(", ")),
+        false => {
+            let own = Vec::from_iter(own).join(", ");
+            format!("; dlock's own permanent entries stay: {own}")
+        }
     }
 }
 

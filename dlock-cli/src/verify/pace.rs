@@ -40,6 +40,26 @@ impl Pace {
         self.take();
     }
 
+    /// Waits until a call would have its turn within `max`. Takes none.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: nothing has changed.
+    pub(crate) async fn room(&self, max: Duration) {
+        loop {
+            let over = self.backlog().saturating_sub(max);
+            if over.is_zero() {
+                return;
+            }
+            tokio::time::sleep(over).await;
+        }
+    }
+
+    /// How long a call would wait for its turn now.
+    fn backlog(&self) -> Duration {
+        self.next.lock().since(self.clock.now())
+    }
+
     /// How long it is until the next turn, which is taken.
     fn take(&self) -> Duration {
         let (now, mut next) = (self.clock.now(), self.next.lock());
@@ -62,5 +82,21 @@ mod tests {
         assert_eq!(first, Duration::ZERO);
         assert!(third > Duration::from_millis(190), "{third:?}");
         assert!(third <= Duration::from_millis(200), "{third:?}");
+        let backlog = pace.backlog();
+        assert!(backlog > Duration::from_millis(290), "{backlog:?}");
+        assert!(backlog <= Duration::from_millis(300), "{backlog:?}");
+    }
+
+    #[tokio::test]
+    async fn there_is_room_when_the_calls_before_had_their_turns() {
+        let (pace, clock) = (Pace::new(10), Clock::boottime());
+        let start = clock.now();
+        pace.room(Duration::ZERO).await;
+        for _ in 0..3 {
+            pace.ahead();
+        }
+        pace.room(Duration::from_millis(100)).await;
+        let waited = clock.now().since(start);
+        assert!(waited >= Duration::from_millis(199), "{waited:?}");
     }
 }

@@ -15,7 +15,7 @@ use dlock::{
 };
 use dlock_core::toolkit::Lock;
 
-use super::{hint::without_scheme, names::Names, pace::Pace};
+use super::{names::Names, pace::Pace};
 
 /// An acquire whose wait ends earlier may end without an answer if it waits for its turn.
 const WAIT_MIN: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ impl Meter {
     /// A call has failed. Only an error that says nothing of the contract is noted.
     pub(crate) fn failed(&self, at: BootInstant, error: &Error) {
         if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Denied) {
-            *self.silent.lock() = Some((at, without_scheme(&error.to_string())));
+            *self.silent.lock() = Some((at, error.to_string()));
         }
     }
 

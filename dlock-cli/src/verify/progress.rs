@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use console::Term;
 use dlock::{BootInstant, Clock};
 use dlock_core::toolkit::Lock;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -10,6 +11,9 @@ use crate::base::output;
 
 /// How often the bar moves.
 const TICK_EVERY: Duration = Duration::from_millis(200);
+
+/// A narrower terminal has no room for a bar beside the words.
+const BAR_COLUMNS: u16 = 70;
 
 /// The bar of one store; each clone moves the same.
 #[derive(Clone, Debug)]
@@ -29,7 +33,12 @@ impl Progress {
     /// A bar among those of other stores, for `run_for`.
     pub(crate) fn new(bars: &MultiProgress, url: &str, run_for: Duration) -> Self {
         let bar = bars.add(ProgressBar::new(run_for.as_secs()));
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos:>3}/{len} s  {wide_msg}") {
+        let columns = Term::stderr().size_checked().map(|(_, columns)| columns);
+        let template = match columns {
+            Some(..BAR_COLUMNS) => "{pos:>3}/{len} s  {wide_msg}",
+            _ => "{bar:24} {pos:>3}/{len} s  {wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.set_prefix(url.to_owned());
@@ -86,8 +95,8 @@ impl Progress {
             let State { phase, cases, done } = &*self.state.lock();
             let url = self.bar.prefix();
             match cases {
-                0 => format!("{url}: {phase}"),
-                _ => format!("{url}: {phase} {done}/{cases}"),
+                0 => format!("{phase}  {url}"),
+                _ => format!("{phase} {done}/{cases}  {url}"),
             }
         };
         self.bar.set_message(message);

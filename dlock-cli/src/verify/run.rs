@@ -12,13 +12,12 @@ use tokio::time::timeout;
 
 use super::{
     bounds::{
-        CONNECTIONS_MAX, CONTRACT_PART, FAULTS_MIN, FIRST_LOCK_SOON, REQUESTS_PER_SECOND_MAX,
-        SETTINGS_STOP_MAX, SWEEP_LEAST,
+        CONNECTIONS_MAX, CONTRACT_PART, CONTRACT_PART_ALONE, FAULTS_MIN, FIRST_LOCK_SOON,
+        REQUESTS_PER_SECOND_MAX, SETTINGS_STOP_MAX, SWEEP_LEAST,
     },
     clauses,
     contract::{self, Tried},
     faults::{self, Played},
-    hint::without_scheme,
     progress::Progress,
     settings,
     stop::Stop,
@@ -138,12 +137,11 @@ async fn steps(
         }
         Err(error) => {
             clauses::untried(&mut ended.verdict, "dlock cannot use the store");
-            let why = error.to_string();
-            let why = match probed.is_ok() {
-                true => without_scheme(&why),
-                false => why,
+            let error = match probed.is_ok() {
+                true => error.without_url_hint(),
+                false => error,
             };
-            ended.verdict.error = Some(why);
+            ended.verdict.error = Some(error.to_string());
             let is_refused = is_refused(&error, &ended.verdict);
             ended.unreachable = (probed.is_err() || is_refused).then_some(error);
         }
@@ -174,15 +172,16 @@ async fn tried(
     progress: &Progress,
 ) {
     progress.phase("contract");
-    let part = match plan.faults {
-        Faults::On => CONTRACT_PART,
-        Faults::Off => 1.0,
-    };
-    let end = start.after(plan.run_for.mul_f64(part));
+    let before_faults = plan.run_for.mul_f64(CONTRACT_PART);
+    let has_faults = plan.faults == Faults::On && plan.run_for - before_faults >= FAULTS_MIN;
+    let end = start.after(match has_faults {
+        true => before_faults,
+        false => plan.run_for.mul_f64(CONTRACT_PART_ALONE),
+    });
     let mut tried = contract::run(subject, end, stop, progress).await;
     verdict.grants = tried.iter().map(|tried| tried.meter.grants()).sum();
     let left = start.after(plan.run_for).since(Clock::boottime().now());
-    if plan.faults == Faults::On && left >= FAULTS_MIN && stop.signal().is_none() {
+    if has_faults && left >= FAULTS_MIN && stop.signal().is_none() {
         progress.phase("faults");
         let left = left.saturating_sub(SWEEP_LEAST);
         let played = faults::run(subject, plan.seed, left, stop).await;

@@ -1,12 +1,17 @@
 //! Removes what a verification has left, by the names of its locks.
 
+use std::sync::Arc;
+
 use dlock::{LockName, Result};
 use dlock_raw::residue::Residue as Traces;
 use dlock_verify::verdict::Residue;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{
-    bounds::{SWEEP_AGAIN, SWEEP_MAX},
+    bounds::{SWEEP_AGAIN, SWEEP_AT_ONCE, SWEEP_MAX},
     target::Subject,
 };
 
@@ -18,13 +23,15 @@ use super::{
 pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
     let (mut names, mut is_listed) = (subject.used.all(), false);
     let removing = async {
-        let traces = Traces::open(&subject.config).await?;
+        let traces = Arc::new(Traces::open(&subject.config).await?);
         // The session of a worker that was killed may keep its row or file for a moment.
         loop {
             names = remove(residue, subject, &traces, &names).await?;
             is_listed = true;
             if names.is_empty() {
-                traces.close().await;
+                if let Some(traces) = Arc::into_inner(traces) {
+                    traces.close().await;
+                }
                 return Ok::<_, dlock::Error>(());
             }
             sleep(SWEEP_AGAIN).await;
@@ -38,26 +45,33 @@ pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
     }
 }
 
-/// Removes what is left of each name; the names of which something stays.
+/// Removes what is left of each name, of some at once; the names of which something stays.
 async fn remove(
     residue: &mut Residue,
     subject: &Subject,
-    traces: &Traces,
+    traces: &Arc<Traces>,
     names: &[LockName],
 ) -> Result<Vec<LockName>> {
+    let (mut names, mut running) = (names.iter().cloned(), JoinSet::new());
     let mut again = Vec::new();
-    for name in names {
-        subject.pace.turn().await;
-        let one = std::slice::from_ref(name);
-        let found = traces.list(one).await?.len();
-        if found == 0 {
-            continue;
+    loop {
+        while running.len() < SWEEP_AT_ONCE
+            && let Some(name) = names.next()
+        {
+            let (pace, traces) = (subject.pace.clone(), traces.clone());
+            running.spawn(async move {
+                pace.turn().await;
+                (traces.clear(&name).await, name)
+            });
         }
-        let removed = traces.remove(one).await?.len();
-        residue.removed += removed as u64;
-        if removed < found {
-            again.push(name.clone());
+        // A task fails only when the runtime ends.
+        let Some(Ok((cleared, name))) = running.join_next().await else {
+            return Ok(again);
+        };
+        let cleared = cleared?;
+        residue.removed += cleared.removed;
+        if cleared.stays > 0 {
+            again.push(name);
         }
     }
-    Ok(again)
 }

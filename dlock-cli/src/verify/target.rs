@@ -43,6 +43,8 @@ impl Target for Subject {
     async fn connect(&self, _: &str) -> Result<Box<dyn DistributedLock>> {
         self.pace.turn().await;
         let opened = dlock::registry().open(&self.config).await;
+        // A first lock was granted by this URL.
+        let opened = opened.map_err(Error::without_url_hint);
         let failed = |error: &Error| self.meter.failed(Clock::boottime().now(), error);
         let (inner, _) = opened.inspect_err(failed)?;
         let (pace, meter) = (self.pace.clone(), self.meter.clone());

@@ -2,7 +2,7 @@
 
 use std::{env, process::ExitCode, sync::Arc};
 
-use dlock::{Locker, Result, config::Config};
+use dlock::{Error, Locker, Result, config::Config};
 use dlock_verify::{chaos::serve_if_worker, support::Outcome};
 use tokio::process::Command;
 
@@ -35,7 +35,9 @@ pub(crate) fn main() -> ExitCode {
 }
 
 async fn connect(url: String, workers: u32) -> Result<Locker> {
-    let (backend, _) = dlock::registry().open(&Config::from_url(&url)?).await?;
+    let opened = dlock::registry().open(&Config::from_url(&url)?).await;
+    // Other clients were granted locks by this URL.
+    let (backend, _) = opened.map_err(Error::without_url_hint)?;
     let capabilities = backend.capabilities();
     let calls = calls_per_second(capabilities.backend) / workers.max(1);
     let (pace, meter) = (Pace::new(calls.max(1)), Meter::default());

@@ -13,7 +13,7 @@ use dlock_core::{
     backend::SentAt,
     toolkit::{Connected, ReconnectSlot},
 };
-use etcd_client::{Client, ConnectOptions, ResponseHeader};
+use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
@@ -32,6 +32,8 @@ pub(crate) struct Members {
     next: AtomicUsize,
     /// The present generation: streams on an older connection end.
     generation: watch::Sender<u64>,
+    /// Whether a member has answered a request: the URL is right then.
+    has_answered: AtomicBool,
     /// Whether the warning about long leases was logged.
     has_warned: AtomicBool,
     raft_term: AtomicU64,
@@ -50,6 +52,7 @@ impl Members {
             slot: ReconnectSlot::default(),
             next: AtomicUsize::new(0),
             generation: watch::Sender::default(),
+            has_answered: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
             raft_term: AtomicU64::new(0),
         })
@@ -125,13 +128,30 @@ impl Members {
         match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {
-                let failure = errors::of_request(error, &self.config);
+                let failure = self.failure(error);
                 Err(Failure {
                     error: failure.error.with_effect(Effect::None),
                     ..failure
                 })
             }
             Err(_) => Err(errors::timed_out(max)),
+        }
+    }
+
+    /// A member has answered a request.
+    pub(crate) fn note_answer(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// The failure of a request with `error`.
+    pub(crate) fn failure(&self, error: DriverError) -> Failure {
+        let failure = errors::of_request(error, &self.config);
+        match self.has_answered.load(Ordering::Relaxed) {
+            true => Failure {
+                error: failure.error.without_url_hint(),
+                ..failure
+            },
+            false => failure,
         }
     }
 
@@ -176,5 +196,25 @@ impl Members {
     /// Completes when the backend is closed.
     pub(crate) async fn closed(&self) {
         self.abandoned(u64::MAX - 1).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Status;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_before_the_first_answer_a_failure_hints_at_the_url() {
+        let members = Members::new(EtcdConfig::new(["h"])).expect("members");
+        let failed = || {
+            let lost = DriverError::GRpcStatus(Status::unavailable("reset"));
+            members.failure(lost).error.to_string()
+        };
+        let hint = "the connection failed; if that port speaks TLS, use etcds://: reset";
+        assert_eq!(failed(), hint);
+        members.note_answer();
+        assert_eq!(failed(), "the connection failed: reset");
     }
 }

@@ -107,8 +107,11 @@ impl Members {
         })?;
         // The effect of a request that is dropped before its reply is unknown; its caller assumes so.
         let (failure, timed_out) = match timeout(max, send(Arc::clone(&connection))).await {
-            Ok(Ok(reply)) => return Ok(reply),
-            Ok(Err(error)) => (errors::of_request(error, &self.config), false),
+            Ok(Ok(reply)) => {
+                self.note_answer();
+                return Ok(reply);
+            }
+            Ok(Err(error)) => (self.failure(error), false),
             Err(_) => (errors::timed_out(max), true),
         };
         if failure.ends_connection {

@@ -8,7 +8,10 @@ use tonic::{Code, Status};
 
 use crate::{
     config::EtcdConfig,
-    errors::{cause::root_message, table::row},
+    errors::{
+        cause::root_message,
+        table::{NO_CONNECTION, row, url_hint},
+    },
 };
 
 mod cause;
@@ -27,11 +30,15 @@ pub(crate) struct Failure {
 
 /// The failure of a request with `error`.
 pub(crate) fn of_request(error: DriverError, config: &EtcdConfig) -> Failure {
-    let (kind, effect, ends_connection, hint) = row(&error, config);
+    let (kind, effect, ends_connection, hint) = row(&error);
+    let failed = Error::new(kind, hint)
+        .with_effect(effect)
+        .with_source(root_message(&error));
     Failure {
-        error: Error::new(kind, hint)
-            .with_effect(effect)
-            .with_source(root_message(&error)),
+        error: match hint {
+            NO_CONNECTION => failed.with_url_hint(url_hint(config)),
+            _ => failed,
+        },
         ends_connection,
     }
 }

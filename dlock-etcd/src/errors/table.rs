@@ -11,8 +11,11 @@ use crate::{config::EtcdConfig, errors::cause::find_cause};
 /// Kind, effect, whether to abandon the connection, and the hint.
 pub(super) type Row = (ErrorKind, Effect, bool, &'static str);
 
+/// The hint of a connection that failed: neither the server nor the driver says why.
+pub(super) const NO_CONNECTION: &str = "the connection failed";
+
 /// The row of a driver's error.
-pub(super) fn row(error: &DriverError, config: &EtcdConfig) -> Row {
+pub(super) fn row(error: &DriverError) -> Row {
     use ErrorKind::{Internal, InvalidConfig, Unavailable};
     #[cfg(feature = "tls")]
     if let Some((kind, hint)) = super::tls::of_certificate(error) {
@@ -25,16 +28,16 @@ pub(super) fn row(error: &DriverError, config: &EtcdConfig) -> Row {
         return (Unavailable, Effect::None, true, hint);
     }
     match error {
-        DriverError::GRpcStatus(status) => of_status(status, config),
+        DriverError::GRpcStatus(status) => of_status(status),
         DriverError::InvalidUri(_) | DriverError::InvalidArgs(_) => {
             let hint = "the driver refuses the settings";
             (InvalidConfig, Effect::None, false, hint)
         }
-        DriverError::TransportError(_) => (Unavailable, Effect::None, true, no_connection(config)),
+        DriverError::TransportError(_) => (Unavailable, Effect::None, true, NO_CONNECTION),
         DriverError::IoError(_)
         | DriverError::WatchError(_)
         | DriverError::LeaseKeepAliveError(_) => {
-            (Unavailable, Effect::Unknown, true, "the connection failed")
+            (Unavailable, Effect::Unknown, true, NO_CONNECTION)
         }
         _ => (Internal, Effect::Unknown, true, "the driver failed"),
     }
@@ -105,7 +108,7 @@ const fn refused(hint: &'static str) -> Row {
     (ErrorKind::Unavailable, Effect::None, false, hint)
 }
 
-fn of_status(status: &Status, config: &EtcdConfig) -> Row {
+fn of_status(status: &Status) -> Row {
     use ErrorKind::{Internal, Unavailable, Unsupported};
     let mut table = TABLE.iter();
     if let Some((_, row)) = table.find(|(words, _)| status.message().contains(words)) {
@@ -128,11 +131,11 @@ fn of_status(status: &Status, config: &EtcdConfig) -> Row {
             )
         }
         Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown => {
-            (Unavailable, Effect::Unknown, true, no_connection(config))
+            (Unavailable, Effect::Unknown, true, NO_CONNECTION)
         }
         // The server speaks another protocol, or another version of TLS.
         Code::Internal if status.message().starts_with("h2 protocol error") => {
-            (Unavailable, Effect::Unknown, true, no_connection(config))
+            (Unavailable, Effect::Unknown, true, NO_CONNECTION)
         }
         _ => (
             Internal,
@@ -143,14 +146,14 @@ fn of_status(status: &Status, config: &EtcdConfig) -> Row {
     }
 }
 
-/// The hint for a connection that failed: neither the server nor the driver says why.
-fn no_connection(config: &EtcdConfig) -> &'static str {
+/// Why the URL may be wrong if no connection was ever made.
+pub(super) fn url_hint(config: &EtcdConfig) -> &'static str {
     match (config.has_tls(), config.has_certificate()) {
-        (false, _) => "the connection failed; if that port speaks TLS, use etcds://",
-        (true, true) => "the connection failed; if that port does not speak TLS, use etcd://",
+        (false, _) => "if that port speaks TLS, use etcds://",
+        (true, true) => "if that port does not speak TLS, use etcd://",
         (true, false) => {
-            "the connection failed; if that port does not speak TLS, use etcd://; if it wants a \
-             client certificate, give it by tls_cert= and tls_key="
+            "if that port does not speak TLS, use etcd://; if it wants a client certificate, give it by \
+             tls_cert= and tls_key="
         }
     }
 }

@@ -164,7 +164,7 @@ fn failed(
     let Failure {
         error,
         ends_connection,
-    } = errors::of_request(error, &registry.members.config);
+    } = registry.members.failure(error);
     if ends_connection {
         registry.members.abandon(connection.generation());
     }

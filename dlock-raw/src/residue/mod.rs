@@ -38,6 +38,61 @@ pub use self::left::{Kind, Left};
 /// ```
 pub struct Residue(Box<dyn Store>);
 
+/// The count of what was removed of a lock, and of what stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cleared {
+    /// Entries that were removed.
+    pub removed: u64,
+    /// Entries that are in use, or that were removed by another client just then.
+    pub stays: u64,
+}
+
+/// The stores, each with several schemes.
+#[derive(Clone, Copy)]
+enum Family {
+    File,
+    Etcd,
+    MySql,
+    Redis,
+    Zk,
+}
+
+impl Family {
+    fn of(scheme: &str) -> Option<Self> {
+        Some(match scheme {
+            "file" => Self::File,
+            "etcd" | "etcds" => Self::Etcd,
+            "mysql" | "mariadb" => Self::MySql,
+            "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
+            | "rediss-cluster" => Self::Redis,
+            "zk" | "zks" => Self::Zk,
+            _ => return None,
+        })
+    }
+}
+
+/// The permanent entries that dlock makes in a store for all locks, in words; `None` for an unknown `scheme` of a URL.
+///
+/// [`Residue`] does not list them, and nothing removes them.
+///
+/// ```
+/// use dlock_raw::residue::permanent;
+///
+/// assert_eq!(permanent("zks"), Some("the node %layout"));
+/// assert_eq!(permanent("memory"), None);
+/// ```
+#[must_use]
+pub fn permanent(scheme: &str) -> Option<&'static str> {
+    Family::of(scheme).map(|family| match family {
+        Family::File => "the link layout",
+        Family::Etcd => "the key %dlock-layout",
+        Family::MySql => "the tables",
+        Family::Redis => "the keys {all}fence and {all}record",
+        Family::Zk => "the node %layout",
+    })
+}
+
 impl Residue {
     /// Connects to the store that `config` names, with its prefix.
     ///
@@ -50,19 +105,19 @@ impl Residue {
     ///
     /// Dropping the future closes the connection.
     pub async fn open(config: &Config) -> Result<Self> {
-        let store: Box<dyn Store> = match config.url().scheme() {
-            "file" => Box::new(file::Files::open(config)?),
+        let scheme = config.url().scheme();
+        let store: Box<dyn Store> = match Family::of(scheme) {
+            Some(Family::File) => Box::new(file::Files::open(config)?),
             #[cfg(feature = "etcd")]
-            "etcd" | "etcds" => Box::new(etcd::Etcd::open(config).await?),
+            Some(Family::Etcd) => Box::new(etcd::Etcd::open(config).await?),
             #[cfg(feature = "mysql")]
-            "mysql" | "mariadb" => Box::new(mysql::MySql::open(config).await?),
+            Some(Family::MySql) => Box::new(mysql::MySql::open(config).await?),
             #[cfg(feature = "redis")]
-            "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
-            | "rediss-cluster" => Box::new(redis::Redis::open(config).await?),
+            Some(Family::Redis) => Box::new(redis::Redis::open(config).await?),
             #[cfg(feature = "zk")]
-            "zk" | "zks" => Box::new(zk::ZooKeeper::open(config).await?),
-            other => {
-                let why = format!("{other}: has no traces of locks that other programs can list");
+            Some(Family::Zk) => Box::new(zk::ZooKeeper::open(config).await?),
+            _ => {
+                let why = format!("{scheme}: has no traces of locks that other programs can list");
                 return Err(Error::new(ErrorKind::InvalidConfig, why));
             }
         };
@@ -99,6 +154,26 @@ impl Residue {
     /// Dropping the future leaves the rest in the store.
     pub async fn remove(&self, names: &[LockName]) -> Result<Vec<Left>> {
         self.remove_of(&[Kind::Lock, Kind::Kept], names).await
+    }
+
+    /// Removes what is left of one lock, as [`remove`](Self::remove) does; also counts what stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove`](Self::remove).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`remove`](Self::remove).
+    pub async fn clear(&self, name: &LockName) -> Result<Cleared> {
+        let mut cleared = Cleared::default();
+        for left in self.0.list(name).await? {
+            match self.0.remove(&left).await? {
+                true => cleared.removed += 1,
+                false => cleared.stays += 1,
+            }
+        }
+        Ok(cleared)
     }
 
     /// As [`remove`](Self::remove), but leaves what is [`Kind::Kept`]: the holders of the locks lose them.

@@ -5,7 +5,7 @@ mod table;
 #[cfg(feature = "tls")]
 mod tls;
 
-use std::{borrow::Cow, error::Error as StdError, time::Duration};
+use std::{error::Error as StdError, time::Duration};
 
 use dlock_core::{Effect, Error, ErrorKind};
 use redis::RedisError;
@@ -55,13 +55,13 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     #[cfg(feature = "tls")]
     let may_be_wrong_scheme = may_be_wrong_scheme || tls::is(&error);
     let may_be_wrong_scheme = may_be_wrong_scheme && !error.is_connection_refusal();
-    let hint = match kind {
+    let failed = Error::new(kind, hint).with_source(error);
+    match kind {
         ErrorKind::Unavailable if may_be_wrong_scheme => {
-            format!("{hint}; {}", other_scheme(has_tls)).into()
+            failed.with_url_hint(other_scheme(has_tls))
         }
-        _ => Cow::from(hint),
-    };
-    Error::new(kind, hint).with_source(error)
+        _ => failed,
+    }
 }
 
 /// The error of a Sentinel that does not name the primary.
@@ -83,9 +83,8 @@ pub(crate) fn of_slots(error: RedisError, has_tls: bool) -> Error {
 
 /// Connecting took longer than `max`.
 pub(crate) fn connect_timed_out(max: Duration, has_tls: bool) -> Error {
-    let scheme = other_scheme(has_tls);
-    let why = format!("no answer in {max:?} while connecting; {scheme}");
-    Error::new(ErrorKind::Unavailable, why)
+    let why = format!("no answer in {max:?} while connecting");
+    Error::new(ErrorKind::Unavailable, why).with_url_hint(other_scheme(has_tls))
 }
 
 fn other_scheme(has_tls: bool) -> &'static str {

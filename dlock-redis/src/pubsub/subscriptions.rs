@@ -117,7 +117,9 @@ impl Subscriptions {
             self.drop_connection(node, slot);
         }
         if slot.is_none() {
-            *slot = Some(self.connect(node, generation).await?);
+            let connected = self.connect(node, generation).await;
+            // A channel is for a lock that the server has reported as taken.
+            *slot = Some(connected.map_err(Error::without_url_hint)?);
         }
         if node.is_closed() {
             *slot = None;
@@ -137,7 +139,7 @@ impl Subscriptions {
                 if error.kind() == ErrorKind::Unavailable {
                     self.drop_connection(node, slot);
                 }
-                Err(error)
+                Err(error.without_url_hint())
             }
         }
     }

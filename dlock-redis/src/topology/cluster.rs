@@ -143,6 +143,11 @@ impl Cluster {
                 Ok(endpoints) => slot_map::fetch(endpoints).await,
                 Err(error) => Err(error),
             };
+            let ranges = ranges.map_err(|error| match cluster.map.lock().nodes.is_empty() {
+                true => error,
+                // An earlier map came from there.
+                false => error.without_url_hint(),
+            });
             turn.finish(ranges.and_then(|ranges| cluster.install_map(ranges)))
         };
         self.fetching.run(fetch).await

@@ -18,6 +18,11 @@ const DIAGNOSE_MAX: Duration = Duration::from_secs(1);
 /// A server that has as many connections as it may ends a new one sooner than this.
 const REJECT_MAX: Duration = Duration::from_millis(900);
 
+/// Hints at a URL of the wrong scheme.
+const SPEAKS_TLS: &str = "if that port speaks TLS, use zks://";
+const NO_TLS: &str =
+    "if that port does not speak TLS, use zk://; else check tls_ca=, tls_cert= and tls_key=";
+
 /// More bytes than an answer has.
 const ANSWER_MAX: u64 = 256;
 
@@ -34,16 +39,30 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
         // A task fails only when the runtime ends.
         reasons.extend(probed.ok());
     }
-    let most = reasons.into_iter().max().unwrap_or_default().1;
+    let most = reasons.into_iter().max().unwrap_or_default();
     let why = if config.hosts.len() > 1 {
         format!(
-            "no session from any of {} servers; {most}",
-            config.hosts.len()
+            "no session from any of {} servers; {}",
+            config.hosts.len(),
+            most.why
         )
     } else {
-        most
+        most.why
     };
-    Error::new(ErrorKind::Unavailable, why)
+    let failed = Error::new(ErrorKind::Unavailable, why);
+    match most.url_hint {
+        Some(hint) => failed.with_url_hint(hint),
+        None => failed,
+    }
+}
+
+/// Why a server gives no session; the most specific reason is the largest.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Reason {
+    specificity: Specificity,
+    why: String,
+    /// Why the URL may be wrong.
+    url_hint: Option<&'static str>,
 }
 
 /// How specific a reason is.
@@ -55,45 +74,55 @@ enum Specificity {
     Answer,
 }
 
-/// The reason why a server gives no session, and how specific it is.
-async fn reason(host: &Host, has_tls: bool) -> (Specificity, String) {
-    let (specificity, why) = match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await {
+/// The reason why a server gives no session.
+async fn reason(host: &Host, has_tls: bool) -> Reason {
+    let (specificity, (why, url_hint)) = match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await
+    {
         Ok(Ok(why)) => (Specificity::Answer, why),
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => (
             Specificity::NoConnection,
-            "nothing listens there; is the server running, and the port right?",
+            (
+                "nothing listens there; is the server running, and the port right?".to_owned(),
+                None,
+            ),
         ),
-        Ok(Err(error)) => return (Specificity::NoConnection, format!("{host}: {error}")),
-        Err(_) if has_tls => (Specificity::NoAnswer, "it does not answer"),
-        Err(_) => (
-            Specificity::NoAnswer,
-            "it does not answer; if that port speaks TLS, use zks://",
-        ),
+        Ok(Err(error)) => (Specificity::NoConnection, (error.to_string(), None)),
+        Err(_) => {
+            let url_hint = (!has_tls).then_some(SPEAKS_TLS);
+            let why = "it does not answer".to_owned();
+            (Specificity::NoAnswer, (why, url_hint))
+        }
     };
-    (specificity, format!("{host}: {why}"))
+    Reason {
+        specificity,
+        why: format!("{host}: {why}"),
+        url_hint,
+    }
 }
 
-async fn diagnose(host: &Host, has_tls: bool) -> io::Result<&'static str> {
+/// A reason, and why the URL may be wrong.
+async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(String, Option<&'static str>)> {
     let answer = if has_tls {
         String::new()
     } else {
         mode(host).await?
     };
-    Ok(if answer.starts_with("ro") {
-        errors::READ_ONLY
+    let (why, url_hint) = if answer.starts_with("ro") {
+        (errors::READ_ONLY, None)
     } else if answer.contains("not currently serving") || answer.starts_with("null") {
-        "the server runs, but its ensemble has no majority"
+        ("the server runs, but its ensemble has no majority", None)
     } else if !answer.is_empty() {
-        "it answers, but gives no session"
+        ("it answers, but gives no session", None)
     } else if ends_at_once(host).await? {
-        "it ends each connection at once, as one does that has as many as it may (maxClientCnxns from one \
-         address, 60 by default, or maxCnxns); end some, or raise that"
+        let why = "it ends each connection at once, as one does that has as many as it may (maxClientCnxns from one \
+                   address, 60 by default, or maxCnxns); end some, or raise that";
+        (why, None)
     } else if has_tls {
-        "no session over TLS; if that port does not speak TLS, use zk://; else check tls_ca=, tls_cert= and \
-         tls_key="
+        ("no session over TLS", Some(NO_TLS))
     } else {
-        "it closes the connection; if that port speaks TLS, use zks://"
-    })
+        ("it closes the connection", Some(SPEAKS_TLS))
+    };
+    Ok((why.to_owned(), url_hint))
 }
 
 async fn connected(host: &Host) -> io::Result<TcpStream> {

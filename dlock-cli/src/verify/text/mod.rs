@@ -5,6 +5,7 @@ pub(crate) mod number;
 mod mark;
 mod wrap;
 
+use console::Term;
 use dlock_verify::verdict::{
     Clause, ClauseVerdict, Document, Finding, Outcome, Severity, StoreVerdict, Verdict,
 };
@@ -16,8 +17,11 @@ use self::{
 };
 use super::{accept, bounds::FIRST_LOCK_SOON};
 
-/// The width of a line: a terminal of 100 columns has room for it.
-const WIDTH: usize = 96;
+/// The width of a line at the most, and without a terminal: a terminal of 100 columns has room for it.
+const WIDTH_MAX: usize = 96;
+
+/// The width of a line at the least: a narrower terminal breaks lines by itself.
+const WIDTH_MIN: usize = 40;
 
 /// The column of a clause's evidence.
 const EVIDENCE_AT: usize = 22;
@@ -25,33 +29,43 @@ const EVIDENCE_AT: usize = 22;
 /// The column of a finding's text.
 const FINDING_AT: usize = 6;
 
-/// The verdicts of all stores.
+/// The verdicts of all stores, as wide as the terminal.
 pub(crate) fn show(document: &Document) -> String {
-    let stores = document.stores.iter();
-    let stores: Vec<_> = stores.map(|store| of_store(document, store)).collect();
-    stores.join("\n")
+    let columns = Term::stdout().size_checked().map(|(_, columns)| columns);
+    show_in(document, columns.map_or(WIDTH_MAX, usize::from))
 }
 
-fn of_store(document: &Document, store: &StoreVerdict) -> String {
-    let mut lines = header(document, store);
+fn show_in(document: &Document, columns: usize) -> String {
+    let width = columns.clamp(WIDTH_MIN, WIDTH_MAX);
+    let stores = document.stores.iter();
+    let stores = stores.map(|store| {
+        let lines = of_store(document, store, width);
+        let lines = lines.iter().flat_map(|line| line.wrapped(width));
+        lines.map(|line| line + "\n").collect::<String>()
+    });
+    stores.collect::<Vec<_>>().join("\n")
+}
+
+fn of_store(document: &Document, store: &StoreVerdict, width: usize) -> Vec<Line> {
+    let mut lines = header(document, store, width);
     let waited = store.first_lock_seconds;
     if waited > FIRST_LOCK_SOON.as_secs_f64() {
         let text = format!(
             "waited {waited:.0} s for the first lock, beside the time of the verification: \
              the store may have forgotten locks"
         );
-        lines.extend(hanging(&format!("{} ", Mark::Note.shown()), 4, 4, &text));
+        lines.push(hanging(&format!("{} ", Mark::Note.shown()), 4, 4, &text));
     }
     let unknown = format!("{} ", Mark::Unknown.shown());
     match &store.error {
         // The reason is the same for each clause.
         Some(error) if has_no_cases(store) => {
             let text = format!("dlock cannot use the store: {error}");
-            lines.extend(hanging(&unknown, 4, 4, &text));
+            lines.push(hanging(&unknown, 4, 4, &text));
         }
         error => {
             if let Some(error) = error {
-                lines.extend(hanging(&unknown, 4, 4, error));
+                lines.push(hanging(&unknown, 4, 4, error));
             }
             for clause in &store.clauses {
                 lines.extend(of_clause(clause));
@@ -59,23 +73,24 @@ fn of_store(document: &Document, store: &StoreVerdict) -> String {
         }
     }
     if !store.findings.is_empty() {
-        lines.push("  Of the settings and declared exceptions, these apply here:".to_owned());
+        let text = "Of the settings and declared exceptions, these apply here:";
+        lines.push(hanging("", 2, 4, text));
     }
     for finding in &store.findings {
         lines.extend(of_finding(finding));
     }
     if !store.not_here.is_empty() {
         let ids = store.not_here.join(", ");
-        lines.extend(hanging("", 2, 4, &format!("not here: {ids}")));
+        lines.push(hanging("", 2, 4, &format!("not here: {ids}")));
     }
     for assumption in &store.assumptions {
         let (name, found, allowed) = (&assumption.name, &assumption.found, &assumption.allowed);
         let text = format!("assumed: {name}: {found} (allowed: {allowed})");
-        lines.extend(hanging("", 2, 4, &text));
+        lines.push(hanging("", 2, 4, &text));
     }
     lines.extend(left(store));
     lines.extend(conclusion(store));
-    lines.join("\n") + "\n"
+    lines
 }
 
 /// Whether no lock was tried.
@@ -84,29 +99,37 @@ fn has_no_cases(store: &StoreVerdict) -> bool {
     clauses.all(|clause| clause.verdict == Verdict::Unknown && clause.cases.is_empty())
 }
 
-fn header(document: &Document, store: &StoreVerdict) -> Vec<String> {
-    let mut first = strong(&store.url);
+fn header(document: &Document, store: &StoreVerdict, line: usize) -> Vec<Line> {
+    let url = strong(&store.url);
     let mut width = store.url.chars().count();
-    if let Some(server) = &store.server {
-        let words = [&server.product, &server.version].map(String::as_str);
-        let mut words = words.join(" ").trim().to_owned();
-        if !server.role.is_empty() {
-            words = format!("{words}, {}", server.role);
+    let mut server = String::new();
+    if let Some(known) = &store.server {
+        let words = [&known.product, &known.version].map(String::as_str);
+        server = words.join(" ").trim().to_owned();
+        if !known.role.is_empty() {
+            server = format!("{server}, {}", known.role);
         }
-        width += 3 + words.chars().count();
-        first = format!("{first}   {words}");
+        width += 3 + server.chars().count();
     }
     let grants = counted(store.grants, "grant");
     let faults = counted(store.strikes(), "fault");
     let (seconds, seed) = (store.seconds, &document.seed);
     let run = format!("{seconds:.0} s, {grants}, {faults}, seed {seed}");
-    match WIDTH.checked_sub(width + run.chars().count()) {
-        Some(room @ 2..) => vec![format!("{first}{}{run}", " ".repeat(room))],
-        _ => vec![first, format!("  {run}")],
+    let (first, below) = match (line.checked_sub(width), server.is_empty()) {
+        (Some(_), false) => (format!("{url}   {server}"), ""),
+        _ => (url, server.as_str()),
+    };
+    match line.checked_sub(width + run.chars().count()) {
+        Some(room @ 2..) => vec![Line::whole(format!("{first}{}{run}", " ".repeat(room)))],
+        _ => {
+            let below = [below, &run].into_iter().filter(|text| !text.is_empty());
+            let below = below.map(|text| hanging("", 2, 4, text));
+            std::iter::once(Line::whole(first)).chain(below).collect()
+        }
     }
 }
 
-fn of_clause(clause: &ClauseVerdict) -> Vec<String> {
+fn of_clause(clause: &ClauseVerdict) -> Vec<Line> {
     let mark = match clause.verdict {
         Verdict::Holds => Mark::Holds,
         Verdict::Fails => Mark::Fails,
@@ -117,13 +140,13 @@ fn of_clause(clause: &ClauseVerdict) -> Vec<String> {
     let head = format!("{} {id:<4}{title:<13}", mark.shown());
     let accepted = if clause.accepted { " (accepted)" } else { "" };
     let evidence = format!("{}{accepted}", clause.evidence);
-    let mut lines = hanging(&head, EVIDENCE_AT, EVIDENCE_AT, &evidence);
+    let mut lines = vec![hanging(&head, EVIDENCE_AT, EVIDENCE_AT, &evidence)];
     let witness = clause.witness.iter();
-    lines.extend(witness.map(|line| format!("      {line}")));
+    lines.extend(witness.map(|line| hanging("", FINDING_AT, FINDING_AT + 2, line)));
     lines
 }
 
-fn of_finding(finding: &Finding) -> Vec<String> {
+fn of_finding(finding: &Finding) -> Vec<Line> {
     let mark = match finding.severity {
         Severity::Covered => Mark::Holds,
         Severity::Note => Mark::Note,
@@ -131,43 +154,43 @@ fn of_finding(finding: &Finding) -> Vec<String> {
         Severity::Warning => Mark::Warning,
         _ => Mark::Fails,
     };
-    let mut text = format!("{}  {}: {}", finding.id, finding.setting, finding.found);
+    let mut text = format!("{} – {}: {}", finding.id, finding.setting, finding.found);
     if !finding.wanted.is_empty() {
         text = format!("{text} (wanted: {})", finding.wanted);
     }
     if finding.accepted {
         text.push_str(" (accepted)");
     }
-    let mut lines = hanging(&format!("{} ", mark.shown()), 4, FINDING_AT, &text);
+    let mut lines = vec![hanging(&format!("{} ", mark.shown()), 4, FINDING_AT, &text)];
     let clauses: Vec<_> = finding.clauses.iter().map(|clause| clause.id()).collect();
     let consequence = match clauses.join(", ") {
         none if none.is_empty() => finding.consequence.clone(),
         clauses => format!("{clauses}: {}", finding.consequence),
     };
     if !finding.consequence.is_empty() {
-        lines.extend(hanging("", FINDING_AT, FINDING_AT, &consequence));
+        lines.push(hanging("", FINDING_AT, FINDING_AT, &consequence));
     }
     if !finding.advice.is_empty() {
         let advice = format!("→ {}", finding.advice);
-        lines.extend(hanging("", FINDING_AT, FINDING_AT + 2, &advice));
+        lines.push(hanging("", FINDING_AT, FINDING_AT + 2, &advice));
     }
     lines
 }
 
-fn left(store: &StoreVerdict) -> Vec<String> {
+fn left(store: &StoreVerdict) -> Vec<Line> {
     let left = store.residue.left.iter();
     let line = |entry: &String| {
         let text = format!("left in the store: {entry}");
         hanging(&format!("{} ", Mark::Fails.shown()), 4, FINDING_AT, &text)
     };
-    let unknown = store.residue.unknown.iter().flat_map(|why| {
+    let unknown = store.residue.unknown.iter().map(|why| {
         let text = format!("could not check what is left in the store, which expires: {why}");
         hanging(&format!("{} ", Mark::Unknown.shown()), 4, FINDING_AT, &text)
     });
-    left.flat_map(line).chain(unknown).collect()
+    left.map(line).chain(unknown).collect()
 }
 
-fn conclusion(store: &StoreVerdict) -> Vec<String> {
+fn conclusion(store: &StoreVerdict) -> Vec<Line> {
     let of = |severity| {
         let findings = store.findings.iter();
         let found = findings.filter(|one| one.severity == severity && !one.accepted);
@@ -217,19 +240,19 @@ fn conclusion(store: &StoreVerdict) -> Vec<String> {
         (warnings.len(), "warning", "warnings"),
         (not_tried.len(), "not tried", "not tried"),
     ];
-    let mut lines = vec![end(store, &counted)];
+    let mut lines = vec![Line::whole(end(store, &counted))];
     if !names.is_empty() {
         let text = format!("unknown: {}", names.join(", "));
-        lines.extend(hanging("", 2, 4, &text));
+        lines.push(hanging("", 2, 4, &text));
     }
     let live_with: Vec<_> = dangers.into_iter().chain(open).collect();
     if !live_with.is_empty() && would_hold(store, &live_with) {
         let ids: Vec<_> = live_with
             .iter()
-            .map(|id| format!("--accept {id}"))
+            .map(|id| format!("--accept={id}"))
             .collect();
         let text = format!("live with it: {}", ids.join(" "));
-        lines.extend(hanging("", 2, 4, &text));
+        lines.push(hanging("", 2, 4, &text));
     }
     lines
 }
@@ -258,24 +281,61 @@ fn would_hold(store: &StoreVerdict, ids: &[&str]) -> bool {
     Outcome::of(&store) == Outcome::Holds
 }
 
+/// A text that is wrapped as soon as the width is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    head: String,
+    /// The column of the text, and that of its further lines.
+    columns: [usize; 2],
+    text: String,
+}
+
 /// `head`, and the words of `text` from the column `first` on; further lines begin at the column `then`.
 ///
 /// A head has colours, so its width is that of the column.
-fn hanging(head: &str, first: usize, then: usize, text: &str) -> Vec<String> {
-    let lines = wrap(text, WIDTH - first.max(then));
-    let mut shown = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        shown.push(match index {
-            0 if head.is_empty() => format!("{}{line}", " ".repeat(first)),
-            0 => format!("  {head}{line}"),
-            _ => format!("{}{line}", " ".repeat(then)),
-        });
+fn hanging(head: &str, first: usize, then: usize, text: &str) -> Line {
+    Line {
+        head: head.to_owned(),
+        columns: [first, then],
+        text: text.to_owned(),
     }
-    shown
+}
+
+impl Line {
+    /// A text of one line.
+    fn whole(text: String) -> Self {
+        Self {
+            head: text,
+            columns: [0, 0],
+            text: String::new(),
+        }
+    }
+
+    fn wrapped(&self, width: usize) -> Vec<String> {
+        let (head, [first, mut then]) = (&self.head, self.columns);
+        if first == 0 {
+            return vec![head.clone()];
+        }
+        if then * 2 > width {
+            then = FINDING_AT;
+        }
+        let lines = wrap(&self.text, width.saturating_sub(first.max(then)));
+        let mut shown = Vec::new();
+        for (index, line) in lines.iter().enumerate() {
+            shown.push(match index {
+                0 if head.is_empty() => format!("{}{line}", " ".repeat(first)),
+                0 => format!("  {head}{line}"),
+                _ => format!("{}{line}", " ".repeat(then)),
+            });
+        }
+        shown
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use dlock_verify::verdict::ServerSummary;
+
     use super::*;
 
     /// All clauses hold, and one setting cannot be read.
@@ -294,22 +354,27 @@ mod tests {
         store
     }
 
+    fn shown(store: &StoreVerdict, width: usize) -> Vec<String> {
+        let lines = conclusion(store);
+        lines.iter().flat_map(|line| line.wrapped(width)).collect()
+    }
+
     #[test]
     fn an_id_to_accept_is_named_where_that_helps() {
         let mut store = store();
         let lines = [
             "NOT KNOWN: 1 unknown",
             "  unknown: redis.restart",
-            "  live with it: --accept redis.restart",
+            "  live with it: --accept=redis.restart",
         ];
-        assert_eq!(conclusion(&store), lines);
+        assert_eq!(shown(&store, 80), lines);
         // No id accepts this.
         store.residue.unknown = Some("no answer".to_owned());
         let lines = [
             "NOT KNOWN: 2 unknown",
             "  unknown: redis.restart, the entries that are left",
         ];
-        assert_eq!(conclusion(&store), lines);
+        assert_eq!(shown(&store, 80), lines);
     }
 
     #[test]
@@ -322,8 +387,53 @@ mod tests {
         let lines = [
             "NOT KNOWN: 1 unknown, 12 not tried",
             "  unknown: K1",
-            "  live with it: --accept K1",
+            "  live with it: --accept=K1",
         ];
-        assert_eq!(conclusion(&store), lines);
+        assert_eq!(shown(&store, 80), lines);
+    }
+
+    #[test]
+    fn an_id_stays_beside_its_flag_where_the_line_ends() {
+        let mut store = store();
+        for id in ["redis.latency", "redis.idle-timeout"] {
+            let unread = Finding::new(id, Severity::Unknown, id);
+            store.findings.push(unread);
+        }
+        let lines = [
+            "NOT KNOWN: 3 unknown",
+            "  unknown: redis.restart,",
+            "    redis.latency, redis.idle-timeout",
+            "  live with it: --accept=redis.restart",
+            "    --accept=redis.latency",
+            "    --accept=redis.idle-timeout",
+        ];
+        assert_eq!(shown(&store, 40), lines);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let mut store = store();
+        let url = "redis://db-1.example.net:6379?restart_guard=0s".to_owned();
+        store.url.clone_from(&url);
+        store.server = Some(ServerSummary::new("Redis", "7.0.15", "primary, 2 replicas"));
+        store.not_here = vec!["redis.eviction".to_owned(); 20];
+        store.clauses[0].evidence =
+            "0 of 12 345 grants held twice (fewer than 1 in 4115, 95 %)".to_owned();
+        store.clauses[1].witness = vec!["a case failed for a reason of some words ".repeat(4)];
+        let document = Document::new(7, vec![store]);
+        for columns in [60, 80, 96, 200] {
+            let text = show_in(&document, columns);
+            for line in text.lines() {
+                let width = line.chars().count();
+                assert!(
+                    width <= columns.min(WIDTH_MAX),
+                    "{width} of {columns}: {line}"
+                );
+            }
+            assert!(text.starts_with(&url), "{text}");
+            assert!(text.contains("primary, 2 replicas"), "{text}");
+        }
+        // A text without a space stays whole.
+        assert!(show_in(&document, 1).contains(&url));
     }
 }

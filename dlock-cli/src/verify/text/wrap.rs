@@ -1,7 +1,12 @@
 //! Lines of a bounded width.
 
 /// The words of `text` in lines of at most `width` characters; a longer word has a line of its own.
+///
+/// A line that fits keeps its spaces: it may be a part of a picture.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width && !text.contains('\n') {
+        return vec![text.to_owned()];
+    }
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.len() - 1;
@@ -29,5 +34,6 @@ mod tests {
         assert_eq!(wrap("a bc  def\ngh", 5), ["a bc", "def", "gh"]);
         assert_eq!(wrap("a CONFIG b", 3), ["a", "CONFIG", "b"]);
         assert_eq!(wrap("über über", 9), ["über über"]);
+        assert_eq!(wrap("  |--|  ", 9), ["  |--|  "]);
     }
 }

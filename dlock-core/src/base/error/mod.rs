@@ -67,6 +67,8 @@ struct Inner {
     kind: ErrorKind,
     effect: Effect,
     message: Cow<'static, str>,
+    /// Why the URL may be wrong.
+    url_hint: Option<&'static str>,
     operation: Option<&'static str>,
     backend: Option<&'static str>,
     name: Option<LockName>,
@@ -82,6 +84,7 @@ impl Error {
             kind,
             effect: Effect::None,
             message: message.into(),
+            url_hint: None,
             operation: None,
             backend: None,
             name: None,
@@ -133,6 +136,30 @@ impl Error {
         self
     }
 
+    /// Adds why the URL may be wrong: `if that port speaks TLS, use rediss://`. The line has it behind the message.
+    ///
+    /// It fits a server that has never answered; see [`without_url_hint`](Self::without_url_hint).
+    ///
+    /// ```
+    /// use dlock_core::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Unavailable, "no connection").with_url_hint("is the port right?");
+    /// assert_eq!(error.to_string(), "no connection; is the port right?");
+    /// assert_eq!(error.without_url_hint().to_string(), "no connection");
+    /// ```
+    #[must_use]
+    pub fn with_url_hint(mut self, hint: &'static str) -> Self {
+        self.0.url_hint = Some(hint);
+        self
+    }
+
+    /// Removes the [hint](Self::with_url_hint) that the URL may be wrong: the server has answered before.
+    #[must_use]
+    pub fn without_url_hint(mut self) -> Self {
+        self.0.url_hint = None;
+        self
+    }
+
     /// Adds the error that this one came from. Its text is part of the line that is printed, so it
     /// must hold no secret.
     ///
@@ -166,16 +193,14 @@ impl Error {
         self
     }
 
-    /// A copy of the error for another caller that it concerns; the text of its source is in its message.
+    /// A copy of the error for another caller that it concerns; of its source it has the text.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         let inner = &*self.0;
-        let message = inner.source.as_ref().map_or_else(
-            || inner.message.clone(),
-            |source| format!("{}: {}", inner.message, one_line(source)).into(),
-        );
-        let mut error = Self::new(inner.kind, message).with_effect(inner.effect);
+        let mut error = Self::new(inner.kind, inner.message.clone()).with_effect(inner.effect);
+        error.0.url_hint = inner.url_hint;
         error.0.cause = inner.cause;
+        error.0.source = inner.source.as_ref().map(|source| one_line(source).into());
         error
     }
 
@@ -291,6 +316,9 @@ impl fmt::Display for Error {
             f.write_str(": ")?;
         }
         f.write_str(&inner.message)?;
+        if let Some(hint) = inner.url_hint {
+            write!(f, "; {hint}")?;
+        }
         if let Some(source) = &inner.source {
             write!(f, ": {}", one_line(source))?;
         }
@@ -314,6 +342,7 @@ impl fmt::Debug for Error {
             .field("backend", &inner.backend)
             .field("name", &inner.name)
             .field("message", &inner.message)
+            .field("url_hint", &inner.url_hint)
             .field("source", &inner.source)
             .finish()
     }

@@ -11,6 +11,17 @@ fn display_is_one_line_with_context() {
     assert_eq!(error.duplicate().to_string(), "no answer: refused by peer");
 }
 
+#[test]
+fn the_hint_at_the_url_is_between_message_and_source_until_it_is_removed() {
+    let error = Error::new(ErrorKind::Unavailable, "no answer")
+        .with_url_hint("use zks://")
+        .with_source("reset");
+    assert_eq!(error.to_string(), "no answer; use zks://: reset");
+    let copy = error.duplicate();
+    assert_eq!(copy.to_string(), error.to_string());
+    assert_eq!(copy.without_url_hint().to_string(), "no answer: reset");
+}
+
 /// An error of a driver, which may print its cause and also return it.
 #[derive(Debug)]
 struct Caused {

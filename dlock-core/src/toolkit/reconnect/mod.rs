@@ -25,6 +25,8 @@ use crate::{
 /// connection, which another task has made since, stays. One task at a time connects, and those that wait for it
 /// share its failure (K13). A slot that was closed never has a connection again.
 ///
+/// After the first connection, errors of `connect` lose their [hint at the URL](Error::with_url_hint).
+///
 /// ```
 /// use dlock_core::{Result, toolkit::ReconnectSlot};
 ///
@@ -147,6 +149,15 @@ impl<C: Clone + Send + 'static> ReconnectSlot<C> {
         work: impl Future<Output = Result<Connected<C>>> + Send + 'static,
     ) -> ConnectFuture<'_, C> {
         let connecting = &self.0.connecting;
+        let shared = self.0.clone();
+        let work = async move {
+            // The URL has led to the server before.
+            let has_connected = shared.present.lock().generation > 0;
+            work.await.map_err(|error| match has_connected {
+                true => error.without_url_hint(),
+                false => error,
+            })
+        };
         Box::pin(connecting.run(|turn| async move { turn.finish(work.await) }))
     }
 

@@ -130,3 +130,15 @@ async fn a_closed_slot_returns_its_connection_and_a_dropped_one_discards_it() {
     drop(one);
     assert_eq!(dropped.discarded(), 1);
 }
+
+#[tokio::test]
+async fn only_before_the_first_connection_a_failure_hints_at_the_url() {
+    let slot = slot();
+    let fails = || async { Err(down().with_url_hint("use zks://")) };
+    let first = slot.get(fails).await.expect_err("down").to_string();
+    assert_eq!(first, "down; use zks://");
+    let connected = slot.get(|| make(Fake::default())).await.expect("connected");
+    slot.abandon(connected.generation());
+    let later = slot.get(fails).await.expect_err("down").to_string();
+    assert_eq!(later, "down");
+}

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     driver::mysql::Failure,
     probe::{
+        count::count,
         finding::{Check, Severity},
         report::Report,
     },
@@ -35,7 +36,7 @@ pub(super) fn judge(facts: &Facts, user: &str, report: &mut Report) {
     report.about.role = match &facts.follows {
         Ok(Some(_)) => "replica".to_owned(),
         _ if is_read_only => "read-only".to_owned(),
-        _ => format!("primary, {replicas} replicas"),
+        _ => format!("primary, {}", count(replicas, "replica")),
     };
 }
 
@@ -87,7 +88,7 @@ fn judge_replicas(facts: &Facts, user: &str, report: &mut Report) {
     match &facts.replicas {
         Ok(0) => report.note(&checks::REPLICAS, None),
         Ok(replicas) => {
-            let found = format!("{replicas} replicas");
+            let found = count(*replicas, "replica");
             let finding =
                 checks::REPLICAS.finds(Severity::Warning, found, "none, or fail over with care");
             report.note(&checks::REPLICAS, Some(finding));

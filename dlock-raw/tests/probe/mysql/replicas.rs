@@ -43,7 +43,7 @@ async fn a_primary_with_a_replica_that_lags_is_reported_and_so_is_the_replica(
     .await?;
     let report = report_of(primary.url()).await?;
     finding(&report, Warning, "mysql.replicas")?;
-    assert_eq!(report.about.role, "primary, 1 replicas");
+    assert_eq!(report.about.role, "primary, 1 replica");
     // The replica applies what it has an hour later.
     replica.query("SET GLOBAL read_only = 1").await?;
     primary.query("CREATE TABLE locks.more (id INT)").await?;

@@ -1,0 +1,118 @@
+//! A healthy server, and one that ends.
+
+use dlock_servers::redis::{Flavour, Node, Options, Persistence};
+use dlock_verify::{
+    ensure,
+    support::Outcome,
+    verdict::{ClauseVerdict, Verdict},
+};
+use libtest_mimic::Trial;
+
+use super::server::{left, start};
+use crate::{
+    stop::begun,
+    support::{Ran, quick_holds, trial, verify},
+    traffic::{self, Counters},
+};
+
+/// Commands that are never sent to a server that others use.
+const FORBIDDEN: [&str; 8] = [
+    "keys",
+    "scan",
+    "flushall",
+    "flushdb",
+    "swapdb",
+    "debug",
+    "config|set",
+    "config|resetstat",
+];
+
+/// The requests of clients, as opposed to those of scripts and of this test.
+const REQUESTS: [&str; 10] = [
+    "evalsha",
+    "eval",
+    "hello",
+    "auth",
+    "select",
+    "ping",
+    "subscribe",
+    "unsubscribe",
+    "client",
+    "config",
+];
+
+pub(super) fn trials() -> Vec<Trial> {
+    vec![
+        trial("redis::a_healthy_server_holds", a_healthy_server_holds),
+        trial("redis::a_quick_run_on_valkey", a_quick_run_on_valkey),
+        trial("redis::a_server_that_goes_away", a_server_that_goes_away),
+    ]
+}
+
+async fn a_healthy_server_holds() -> Outcome {
+    let node = start(Persistence::AofAlways, &[]).await?;
+    let url = format!("redis://{}?restart_guard=0s", node.address());
+    let counters = async || {
+        let stats = node.command(&["INFO", "commandstats"]).await?.text()?;
+        Ok(Counters {
+            requests: calls(&stats, is_request).into(),
+            connections: node.info("connected_clients").await?.parse()?,
+        })
+    };
+    traffic::holds(&url, &[], counters).await?;
+    let stats = node.command(&["INFO", "commandstats"]).await?.text()?;
+    let forbidden = calls(&stats, |name| FORBIDDEN.contains(&name));
+    ensure!(forbidden == 0, "{stats}");
+    let left = left(&node).await?;
+    ensure!(left.is_empty(), "left behind: {left:?}");
+    Ok(())
+}
+
+fn is_request(name: &str) -> bool {
+    let command = name.split('|').next().unwrap_or(name);
+    REQUESTS.contains(&command)
+}
+
+/// How often the commands that are wanted were called.
+fn calls(stats: &str, is_wanted: impl Fn(&str) -> bool) -> u32 {
+    let calls = |line: &str| -> Option<u32> {
+        let (command, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let calls = rest.split(',').next()?.parse().ok()?;
+        is_wanted(command).then_some(calls)
+    };
+    stats.lines().filter_map(calls).sum()
+}
+
+/// A script may do this before it deploys.
+async fn a_quick_run_on_valkey() -> Outcome {
+    let options = Options {
+        persistence: Persistence::AofAlways,
+        ..Options::default()
+    };
+    let node = Node::start(&Flavour::ValkeyNewest.find()?, &options).await?;
+    let url = format!("redis://{}?restart_guard=0s", node.address());
+    let store = quick_holds(&url, &[]).await?;
+    let server = store.server.ok_or("no server")?;
+    ensure!(server.product == "Valkey", "{server:?}");
+    Ok(())
+}
+
+/// No clause fails by the end of the server: what it did not answer is not known.
+async fn a_server_that_goes_away() -> Outcome {
+    let mut node = start(Persistence::AofAlways, &[]).await?;
+    let url = format!("redis://{}?restart_guard=0s&timeout=500ms", node.address());
+    let running = verify(&[&url, "--for", "20s", "--no-faults", "--json"])?;
+    begun("a lock", async || Ok(!left(&node).await?.is_empty())).await?;
+    node.kill()?;
+    let ran = Ran::of(running.wait_with_output().await?)?;
+    let store = ran.store()?;
+    for clause in &store.clauses {
+        ensure!(clause.verdict != Verdict::Fails, "{clause:#?}");
+    }
+    ensure!(ran.code == 2, "{ran:#?}");
+    // The server has answered before.
+    ensure!(!ran.stdout.contains("TLS"), "{ran:#?}");
+    let is_open = |clause: &ClauseVerdict| clause.verdict == Verdict::Unknown;
+    ensure!(store.clauses.iter().any(is_open), "{store:#?}");
+    Ok(())
+}
