@@ -17,7 +17,7 @@ const ROUND_MAX: Duration = Duration::from_secs(60);
 /// A run without its server ends within this time.
 const END_MAX: Duration = Duration::from_secs(150);
 
-/// What the progress shows when a round has ended and is recorded: `4 %  round 1`. Nothing else begins like it.
+/// Part of the progress when a round has ended and is recorded, as in `4 %  round 1`. No other message begins so.
 const ROUND_ENDED: &str = "%  round ";
 
 pub(crate) async fn a_store_that_is_lost_keeps_what_was_measured<S: Server>() -> Outcome {

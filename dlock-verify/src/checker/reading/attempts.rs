@@ -5,7 +5,7 @@ use std::{
     mem,
 };
 
-use super::push;
+use super::grow::push;
 use crate::{
     checker::{
         attempt::{Grant, NEVER, Outcome, Ungranted},

@@ -1,6 +1,7 @@
 //! Reads the facts of a history from its events.
 
 mod attempts;
+mod grow;
 mod surroundings;
 
 use self::attempts::OpenAttempts;
@@ -70,13 +71,4 @@ impl<'a> FromIterator<&'a Event> for Facts {
         }
         reading.finish()
     }
-}
-
-/// Adds to a vector that grows by an eighth rather than to twice its length: a long history has little room to
-/// spare.
-fn push<T>(items: &mut Vec<T>, item: T) {
-    if items.len() == items.capacity() {
-        items.reserve_exact(items.len() / 8 + 4);
-    }
-    items.push(item);
 }

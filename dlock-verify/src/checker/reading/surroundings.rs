@@ -1,6 +1,6 @@
 //! Reads the events of registers, processes, the machine and the store.
 
-use super::push;
+use super::grow::push;
 use crate::{
     checker::{
         attempt::NEVER,
