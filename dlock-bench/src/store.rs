@@ -1,6 +1,6 @@
 //! A store that is connected, and what all workloads need of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, slice, sync::Arc, time::Duration};
 
 use dlock::config::Config;
 use dlock_core::{Error, ErrorKind, LockName, Locker, Result};
@@ -155,58 +155,61 @@ pub(crate) async fn clean_up(
 ) -> Result<(), Left> {
     let names = names.all();
     let each = REMOVE_EACH_MAX.saturating_mul(u32::try_from(names.len()).unwrap_or(u32::MAX));
-    let mut is_left = false;
+    let mut left = BTreeSet::new();
     let removing = async {
         let closed = match store {
             Some(store) => store.close().await,
             None => Ok(()),
         };
-        remove(config, names, &mut is_left).await?;
+        remove(config, &names, &mut left).await?;
         closed
     };
     let removed = timeout(REMOVE_MAX.max(each), removing).await;
     let late = || Error::new(ErrorKind::Unavailable, "no end in time");
     let removed = removed.unwrap_or_else(|_| Err(late()));
-    removed.map_err(|error| match is_left {
-        true => Left::Some(error),
-        false => Left::Unknown(error),
+    removed.map_err(|error| match left.is_empty() {
+        true => Left::Unknown(error),
+        false => Left::Some(error),
     })
 }
 
-/// Removes all that is left of the names, without an end of its own. `is_left` is whether some of it is known to be
-/// there.
-async fn remove(config: &Config, names: Vec<String>, is_left: &mut bool) -> Result<()> {
-    let names = names.iter().map(|name| LockName::new(name));
-    let mut names: Vec<LockName> = names.collect::<Result<_>>()?;
+/// Removes all that is left of the names, without an end of its own. `left` are the names of which something is known
+/// to be there.
+async fn remove(config: &Config, names: &[String], left: &mut BTreeSet<LockName>) -> Result<()> {
     if names.is_empty() {
         // The store was never reached.
         return Ok(());
     }
     let traces = Residue::open(config).await?;
-    let mut are_known = false;
-    loop {
-        let mut again = Vec::new();
-        for name in names {
-            let one = std::slice::from_ref(&name);
-            let found = traces.list(one).await?.len();
-            if found > 0 {
-                *is_left = true;
-                if traces.remove(one).await?.len() < found {
-                    again.push(name);
-                }
-            }
-            // The names of a further pass are those of which something was there.
-            *is_left = are_known || !again.is_empty();
-        }
-        *is_left = !again.is_empty();
-        if again.is_empty() {
-            traces.close().await;
-            return Ok(());
-        }
-        (names, are_known) = (again, true);
+    for name in names {
+        remove_one(&traces, &LockName::new(name)?, left).await?;
+    }
+    while !left.is_empty() {
         // The session of a worker that was killed may keep its row or file for a moment.
         sleep(REMOVE_AGAIN).await;
+        for name in left.clone() {
+            remove_one(&traces, &name, left).await?;
+        }
     }
+    traces.close().await;
+    Ok(())
+}
+
+/// Removes what is there of the name. `left` has the name from when something was found until all of it is removed.
+async fn remove_one(
+    traces: &Residue,
+    name: &LockName,
+    left: &mut BTreeSet<LockName>,
+) -> Result<()> {
+    let found = traces.list(slice::from_ref(name)).await?.len();
+    if found > 0 {
+        left.insert(name.clone());
+        if traces.remove(slice::from_ref(name)).await?.len() < found {
+            return Ok(());
+        }
+    }
+    left.remove(name);
+    Ok(())
 }
 
 /// The data of a store of which nothing is known yet.
@@ -254,7 +257,51 @@ pub(crate) fn no_answer_within(max: Duration) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use tokio::time::pause;
+
     use super::*;
+
+    fn of_files(folder: &Path) -> Config {
+        Config::from_url(&format!("file:{}", folder.display())).expect("config")
+    }
+
+    #[tokio::test]
+    async fn what_is_held_is_known_to_be_left_until_it_is_free() {
+        let folder = tempfile::tempdir().expect("directory");
+        let (config, names) = (of_files(folder.path()), Names::new("7f3a"));
+        let [first, second] = ["first", "second"].map(|what| names.make(what));
+        let locks = dlock::connect(config.clone()).await.expect("locks");
+        locks
+            .acquire(first)
+            .await
+            .expect("lock")
+            .release()
+            .await
+            .expect("free");
+        let held = locks.acquire(second).await.expect("lock");
+        // The bound passes at once.
+        pause();
+        let left = clean_up(&config, &names, None).await;
+        assert!(matches!(left, Err(Left::Some(_))), "{left:?}");
+        held.release().await.expect("free");
+        clean_up(&config, &names, None).await.expect("cleaned");
+        let traces = Residue::open(&config).await.expect("store");
+        let names = names.all().into_iter();
+        let names: Vec<LockName> = names
+            .map(|name| LockName::new(&name).expect("name"))
+            .collect();
+        assert_eq!(traces.list(&names).await.expect("traces"), []);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_be_listed_may_have_some_left() {
+        let (config, names) = (of_files(Path::new("/dev/null/locks")), Names::new("7f3a"));
+        names.make("first");
+        let left = clean_up(&config, &names, None).await;
+        assert!(matches!(left, Err(Left::Unknown(_))), "{left:?}");
+    }
 
     #[test]
     fn schemes_of_one_backend() {

@@ -4,7 +4,7 @@ use dlock_verify::verdict::{Finding, Severity, StoreVerdict, Verdict};
 use maud::{Markup, html};
 
 use super::{
-    format,
+    safety,
     shown::{Shown, ShownStore},
 };
 
@@ -56,11 +56,11 @@ fn found(store: &ShownStore<'_>, finding: &Finding) -> Markup {
     html! {
         li class=(class) {
             div {
-                i.ic { (sign) } " " b { (store.name) } " " code { (finding.setting) " " (finding.found) }
+                i.ic { (sign) } " " b { (store.name) } " " code { (finding.setting) }
                 @if !clauses.is_empty() { " " small { (clauses.join(", ")) } }
                 @if finding.accepted { " " small { "accepted" } }
             }
-            span { (format::sentence(&finding.consequence)) @if !finding.wanted.is_empty() { " Wanted: " (finding.wanted) "." } }
+            span { (safety::described(finding)) @if !finding.wanted.is_empty() { " Wanted: " (finding.wanted) "." } }
             @if !finding.advice.is_empty() { code.do { (finding.advice) } }
         }
     }

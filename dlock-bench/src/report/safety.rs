@@ -1,6 +1,6 @@
 //! The verdicts as the report shows them.
 
-use dlock_verify::verdict::{Severity, Verdict};
+use dlock_verify::verdict::{Finding, Severity, Verdict};
 
 use super::{
     format,
@@ -34,6 +34,13 @@ pub(super) fn chip(safety: &Safety) -> (&'static str, String) {
     (class, format!("{sign} {words}").replace(' ', "\u{a0}"))
 }
 
+/// The value of a setting, and its consequence.
+pub(super) fn described(finding: &Finding) -> String {
+    let found = format::sentence(&format!("Found: {}", finding.found));
+    let consequence = format::sentence(&finding.consequence);
+    format!("{found} {consequence}").trim_end().to_owned()
+}
+
 /// A clause that fails, then dangers, then warnings; `None` without any of them.
 pub(super) fn gravest(shown: &Shown<'_>) -> Option<Gravest> {
     let verdicts = || {
@@ -63,8 +70,8 @@ pub(super) fn gravest(shown: &Shown<'_>) -> Option<Gravest> {
     }
     let (store, finding) = found.first()?;
     Some(Gravest {
-        head: format!("{}: {} {}", store.name, finding.setting, finding.found),
-        text: format::sentence(&finding.consequence),
+        head: format!("{}: {}", store.name, finding.setting),
+        text: described(finding),
         advice: Some(finding.advice.clone()).filter(|advice| !advice.is_empty()),
         others,
     })

@@ -20,8 +20,8 @@ fn each_sentence_has_its_number_and_how_often() {
              One lock takes 121 µs (n = 38 880).",
             "Fastest after a crash file, MySQL The next holder starts within 23.2 ms after a kill (n = 20). \
              The others take 8.19 s to 19.7 s, for a ttl of 10 s.",
-            "Mind Redis: maxmemory-policy allkeys-lru A lock can vanish while it is held; its holder learns of it \
-             at the next renewal. CONFIG SET maxmemory-policy noeviction And 2 more, see below.",
+            "Mind Redis: maxmemory-policy Found: allkeys-lru. A lock can vanish while it is held; its holder learns \
+             of it at the next renewal. CONFIG SET maxmemory-policy noeviction . And 2 more, see below.",
         ]
     );
 }

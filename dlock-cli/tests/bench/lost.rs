@@ -7,48 +7,29 @@ use dlock_verify::{
     ensure,
     support::{Outcome, within},
 };
-use libtest_mimic::Failed;
-use tokio::time::sleep;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use crate::server::{Server, bench};
+use crate::server::{Server, bench_on_terminal};
 
-/// The rounds begin within this time, and go on for the next ones.
+/// A round ends within this time.
 const ROUND_MAX: Duration = Duration::from_secs(60);
 
 /// A run without its server ends within this time.
 const END_MAX: Duration = Duration::from_secs(150);
 
-/// How often the entries are listed.
-const POLL_EVERY: Duration = Duration::from_millis(5);
-
-/// The names of the cycles by 64 tasks, which run once in a round: in the warm-up, in a first round, and in a second.
-const CYCLES: &str = "first-64-";
-const TIMES: usize = 3;
+/// Part of the progress when a round has ended and is recorded, as in `4 %  round 1`. No other message begins so.
+const ROUND_ENDED: &str = "%  round ";
 
 pub(crate) async fn a_store_that_is_lost_keeps_what_was_measured<S: Server>() -> Outcome {
     let server = S::start().await?;
     let (url, folder) = (server.url(), tempfile::tempdir()?);
     let files = format!("file:{}", folder.path().display());
-    let running = bench(&[&*url, &*files, "--for", "30s", "--json"])?;
-    let rounds = async {
-        for _ in 0..TIMES {
-            for wanted in [true, false] {
-                while server
-                    .entries()
-                    .await?
-                    .iter()
-                    .any(|one| one.contains(CYCLES))
-                    != wanted
-                {
-                    sleep(POLL_EVERY).await;
-                }
-            }
-        }
-        Ok::<_, Failed>(())
-    };
-    within(ROUND_MAX, "some rounds", rounds).await??;
+    let (running, mut screen) = bench_on_terminal(&[&*url, &*files, "--for", "30s", "--json"])?;
+    within(ROUND_MAX, "a round", shows(&mut screen, ROUND_ENDED)).await??;
     drop(server);
-    let ended = within(END_MAX, "its end", running.wait_with_output()).await??;
+    // What is not read would block the run.
+    let ended = async { tokio::join!(running.wait_with_output(), rest_of(screen)).0 };
+    let ended = within(END_MAX, "its end", ended).await??;
     ensure!(ended.status.code() == Some(2), "{ended:?}");
     let run = Run::parse(&String::from_utf8(ended.stdout)?)?;
     let (lost, whole) = (&run.stores[0], &run.stores[1]);
@@ -63,4 +44,19 @@ pub(crate) async fn a_store_that_is_lost_keeps_what_was_measured<S: Server>() ->
         "{whole:?}"
     );
     Ok(())
+}
+
+/// Reads until the screen has shown `text`.
+async fn shows(screen: &mut (impl AsyncRead + Unpin), text: &str) -> Outcome {
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains(text) {
+        let ended = screen.read_buf(&mut shown).await.unwrap_or(0) == 0;
+        ensure!(!ended, "{}", String::from_utf8_lossy(&shown));
+    }
+    Ok(())
+}
+
+/// Reads until no program is on the terminal, which the system reports as an error.
+async fn rest_of(mut screen: impl AsyncRead + Unpin) {
+    let _ = tokio::io::copy(&mut screen, &mut tokio::io::sink()).await;
 }

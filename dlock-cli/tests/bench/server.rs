@@ -3,14 +3,12 @@
 use std::process::Stdio;
 
 use dlock_verify::support::Outcome;
+use pty_process::Pty;
 use tokio::process::{Child, Command};
 
 /// A server of one kind.
 pub(crate) trait Server: Sized {
     const NAME: &'static str;
-
-    /// Whether an entry goes away with the release of its lock. The rows of MySQL stay until they are removed.
-    const ENTRIES_END: bool = true;
 
     /// Why there is none on this machine.
     fn find() -> Result<(), String>;
@@ -30,6 +28,23 @@ pub(crate) trait Server: Sized {
 
 /// `dlock bench ARGS…`, which finds no configuration of the user.
 pub(crate) fn bench(args: &[&str]) -> Outcome<Child> {
+    Ok(command(args).stderr(Stdio::piped()).spawn()?)
+}
+
+/// As [`bench`], with the progress on a terminal.
+pub(crate) fn bench_on_terminal(args: &[&str]) -> Outcome<(Child, Pty)> {
+    let (screen, terminal) = pty_process::open()?;
+    let mut command = command(args);
+    // Without a kind of terminal there is no progress.
+    command.env("TERM", "xterm");
+    let running = pty_process::Command::from(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn(terminal)?;
+    Ok((running, screen))
+}
+
+fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dlock"));
     command
         .arg("bench")
@@ -38,9 +53,8 @@ pub(crate) fn bench(args: &[&str]) -> Outcome<Child> {
         .env_remove("DLOCK_CONFIG")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
         .kill_on_drop(true);
-    Ok(command.spawn()?)
+    command
 }
 
 pub(crate) use self::etcd::Etcd;
@@ -176,7 +190,6 @@ mod mysql {
 
     impl Server for MySql {
         const NAME: &'static str = "mysql";
-        const ENTRIES_END: bool = false;
 
         fn find() -> Result<(), String> {
             Flavour::MySqlNewest.find().map(drop)

@@ -4,6 +4,7 @@
 
 mod clocks;
 mod connecting;
+mod cut_off;
 mod endings;
 mod failover;
 mod guard;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let files = [
         connecting::trials(flavour),
+        cut_off::trials(flavour),
         endings::trials(flavour),
         failover::trials(flavour),
         guard::trials(flavour),

@@ -9,8 +9,8 @@ use sqlx::{Connection as _, MySqlConnection, Row as _, query, raw_sql};
 
 use crate::{
     support::{
-        HOLDING_CONNECTION, Outcome, TTL_LONG, cases, open, sessions, soon, start, take, until,
-        waiting, warm,
+        HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, open, queued, sessions, soon, start,
+        take, until, waiting, warm,
     },
     tokens::grows,
 };
@@ -97,8 +97,7 @@ async fn a_prepared_select_finds_a_lock_and_no_row(flavour: Flavour) -> Outcome 
         .await?;
     use_often(&locker, "b").await?;
     // The connection that does not wait waits as well.
-    let waiter = tokio::spawn(locker.acquire("a").wait_forever().into_future());
-    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let waiter = queued(&node, locker.acquire("a").wait_forever(), 1).await?;
     held.release().await?;
     let guard = soon("it is granted", waiter).await???;
     Ok(guard.release().await?)
@@ -130,8 +129,7 @@ async fn a_prepared_connection_has_the_silence_of_each_ttl(flavour: Flavour) -> 
     let other = open(&node.url(), TTL_LONG).await?;
     use_often(&locker, "a").await?;
     let held = locker.acquire("a").ttl(Duration::from_secs(2)).await?;
-    proxy.set(Direction::ToServer, Fault::Hold);
-    proxy.set(Direction::ToClient, Fault::Hold);
+    cut_off(&proxy);
     let next = take(&other, "a").await?;
     assert!(next.token() > held.token());
     Ok(next.release().await?)

@@ -2,10 +2,10 @@
 
 use std::{future::Future, time::Duration};
 
-use dlock::{Guard, Locker};
+use dlock::{Acquire, Guard, Locker};
 use dlock_servers::mysql::{Node, Options};
 use dlock_verify::{
-    proxy::{Direction, Fault, Proxy},
+    proxy::{Fault, Proxy},
     support,
 };
 use libtest_mimic::Failed;
@@ -14,6 +14,7 @@ use sqlx::{
     mysql::{MySqlConnectOptions, MySqlSslMode},
     raw_sql,
 };
+use tokio::task::JoinHandle;
 
 pub(crate) use dlock_servers::mysql::Flavour;
 pub(crate) use dlock_verify::{
@@ -76,8 +77,19 @@ pub(crate) async fn open_with(url: &str, keys: &str) -> dlock::Result<Locker> {
 
 /// Stops the traffic in both directions, without an error at either end.
 pub(crate) fn cut_off(proxy: &Proxy) {
-    proxy.set(Direction::ToServer, Fault::Hold);
-    proxy.set(Direction::ToClient, Fault::Hold);
+    proxy.set_both(Fault::Hold);
+}
+
+/// Starts an acquire of a lock that is held. Returns when `count` acquires wait in the queue of the server, this one
+/// included.
+pub(crate) async fn queued(
+    node: &Node,
+    acquire: Acquire,
+    count: usize,
+) -> Outcome<JoinHandle<dlock::Result<Guard>>> {
+    let waiter = tokio::spawn(acquire.into_future());
+    until("it waits", async || Ok(waiting(node).await? == count)).await?;
+    Ok(waiter)
 }
 
 pub(crate) async fn take(locker: &Locker, name: &str) -> Outcome<Guard> {

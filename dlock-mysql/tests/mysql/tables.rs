@@ -10,8 +10,8 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, root, sessions, soon,
-    start, take, until, waiting, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, queued, root, sessions,
+    soon, start, take, until, waiting, warm, within,
 };
 
 cases![
@@ -236,8 +236,7 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
     let (locker, other) = (open(&node.url(), TTL).await?, open(&node.url(), TTL).await?);
     let first = take(&locker, "a").await?;
     let before = take(&locker, "b").await?;
-    let waiter = tokio::spawn(other.acquire("b").wait_forever().into_future());
-    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let waiter = queued(&node, other.acquire("b").wait_forever(), 1).await?;
     before.release().await?;
     let second = soon("it is granted", waiter).await???;
     let mut admin = root(&node).await?;

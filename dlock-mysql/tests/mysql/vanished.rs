@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use dlock_core::Clock;
 use dlock_servers::mysql::Flavour;
-use dlock_verify::proxy::{Direction, Fault, Proxy};
+use dlock_verify::proxy::{Fault, Proxy};
 use tokio::time::timeout;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, soon, start, take, until, waiting,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, holder, open, queued, soon, start, take,
 };
 
 cases![
@@ -43,14 +43,11 @@ async fn t63_waiters_whose_host_vanished_do_not_get_the_row_for_a_ttl(flavour: F
     let mut vanished = Vec::new();
     for count in 1..=5 {
         let waiter_client = open(&node.url_at(proxy.address()), TTL_LONG).await?;
-        let waiter = tokio::spawn(waiter_client.acquire("a").wait_forever().into_future());
-        until("it waits", async || Ok(waiting(&node).await? == count)).await?;
+        let waiter = queued(&node, waiter_client.acquire("a").wait_forever(), count).await?;
         vanished.push((waiter_client, waiter));
     }
-    let waiter = tokio::spawn(healthy.acquire("a").wait_forever().into_future());
-    until("it waits", async || Ok(waiting(&node).await? == 6)).await?;
-    proxy.set(Direction::ToServer, Fault::Hold);
-    proxy.set(Direction::ToClient, Fault::Hold);
+    let waiter = queued(&node, healthy.acquire("a").wait_forever(), 6).await?;
+    cut_off(&proxy);
     let (clock, token) = (Clock::boottime(), held.token());
     let released = clock.now();
     held.release().await?;
@@ -68,8 +65,7 @@ async fn t64_a_grant_that_is_not_confirmed_goes_to_the_next_one(flavour: Flavour
     let asleep = open(&node.url_at(proxy.address()), TTL_LONG).await?;
     let other = open(&node.url(), TTL_LONG).await?;
     let held = take(&other, "a").await?;
-    let waiter = tokio::spawn(asleep.acquire("a").wait_forever().into_future());
-    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let waiter = queued(&node, asleep.acquire("a").wait_forever(), 1).await?;
     let connection = proxy.connection(HOLDING_CONNECTION).await;
     connection.set_both(Fault::Hold);
     held.release().await?;
@@ -92,14 +88,7 @@ async fn a_grant_that_was_waited_for_has_its_whole_ttl(flavour: Flavour) -> Outc
     );
     for _ in 0..2 {
         let held = take(&first, "a").await?;
-        let waiter = tokio::spawn(
-            second
-                .acquire("a")
-                .no_renewal()
-                .wait_forever()
-                .into_future(),
-        );
-        until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+        let waiter = queued(&node, second.acquire("a").no_renewal().wait_forever(), 1).await?;
         held.release().await?;
         let guard = soon("it is granted", waiter).await???;
         let session = holder(&node).await?;
@@ -121,14 +110,7 @@ async fn a_ttl_as_short_as_the_time_to_confirm_is_not_eaten_by_a_wait(flavour: F
     );
     let clock = Clock::boottime();
     let held = take(&first, "a").await?;
-    let waiter = tokio::spawn(
-        second
-            .acquire("a")
-            .no_renewal()
-            .wait_forever()
-            .into_future(),
-    );
-    until("it waits", async || Ok(waiting(&node).await? == 1)).await?;
+    let waiter = queued(&node, second.acquire("a").no_renewal().wait_forever(), 1).await?;
     // More than half of the ttl, and less than all of it.
     tokio::time::sleep(TTL_CONFIRM * 5 / 8).await;
     let released = clock.now();

@@ -23,9 +23,6 @@ pub struct Grant {
     pub requested: u64,
     /// The time at which it returned: the start of the interval in which the guard calls itself held.
     pub from: u64,
-    /// The end of that interval: the first of the release, the last reported deadline, the loss and
-    /// the death of the process.
-    pub to: u64,
     /// The token.
     pub token: u64,
     /// The deadline that the guard reported last; [`NEVER`] without one.
@@ -75,16 +72,23 @@ pub enum Outcome {
 }
 
 impl Grant {
+    /// The end of the interval in which the guard calls itself held: the first of the release, the last reported
+    /// deadline, the loss and the death of the process.
+    #[must_use]
+    pub fn to(&self) -> u64 {
+        self.until.min(self.lost).min(self.quit)
+    }
+
     /// Whether the guard called itself held at any time.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.from < self.to
+        self.from < self.to()
     }
 
     /// Whether both are held at the same time, although they exclude each other.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        !(self.shared && other.shared) && self.from < other.to && other.from < self.to
+        !(self.shared && other.shared) && self.from < other.to() && other.from < self.to()
     }
 }
 
@@ -114,7 +118,6 @@ impl fmt::Display for Grant {
             op,
             requested,
             from,
-            to,
             token,
             ..
         } = self;
@@ -125,7 +128,7 @@ impl fmt::Display for Grant {
             "requested {}, held {} to {})",
             Seconds(*requested),
             Seconds(*from),
-            Seconds(*to)
+            Seconds(self.to())
         )
     }
 }
@@ -175,5 +178,21 @@ impl fmt::Display for Seconds {
             self.0 / 1_000_000_000,
             self.0 % 1_000_000_000 / 1_000
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Access;
+
+    #[test]
+    fn a_million_attempts_fit_in_memory() {
+        let sizes = [
+            size_of::<Grant>(),
+            size_of::<Ungranted>(),
+            size_of::<Access>(),
+        ];
+        assert_eq!(sizes, [96, 32, 40]);
     }
 }

@@ -15,7 +15,7 @@ pub fn exclusion(facts: &Facts) -> Verdict {
         for second in attempts.grants.iter().filter(|grant| grant.is_held()) {
             cases += 1;
             let conflicting = held.conflicting(second);
-            if let Some(first) = conflicting.filter(|first| second.from < first.to) {
+            if let Some(first) = conflicting.filter(|first| second.from < first.to()) {
                 let (first, second) = (first.clone(), second.clone());
                 violations.push(Violation::Overlap { first, second });
             }

@@ -21,7 +21,7 @@ impl<'a> Latest<'a> {
 
     pub(super) fn add(&mut self, grant: &'a Grant) {
         let later = |latest: &mut Option<&'a Grant>| {
-            if latest.is_none_or(|latest| latest.to < grant.to) {
+            if latest.is_none_or(|latest| latest.to() < grant.to()) {
                 *latest = Some(grant);
             }
         };

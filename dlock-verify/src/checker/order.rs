@@ -39,7 +39,7 @@ fn misplaced(by_token: &[&Grant]) -> Vec<Violation> {
         let requested_later = requested.filter(|other| other.requested > grant.from);
         let held_later = held
             .conflicting(grant)
-            .filter(|other| other.to > grant.from);
+            .filter(|other| other.to() > grant.from);
         let Some(other) = requested_later.or(held_later) else {
             if requested.is_none_or(|requested| requested.requested < grant.requested) {
                 requested = Some(grant);

@@ -283,6 +283,6 @@ mod tests {
 
     #[test]
     fn events_are_small() {
-        assert!(size_of::<Event>() <= 72, "{}", size_of::<Event>());
+        assert!(size_of::<Event>() <= 48, "{}", size_of::<Event>());
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-static EMPTY: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
+static EMPTY: LazyLock<Arc<String>> = LazyLock::new(Arc::default);
 
 /// The name of a lock, of a fault or of its target. Cheap to clone; clones share one text.
 ///
@@ -22,7 +22,8 @@ static EMPTY: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
 /// assert_eq!(name.clone(), name);
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Arc<str>);
+// A pointer to a `str` has twice the size, and a history has millions of them.
+pub struct Name(Arc<String>);
 
 /// The names of one history: equal ones become clones of one text.
 ///
@@ -64,13 +65,13 @@ impl Default for Name {
 
 impl From<&str> for Name {
     fn from(text: &str) -> Self {
-        Self(text.into())
+        text.to_owned().into()
     }
 }
 
 impl From<String> for Name {
     fn from(text: String) -> Self {
-        Self(text.into())
+        Self(Arc::new(text))
     }
 }
 

@@ -42,7 +42,7 @@ fn title(violation: &Violation) -> String {
     let name = name.unwrap_or_default();
     let what = match violation {
         Violation::Overlap { first, second } => {
-            let nanos = first.to.min(second.to).saturating_sub(second.from);
+            let nanos = first.to().min(second.to()).saturating_sub(second.from);
             format!("was held twice for {} ms", nanos.div_ceil(1_000_000))
         }
         Violation::Tokens { .. } => "has tokens that do not grow".to_owned(),
@@ -120,7 +120,7 @@ fn grant_lane(grant: &Grant) -> Lane {
     let (held, token) = (
         Span {
             from: grant.from,
-            to: grant.to,
+            to: grant.to(),
         },
         grant.token,
     );

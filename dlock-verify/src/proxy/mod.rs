@@ -166,6 +166,12 @@ impl Proxy {
         }
     }
 
+    /// Sets the fault of both directions for all connections, the present and the new ones.
+    pub fn set_both(&self, fault: Fault) {
+        self.set(Direction::ToServer, fault);
+        self.set(Direction::ToClient, fault);
+    }
+
     /// Sets the faults of the next connection, which replace those of all connections.
     pub fn set_next(&self, faults: Faults) {
         self.shared.plan.lock().next = Some(faults);

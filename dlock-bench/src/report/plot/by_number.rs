@@ -1,5 +1,7 @@
 //! A price by a number of things, on two logarithmic axes.
 
+use std::cmp::Reverse;
+
 use maud::Markup;
 
 use super::{
@@ -8,6 +10,9 @@ use super::{
     series::Series,
 };
 use crate::report::format;
+
+/// From one label of the lower axis to the next.
+const LABEL: f64 = 30.0;
 
 /// A store's prices.
 #[derive(Clone, Debug)]
@@ -31,10 +36,8 @@ pub(in crate::report) fn figure(title: &str, stores: &[Prices<'_>]) -> Option<Ma
         UP,
     );
     let curves = stores.iter().map(|store| curve(store, &across, &up));
-    let mut numbers: Vec<f64> = points().map(|(number, _)| number).collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers.dedup();
-    let labels = numbers
+    let numbers: Vec<f64> = points().map(|(number, _)| number).collect();
+    let labels = labelled(numbers, &across)
         .into_iter()
         .map(|number| (across.place(number), format::axis_count(number)));
     let labels: Vec<_> = labels.collect();
@@ -45,6 +48,21 @@ pub(in crate::report) fn figure(title: &str, stores: &[Prices<'_>]) -> Option<Ma
         &labels,
         (&up, format::axis_count),
     ))
+}
+
+/// The numbers with a label. Of those that are close to each other it is the one that most stores have.
+fn labelled(mut numbers: Vec<f64>, across: &Scale) -> Vec<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let mut groups: Vec<&[f64]> = numbers.chunk_by(|one, other| one == other).collect();
+    groups.sort_by_key(|group| Reverse(group.len()));
+    let mut labelled: Vec<f64> = Vec::new();
+    for group in groups {
+        let is_free = |other: &f64| (across.place(*other) - across.place(group[0])).abs() >= LABEL;
+        if labelled.iter().all(is_free) {
+            labelled.push(group[0]);
+        }
+    }
+    labelled
 }
 
 fn curve<'a>(store: &Prices<'a>, across: &Scale, up: &Scale) -> Curve<'a> {
@@ -68,5 +86,22 @@ fn curve<'a>(store: &Prices<'a>, across: &Scale, up: &Scale) -> Curve<'a> {
         points,
         value: format!("{}{}", format::rate(last), store.unit),
         says: format!("{}: {}", store.series.name, says.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_do_not_overlap() {
+        let across = Scale::log(Range::of([1.0, 1e4]).expect("values"), ACROSS);
+        // One store has a bound of 64.
+        let numbers = vec![
+            1.0, 10.0, 64.0, 1.0, 10.0, 100.0, 1e4, 1.0, 10.0, 100.0, 1e4,
+        ];
+        let mut labels = labelled(numbers, &across);
+        labels.sort_by(f64::total_cmp);
+        assert_eq!(labels, [1.0, 10.0, 100.0, 1e4]);
     }
 }

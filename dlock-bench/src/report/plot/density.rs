@@ -26,7 +26,7 @@ const BUCKET: f64 = 1.1;
 /// Below this part of the peak the outline ends.
 const LOWEST: f64 = 0.006;
 /// Above this part of the peak a label would be in the way.
-const HIGH: f64 = 0.25;
+const HIGH: f64 = 0.15;
 
 impl Density {
     /// The density of `latency`; empty without durations on the axis.

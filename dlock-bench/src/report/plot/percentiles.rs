@@ -71,7 +71,7 @@ fn curve<'a>(line: &Line<'a>, steps: &Steps, across: &Scale, up: &Scale) -> Curv
         series: line.series,
         points: points.collect(),
         marks: marks.collect(),
-        value: format!("p99 {p99}"),
+        value: format::time(format::float(steps.at(across.high()))),
         says: format!(
             "{}: median {median}, p99 {p99}, p99.9 {p999}",
             line.series.name

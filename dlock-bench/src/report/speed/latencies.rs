@@ -87,7 +87,8 @@ pub(super) fn steady(shown: &Shown<'_>) -> Option<Card> {
         caption: format!("{tasks} tasks at half of the store’s own peak"),
         figure: percentiles::figure(title, &lines)?,
         note: Some(html! {
-            "Locks are due by a clock and count from then, so a pause counts for all that had to wait."
+            "The numbers are those of the right ends. Locks are due by a clock and count from then, so a pause counts for \
+             all that had to wait."
             @if !late.is_empty() { " Not served in time: " (late.join(", ")) "." }
         }),
     })

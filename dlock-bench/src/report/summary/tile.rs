@@ -70,7 +70,7 @@ impl Tile {
             div class=(class) {
                 small { (self.about) }
                 b { (self.head) }
-                p { (self.text) @if let Some(advice) = &self.advice { " " code { (advice) } } (self.more) }
+                p { (self.text) @if let Some(advice) = &self.advice { " " code { (advice) } "." } (self.more) }
             }
         }
     }

@@ -5,6 +5,7 @@ use std::{
     mem,
 };
 
+use super::grow::push;
 use crate::{
     checker::{
         attempt::{Grant, NEVER, Outcome, Ungranted},
@@ -130,7 +131,6 @@ impl OpenAttempts {
             shared: pending.shared,
             requested: pending.requested,
             from,
-            to: until,
             token,
             until,
             claimed: from,
@@ -197,18 +197,8 @@ fn close(client: u32, op: u64, open: Open, at: u64, outcome: Outcome, done: &mut
             if outcome == Outcome::Killed {
                 grant.quit = grant.quit.min(at);
             }
-            grant.to = grant.until.min(grant.lost).min(grant.quit);
             let attempts = done.entry(grant.name.clone()).or_default();
             push(&mut attempts.grants, grant);
         }
     }
-}
-
-/// Adds to a vector that grows by an eighth rather than to twice its length: a long history has little room to
-/// spare.
-fn push<T>(items: &mut Vec<T>, item: T) {
-    if items.len() == items.capacity() {
-        items.reserve_exact(items.len() / 8 + 4);
-    }
-    items.push(item);
 }

@@ -1,6 +1,7 @@
 //! Reads the facts of a history from its events.
 
 mod attempts;
+mod grow;
 mod surroundings;
 
 use self::attempts::OpenAttempts;

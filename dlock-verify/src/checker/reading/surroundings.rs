@@ -1,5 +1,6 @@
 //! Reads the events of registers, processes, the machine and the store.
 
+use super::grow::push;
 use crate::{
     checker::{
         attempt::NEVER,
@@ -19,13 +20,16 @@ pub(super) fn read(event: &Event, facts: &mut Facts) -> Option<bool> {
             token,
             value,
             accepted,
-        } => facts.fenced.push(Access {
-            name: name.clone(),
-            token: *token,
-            wrote: Some(*value),
-            accepted: *accepted,
-        }),
-        EventKind::Write { name, value, .. } => facts.control.push((name.clone(), *value)),
+        } => {
+            let access = Access {
+                name: name.clone(),
+                token: *token,
+                wrote: Some(*value),
+                accepted: *accepted,
+            };
+            push(&mut facts.fenced, access);
+        }
+        EventKind::Write { name, value, .. } => push(&mut facts.control, (name.clone(), *value)),
         EventKind::Killed => drop(end_stop(facts, client, at)),
         EventKind::Stopped => {
             let stops = facts.stops.entry(client).or_default();
