@@ -11,7 +11,7 @@ use dlock_verify::proxy::{
 use zookeeper_client::{Acls, Client, CreateMode};
 
 use crate::support::{
-    LONG, Outcome, SOON, cases, changes, connect, driver, queue, quick, soon, start, take, until,
+    LONG, Outcome, SOON, cases, changes, connect, driver, queue, quick, soon, start, take,
     until_queue,
 };
 
