@@ -5,19 +5,15 @@ use std::{future::IntoFuture as _, sync::Arc, time::Duration};
 use dlock::{ErrorKind, Token};
 use dlock_core::Clock;
 use dlock_servers::mysql::{Flavour, Node};
-use dlock_verify::proxy::{Direction, Fault, Proxy};
 use tokio::{sync::Mutex, task::JoinSet};
 
-use crate::support::{
-    Outcome, SOON, TTL_LONG, cases, open, soon, start, take, until, until_granting,
-};
+use crate::support::{Outcome, TTL_LONG, cases, open, start, take, until, until_granting};
 
 cases![
     t69_they_grow_over_crashes_of_the_server,
     t69_those_that_are_committed_do_so_too,
     they_grow_from_one_way_to_the_other,
     t69_a_server_promoted_again_counts_on,
-    t69_a_request_that_was_on_its_way_meanwhile_counts_on,
     t69_who_takes_over_from_another_server_waits,
     t69_a_row_that_was_lost_counts_on,
     t69_a_lost_row_of_a_clock_that_was_ahead_is_overtaken,
@@ -33,9 +29,6 @@ const READ_MAX: Duration = Duration::from_millis(500);
 /// An epoch that was lost is created again from the server's clock, which counts seconds. Longer than
 /// [`READ_MAX`], too.
 const NEXT_SECOND: Duration = Duration::from_millis(1_100);
-
-/// How many requests are on their way while another server grants.
-const ON_ITS_WAY: usize = 3;
 
 /// How many seconds a clock was ahead: longer than a test needs to take two locks.
 const AHEAD: u64 = 10;
@@ -99,37 +92,6 @@ async fn t69_a_server_promoted_again_counts_on(flavour: Flavour) -> Outcome {
     let guard = take(&locker, "a").await?;
     grows(&mut last, guard.token());
     Ok(guard.release().await?)
-}
-
-/// The request was sent by an epoch that had just been read, and arrives after two promotions.
-async fn t69_a_request_that_was_on_its_way_meanwhile_counts_on(flavour: Flavour) -> Outcome {
-    let node = start(flavour).await?;
-    let proxy = Proxy::start(node.address())?;
-    let locker = open(&node.url_at(proxy.address()), TTL_LONG).await?;
-    let mut last = None;
-    // A machine that is busy once may send a request that reads the epoch itself.
-    for _ in 0..ON_ITS_WAY {
-        let guard = take(&locker, "a").await?;
-        grows(&mut last, guard.token());
-        guard.release().await?;
-        let seen = proxy.seen(Direction::ToServer);
-        proxy.set(Direction::ToServer, Fault::Hold);
-        let waiter = tokio::spawn(locker.acquire("a").wait(SOON).into_future());
-        until("it is on its way", async || {
-            Ok(proxy.seen(Direction::ToServer) > seen)
-        })
-        .await?;
-        node.query("UPDATE locks.dlock_epoch SET epoch = epoch + 5, boot = 7, base = 0")
-            .await?;
-        let elsewhere = Token::new(((epoch(&node).await?) << 31) + 1_000_000);
-        grows(&mut last, elsewhere.ok_or("no token")?);
-        tokio::time::sleep(READ_MAX).await;
-        proxy.set(Direction::ToServer, Fault::None);
-        let guard = soon("it is granted", waiter).await???;
-        grows(&mut last, guard.token());
-        guard.release().await?;
-    }
-    Ok(())
 }
 
 /// For as long as connections to that one use what they have read: it may be promoted again.
