@@ -14,6 +14,7 @@ use crate::support::{
 
 cases![
     t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it,
+    t64_a_holder_whose_connection_had_a_longer_ttl_is_lost_as_soon,
     t64_a_grant_whose_reply_comes_after_the_ttl_is_none,
     k02_a_deadline_counts_from_before_the_request,
     t70_a_lost_reply_ends_the_connection,
@@ -30,11 +31,26 @@ const SLACK: Duration = Duration::from_secs(2);
 async fn t64_a_holder_that_is_cut_off_is_lost_before_the_next_one_has_it(
     flavour: Flavour,
 ) -> Outcome {
+    cut_off_holder(flavour, None).await
+}
+
+async fn t64_a_holder_whose_connection_had_a_longer_ttl_is_lost_as_soon(
+    flavour: Flavour,
+) -> Outcome {
+    cut_off_holder(flavour, Some(TTL_LONG)).await
+}
+
+/// Cuts off a holder, whose connection has had a hold of the ttl `before`.
+async fn cut_off_holder(flavour: Flavour, before: Option<Duration>) -> Outcome {
     let node = start(flavour).await?;
     let proxy = Proxy::start(node.address())?;
     let ttl = Duration::from_secs(3);
     let holder = open(&node.url_at(proxy.address()), ttl).await?;
     let other = open(&node.url(), TTL_LONG).await?;
+    if let Some(before) = before {
+        let first = soon("it is granted", holder.acquire("a").ttl(before)).await??;
+        first.release().await?;
+    }
     let held = take(&holder, "a").await?;
     let (clock, lost) = (Clock::boottime(), held.lost());
     let waiter = queued(&node, other.acquire("a").wait_forever(), 1).await?;
@@ -116,10 +132,10 @@ async fn t70_a_lost_reply_ends_the_connection(flavour: Flavour) -> Outcome {
     connection.set(Direction::ToClient, Fault::CutInstead);
     guard.release().await?;
     let guard = locker.try_acquire("a").await?.ok_or("not free")?;
-    // And one that never arrives: the session that still holds is ended in another way.
+    // And one that never arrives, nor the end of the connection: the session that still holds is ended in another way.
     let connections = proxy.connections();
     let connection = connections.last().ok_or("no connection")?;
-    connection.set(Direction::ToServer, Fault::Discard);
+    connection.set(Direction::ToServer, Fault::Hold);
     guard.release().await?;
     let other = open(&node.url(), TTL_LONG).await?;
     let guard = other.try_acquire("a").await?.ok_or("still held")?;
