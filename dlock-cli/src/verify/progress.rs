@@ -63,7 +63,10 @@ impl Progress {
 
     /// The next phase begins.
     pub(crate) fn phase(&self, phase: &str) {
-        phase.clone_into(&mut self.state.lock().phase);
+        *self.state.lock() = State {
+            phase: phase.to_owned(),
+            ..State::default()
+        };
         self.show();
     }
 
