@@ -55,10 +55,8 @@ pub(in crate::report) fn figure(title: &str, lines: &[Line<'_>]) -> Option<Marku
 }
 
 fn curve<'a>(line: &Line<'a>, steps: &Steps, across: &Scale, up: &Scale) -> Curve<'a> {
-    let points = steps.points.iter().map(|(rare, nanos)| {
-        let rare = rare.min(across.high());
-        (across.place(rare), up.place(format::float(*nanos)))
-    });
+    let points = steps.until(across.high()).iter();
+    let points = points.map(|(rare, nanos)| (across.place(*rare), up.place(format::float(*nanos))));
     let marked = MARKED.into_iter().filter(|rare| *rare <= steps.rarest());
     let marks = marked.map(|rare| (across.place(rare), up.place(format::float(steps.at(rare)))));
     let [median, p99, p999] = [
@@ -79,7 +77,7 @@ fn curve<'a>(line: &Line<'a>, steps: &Steps, across: &Scale, up: &Scale) -> Curv
     }
 }
 
-/// A histogram as steps: one in `.0` durations is longer than `.1` nanoseconds.
+/// A histogram as steps, the rarest last: one in `.0` durations is longer than `.1` nanoseconds.
 #[derive(Debug)]
 struct Steps {
     points: Vec<(f64, u64)>,
@@ -105,11 +103,15 @@ impl Steps {
         self.points.last().map_or(1.0, |(rare, _)| *rare)
     }
 
+    /// The steps up to the first one that is as rare as this.
+    fn until(&self, rare: f64) -> &[(f64, u64)] {
+        let before = |(step, _): &(f64, u64)| *step < rare * 0.9999;
+        let count = self.points.partition_point(before) + 1;
+        &self.points[..count.min(self.points.len())]
+    }
+
     /// The duration that one in `rare` exceeds.
     fn at(&self, rare: f64) -> u64 {
-        let found = self.points.iter().find(|(step, _)| *step >= rare * 0.9999);
-        found
-            .or_else(|| self.points.last())
-            .map_or(0, |(_, nanos)| *nanos)
+        self.until(rare).last().map_or(0, |(_, nanos)| *nanos)
     }
 }
