@@ -162,6 +162,7 @@ fn a_stopped_run_leaves_nothing_and_says_how_to_go_on() {
     }
 }
 
+#[expect(clippy::expect_used, reason = "a test")]
 fn entries(directory: &Path) -> usize {
     fs::read_dir(directory).expect("a directory").count()
 }

@@ -69,6 +69,7 @@ pub struct Repeat(Option<BootInstant>);
 
 /// How a signal counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a caller handles each of them")]
 pub enum Counts {
     /// The first one: stop, and clean up.
     First,
