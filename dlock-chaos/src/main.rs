@@ -14,19 +14,27 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use dlock_verify::chaos::serve_if_worker;
+use rustix::process::Signal;
 
-use crate::{cli::Cli, say::say};
+use crate::{cli::Cli, run::End, say::say};
 
 fn main() -> ExitCode {
     if let Some(code) = serve_if_worker(stores::connect) {
         return code;
     }
     match run::run(&Cli::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(End::Held) => ExitCode::SUCCESS,
+        Ok(End::Failed) => ExitCode::FAILURE,
+        Ok(End::Stopped(signal)) => by_signal(signal),
         Err(failed) => {
             say("error", failed.message().unwrap_or_default());
             ExitCode::FAILURE
         }
     }
+}
+
+/// The end by a signal, as shells report it.
+fn by_signal(signal: Signal) -> ExitCode {
+    let code = 128 + signal.as_raw();
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }

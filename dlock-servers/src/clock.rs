@@ -1,11 +1,27 @@
 //! A server's clock that a test sets: libfaketime's.
 
-use std::{ffi::OsString, fs, io, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tempfile::TempDir;
 
 /// The path of the library on Debian and its like; `cargo xtask setup` has the same path.
 const LIBRARY: &str = "/usr/lib/{arch}-linux-gnu/faketime/libfaketime.so.1";
+
+/// The directory of what the library shares between a process and its children.
+const SHARED: &str = "/dev/shm";
+
+/// Removes what the library made for the process with this id, which has ended. One that is killed leaves it.
+pub(super) fn clear_up(process: u32) {
+    for name in ["faketime_shm_", "sem.faketime_sem_"] {
+        // Not there after an orderly end.
+        let _ = fs::remove_file(Path::new(SHARED).join(format!("{name}{process}")));
+    }
+}
 
 /// The clock of the servers that are started with it: the true time, until it is set. Clones are the
 /// same clock.

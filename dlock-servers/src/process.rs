@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 use super::{
-    Program, parent,
+    Program, clock, parent,
     until::{PROBE_EVERY, SERVER_MAX, until},
 };
 
@@ -111,6 +111,7 @@ impl Process {
             // Also ends one that is stopped. The kernel does it at once, so this does not block long.
             child.kill()?;
             child.wait()?;
+            self.clear_up(&child);
         }
         Ok(())
     }
@@ -130,7 +131,9 @@ impl Process {
         };
         kill_process(pid, Signal::TERM)?;
         timeout(SERVER_MAX, exited(child)).await??;
-        self.child = None;
+        if let Some(child) = self.child.take() {
+            self.clear_up(&child);
+        }
         Ok(())
     }
 
@@ -165,6 +168,13 @@ impl Process {
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
+    }
+
+    /// Removes what the process, which has ended, left outside its directory.
+    fn clear_up(&self, ended: &Child) {
+        if self.program.is_under_clock() {
+            clock::clear_up(ended.id());
+        }
     }
 
     fn log(&self) -> PathBuf {

@@ -25,6 +25,8 @@ pub struct Program {
     words: Vec<OsString>,
     /// The set that it is from.
     root: Option<PathBuf>,
+    /// Whether it runs with a clock that is set.
+    under_clock: bool,
 }
 
 impl Program {
@@ -42,6 +44,7 @@ impl Program {
             Some(program) => Ok(Self {
                 words: vec![program.into()],
                 root: None,
+                under_clock: false,
             }),
             None => Err(format!("{name} is not installed; {HINT}")),
         }
@@ -74,6 +77,7 @@ impl Program {
                 program.into(),
             ],
             root: newest_set().map(Path::to_owned),
+            under_clock: false,
         })
     }
 
@@ -84,12 +88,18 @@ impl Program {
     /// Why there can be no such clock, in a line.
     pub fn under(mut self, clock: &SetClock) -> Result<Self, String> {
         self.words.splice(0..0, clock.words()?);
+        self.under_clock = true;
         Ok(self)
     }
 
     /// The root directory of the set that it is from; `None` for the machine's own program.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.root.as_deref()
+    }
+
+    /// Whether it runs with a clock that is set.
+    pub(crate) fn is_under_clock(&self) -> bool {
+        self.under_clock
     }
 
     /// The words of its command line, without arguments.

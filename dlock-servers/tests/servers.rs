@@ -12,7 +12,7 @@ use std::{
 };
 
 use dlock_servers::{
-    Certificates, Program,
+    Certificates, Program, SetClock,
     redis::{Cluster, Flavour, Login, Node, Options, Persistence, Replicated, Reply, Tls},
 };
 use dlock_verify::support::{self, if_available};
@@ -35,7 +35,12 @@ fn main() -> ExitCode {
     if let Ok(name) = env::var(OWNER_ENV) {
         own_until_killed(&name);
     }
-    support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))
+    let clock = Trial::test("a_killed_server_leaves_nothing_of_its_clock", || {
+        run(a_killed_server_leaves_nothing_of_its_clock())
+    });
+    let clock = if_available("libfaketime", SetClock::library().map(drop), vec![clock]);
+    let trials = Flavour::ALL.into_iter().flat_map(trials);
+    support::main(THREADS, trials.chain(clock))
 }
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
@@ -94,6 +99,32 @@ async fn value(node: &Node) -> io::Result<Reply> {
 
 fn kept(value: &str) -> Reply {
     Reply::Text(value.to_owned())
+}
+
+/// One that ends in order removes it by itself.
+async fn a_killed_server_leaves_nothing_of_its_clock() -> Outcome {
+    let program = Flavour::RedisStable.find()?.under(&SetClock::new()?)?;
+    let mut node = Node::start(&program, &Options::default()).await?;
+    for _ in 0..2 {
+        let process = node.pid().ok_or("it does not run")?.to_string();
+        assert!(!shared(&process)?.is_empty());
+        node.kill()?;
+        assert_eq!(shared(&process)?, [""; 0]);
+        node.resume().await?;
+    }
+    let process = node.pid().ok_or("it does not run")?.to_string();
+    drop(node);
+    assert_eq!(shared(&process)?, [""; 0]);
+    Ok(())
+}
+
+/// The names of the memory and semaphores that a process shares with its children.
+fn shared(process: &str) -> io::Result<Vec<String>> {
+    let end = format!("_{process}");
+    let names = fs::read_dir("/dev/shm")?.map(|entry| Ok(entry?.file_name()));
+    let names = names.collect::<io::Result<Vec<_>>>()?;
+    let names = names.iter().map(|name| name.to_string_lossy().into_owned());
+    Ok(names.filter(|name| name.ends_with(&end)).collect())
 }
 
 async fn what_is_not_kept_is_gone_after_a_restart(program: Program) -> Outcome {

@@ -6,6 +6,7 @@ pub mod history;
 pub mod picture;
 pub mod proxy;
 pub mod random;
+pub mod signals;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 pub mod support;

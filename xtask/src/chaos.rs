@@ -2,27 +2,15 @@
 
 use std::ffi::OsString;
 
-use crate::{command::Tool, failure::Result, setup, step::complain};
+use crate::{command::Tool, failure::Failure, setup, step::complain};
 
-/// Runs setup, then [`cargo_run`].
-///
-/// # Errors
-///
-/// As [`cargo_run`].
-pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
+/// Runs setup, then becomes the program of the crate `dlock-chaos`: signals and the exit code are its own. Returns only
+/// when that fails.
+pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
     if let Err(failure) = setup::run() {
         complain(&format!("warning: {failure}"));
     }
-    cargo_run(arguments)
-}
-
-/// Runs the crate `dlock-chaos` with `arguments`.
-///
-/// # Errors
-///
-/// When a store broke a promise that no exception declares, or a fault never bit.
-pub(crate) fn cargo_run(arguments: &[OsString]) -> Result<()> {
     Tool::cargo("run --quiet --package dlock-chaos --")
         .args(arguments)
-        .run()
+        .replace()
 }

@@ -126,7 +126,7 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => ci::run(),
         Task::Measured(options) => measured::run(&options),
         Task::Nightly { parts } => nightly::run(&parts),
-        Task::Chaos { arguments } => chaos::run(&arguments),
+        Task::Chaos { arguments } => Err(chaos::become_it(&arguments)),
 
         Task::Mutants(options) => mutants::run(&options),
         Task::Tidy(options) => step::step("tidy", || tidy::run(&options)),

@@ -18,7 +18,7 @@ pub(super) fn say_judgement(
     report: &RunReport,
     judgement: &Judgement,
     again: &str,
-    file: &Path,
+    search: Option<&Path>,
 ) {
     for (id, count) in &judgement.declared {
         say(store, &format!("declared: {id} seen {count} times"));
@@ -50,10 +50,10 @@ pub(super) fn say_judgement(
         );
     }
     say(store, &format!("again: cargo xtask chaos {store} {again}"));
-    say(
-        store,
-        &format!("search: cargo xtask chaos --replay {}", file.display()),
-    );
+    if let Some(file) = search {
+        let file = file.display();
+        say(store, &format!("search: cargo xtask chaos --replay {file}"));
+    }
 }
 
 fn say_finding(store: &str, plan: &Plan, report: &RunReport, finding: &Finding) {

@@ -52,7 +52,7 @@ impl Job {
                 seed,
                 parts: vec![CI_GRANTS],
                 times: 1,
-                again: again(cli, seed),
+                again: cli.again(seed),
                 longest: Some(CI_LONGEST),
                 only,
                 strict,
@@ -66,7 +66,7 @@ impl Job {
             seed,
             times: TIMES.div_ceil(parts.len()),
             parts,
-            again: again(cli, seed),
+            again: cli.again(seed),
             longest: minutes,
             only,
             strict,
@@ -92,19 +92,4 @@ impl Job {
     pub(crate) fn is_chosen(&self, fault: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == fault)
     }
-}
-
-fn again(cli: &Cli, seed: u64) -> String {
-    let mut words = vec![format!("--seed {seed:x}")];
-    if cli.ci {
-        words.push("--ci".to_owned());
-    } else if cli.grants != PART_GRANTS {
-        words.push(format!("--grants {}", cli.grants));
-    }
-    words.extend(cli.minutes.map(|minutes| format!("--minutes {minutes}")));
-    if !cli.only.is_empty() {
-        words.push(format!("--only {}", cli.only.join(",")));
-    }
-    words.extend(cli.strict.then(|| "--strict".to_owned()));
-    words.join(" ")
 }

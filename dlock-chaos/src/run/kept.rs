@@ -31,18 +31,20 @@ impl Kept {
         Ok(kept.map_err(|error| format!("{} is not a plan of chaos: {error}", file.display()))?)
     }
 
+    /// Writes it into the directory of its part, which is made if it is not there.
     pub(crate) fn write(&self, directory: &Path) -> Outcome<PathBuf> {
+        fs::create_dir_all(directory)?;
         let file = directory.join("plan.json");
         fs::write(&file, serde_json::to_string(self)? + "\n")?;
         Ok(file)
     }
 }
 
-/// The directory of a part, empty or as it was left.
+/// The directory of a part, which need not be there yet.
 pub(crate) fn directory(store: &str, seed: u64) -> Outcome<PathBuf> {
-    let directory = Path::new(DIRECTORY).join(format!("{store}-{seed:x}"));
-    fs::create_dir_all(&directory)?;
-    Ok(directory.canonicalize()?)
+    fs::create_dir_all(DIRECTORY)?;
+    let all = Path::new(DIRECTORY).canonicalize()?;
+    Ok(all.join(format!("{store}-{seed:x}")))
 }
 
 /// Writes the history of a part, and copies the logs of its servers.

@@ -12,8 +12,12 @@ mod table;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use dlock_core::Clock;
-use dlock_verify::support::{Outcome, failed};
+use dlock_verify::{
+    signals::Interrupt,
+    support::{Outcome, failed},
+};
 use libtest_mimic::Failed;
+use rustix::process::Signal;
 use tokio::{runtime::Builder, sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
@@ -22,7 +26,7 @@ use crate::{
     stores::{self, Store},
 };
 
-use self::{job::Job, kept::Kept};
+use self::{job::Job, replay::Failure};
 
 /// In continuous integration so many stores run at once: they mostly wait.
 const AT_ONCE: usize = 2;
@@ -30,31 +34,77 @@ const AT_ONCE: usize = 2;
 /// No run of continuous integration takes longer: one that hangs fails. It takes 8 minutes on two processors.
 const CI_MAX: Duration = Duration::from_secs(12 * 60);
 
-/// Whether all stores kept what they promise.
-pub(crate) fn run(cli: &Cli) -> Outcome<bool> {
+/// At the end servers are killed and their directories removed within this time. What hangs is not awaited for longer.
+const CLEAN_UP_MAX: Duration = Duration::from_secs(10);
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All stores kept what they promise.
+    Held,
+    /// A store did not, or could not be tried.
+    Failed,
+    /// By a signal.
+    Stopped(Signal),
+}
+
+/// Runs the chosen stores, or the search for a failure, until it is done or a signal comes.
+pub(crate) fn run(cli: &Cli) -> Outcome<End> {
+    let job = Job::of(cli);
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
-        match &cli.replay {
-            Some(file) => replay::replay(&Kept::read(file)?, &chosen(&[])?, cli.strict).await,
-            None => all_stores(cli).await,
+        let mut interrupt = Interrupt::catch()?;
+        let held = async {
+            match &cli.replay {
+                Some(file) => replay::replay(&Failure::read(file)?, cli.strict).await,
+                None => all_stores(cli, &job).await,
+            }
+        };
+        tokio::select! {
+            held = held => held.map(|held| if held { End::Held } else { End::Failed }),
+            signal = interrupt.next() => Ok(End::Stopped(signal)),
         }
     });
-    // What hangs in it is not awaited.
-    runtime.shutdown_background();
+    let clock = Clock::boottime();
+    let begin = clock.now();
+    // All tasks are dropped: with them go workers, servers and their directories.
+    runtime.shutdown_timeout(CLEAN_UP_MAX);
+    if matches!(done, Ok(End::Stopped(_))) {
+        say_stopped(cli, &job, clock.now().since(begin));
+    }
     done
 }
 
-async fn all_stores(cli: &Cli) -> Outcome<bool> {
+/// Says that the run was stopped and how to go on; the clean-up took so long.
+fn say_stopped(cli: &Cli, job: &Job, took: Duration) {
+    let left = match took < CLEAN_UP_MAX {
+        true => "nothing is left",
+        false => "directories may be left in TMPDIR",
+    };
+    let on = match job.is_resumed() && cli.replay.is_none() {
+        true => "go on with the part that it was in",
+        false => "again",
+    };
+    let words = cli.stores.iter().map(String::as_str);
+    let words: Vec<_> = words.chain([job.again.as_str()]).collect();
+    let words = words.join(" ");
+    say(
+        "all",
+        &format!("stopped, {left}; {on}: cargo xtask chaos {words}"),
+    );
+}
+
+async fn all_stores(cli: &Cli, job: &Job) -> Outcome<bool> {
     let clock = Clock::boottime();
     let begin = clock.now();
     let at_once = Arc::new(Semaphore::new(if cli.ci { AT_ONCE } else { 1 }));
     let (mut runs, mut missing) = (JoinSet::new(), BTreeSet::new());
-    for store in chosen(&cli.stores)? {
+    for store in chosen(&cli.stores) {
         if cli.ci && cli.stores.is_empty() && !store.in_ci() {
             continue;
         }
         missing.insert(store.name());
-        let (job, turn) = (Job::of(cli), at_once.clone());
+        let (job, turn) = (job.clone(), at_once.clone());
         runs.spawn(async move {
             let _turn = turn.acquire().await?;
             let holds = summary::all_parts(&*store, &job).await;
@@ -107,14 +157,8 @@ fn too_late(missing: &BTreeSet<&str>) -> Failed {
     ))
 }
 
-fn chosen(names: &[String]) -> Outcome<Vec<Box<dyn Store>>> {
-    let all = stores::all();
-    let known: Vec<_> = all.iter().map(|store| store.name()).collect();
-    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        let known = known.join(", ");
-        return Err(failed(format!("no store {unknown} (allowed: {known})")));
-    }
+fn chosen(names: &[String]) -> impl Iterator<Item = Box<dyn Store>> {
     let is_chosen = |name: &str| names.is_empty() || names.iter().any(|chosen| chosen == name);
-    let all = all.into_iter();
-    Ok(all.filter(|store| is_chosen(store.name())).collect())
+    let all = stores::all().into_iter();
+    all.filter(move |store| is_chosen(store.name()))
 }

@@ -55,8 +55,19 @@ impl Stage {
         let chosen =
             |fault: &Arc<dyn Fault>| only.is_empty() || only.iter().any(|one| one == fault.id());
         let faults: Vec<_> = all.into_iter().filter(chosen).collect();
-        let none = only.join(", ");
+        let none: Vec<_> = only
+            .iter()
+            .filter(|one| faults.iter().all(|fault| *one != fault.id()))
+            .map(String::as_str)
+            .collect();
+        let none = none.join(", ");
         ensure!(!faults.is_empty(), "no fault {none} (allowed: {known})");
+        if !none.is_empty() {
+            say(
+                store.name(),
+                &format!("without {none}: it has no such fault (allowed: {known})"),
+            );
+        }
         let run = Run::new(started.target.clone(), faults.clone());
         Ok(Self {
             run: run.again_max(AGAIN_MAX),
@@ -121,7 +132,8 @@ pub(crate) async fn play(
         let (target, logs) = (&stage.started.target, &stage.started.logs);
         kept::keep(directory, &plan, &report, target.ttl(), logs)?;
     }
-    failure::say_judgement(store.name(), &plan, &report, &judgement, &job.again, &file);
+    let search = kept.failed_card.map(|_| &*file);
+    failure::say_judgement(store.name(), &plan, &report, &judgement, &job.again, search);
     Ok(Part {
         grants: report.counts.grants,
         holds: judgement.holds(),

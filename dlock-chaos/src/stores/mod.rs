@@ -20,6 +20,11 @@ mod zk;
 
 pub(crate) use self::store::{Started, Store, connect};
 
+/// The names of all stores.
+pub(crate) fn names() -> Vec<&'static str> {
+    all().iter().map(|store| store.name()).collect()
+}
+
 /// All stores, the slow ones first; one more is a line here.
 pub(crate) fn all() -> Vec<Box<dyn Store>> {
     vec![

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use dlock_bench::{Bench, Left, Plan, Scope, Target, data::Run, text};
-use dlock_verify::verdict::Document;
+use dlock_verify::{signals::Interrupt, verdict::Document};
 
 use super::{
     compare::{self, read},
     confirm,
-    interrupt::Interrupt,
     progress::Bar,
     report::ReportFile,
     targets::Targets,
@@ -95,14 +94,14 @@ async fn run(args: &args::Bench, plan: Plan, targets: Targets) -> Result<Run, Fa
     // The servers end with this value, also after a signal.
     let targets = tokio::select! {
         targets = targets.start(args.local) => targets?,
-        interrupted = interrupt.next() => return Err(interrupted),
+        failure = interrupted(&mut interrupt) => return Err(failure),
     };
     let stores = targets.all().iter();
     let stores: Vec<String> = stores.map(|target| target.config.to_string()).collect();
     let mut verdicts = earlier_verdicts(args, &stores)?;
     tokio::select! {
         agreed = confirm::begin(args, &plan, &targets) => agreed?,
-        interrupted = interrupt.next() => return Err(interrupted),
+        failure = interrupted(&mut interrupt) => return Err(failure),
     }
     if let Some(time) = args.verify {
         verdicts = Some(verdicts::of(targets.all(), time, plan.seed).await?);
@@ -110,6 +109,15 @@ async fn run(args: &args::Bench, plan: Plan, targets: Targets) -> Result<Run, Fa
     let mut run = measure(plan, targets.all(), &mut interrupt).await?;
     run.verdicts = verdicts;
     Ok(run)
+}
+
+/// Waits for a signal, and returns the end of the program by it.
+///
+/// # Cancel safety
+///
+/// Safe: none is lost.
+async fn interrupted(interrupt: &mut Interrupt) -> Failure {
+    Failure::new(Exit::by_signal(interrupt.next().await), "interrupted")
 }
 
 /// Measures until the end, or until a signal; both remove what was made.
@@ -127,13 +135,13 @@ async fn measure(
     };
     let measured = tokio::select! {
         run = measuring => run,
-        interrupted = interrupt.next() => Err(interrupted),
+        failure = interrupted(interrupt) => Err(failure),
     };
     bar.show(1.0, "removing the locks of the run");
     // A second signal ends it at once.
     let left = tokio::select! {
         left = bench.clean_up() => left,
-        interrupted = interrupt.next() => return Err(interrupted),
+        failure = interrupted(interrupt) => return Err(failure),
     };
     bar.end();
     for (url, left) in left {

@@ -2,7 +2,6 @@
 
 mod compare;
 mod confirm;
-mod interrupt;
 #[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
 mod local;
 mod measure;

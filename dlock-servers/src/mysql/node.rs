@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, io, net::SocketAddr, path::Path, process::Stdio};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -136,6 +137,25 @@ impl Node {
     }
 }
 
+/// A group of processes that is killed with this: a script starts the server as a child of its own.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(leader: Option<u32>) -> Self {
+        let leader = leader.and_then(|id| i32::try_from(id).ok());
+        Self(leader.and_then(Pid::from_raw))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            // All of them may have ended.
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
 /// Makes the server's own tables.
 async fn make_data(flavour: Flavour, program: &Program, directory: &Path) -> io::Result<()> {
     let arguments = common(flavour, program, directory);
@@ -150,8 +170,17 @@ async fn make_data(flavour: Flavour, program: &Program, directory: &Path) -> io:
     words.extend(more.iter().map(OsString::from));
     let mut words = words.into_iter();
     let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).stdin(Stdio::null()).kill_on_drop(true);
-    let output = command.output().await?;
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    let child = command.spawn()?;
+    let mut group = Group::of(child.id());
+    let output = child.wait_with_output().await?;
+    group.0 = None;
     if output.status.success() {
         return Ok(());
     }

@@ -69,8 +69,11 @@ impl Chaos {
         }
         table.with_words(&format!(
             "Runs of {}. A broken promise is one that no declared exception covers. The control is a register that \
-             compares no tokens. After a kill: until the next grant, in ttls. Hand-over: in exchanges with the server.",
-            self.dates()
+             compares no tokens. After a kill: until the next grant, in ttls. Hand-over: from a release to the next grant, \
+             in round trips to the server. These two columns are of the run in [choosing.md](docs/choosing.md#what-each-did), \
+             with the servers that are listed there. {}",
+            self.dates(),
+            speed.certainty()
         ))
     }
 

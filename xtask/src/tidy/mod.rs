@@ -2,6 +2,7 @@
 
 mod circles;
 mod copies;
+mod exceptions;
 mod finding;
 mod lines;
 mod packaging;
@@ -61,6 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     findings.extend(copies::check(&metadata, &files));
     findings.extend(packaging::check(&metadata));
     findings.extend(references::check(&files));
+    findings.extend(exceptions::check(&files));
     findings.extend(misfits(&metadata, &files));
     findings.extend(outdated(root)?);
     for file in &files {
