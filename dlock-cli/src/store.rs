@@ -37,7 +37,7 @@ impl Store {
         Ok(Self(config))
     }
 
-    /// The stores at `urls`, or the configured one if there is none.
+    /// The stores at `urls`, or the configured one if there is none. The settings of each are right.
     pub(crate) fn all(global: &Global, urls: &[String]) -> Result<Vec<Self>, Failure> {
         if urls.is_empty() {
             return Ok(vec![Self::find(global)?]);
@@ -49,6 +49,7 @@ impl Store {
         let store = |url: &String| {
             let config = Config::from_url(url)?;
             refuse_memory(&config)?;
+            dlock::registry().check(&config)?;
             Ok(Self(config))
         };
         urls.iter().map(store).collect()

@@ -100,14 +100,18 @@ impl Registry {
         &self,
         config: &Config,
     ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
-        let (scheme, factory) = self.find(config)?;
-        let in_context = |error: Error| error.in_context("connect", scheme, None);
-        let mut settings = Settings::of(config).map_err(in_context)?;
-        let common = settings.common().clone();
-        let opening = factory(&mut settings).map_err(in_context)?;
-        settings.finish().map_err(in_context)?;
-        let backend = opening.await.map_err(in_context)?;
+        let (scheme, opening, common) = self.prepare(config)?;
+        let backend = opening.await.map_err(|error| in_context(error, scheme))?;
         Ok((backend, common))
+    }
+
+    /// Checks the settings of `config` without any I/O, as [`open`](Self::open) does first.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig`, as [`Registry::open`].
+    pub fn check(&self, config: &Config) -> Result<()> {
+        self.prepare(config).map(drop)
     }
 
     /// Opens the store that `config` names and makes a locker of it, with its `ttl`, `wait` and
@@ -135,6 +139,17 @@ impl Registry {
         locker.build()
     }
 
+    /// The future that opens the store, from settings that are right.
+    fn prepare(&self, config: &Config) -> Result<(&'static str, ConnectFuture, CommonSettings)> {
+        let (scheme, factory) = self.find(config)?;
+        let in_context = |error| in_context(error, scheme);
+        let mut settings = Settings::of(config).map_err(in_context)?;
+        let common = settings.common().clone();
+        let opening = factory(&mut settings).map_err(in_context)?;
+        settings.finish().map_err(in_context)?;
+        Ok((scheme, opening, common))
+    }
+
     fn find(&self, config: &Config) -> Result<(&'static str, &Factory)> {
         let (scheme, source) = (config.url().scheme(), config.source());
         match self.entries.get_key_value(scheme) {
@@ -150,6 +165,10 @@ impl Registry {
             }
         }
     }
+}
+
+fn in_context(error: Error, scheme: &'static str) -> Error {
+    error.in_context("connect", scheme, None)
 }
 
 impl fmt::Debug for Registry {
