@@ -1,8 +1,9 @@
 //! The clocks and processors of this machine between two moments.
 
-use std::fmt;
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use dlock_core::{Clock, Result, config::Config};
+use tokio::task::JoinSet;
 
 use super::{
     checks,
@@ -19,6 +20,9 @@ use crate::probe::{
 /// The rate by which clocks may differ (K2), in parts per million.
 const RATE_MAX_PPM: f64 = 10_000.0;
 
+/// How often the server's clock is read meanwhile: servers close connections that are idle, for a second at the least.
+const READ_EVERY: Duration = Duration::from_millis(500);
+
 /// Compares the clocks of this machine and of a server from [`begin`](Self::begin) to each
 /// [`end`](Self::end), and watches the processors.
 ///
@@ -26,7 +30,9 @@ const RATE_MAX_PPM: f64 = 10_000.0;
 pub struct Watch {
     clock: Clock,
     /// The server's clock and its first reading, or why it has none.
-    server: Result<(Box<dyn ServerClock>, Sample), String>,
+    server: Result<(Arc<dyn ServerClock>, Sample), String>,
+    /// Keeps the connection open, until this is dropped.
+    _reading: JoinSet<Infallible>,
     ticks: Option<Ticks>,
 }
 
@@ -45,14 +51,19 @@ impl Watch {
         let server = match stores::clock(config).await? {
             // A refusal is not the end of a probe.
             Ok(server) => match sample(&clock, || server.micros()).await {
-                Ok(first) => Ok((server, first)),
+                Ok(first) => Ok((Arc::<dyn ServerClock>::from(server), first)),
                 Err(error) => Err(error.to_string()),
             },
             Err(why) => Err(why.to_owned()),
         };
+        let mut reading = JoinSet::new();
+        if let Ok((server, _)) = &server {
+            reading.spawn(keep_open(server.clone()));
+        }
         Ok(Self {
             clock,
             server,
+            _reading: reading,
             ticks: Ticks::now(),
         })
     }
@@ -86,6 +97,14 @@ impl Watch {
         judge_pressure(&mut report);
         judge_descriptors(&mut report);
         report
+    }
+}
+
+async fn keep_open(server: Arc<dyn ServerClock>) -> Infallible {
+    loop {
+        tokio::time::sleep(READ_EVERY).await;
+        // The last reading says what is wrong.
+        let _ = server.micros().await;
     }
 }
 
