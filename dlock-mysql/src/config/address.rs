@@ -1,6 +1,9 @@
 //! Where the server is.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use dlock_core::{
     Error, ErrorKind, Result,
@@ -25,6 +28,15 @@ impl Address {
                 port: host.port.unwrap_or(PORT),
             },
             (socket, _) => Self::Socket(socket.map(Path::to_owned).unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Socket(path) => write!(f, "{}", path.display()),
         }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) async fn admit(
     info: &ServerInfo,
 ) -> Result<Epoch> {
     // Also with committed tokens: sessions are killed by their server start.
-    check_uptime(info)?;
+    check_uptime(pool, info)?;
     let (clock, config) = (&pool.connector.clock, pool.config());
     let start = info.session.start;
     for _ in 0..TRIES_MAX {
@@ -82,9 +82,12 @@ pub(crate) async fn admit(
     Err(Error::new(ErrorKind::Unavailable, why))
 }
 
-fn check_uptime(info: &ServerInfo) -> Result<()> {
+fn check_uptime(pool: &Pool, info: &ServerInfo) -> Result<()> {
     if info.uptime < UPTIME_SECONDS_MIN {
-        let why = "the server has just been started and grants no locks for two seconds";
+        let server = pool.config().address();
+        let why = format!(
+            "the server {server} has just been started and grants no locks for two seconds"
+        );
         return Err(Error::new(ErrorKind::Unavailable, why));
     }
     Ok(())
