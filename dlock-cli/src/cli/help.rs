@@ -191,8 +191,9 @@ is no time for does not count.
 A clause that fails cannot be accepted. With 0 failures in n grants, fewer than one in n/3 fails, at
 a confidence of 95 %.
 
-JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, clauses,
-faults, findings, not_here, assumptions, limits and residue.";
+JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, error, seconds,
+first_lock_seconds, grants, faults, clauses, findings, not_here, assumptions, limits and residue.
+Without a store that could be reached it is printed, too.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

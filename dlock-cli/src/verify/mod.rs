@@ -50,13 +50,17 @@ pub(crate) fn main(global: &Global, args: &Verify) -> Result<Exit, Failure> {
     let configs = stores.iter().map(|store| store.config().clone()).collect();
     accept::check(&args.accept, &dlock_raw::probe::checks())?;
     let mut verified = runtime::block_on_all_cores(verify(configs, plan(args)))?;
-    if verified.unreachable.len() == verified.document.stores.len()
-        && let Some(error) = verified.unreachable.pop()
-    {
-        return Err(error.into());
-    }
     let mut document = verified.document;
     accept::apply(&mut document, &args.accept);
+    if verified.unreachable.len() == document.stores.len()
+        && let Some(error) = verified.unreachable.pop()
+    {
+        // A program reads the document in any case.
+        if args.json {
+            output::print(show(&document, args)?.as_bytes())?;
+        }
+        return Err(error.into());
+    }
     output::print(show(&document, args)?.as_bytes())?;
     Ok(match document.outcome() {
         Outcome::Holds => Exit::OK,

@@ -17,6 +17,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("usage::memory_is_refused", memory_is_refused),
         trial("usage::a_wrong_url_is_refused", a_wrong_url_is_refused),
         trial(
+            "usage::a_wrong_url_among_others_is_refused",
+            a_wrong_url_among_others_is_refused,
+        ),
+        trial("usage::a_file_is_no_directory", a_file_is_no_directory),
+        trial(
             "usage::a_run_without_time_tries_nothing",
             a_run_without_time_tries_nothing,
         ),
@@ -30,6 +35,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             trial(
                 "usage::a_store_alone_that_is_not_there",
                 a_store_alone_that_is_not_there,
+            ),
+            trial(
+                "usage::a_store_alone_that_is_not_there_has_a_document",
+                a_store_alone_that_is_not_there_has_a_document,
             ),
             trial(
                 "usage::a_store_among_others_is_a_row",
@@ -66,6 +75,33 @@ async fn a_wrong_url_is_refused() -> Outcome {
             "{url}: {ran:#?}"
         );
     }
+    Ok(())
+}
+
+/// No store is used before the settings of all are right.
+async fn a_wrong_url_among_others_is_refused() -> Outcome {
+    let parent = tempfile::tempdir()?;
+    let directory = parent.path().join("locks");
+    let url = format!("file:{}", directory.display());
+    let ran = ran(&[&url, "file:/tmp?tll=5"]).await?;
+    ensure!(
+        ran.code == 64 && ran.stderr.lines().count() == 1 && ran.stdout.is_empty(),
+        "{ran:#?}"
+    );
+    ensure!(!directory.exists(), "the directory was made: {ran:#?}");
+    Ok(())
+}
+
+async fn a_file_is_no_directory() -> Outcome {
+    let file = tempfile::NamedTempFile::new()?;
+    let url = format!("file:{}", file.path().display());
+    let ran = ran(&[&url]).await?;
+    ensure!(ran.code == 1, "{ran:#?}");
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["it is a file", "give the path of a directory"] {
+        ensure!(text.contains(part), "no {part:?}: {ran:#?}");
+    }
+    ensure!(!text.contains("mkdir"), "{ran:#?}");
     Ok(())
 }
 
@@ -111,6 +147,18 @@ async fn a_store_alone_that_is_not_there() -> Outcome {
         "{ran:#?}"
     );
     ensure!(!ran.stderr.contains("hunter2"), "{ran:#?}");
+    Ok(())
+}
+
+/// A program reads the document in any case.
+async fn a_store_alone_that_is_not_there_has_a_document() -> Outcome {
+    let ran = ran(&[&nowhere()?, "--json"]).await?;
+    ensure!(
+        ran.code == 69 && ran.stderr.lines().count() == 1,
+        "{ran:#?}"
+    );
+    let error = ran.store()?.error.ok_or("no error")?;
+    ensure!(!error.contains("hunter2"), "{error}");
     Ok(())
 }
 

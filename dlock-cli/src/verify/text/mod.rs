@@ -213,7 +213,7 @@ fn conclusion(store: &StoreVerdict) -> Vec<Line> {
         .partition(|id| *id == Clause::K1.id());
     let open: Vec<_> = unread
         .into_iter()
-        .chain(unanswered)
+        .chain(unanswered.clone())
         .chain(untried)
         .collect();
     // No id accepts these.
@@ -223,7 +223,8 @@ fn conclusion(store: &StoreVerdict) -> Vec<Line> {
     ];
     let mut names = open.clone();
     if store.error.is_some() && has_no_cases(store) {
-        names = vec!["K1 to K13"];
+        names.retain(|name| !unanswered.contains(name));
+        names.insert(0, "K1 to K13");
     } else {
         names.extend(
             whole
@@ -373,6 +374,18 @@ mod tests {
         let lines = [
             "NOT KNOWN: 2 unknown",
             "  unknown: redis.restart, the entries that are left",
+        ];
+        assert_eq!(shown(&store, 80), lines);
+    }
+
+    #[test]
+    fn settings_that_are_unread_count_where_no_lock_was_tried() {
+        let mut store = store();
+        store.error = Some("the server is read-only".to_owned());
+        crate::verify::clauses::untried(&mut store, "dlock cannot use the store");
+        let lines = [
+            "NOT KNOWN: 2 unknown",
+            "  unknown: K1 to K13, redis.restart",
         ];
         assert_eq!(shown(&store, 80), lines);
     }

@@ -59,7 +59,9 @@ pub(super) fn judge(path: &Path, report: &mut Report) -> Result<Option<PathBuf>>
         }
     };
     if !metadata.is_dir() {
-        let finding = check.finds(Severity::Danger, "it is not a directory", wanted);
+        let finding = check
+            .finds(Severity::Danger, "it is a file and no directory", wanted)
+            .advice("give the path of a directory, as in file:/var/lock/app");
         report.note(check, Some(finding));
         return Ok(None);
     }
