@@ -48,6 +48,6 @@ pub use dlock_verify::{checker, history, proxy, support};
 
 pub use self::{
     case::{Size, interpose},
-    suite::{SuiteCase, cases, main, suite},
+    suite::{CaseFailure, SuiteCase, cases, main, suite},
     target::{Backdoor, Extra, Link, Load, Reach, TTL_DEDICATED, Target},
 };

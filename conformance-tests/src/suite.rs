@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    case::{Case, CaseContext, Placement, Profile, Size, UnguardedLeases},
+    case::{Case, CaseContext, Placement, Profile, Size, UnguardedLeases, Violated},
     clauses,
     target::{Load, Target},
     worker,
@@ -121,8 +121,9 @@ impl SuiteCase {
     ///
     /// For 180 s at most.
     pub fn run(&self) -> Outcome {
-        self.run_until(std::future::pending())
-            .unwrap_or_else(|| Err("stopped".into()))
+        let ended = self.run_until(std::future::pending());
+        let ended = ended.unwrap_or_else(|| Err(CaseFailure::new("stopped")));
+        ended.map_err(|failure| failure.why)
     }
 
     /// Runs it like [`run`](Self::run); `None` if `stopped` ended before it.
@@ -132,15 +133,15 @@ impl SuiteCase {
     /// # Blocking
     ///
     /// For 180 s at most.
-    pub fn run_until(&self, stopped: impl Future<Output = ()>) -> Option<Outcome> {
+    pub fn run_until(&self, stopped: impl Future<Output = ()>) -> Option<Result<(), CaseFailure>> {
         let runtime = match runtime(&self.case) {
             Ok(runtime) => runtime,
-            Err(failed) => return Some(Err(failed)),
+            Err(failed) => return Some(Err(CaseFailure::new(failed))),
         };
-        let unguarded = UnguardedLeases::default();
+        let (unguarded, violated) = (UnguardedLeases::default(), Violated::default());
         let outcome = runtime.block_on(async {
             tokio::select! {
-                outcome = self.whole(unguarded.clone()) => Some(outcome),
+                outcome = self.whole(unguarded.clone(), violated.clone()) => Some(outcome),
                 () = pin!(stopped) => None,
             }
         });
@@ -149,27 +150,61 @@ impl SuiteCase {
         }
         // Not by dropping it: a case that failed may have left a thread that is stuck.
         runtime.shutdown_background();
-        outcome
+        let failed = |why| CaseFailure {
+            why,
+            violated: violated.clauses(),
+        };
+        outcome.map(|outcome| outcome.map_err(failed))
     }
 
-    async fn whole(&self, unguarded: UnguardedLeases) -> Outcome {
+    async fn whole(&self, unguarded: UnguardedLeases, violated: Violated) -> Outcome {
         let (case, target) = (&self.case, &self.target);
         let whole = async {
             let address = match case.placement {
                 Placement::Shared => target.address().await?,
                 Placement::Dedicated => target.dedicated_address().await?,
             };
-            let context =
-                CaseContext::new(target.clone(), address.clone(), case.placement, unguarded);
+            let (target, at) = (target.clone(), address.clone());
+            let context = CaseContext::new(target, at, case.placement, unguarded, violated);
             let ran = (case.run)(&context).await;
             let outcome = match ran {
                 Ok(()) => context.finish().await,
                 failed => failed,
             };
-            target.dispose(&address);
+            self.target.dispose(&address);
             outcome
         };
         within(CASE_MAX, "the end of the case, which hangs", whole).await?
+    }
+}
+
+/// Why a case failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CaseFailure {
+    /// The reason in words.
+    pub why: Failed,
+    /// The clauses that its history violates; empty if it failed for another reason.
+    violated: Vec<Clause>,
+}
+
+impl CaseFailure {
+    /// A failure that no history shows.
+    #[must_use]
+    pub fn new(why: impl Into<Failed>) -> Self {
+        Self {
+            why: why.into(),
+            violated: Vec::new(),
+        }
+    }
+
+    /// The clauses that it breaks: those that its history violates, or `own`, that of the case.
+    #[must_use]
+    pub fn clauses_or(&self, own: Clause) -> Vec<Clause> {
+        match self.violated.is_empty() {
+            true => vec![own],
+            false => self.violated.clone(),
+        }
     }
 }
 

@@ -16,7 +16,10 @@ use dlock_verify::{
 };
 
 use super::context::CaseContext;
-use crate::worker::{Task, Worker, WorkerStart};
+use crate::{
+    target::Load,
+    worker::{Task, Worker, WorkerStart},
+};
 
 /// How many violations are printed; the others are like them.
 const SHOWN_MAX: usize = 5;
@@ -79,13 +82,16 @@ impl<'a> ClientGroup<'a> {
         if violations.is_empty() {
             return Ok(());
         }
+        self.context.violated.note(&violations);
         let shown: Vec<_> = violations
             .iter()
             .take(SHOWN_MAX)
             .map(ToString::to_string)
             .collect();
-        let (count, shown, kept) = (violations.len(), shown.join("\n"), self.keep()?);
-        Err(format!("{count} violations, such as:\n{shown}\n{kept}").into())
+        let (count, shown) = (violations.len(), shown.join("\n"));
+        let kept = self.keep()?.map(|kept| format!("\n{kept}"));
+        let kept = kept.unwrap_or_default();
+        Err(format!("{count} violations, such as:\n{shown}{kept}").into())
     }
 
     fn bounds(&self) -> Bounds {
@@ -93,12 +99,12 @@ impl<'a> ClientGroup<'a> {
         Bounds::new(self.context.ttl_long(), &capabilities)
     }
 
-    /// Writes the history to a file, if the environment names a directory.
-    fn keep(&self) -> Outcome<String> {
+    /// Writes the history to a file, if the environment names a directory; the words for it.
+    fn keep(&self) -> Outcome<Option<String>> {
         let Some(directory) = env::var_os(HISTORY_ENV) else {
-            return Ok(format!(
-                "to capture the history, name a directory in {HISTORY_ENV}"
-            ));
+            let hint = format!("to capture the history, name a directory in {HISTORY_ENV}");
+            // The users of a store in operation have no suite to run again.
+            return Ok((self.context.target.load() == Load::Full).then_some(hint));
         };
         let number = rand::random::<u64>();
         let path = PathBuf::from(directory).join(format!("history-{number:016x}.jsonl"));
@@ -108,7 +114,7 @@ impl<'a> ClientGroup<'a> {
             writer.record(&event)?;
         }
         writer.finish()?;
-        Ok(format!("the history is in {}", path.display()))
+        Ok(Some(format!("the history is in {}", path.display())))
     }
 
     fn client(&self) -> u32 {

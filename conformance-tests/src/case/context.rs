@@ -14,6 +14,7 @@ use super::{
     interpose::{Interpose, Interposed},
     interposers::StalledRenewals,
     unguarded_leases::UnguardedLeases,
+    violated::Violated,
 };
 use crate::target::{Backdoor, Extra, Link, Load, TTL_DEDICATED, Target};
 
@@ -50,6 +51,7 @@ pub(crate) struct CaseContext {
     links: Lock<Vec<Arc<Link>>>,
     observer: OnceCell<Locker>,
     pub(crate) unguarded: UnguardedLeases,
+    pub(super) violated: Violated,
 }
 
 /// The store that a case uses.
@@ -68,6 +70,7 @@ impl CaseContext {
         address: String,
         placement: Placement,
         unguarded: UnguardedLeases,
+        violated: Violated,
     ) -> Self {
         Self {
             address,
@@ -79,6 +82,7 @@ impl CaseContext {
             links: Lock::default(),
             observer: OnceCell::new(),
             unguarded,
+            violated,
             target,
         }
     }

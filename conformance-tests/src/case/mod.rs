@@ -10,6 +10,7 @@ mod interposers;
 mod profile;
 mod unguarded_lease;
 mod unguarded_leases;
+mod violated;
 
 pub use self::definition::Size;
 pub(crate) use self::{
@@ -21,4 +22,5 @@ pub(crate) use self::{
     profile::Profile,
     unguarded_lease::UnguardedLease,
     unguarded_leases::UnguardedLeases,
+    violated::Violated,
 };

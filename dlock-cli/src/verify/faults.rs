@@ -18,6 +18,9 @@ const UNDER_FAULTS: &str = "under_faults";
 /// The clauses that the history of the workers is checked against.
 const CHECKED: [Clause; 4] = [Clause::K1, Clause::K5, Clause::K6, Clause::K8];
 
+/// Why a run that no lock was granted in proves nothing.
+const NO_GRANT: &str = "no lock was granted under faults";
+
 /// Threads of the run.
 const THREADS: usize = 2;
 
@@ -146,11 +149,13 @@ impl Played {
         (!self.failures.is_empty()).then(|| self.failures.join("; "))
     }
 
-    /// Why the history does not answer, where the machine was too slow.
+    /// Why the history does not answer: the machine was too slow, or there was no grant.
     fn unknown(&self, clause: Clause) -> Vec<&str> {
         let unknown = self.judgement.unknown.iter();
         let unknown = unknown.filter(|one| one.clause == Some(clause.id()));
-        unknown.map(|one| one.text.as_str()).collect()
+        let unknown = unknown.map(|one| one.text.as_str());
+        let none = (self.grants == 0).then_some(NO_GRANT);
+        unknown.chain(none).collect()
     }
 
     fn broken(&self, clause: Clause) -> Vec<&str> {

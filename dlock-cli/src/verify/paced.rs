@@ -20,6 +20,10 @@ use super::{names::Names, pace::Pace};
 /// An acquire whose wait ends earlier may end without an answer if it waits for its turn.
 const WAIT_MIN: Duration = Duration::from_secs(2);
 
+/// A call without an answer for so long shows that the store is silent: less than any store's default timeout of a
+/// reply.
+const SILENT_MIN: Duration = Duration::from_millis(1_500);
+
 /// Counts and times of the calls of a backend.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
@@ -27,7 +31,29 @@ pub(crate) struct Meter {
     /// In microseconds, of renewals, releases and inspections: an acquire may wait.
     slowest: AtomicU64,
     /// The last call that the store did not answer or permit, and why.
-    silent: Lock<Option<(BootInstant, String)>>,
+    failed: Lock<Option<(BootInstant, String)>>,
+    /// The end of the last call that the store answered.
+    answered: Lock<Option<BootInstant>>,
+    /// The calls that were without an answer for long, with their ends.
+    silences: Lock<Vec<(BootInstant, Duration)>>,
+}
+
+/// A call that is on its way. When it is dropped, with an answer or without one, the time counts that it took.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    meter: &'a Meter,
+    clock: &'a Clock,
+    sent: BootInstant,
+    counts: Counts,
+}
+
+/// The times that a call belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    /// The slowest reply, and how long the store was silent.
+    Both,
+    /// How long the store was silent: to connect takes several replies.
+    Silence,
 }
 
 impl Meter {
@@ -36,7 +62,7 @@ impl Meter {
         self.grants.load(Ordering::Relaxed)
     }
 
-    /// The slowest reply.
+    /// The slowest reply; for a call without one, the time that it was waited for.
     pub(crate) fn slowest(&self) -> Duration {
         Duration::from_micros(self.slowest.load(Ordering::Relaxed))
     }
@@ -44,20 +70,70 @@ impl Meter {
     /// A call has failed. Only an error that says nothing of the contract is noted.
     pub(crate) fn failed(&self, at: BootInstant, error: &Error) {
         if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Denied) {
-            *self.silent.lock() = Some((at, error.to_string()));
+            *self.failed.lock() = Some((at, error.to_string()));
         }
     }
 
-    /// Why the store did not answer or permit the last such call since `start`.
+    /// Why the store did not answer or permit a call that ended since `start`.
     pub(crate) fn silent_since(&self, start: BootInstant) -> Option<String> {
-        let silent = self.silent.lock();
-        let (at, why) = silent.as_ref()?;
-        (*at >= start).then(|| why.clone())
+        let failed = self.failed.lock().clone();
+        let failed = failed.filter(|(at, _)| *at >= start);
+        let silence = || Some(format!("no reply for {:.1?}", self.silence_since(start)?));
+        failed.map(|(_, why)| why).or_else(silence)
     }
 
-    fn answered(&self, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.slowest.fetch_max(micros, Ordering::Relaxed);
+    /// How long a call that ended since `start` was without an answer, if that was long.
+    pub(crate) fn silence_since(&self, start: BootInstant) -> Option<Duration> {
+        let silences = self.silences.lock();
+        let ended = silences.iter().filter(|(end, _)| *end >= start);
+        ended.map(|(_, waited)| *waited).max()
+    }
+
+    /// When the store answered the last time.
+    pub(crate) fn answered(&self) -> Option<BootInstant> {
+        *self.answered.lock()
+    }
+
+    fn answers(&self, at: BootInstant) {
+        *self.answered.lock() = Some(at);
+    }
+
+    /// A call to connect is sent now.
+    pub(crate) fn connect<'a>(&'a self, clock: &'a Clock) -> Call<'a> {
+        self.call(clock, Counts::Silence)
+    }
+
+    fn call<'a>(&'a self, clock: &'a Clock, counts: Counts) -> Call<'a> {
+        let sent = clock.now();
+        Call {
+            meter: self,
+            clock,
+            sent,
+            counts,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Its end, with this answer.
+    pub(crate) fn ended<T>(self, answer: &Result<T>) {
+        if answer.is_ok() {
+            self.meter.answers(self.clock.now());
+        }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        let (now, meter) = (self.clock.now(), self.meter);
+        let took = now.since(self.sent);
+        if self.counts == Counts::Both {
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            meter.slowest.fetch_max(micros, Ordering::Relaxed);
+        }
+        if took >= SILENT_MIN {
+            meter.silences.lock().push((now, took));
+        }
     }
 }
 
@@ -104,11 +180,9 @@ impl Paced {
     }
 
     async fn timed<T>(&self, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
-        let sent = self.clock.now();
+        let sent = self.meter.call(&self.clock, Counts::Both);
         let answer = self.noted(call).await;
-        if answer.is_ok() {
-            self.meter.answered(self.clock.now().since(sent));
-        }
+        sent.ended(&answer);
         answer
     }
 
@@ -137,6 +211,7 @@ impl DistributedLock for Paced {
         }
         let lease = self.noted(self.inner.acquire(request)).await?;
         self.meter.grants.fetch_add(1, Ordering::Relaxed);
+        self.meter.answers(self.clock.now());
         Ok(lease)
     }
 
@@ -158,5 +233,36 @@ impl DistributedLock for Paced {
 
     async fn close(&self) -> Result<()> {
         self.inner.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_given_up_counts_with_the_time_waited() {
+        let (meter, clock) = (Meter::default(), Clock::manual());
+        let start = clock.now();
+        let short = meter.call(&clock, Counts::Both);
+        clock.jump(SILENT_MIN - Duration::from_millis(1));
+        drop(short);
+        assert_eq!(meter.slowest(), SILENT_MIN - Duration::from_millis(1));
+        assert_eq!(meter.silence_since(start), None);
+        let long = meter.call(&clock, Counts::Both);
+        clock.jump(SILENT_MIN);
+        drop(long);
+        assert_eq!(meter.slowest(), SILENT_MIN);
+        assert_eq!(
+            meter.silent_since(start),
+            Some("no reply for 1.5s".to_owned())
+        );
+        let connect = meter.connect(&clock);
+        clock.jump(SILENT_MIN * 2);
+        drop(connect);
+        assert_eq!(meter.slowest(), SILENT_MIN);
+        assert_eq!(meter.silence_since(start), Some(SILENT_MIN * 2));
+        clock.jump(SILENT_MIN);
+        assert_eq!(meter.silence_since(clock.now()), None);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     paced::Meter,
     stop::Stop,
     target::Subject,
-    undecided::Lag,
+    undecided::{Lag, too_slow},
 };
 
 /// ZooKeeper's default tick, where the URL has none.
@@ -112,10 +112,7 @@ async fn first_grant(
         tries += 1;
     };
     let granted = granted.map_err(|error| match lag.since(start) {
-        Some(lag) => {
-            let why = format!("this machine was too slow, by {lag:.0?}");
-            Error::new(error.kind(), why).with_source(error)
-        }
+        Some(lag) => Error::new(error.kind(), too_slow(lag)).with_source(error),
         None => error,
     });
     let released: Result<(), Error> = match granted {

@@ -42,10 +42,13 @@ impl Target for Subject {
 
     async fn connect(&self, _: &str) -> Result<Box<dyn DistributedLock>> {
         self.pace.turn().await;
+        let clock = Clock::boottime();
+        let connect = self.meter.connect(&clock);
         let opened = dlock::registry().open(&self.config).await;
+        connect.ended(&opened);
         // A first lock was granted by this URL.
         let opened = opened.map_err(Error::without_url_hint);
-        let failed = |error: &Error| self.meter.failed(Clock::boottime().now(), error);
+        let failed = |error: &Error| self.meter.failed(clock.now(), error);
         let (inner, _) = opened.inspect_err(failed)?;
         let (pace, meter) = (self.pace.clone(), self.meter.clone());
         let paced = Paced::new(inner, pace, meter).for_cases(self.used.clone());

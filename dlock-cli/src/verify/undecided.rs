@@ -67,10 +67,15 @@ pub(crate) fn undecided(
         return Some(format!("the store did not answer: {error}"));
     }
     if let Some(lag) = lag {
-        return Some(format!("this machine was too slow, by {lag:.0?}"));
+        return Some(too_slow(lag));
     }
     let is_open = is_late && !IN_TIME.contains(&clause);
     is_open.then(|| "no answer in time".to_owned())
+}
+
+/// The words for a machine that was `lag` late.
+pub(crate) fn too_slow(lag: Duration) -> String {
+    format!("this machine was too slow, by {lag:.0?}")
 }
 
 #[cfg(test)]
