@@ -4,14 +4,14 @@ use dlock_servers::redis::{Flavour, Node, Options, Persistence};
 use dlock_verify::{
     ensure,
     support::Outcome,
-    verdict::{ClauseVerdict, Verdict},
+    verdict::{CaseResult, ClauseVerdict, Severity, Verdict},
 };
 use libtest_mimic::Trial;
 
 use super::server::{left, start};
 use crate::{
     stop::begun,
-    support::{Ran, quick_holds, trial, verify},
+    support::{Ran, quick_holds, ran, trial, verify},
     traffic::{self, Counters},
 };
 
@@ -41,11 +41,22 @@ const REQUESTS: [&str; 10] = [
     "config",
 ];
 
+/// All cases of a clause or two may end before a server falls silent.
+const OPEN_MIN: usize = 11;
+
+/// Entries that more locks than one have.
+const LOCKS_MIN: usize = 4;
+
 pub(super) fn trials() -> Vec<Trial> {
     vec![
         trial("redis::a_healthy_server_holds", a_healthy_server_holds),
         trial("redis::a_quick_run_on_valkey", a_quick_run_on_valkey),
         trial("redis::a_server_that_goes_away", a_server_that_goes_away),
+        trial("redis::a_server_that_is_silent", a_server_that_is_silent),
+        trial(
+            "redis::a_server_that_closes_idle_connections",
+            a_server_that_closes_idle_connections,
+        ),
     ]
 }
 
@@ -114,5 +125,48 @@ async fn a_server_that_goes_away() -> Outcome {
     ensure!(!ran.stdout.contains("TLS"), "{ran:#?}");
     let is_open = |clause: &ClauseVerdict| clause.verdict == Verdict::Unknown;
     ensure!(store.clauses.iter().any(is_open), "{store:#?}");
+    Ok(())
+}
+
+/// No clause holds by the few cases that ended before the server fell silent, and the time waited is shown.
+async fn a_server_that_is_silent() -> Outcome {
+    let node = start(Persistence::AofAlways, &[]).await?;
+    let url = format!("redis://{}?restart_guard=0s", node.address());
+    let running = verify(&[&url, "--for", "15s", "--no-faults", "--json"])?;
+    // More than the first lock: cases run.
+    let locks = async || Ok(left(&node).await?.len() >= LOCKS_MIN);
+    begun("locks of cases", locks).await?;
+    node.stop()?;
+    let ran = Ran::of(running.wait_with_output().await?)?;
+    let store = ran.store()?;
+    for clause in &store.clauses {
+        let verdict = clause.verdict;
+        ensure!(
+            !matches!(verdict, Verdict::Fails | Verdict::NotTried),
+            "{clause:#?}"
+        );
+        let not_tried = |case: &CaseResult| case.verdict == Verdict::NotTried;
+        ensure!(!clause.cases.iter().any(not_tried), "{clause:#?}");
+    }
+    ensure!(ran.code == 2, "{ran:#?}");
+    let is_open = |clause: &&ClauseVerdict| clause.verdict == Verdict::Unknown;
+    let open = store.clauses.iter().filter(is_open).count();
+    ensure!(open >= OPEN_MIN, "{open} clauses are open: {store:#?}");
+    let mut assumptions = store.assumptions.iter();
+    let slowest = assumptions.find(|assumption| assumption.name == "slowest reply");
+    let slowest = slowest.ok_or("no slowest reply")?;
+    ensure!(slowest.found.starts_with("2s"), "{slowest:#?}");
+    Ok(())
+}
+
+/// The connection that reads the clock is used all the time.
+async fn a_server_that_closes_idle_connections() -> Outcome {
+    let node = start(Persistence::AofAlways, &["timeout 1"]).await?;
+    let url = format!("redis://{}?restart_guard=0s", node.address());
+    let ran = ran(&[&url, "--for", "8s", "--no-faults", "--json"]).await?;
+    let store = ran.store()?;
+    let unread = store.findings.iter();
+    let unread = unread.filter(|finding| finding.severity == Severity::Unknown);
+    ensure!(unread.count() == 0, "{:#?}", store.findings);
     Ok(())
 }
