@@ -53,7 +53,7 @@ impl Process {
     /// # Errors
     ///
     /// When it runs already, cannot be started, ends at once or does not get ready: with the end of
-    /// its log.
+    /// its log. It does not run then, and can be started again.
     ///
     /// # Cancel safety
     ///
@@ -80,12 +80,13 @@ impl Process {
                 ended.and_then(|status| Err(io::Error::other(format!("it ended with {status}"))))
             }
         };
-        ready.map_err(|error| {
-            let (directory, log) = (self.directory().display(), self.log_tail());
-            io::Error::other(format!(
-                "the server in {directory}: {error}; its log:\n{log}"
-            ))
-        })
+        let Err(error) = ready else { return Ok(()) };
+        // One that has ended would count as running, and never be started again.
+        self.kill()?;
+        let (directory, log) = (self.directory().display(), self.log_tail());
+        Err(io::Error::other(format!(
+            "the server in {directory}: {error}; its log:\n{log}"
+        )))
     }
 
     /// The process id while the process runs.
@@ -207,5 +208,34 @@ async fn exited(child: &mut Child) -> io::Result<ExitStatus> {
             return Ok(status);
         }
         sleep(PROBE_EVERY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_that_ended_at_its_start_can_be_started_again() {
+        let directory = TempDir::new().expect("a directory");
+        let program = Program::installed("sh").expect("a shell");
+        // The first run ends at once, the second one goes on.
+        let script = "test -e again || { touch again; exit 3; }; exec sleep 60";
+        let mut process = Process::new(program, ["-c", script], directory);
+        let error = process.start(pending).await.expect_err("an end");
+        assert!(error.to_string().contains("exit status: 3"), "{error}");
+        assert_eq!(process.pid(), None);
+        process.start(ready).await.expect("a start");
+        assert!(process.pid().is_some());
+        process.stop().expect("it runs");
+        process.kill().expect("its end");
+    }
+
+    async fn pending() -> io::Result<()> {
+        std::future::pending().await
+    }
+
+    async fn ready() -> io::Result<()> {
+        Ok(())
     }
 }

@@ -89,7 +89,8 @@ impl<M: Member> Fault for MemberRollback<M> {
         site.last().await;
         members.order(victim, Order::Kill).await?;
         put_back(&**members, victim, &copies).await?;
-        // A leader that remembers what the victim had makes it end.
+        // A leader that remembers what the victim had makes it end. So does a message of a former leader that is still
+        // under way. The victim is back once it has answered a request of its own.
         let mut hand_overs = 0;
         loop {
             hand_over(members, victim).await?;

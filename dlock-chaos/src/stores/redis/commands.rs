@@ -48,7 +48,8 @@ enum What {
     DebugSleep,
     /// The server forks, and a child writes all data.
     Bgsave,
-    /// All data are removed. dlock grants nothing for a guard then, so no exception covers it.
+    /// All data are removed. dlock grants nothing for a guard then, so an exception covers only tokens, and only behind
+    /// a clock that was set back.
     FlushAll,
 }
 

@@ -15,7 +15,8 @@ use crate::servers::{Order, Servers};
 /// Where the append-only file is.
 const DATA: &str = "appendonlydir";
 
-/// The server is killed, and starts with an empty disk. dlock grants nothing for a guard then, so no exception covers it.
+/// The server is killed, and starts with an empty disk. dlock grants nothing for a guard then, so an exception covers only
+/// tokens, and only behind a clock that was set back.
 pub(super) struct Wiped(pub(super) Arc<Mutex<Node>>);
 
 #[async_trait]

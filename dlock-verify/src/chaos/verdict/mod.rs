@@ -1,5 +1,6 @@
 //! The verdict on a run: what it broke, what of that is declared, and what it did not prove.
 
+mod counter;
 mod effect;
 mod growth;
 
@@ -11,6 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use self::counter::LostCounters;
 pub use self::effect::Effect;
 use super::{
     faults::WRITES_LATE,
@@ -36,6 +38,13 @@ pub struct Exception {
     pub clause: String,
     /// The heading of the backend's README that declares it.
     pub anchor: String,
+    /// Another fault that must have struck before, such as one whose effect stays.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// The fault loses the counter of tokens: only a grant before it and a grant after it are out of order, and no
+    /// client is given a token below one of its own.
+    #[serde(default)]
+    pub lost_counter: bool,
 }
 
 impl Exception {
@@ -50,6 +59,8 @@ impl Exception {
             fault,
             clause,
             anchor,
+            after: None,
+            lost_counter: false,
         }
     }
 
@@ -142,6 +153,7 @@ pub fn judge(
         ..Judgement::default()
     };
     let checked = check(&facts, &report.bounds);
+    let lost_counters = LostCounters::new(&facts, exceptions, &report.struck);
     for violation in checked.violations() {
         let Some(clause) = violation.check().clause() else {
             judgement.malformed.push(violation.to_string());
@@ -153,7 +165,8 @@ pub fn judge(
             text: violation.to_string(),
             ..Finding::default()
         };
-        judgement.assign(finding, report, exceptions, window);
+        let by_lost_counter = lost_counters.explain(violation);
+        judgement.assign(finding, by_lost_counter, report, exceptions, window);
         if let [only] = &mut judgement.broken[..] {
             only.picture
                 .get_or_insert_with(|| picture(violation, &facts, &[]));
@@ -216,15 +229,17 @@ impl Judgement {
                     text,
                     ..Finding::default()
                 };
-                self.assign(finding, report, exceptions, window);
+                self.assign(finding, false, report, exceptions, window);
             }
         }
     }
 
-    /// Counts a finding for the exception that declares it, or as broken.
+    /// Counts a finding for the exception that declares it, or as broken. `by_lost_counter`: whether the loss of a
+    /// counter of tokens explains it.
     fn assign(
         &mut self,
         finding: Finding,
+        by_lost_counter: bool,
         report: &RunReport,
         exceptions: &[&Exception],
         window: Duration,
@@ -235,10 +250,17 @@ impl Judgement {
             (struck.begin..=struck.end.saturating_add(window)).contains(&at)
         };
         let on: Vec<_> = report.struck.iter().filter(was_on).collect();
+        let has_struck = |fault: &String| {
+            let mut struck = report.struck.iter();
+            struck.any(|one| one.fault == *fault && finding.at.is_none_or(|at| one.begin <= at))
+        };
         // The latest fault that is known to do this: the window of one before may last.
         let declared = on.iter().rev().find_map(|struck| {
             exceptions.iter().find(|exception| {
-                exception.clause == finding.clause && struck.fault == exception.fault
+                exception.clause == finding.clause
+                    && struck.fault == exception.fault
+                    && exception.after.as_ref().is_none_or(has_struck)
+                    && (by_lost_counter || !exception.lost_counter)
             })
         });
         let faults: BTreeSet<_> = on.iter().map(|struck| struck.fault.as_str()).collect();

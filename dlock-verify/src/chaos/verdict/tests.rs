@@ -55,6 +55,8 @@ fn exception() -> Exception {
         fault: text("key-removed"),
         clause: text("K1"),
         anchor: text("README.md#exceptions"),
+        after: None,
+        lost_counter: false,
     }
 }
 
@@ -186,4 +188,68 @@ fn a_malformed_history_is_a_failure_and_no_broken_promise() {
     assert_eq!(judgement.broken, []);
     assert_eq!(judgement.effects["key-removed"].broken, 0);
     assert!(!judgement.holds());
+}
+
+/// A run of one name with these grants: client, time in ms and token. Each is released after 5 ms.
+fn granted(grants: &[(u32, u64, u64)], struck: &[(&str, u64, u64)]) -> RunReport {
+    let mut report = overlap(struck);
+    report
+        .events
+        .retain(|event| matches!(event.kind, EventKind::Write { .. }));
+    for (op, (client, at, token)) in (0..).zip(grants) {
+        let (name, at, token) = ("n".into(), at * MS, *token);
+        let (shared, waits, until) = (false, true, at + 1_000 * MS);
+        let kinds = [
+            EventKind::Requested {
+                op,
+                name,
+                shared,
+                waits,
+            },
+            EventKind::Granted { op, token, until },
+            EventKind::Releasing { op },
+            EventKind::Released { op },
+        ];
+        for (kind, after) in kinds.into_iter().zip([0, 1, 5, 6]) {
+            report
+                .events
+                .push(Event::new(at + after * MS, *client, kind));
+        }
+    }
+    report
+}
+
+#[test]
+fn a_lost_counter_explains_tokens_only_across_the_loss_and_behind_a_clock_that_was_set_back() {
+    let exception = Exception {
+        fault: "flushall".to_owned(),
+        clause: "K5".to_owned(),
+        after: Some("clock-back".to_owned()),
+        lost_counter: true,
+        ..exception()
+    };
+    let judged = |grants: &[_], struck: &[_]| {
+        let judgement = judge(&granted(grants, struck), &[&exception], &[], WINDOW);
+        let of_tokens = judgement.broken.iter();
+        let broken = of_tokens.filter(|finding| finding.clause == "K5").count();
+        (broken, judgement.declared.values().sum::<u64>())
+    };
+    let back = ("clock-back", 100, 140);
+    let flush = ("flushall", 200, 260);
+    let before = (1, 150, 900);
+    let across = [before, (2, 270, 500), (2, 280, 501)];
+    assert_eq!(judged(&across, &[back, flush]), (0, 1));
+    // The clock is as it was, or is set back later.
+    assert_eq!(judged(&across, &[flush]), (1, 0));
+    let later = ("clock-back", 290, 300);
+    assert_eq!(judged(&across, &[flush, later]), (1, 0));
+    // The client has been given a higher token.
+    let own = [before, (1, 270, 500)];
+    assert_eq!(judged(&own, &[back, flush]), (1, 0));
+    // Both are after the loss: one of the two violations is of the present counter.
+    let after = [before, (2, 270, 500), (3, 280, 499)];
+    assert_eq!(judged(&after, &[back, flush]), (1, 1));
+    // A later grant that is explained does not hide one that is not.
+    let hidden = [before, (2, 160, 400), (3, 270, 300)];
+    assert_eq!(judged(&hidden, &[back, flush]).0, 1);
 }
