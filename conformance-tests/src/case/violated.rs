@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_violation_stands_under_its_own_clause() {
+    fn a_violation_is_of_its_own_clause() {
         let of = |checks: &[Check]| clauses(checks.iter().copied());
         assert_eq!(of(&[Check::Liveness, Check::Contention]), [Clause::K6]);
         let both = of(&[Check::Liveness, Check::Exclusion, Check::Liveness]);

@@ -115,7 +115,7 @@ impl Meter {
 }
 
 impl Call<'_> {
-    /// Its end, with this answer.
+    /// The call ends with this answer.
     pub(crate) fn ended<T>(self, answer: &Result<T>) {
         if answer.is_ok() {
             self.meter.answers(self.clock.now());

@@ -20,7 +20,7 @@ use crate::probe::{
 /// The rate by which clocks may differ (K2), in parts per million.
 const RATE_MAX_PPM: f64 = 10_000.0;
 
-/// How often the server's clock is read meanwhile: servers close connections that are idle, for a second at the least.
+/// How often the server's clock is read between the two: servers close idle connections, after a second at the least.
 const READ_EVERY: Duration = Duration::from_millis(500);
 
 /// Compares the clocks of this machine and of a server from [`begin`](Self::begin) to each
