@@ -7,8 +7,8 @@ use dlock_verify::verdict::{ClauseVerdict, Finding, Severity, StoreVerdict, Verd
 pub(crate) enum Safety {
     /// A clause fails, or a setting is a danger: what, in words.
     Danger(String),
-    /// Declared exceptions apply to this server.
-    Warnings(usize),
+    /// Declared exceptions apply to this server; so many clauses or settings are open beside them.
+    Warnings(usize, usize),
     /// Clauses or settings are open.
     Unknown(usize),
     /// All clauses hold.
@@ -43,7 +43,7 @@ impl Safety {
         match (warnings, open) {
             (0, 0) => Self::Holds,
             (0, open) => Self::Unknown(open),
-            (warnings, _) => Self::Warnings(warnings),
+            (warnings, open) => Self::Warnings(warnings, open),
         }
     }
 
@@ -55,8 +55,14 @@ impl Safety {
     pub(crate) fn shown(&self) -> (&'static str, String) {
         match self {
             Self::Danger(what) => ("✕", what.clone()),
-            Self::Warnings(1) => ("▲", "1 warning".to_owned()),
-            Self::Warnings(number) => ("▲", format!("{number} warnings")),
+            Self::Warnings(number, open) => {
+                let ending = if *number == 1 { "" } else { "s" };
+                let open = match open {
+                    0 => String::new(),
+                    open => format!(", ? {open} unknown"),
+                };
+                ("▲", format!("{number} warning{ending}{open}"))
+            }
             Self::Unknown(number) => ("?", format!("{number} unknown")),
             Self::Holds => ("✓", "all hold".to_owned()),
             Self::NotVerified => ("?", "not verified".to_owned()),

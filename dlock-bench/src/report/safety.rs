@@ -26,7 +26,7 @@ pub(super) fn judge(store: &ShownStore<'_>) -> Safety {
 pub(super) fn chip(safety: &Safety) -> (&'static str, String) {
     let class = match safety {
         Safety::Danger(_) => "chip ba",
-        Safety::Warnings(_) => "chip wa",
+        Safety::Warnings(..) => "chip wa",
         Safety::Unknown(_) | Safety::NotVerified => "chip un",
         Safety::Holds => "chip ok",
     };

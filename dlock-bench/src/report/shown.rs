@@ -9,6 +9,7 @@ use super::{
 use crate::{
     data::{Cycles, Run, Store},
     labels::address,
+    stats::median_ns,
 };
 
 /// How many characters of a name are shown; a server may report any.
@@ -109,9 +110,8 @@ impl ShownStore<'_> {
 
     /// The median time until the next grant after a kill, in nanoseconds.
     pub(super) fn takeover_median(&self) -> Option<f64> {
-        let times = self.data.takeover.as_ref()?.killed_ns.iter();
-        let times: Vec<f64> = times.copied().map(format::float).collect();
-        (!times.is_empty()).then(|| format::median(&times))
+        let takeover = self.data.takeover.as_ref()?;
+        median_ns(&takeover.killed_ns).map(format::float)
     }
 
     /// Whether locks of this store exclude processes of different machines.

@@ -83,6 +83,14 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
+/// The median of times in nanoseconds; `None` of nothing.
+pub(crate) fn median_ns(nanos: &[u64]) -> Option<u64> {
+    let mut sorted = nanos.to_vec();
+    sorted.sort_unstable();
+    let lower = sorted.get(sorted.len().saturating_sub(1) / 2)?;
+    Some(lower.midpoint(*sorted.get(sorted.len() / 2)?))
+}
+
 /// The value at a part of a sorted list.
 fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;

@@ -4,6 +4,6 @@ mod bootstrap;
 mod durations;
 
 pub(crate) use self::{
-    bootstrap::{Bootstrap, RESAMPLES, median},
+    bootstrap::{Bootstrap, RESAMPLES, median, median_ns},
     durations::Durations,
 };

@@ -71,22 +71,30 @@ impl Table {
             .collect()
     }
 
-    /// The lines: two of titles, then one for each row. Empty without a column.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let groups: Vec<&Group> = self
-            .groups
-            .iter()
-            .filter(|group| !group.columns.is_empty())
-            .collect();
-        if groups.is_empty() {
-            return Vec::new();
+    /// The lines: two of titles, then one for each row. Empty without a column. Groups that do not fit into `width` follow
+    /// as further tables of the same rows.
+    pub(super) fn lines(&self, width: usize) -> Vec<String> {
+        let first = self.rows.iter().map(|row| length(row)).max();
+        let first = first.unwrap_or_default();
+        let mut tables: Vec<(usize, Vec<&Group>)> = Vec::new();
+        for group in self.groups.iter().filter(|one| !one.columns.is_empty()) {
+            let added = GAP + group.width();
+            match tables.last_mut() {
+                Some((used, groups)) if *used + added <= width => {
+                    *used += added;
+                    groups.push(group);
+                }
+                _ => tables.push((first + added, vec![group])),
+            }
         }
-        let first = self
-            .rows
-            .iter()
-            .map(|row| length(row))
-            .max()
-            .unwrap_or_default();
+        let tables = tables.into_iter();
+        tables
+            .flat_map(|(_, groups)| self.table(first, &groups))
+            .collect()
+    }
+
+    /// One table of these groups; the names of the rows take `first` columns.
+    fn table(&self, first: usize, groups: &[&Group]) -> Vec<String> {
         let mut lines = vec![" ".repeat(first); 2];
         lines.extend(self.rows.iter().map(|row| pad_right(row, first)));
         for group in groups {
@@ -165,6 +173,18 @@ mod tests {
             "redis    120 µs  439 µs        4.1 ×",
             "zk      1.31 ms  7.0 ms",
         ];
-        assert_eq!(table.lines(), expected);
+        assert_eq!(table.lines(usize::MAX), expected);
+        assert_eq!(table.lines(36), expected);
+        let broken = [
+            "           one lock",
+            "            p50     p99",
+            "redis    120 µs  439 µs",
+            "zk      1.31 ms  7.0 ms",
+            "        server CPU",
+            "",
+            "redis        4.1 ×",
+            "zk",
+        ];
+        assert_eq!(table.lines(35), broken);
     }
 }

@@ -14,13 +14,14 @@ const NOISY: &str = "~";
 
 /// The run as text: a header, a line for each store, and the differences that are larger than the noise.
 ///
-/// On a noisy machine ratios of processor time come first, and rates have a `~` before them.
+/// On a noisy machine ratios of processor time come first, and rates have a `~` before them. A table that is wider than
+/// `width` columns is broken into several.
 #[must_use]
-pub fn show(run: &Run) -> String {
+pub fn show(run: &Run, width: usize) -> String {
     let shown = Shown(run);
     let mut lines = shown.header();
-    lines.extend(shown.main().lines());
-    lines.extend(shown.more());
+    lines.extend(shown.main().lines(width));
+    lines.extend(shown.more().lines(width));
     lines.extend(shown.differences());
     lines.extend(run.stores.iter().flat_map(|store| verdict(run, store)));
     for store in &run.stores {
@@ -138,13 +139,17 @@ impl Shown<'_> {
 mod tests {
     use super::*;
 
+    fn shown(run: &Run) -> String {
+        show(run, usize::MAX)
+    }
+
     fn sample() -> Run {
         Run::parse(include_str!("../../tests/data/sample.json")).expect("the sample")
     }
 
     #[test]
     fn each_store_has_a_line_with_all_numbers() {
-        let text = show(&sample());
+        let text = shown(&sample());
         let header = "5 stores, 2 cores, 48 rounds, seed 7f3a90c2, quiet: the same thing twice differs by 1.7 %";
         assert_eq!(text.lines().next(), Some(header));
         let redis = text
@@ -170,7 +175,7 @@ mod tests {
         run.noise.badge = Badge::Noisy;
         run.noise.reasons = vec!["a reason".to_owned()];
         run.settled = false;
-        let text = show(&run);
+        let text = shown(&run);
         assert!(
             text.contains("noisy: a reason") && text.contains("~67 400"),
             "{text}"
@@ -193,7 +198,7 @@ mod tests {
             error: Some("no answer".to_owned()),
             ..Store::default()
         };
-        let text = show(&run);
+        let text = shown(&run);
         let line = "\nredis: redis://app:***@127.0.0.1:6379: no answer\n";
         assert!(text.contains(line), "{text}");
         assert!(text.lines().any(|line| line == " redis"), "{text}");
@@ -203,7 +208,7 @@ mod tests {
     fn a_store_that_failed_later_is_partial() {
         let mut run = sample();
         run.stores[1].error = Some("in round 3: gone".to_owned());
-        let text = show(&run);
+        let text = shown(&run);
         assert!(text.contains("\n redis (partial)  "), "{text}");
         assert!(text.contains(": in round 3: gone\n"), "{text}");
     }
@@ -212,11 +217,11 @@ mod tests {
     fn a_difference_below_the_noise_of_the_run_is_none() {
         let mut run = sample();
         run.noise.same_twice = 4.309;
-        let text = show(&run);
+        let text = shown(&run);
         // The largest one stays: 6.2 to 6.6 times.
         assert_eq!(text.matches(" times as many as ").count(), 1, "{text}");
         run.noise.same_twice = 6.0;
-        let text = show(&run);
+        let text = shown(&run);
         assert!(!text.contains("times as many as"), "{text}");
         let line = "\nlocks/s by 64 tasks: no difference is larger than the noise of 600.0 %\n";
         assert!(text.contains(line), "{text}");
@@ -227,9 +232,9 @@ mod tests {
         let mut run = sample();
         run.noise.badge = Badge::Noisy;
         run.noise.reasons = vec![format!("{SAME_TWICE} 8.1 % (quiet: at most 5 %)")];
-        assert_eq!(show(&run).matches(SAME_TWICE).count(), 1);
+        assert_eq!(shown(&run).matches(SAME_TWICE).count(), 1);
         run.noise.reasons = vec!["another reason".to_owned()];
-        assert_eq!(show(&run).matches(SAME_TWICE).count(), 1);
+        assert_eq!(shown(&run).matches(SAME_TWICE).count(), 1);
     }
 
     #[test]
@@ -237,7 +242,7 @@ mod tests {
         let mut run = sample();
         run.stores[2].backend = "redis".to_owned();
         run.stores[2].url = "redis://me:***@[::1]:6380/0?ttl=10s".to_owned();
-        let text = show(&run);
+        let text = shown(&run);
         for name in [
             "\n redis 127.0.0.1:6379  ",
             "\n etcd [::1]:6380  ",
@@ -247,5 +252,38 @@ mod tests {
         }
         let sentence = "redis 127.0.0.1:6379 has 6.4 ± 0.2 times as many as etcd [::1]:6380";
         assert!(text.contains(sentence), "{text}");
+    }
+
+    #[test]
+    fn the_tables_fit_the_width_with_a_name_in_each_row() {
+        let run = sample();
+        let tables = |width| {
+            let shown = Shown(&run);
+            [shown.main().lines(width), shown.more().lines(width)].concat()
+        };
+        for width in [80, 100] {
+            for line in tables(width) {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+        let text = tables(80).join("\n");
+        for cell in ["67 400", "0.60 ±.01", "4.1 ×", "ttl", "10 s"] {
+            assert!(text.contains(cell), "{cell}: {text}");
+        }
+        let rows = |width| {
+            tables(width)
+                .iter()
+                .filter(|line| line.starts_with(" redis"))
+                .count()
+        };
+        assert!(rows(80) > rows(usize::MAX), "{text}");
+    }
+
+    #[test]
+    fn the_median_of_two_is_between_them() {
+        let mut run = sample();
+        let takeover = run.stores[1].takeover.as_mut().expect("a take-over");
+        takeover.killed_ns = vec![8_400_000_000, 8_520_000_000];
+        assert!(shown(&run).contains("8.46 s"), "{}", shown(&run));
     }
 }

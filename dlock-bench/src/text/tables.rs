@@ -1,5 +1,7 @@
 //! The columns of the tables.
 
+use std::time::Duration;
+
 use super::{
     columns::{Group, Table},
     numbers::{percent, rate, ratio, time},
@@ -8,6 +10,7 @@ use super::{
 use crate::{
     data::{Badge, Cycles, Store},
     safety::Safety,
+    stats::median_ns,
 };
 
 impl Shown<'_> {
@@ -35,6 +38,13 @@ impl Shown<'_> {
                 self.each(|store| Some(time(store.one_shot.as_ref()?.latency.p50_ns))),
             ),
             Group::new("after a crash")
+                .column(
+                    "ttl",
+                    self.each(|store| {
+                        let ttl = Duration::from_millis(store.takeover.as_ref()?.ttl_ms);
+                        Some(format!("{} s", ttl.as_secs_f64()))
+                    }),
+                )
                 .column(
                     "killed",
                     self.each(|store| median(&store.takeover.as_ref()?.killed_ns)),
@@ -116,10 +126,10 @@ impl Shown<'_> {
     }
 
     /// The numbers of the other workloads; nothing if none was measured.
-    pub(super) fn more(&self) -> Vec<String> {
+    pub(super) fn more(&self) -> Table {
         let latency = |store: &Store| store.steady.as_ref().map(|steady| steady.latency.clone());
         let held = |store: &Store| store.held.iter().max_by_key(|held| held.locks).cloned();
-        let table = Table {
+        Table {
             rows: self.rows(),
             groups: vec![
                 Group::new("steady, from when due")
@@ -162,8 +172,7 @@ impl Shown<'_> {
                         self.each(|store| Some(percent(held(store)?.ttl_left_min))),
                     ),
             ],
-        };
-        table.lines()
+        }
     }
 }
 
@@ -172,7 +181,5 @@ fn cycles(store: &Store, tasks: u32) -> Option<&Cycles> {
 }
 
 fn median(nanos: &[u64]) -> Option<String> {
-    let mut sorted = nanos.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).map(|&nanos| time(nanos))
+    median_ns(nanos).map(time)
 }

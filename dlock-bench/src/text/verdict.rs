@@ -1,4 +1,4 @@
-//! The verdict about a store in lines: what fails, and what mends it.
+//! The verdict about a store in lines: what fails, what mends it, and what is not known.
 
 use dlock_verify::verdict::{ClauseVerdict, Finding, Severity, Verdict};
 
@@ -7,25 +7,36 @@ use crate::{
     safety::{clauses, findings},
 };
 
-/// The clauses that fail, the dangers and the warnings; nothing for a store without a verdict.
+/// The clauses that fail, the dangers, the warnings, and what is not known; nothing for a store without a verdict.
 pub(super) fn verdict(run: &Run, store: &Store) -> Vec<String> {
     let label = &store.label;
     let Some(verdict) = run.verdict(store) else {
         return Vec::new();
     };
     let failed = clauses(verdict, Verdict::Fails).map(|clause| fails(label, clause));
-    let found = [(Severity::Danger, "✕"), (Severity::Warning, "▲")];
+    let found = [
+        (Severity::Danger, "✕"),
+        (Severity::Warning, "▲"),
+        (Severity::Unknown, "?"),
+    ];
     let found = found.into_iter().flat_map(|(severity, sign)| {
         findings(verdict, severity).map(move |finding| finds(sign, label, finding))
     });
     let error = verdict.error.iter();
     let error = error.map(|error| format!("? {label}: not verified: {error}"));
-    error.chain(failed).chain(found).collect()
+    let open = clauses(verdict, Verdict::Unknown).filter(|clause| !clause.accepted);
+    let open = open.map(|clause| is_open(label, clause));
+    error.chain(failed).chain(found).chain(open).collect()
 }
 
 fn fails(label: &str, clause: &ClauseVerdict) -> String {
     let (id, title, evidence) = (clause.id, &clause.title, &clause.evidence);
     format!("✕ {label}: {id} {title} fails: {evidence}")
+}
+
+fn is_open(label: &str, clause: &ClauseVerdict) -> String {
+    let (id, title, evidence) = (clause.id, &clause.title, &clause.evidence);
+    format!("? {label}: {id} {title} is not known: {evidence}")
 }
 
 fn finds(sign: &str, label: &str, finding: &Finding) -> String {
@@ -44,13 +55,17 @@ mod tests {
     use super::*;
     use crate::text::show;
 
+    fn shown(run: &Run) -> String {
+        show(run, usize::MAX)
+    }
+
     #[test]
     fn the_table_has_the_safety_of_each_store() {
         let mut run = Run::parse(include_str!("../../tests/data/sample.json")).expect("the sample");
-        assert!(!show(&run).contains("safety"));
+        assert!(!shown(&run).contains("safety"));
         let verdicts = include_str!("../../tests/report/verdicts.json");
         run.verdicts = Some(Document::from_json(verdicts).expect("the sample"));
-        let text = show(&run);
+        let text = shown(&run);
         for (label, word) in [
             ("file", "✓ all hold"),
             ("redis", "✕ 1 danger"),
@@ -65,6 +80,19 @@ mod tests {
         let mends =
             "✕ redis: maxmemory-policy allkeys-lru → CONFIG SET maxmemory-policy noeviction";
         assert!(text.lines().any(|line| line == mends), "{text}");
+        let open = text.lines().filter(|line| line.starts_with("? mysql: "));
+        assert_eq!(open.count(), 2, "{text}");
+    }
+
+    #[test]
+    fn what_is_not_known_counts_beside_a_warning() {
+        let mut run = Run::parse(include_str!("../../tests/data/sample.json")).expect("the sample");
+        let verdicts = include_str!("../../tests/report/verdicts.json");
+        let mut verdicts = Document::from_json(verdicts).expect("the sample");
+        verdicts.stores[3].clauses[0].verdict = Verdict::Unknown;
+        run.verdicts = Some(verdicts);
+        let text = shown(&run);
+        assert!(text.contains("▲ 1 warning, ? 1 unknown"), "{text}");
     }
 
     #[test]
@@ -75,7 +103,7 @@ mod tests {
         verdicts.stores[2].clauses[0].verdict = Verdict::Fails;
         verdicts.stores[2].clauses[0].evidence = "held twice".to_owned();
         run.verdicts = Some(verdicts);
-        let text = show(&run);
+        let text = shown(&run);
         assert!(
             text.contains("✕ etcd: K1 exclusion fails: held twice"),
             "{text}"

@@ -27,6 +27,22 @@ fn each_sentence_has_its_number_and_how_often() {
 }
 
 #[test]
+fn the_sentence_about_a_crash_has_all_ttls() {
+    let run = changed(|run| {
+        let mut takeovers = run.stores.iter_mut().filter_map(|store| {
+            let is_zk = store.backend == "zk";
+            store.takeover.as_mut().filter(|_| is_zk)
+        });
+        takeovers.next().expect("a take-over of zk").ttl_ms = 15_000;
+    });
+    let tile = &tiles(&run)[2];
+    assert!(
+        tile.ends_with("19.7 s, for a ttl of 10 s to 15 s."),
+        "{tile}"
+    );
+}
+
+#[test]
 fn a_difference_that_is_noise_is_not_called_one() {
     let run = changed(|run| {
         run.comparisons

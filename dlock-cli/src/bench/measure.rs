@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use console::Term;
 use dlock_bench::{Bench, Left, Plan, Scope, Target, data::Run, text};
 use dlock_verify::{signals::Interrupt, verdict::Document};
 
@@ -43,11 +44,20 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
 fn present(args: &args::Bench, run: &Run, report: Option<ReportFile>) -> Result<(), Failure> {
     let text = match args.json {
         true => json(run)?,
-        false => text::show(run),
+        false => text::show(run, width()),
     };
     let written = report.map_or(Ok(()), |file| file.write(run));
     output::print(text.as_bytes())?;
     written
+}
+
+/// The columns of the terminal; lines in a file or a pipe are as long as they need.
+fn width() -> usize {
+    let out = Term::stdout();
+    match out.is_term() {
+        true => out.size().1.into(),
+        false => usize::MAX,
+    }
 }
 
 fn check_report(args: &args::Bench) -> Result<Option<ReportFile>, Failure> {

@@ -28,12 +28,10 @@ pub(super) fn after_crash(shown: &Shown<'_>) -> Option<Tile> {
         .collect();
     measured.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
     let (least, _, takeover) = *measured.first()?;
-    let ttl = |takeover: &Takeover| format::float(takeover.ttl_ms) * 1e6;
     let number = takeover.killed_ns.len();
-    let of_ttl = format!("for a ttl of {}", format::plain_time(ttl(takeover)));
     let (quick, slow): (Vec<_>, Vec<_>) = measured
         .iter()
-        .partition(|(median, _, takeover)| *median <= AT_ONCE * ttl(takeover));
+        .partition(|(median, _, takeover)| *median <= AT_ONCE * ttl_of(takeover));
     let noise = &shown.run.noise;
     if quick.is_empty() {
         let is_apart =
@@ -48,8 +46,9 @@ pub(super) fn after_crash(shown: &Shown<'_>) -> Option<Tile> {
             Some((most, ..)) => format!("{times} to {}", format::time(*most)),
             None => times,
         };
+        let ttls = for_ttls(measured[..equal].iter().map(|(.., takeover)| *takeover));
         let text = format!(
-            "The next holder starts {times} after a kill (median, n\u{a0}=\u{a0}{number}), {of_ttl}."
+            "The next holder starts {times} after a kill (median, n\u{a0}=\u{a0}{number}), {ttls}."
         );
         let equal: Vec<&ShownStore<'_>> = measured[..equal]
             .iter()
@@ -61,12 +60,13 @@ pub(super) fn after_crash(shown: &Shown<'_>) -> Option<Tile> {
         .iter()
         .filter_map(|(_, _, takeover)| takeover.killed_ns.iter().max());
     let longest = format::time(format::float(longest.copied().max().unwrap_or_default()));
+    let ttls = for_ttls(slow.iter().map(|(.., takeover)| *takeover));
     let others = match slow.as_slice() {
         [] => String::new(),
-        [(only, store, _)] => format!(" {} takes {}, {of_ttl}.", store.name, format::time(*only)),
+        [(only, store, _)] => format!(" {} takes {}, {ttls}.", store.name, format::time(*only)),
         [(from, ..), .., (to, ..)] => {
             format!(
-                " The others take {} to {}, {of_ttl}.",
+                " The others take {} to {}, {ttls}.",
                 format::time(*from),
                 format::time(*to)
             )
@@ -86,6 +86,24 @@ pub(super) fn after_crash(shown: &Shown<'_>) -> Option<Tile> {
         false => AFTER_CRASH,
     };
     Some(Tile::new(about, names(&stores), text))
+}
+
+/// The ttl in nanoseconds.
+fn ttl_of(takeover: &Takeover) -> f64 {
+    format::float(takeover.ttl_ms) * 1e6
+}
+
+/// `for a ttl of 10 s`, or the least and the most of several.
+fn for_ttls<'a>(takeovers: impl Iterator<Item = &'a Takeover>) -> String {
+    let mut ttls: Vec<f64> = takeovers.map(ttl_of).collect();
+    ttls.sort_by(f64::total_cmp);
+    ttls.dedup();
+    let shown = |ttl: &f64| format::plain_time(*ttl);
+    match ttls.as_slice() {
+        [] => String::new(),
+        [ttl] => format!("for a ttl of {}", shown(ttl)),
+        [from, .., to] => format!("for a ttl of {} to {}", shown(from), shown(to)),
+    }
 }
 
 /// The title of the sentence: no store is the fastest among equals.

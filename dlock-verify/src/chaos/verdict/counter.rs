@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Exception;
 use crate::{
     chaos::run::Struck,
     checker::{Facts, Grant, Violation},
@@ -17,11 +16,8 @@ pub(super) struct LostCounters<'a> {
 }
 
 impl<'a> LostCounters<'a> {
-    pub(super) fn new(facts: &'a Facts, exceptions: &[&Exception], struck: &'a [Struck]) -> Self {
-        let loses = |struck: &&Struck| {
-            let mut exceptions = exceptions.iter();
-            exceptions.any(|one| one.lost_counter && one.fault == struck.fault)
-        };
+    /// With the strikes of faults that lose a counter.
+    pub(super) fn new(facts: &'a Facts, losses: Vec<&'a Struck>) -> Self {
         let mut given = BTreeMap::<u32, Vec<(u64, u64)>>::new();
         for grant in facts.names.values().flat_map(|attempts| &attempts.grants) {
             let given = given.entry(grant.client).or_default();
@@ -37,7 +33,7 @@ impl<'a> LostCounters<'a> {
         }
         Self {
             facts,
-            losses: struck.iter().filter(loses).collect(),
+            losses,
             given,
         }
     }
@@ -66,7 +62,7 @@ impl<'a> LostCounters<'a> {
         is_lost && self.given_before(later) < later.token
     }
 
-    /// The highest token that the client of this grant was given before it asked for this one.
+    /// The highest token that the client of this grant was given before it requested this one.
     fn given_before(&self, grant: &Grant) -> u64 {
         let given = self.given.get(&grant.client).map_or(&[][..], Vec::as_slice);
         let known = given.partition_point(|(at, _)| *at <= grant.requested);

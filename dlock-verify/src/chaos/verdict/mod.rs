@@ -153,7 +153,12 @@ pub fn judge(
         ..Judgement::default()
     };
     let checked = check(&facts, &report.bounds);
-    let lost_counters = LostCounters::new(&facts, exceptions, &report.struck);
+    let loses_counter = |struck: &&Struck| {
+        let mut exceptions = exceptions.iter();
+        exceptions.any(|one| one.lost_counter && one.fault == struck.fault)
+    };
+    let losses = report.struck.iter().filter(loses_counter).collect();
+    let lost_counters = LostCounters::new(&facts, losses);
     for violation in checked.violations() {
         let Some(clause) = violation.check().clause() else {
             judgement.malformed.push(violation.to_string());
