@@ -24,6 +24,10 @@ const WAIT_MIN: Duration = Duration::from_secs(2);
 /// reply.
 const SILENT_MIN: Duration = Duration::from_millis(1_500);
 
+/// The same for a call that was given up: a renewal is, at the end of its lock. Calls that cases drop are dropped at
+/// once.
+const GIVEN_UP_MIN: Duration = Duration::from_millis(250);
+
 /// Counts and times of the calls of a backend.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
@@ -45,6 +49,8 @@ pub(crate) struct Call<'a> {
     clock: &'a Clock,
     sent: BootInstant,
     counts: Counts,
+    /// Whether it was not given up.
+    has_ended: bool,
 }
 
 /// The times that a call belongs to.
@@ -110,13 +116,15 @@ impl Meter {
             clock,
             sent,
             counts,
+            has_ended: false,
         }
     }
 }
 
 impl Call<'_> {
     /// The call ends with this answer.
-    pub(crate) fn ended<T>(self, answer: &Result<T>) {
+    pub(crate) fn ended<T>(mut self, answer: &Result<T>) {
+        self.has_ended = true;
         if answer.is_ok() {
             self.meter.answers(self.clock.now());
         }
@@ -131,7 +139,12 @@ impl Drop for Call<'_> {
             let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
             meter.slowest.fetch_max(micros, Ordering::Relaxed);
         }
-        if took >= SILENT_MIN {
+        let silent_min = if self.has_ended {
+            SILENT_MIN
+        } else {
+            GIVEN_UP_MIN
+        };
+        if took >= silent_min {
             meter.silences.lock().push((now, took));
         }
     }
@@ -241,18 +254,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_is_given_up_counts_with_the_time_waited() {
+    fn a_call_without_an_answer_counts_with_the_time_waited() {
         let (meter, clock) = (Meter::default(), Clock::manual());
         let start = clock.now();
+        let almost = Duration::from_millis(1);
         let short = meter.call(&clock, Counts::Both);
-        clock.jump(SILENT_MIN - Duration::from_millis(1));
+        clock.jump(GIVEN_UP_MIN - almost);
         drop(short);
-        assert_eq!(meter.slowest(), SILENT_MIN - Duration::from_millis(1));
+        assert_eq!(meter.slowest(), GIVEN_UP_MIN - almost);
+        let answered = meter.call(&clock, Counts::Both);
+        clock.jump(SILENT_MIN - almost);
+        answered.ended(&Ok(()));
+        assert_eq!(meter.slowest(), SILENT_MIN - almost);
         assert_eq!(meter.silence_since(start), None);
-        let long = meter.call(&clock, Counts::Both);
+        let given_up = meter.call(&clock, Counts::Both);
+        clock.jump(GIVEN_UP_MIN);
+        drop(given_up);
+        assert_eq!(meter.silence_since(start), Some(GIVEN_UP_MIN));
+        let answered = meter.call(&clock, Counts::Both);
         clock.jump(SILENT_MIN);
-        drop(long);
-        assert_eq!(meter.slowest(), SILENT_MIN);
+        answered.ended(&Ok(()));
         assert_eq!(
             meter.silent_since(start),
             Some("no reply for 1.5s".to_owned())
