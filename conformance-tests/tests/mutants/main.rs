@@ -214,7 +214,7 @@ fn all() -> Vec<Mutant> {
         mutant!(LeavesItBehind, "k07_cancellation::at_each_poll_of_the_caller", "is still taken"),
         mutant!(WaitsOn, "k07_cancellation::one_who_leaves_does_not_block_those_behind", "shutdown timed out"),
         mutant!(IgnoresCancellation, "k07_cancellation::while_the_lock_stays_taken", "shutdown timed out"),
-        mutant!(FoldsCase(Lock::default()), "k10_names::nasty_ones_are_all_different", "a name before"),
+        mutant!(FoldsCase(Lock::default()), "k10_names::nasty_ones_are_all_different", "another name"),
         mutant!(SeesNoHolder, "k10_names::inspect_finds_the_holder_of_each", "no holder of"),
         mutant!(LeavesTasks, "k12_residue::nothing_after_many_clients", "tasks of the runtime"),
         remote_mutant!(RestartsCount, "k05_tokens::they_grow_over_a_failover_and_back", "token 1 after"),

@@ -82,6 +82,6 @@ async fn a_file_in_its_place_is_a_danger(_: Flavour) -> Outcome {
     fs::write(&file, "")?;
     let report = report_of(format!("file:{}", file.display())).await?;
     let found = finding(&report, Danger, "file.directory")?;
-    assert!(found.found.contains("not a directory"), "{found:?}");
+    assert!(found.found.contains("no directory"), "{found:?}");
     Ok(())
 }
