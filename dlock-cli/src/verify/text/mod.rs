@@ -2,7 +2,10 @@
 
 pub(crate) mod number;
 
+mod line;
 mod mark;
+#[cfg(test)]
+mod tests;
 mod wrap;
 
 use console::Term;
@@ -11,9 +14,9 @@ use dlock_verify::verdict::{
 };
 
 use self::{
+    line::{Line, hanging},
     mark::{Mark, strong},
     number::counted,
-    wrap::wrap,
 };
 use super::{accept, bounds::FIRST_LOCK_SOON};
 
@@ -280,173 +283,4 @@ fn would_hold(store: &StoreVerdict, ids: &[&str]) -> bool {
     let mut store = store.clone();
     accept::also(&mut store, ids);
     Outcome::of(&store) == Outcome::Holds
-}
-
-/// A text that is wrapped as soon as the width is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
-    head: String,
-    /// The column of the text, and that of its further lines.
-    columns: [usize; 2],
-    text: String,
-}
-
-/// `head`, and the words of `text` from the column `first` on; further lines begin at the column `then`.
-///
-/// A head has colours, so its width is that of the column.
-fn hanging(head: &str, first: usize, then: usize, text: &str) -> Line {
-    Line {
-        head: head.to_owned(),
-        columns: [first, then],
-        text: text.to_owned(),
-    }
-}
-
-impl Line {
-    /// A text of one line.
-    fn whole(text: String) -> Self {
-        Self {
-            head: text,
-            columns: [0, 0],
-            text: String::new(),
-        }
-    }
-
-    fn wrapped(&self, width: usize) -> Vec<String> {
-        let (head, [first, mut then]) = (&self.head, self.columns);
-        if first == 0 {
-            return vec![head.clone()];
-        }
-        if then * 2 > width {
-            then = FINDING_AT;
-        }
-        let lines = wrap(&self.text, width.saturating_sub(first.max(then)));
-        let mut shown = Vec::new();
-        for (index, line) in lines.iter().enumerate() {
-            shown.push(match index {
-                0 if head.is_empty() => format!("{}{line}", " ".repeat(first)),
-                0 => format!("  {head}{line}"),
-                _ => format!("{}{line}", " ".repeat(then)),
-            });
-        }
-        shown
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use dlock_verify::verdict::ServerSummary;
-
-    use super::*;
-
-    /// All clauses hold, and one setting cannot be read.
-    fn store() -> StoreVerdict {
-        console::set_colors_enabled(false);
-        let mut store = StoreVerdict::new("redis://db-1");
-        store.clauses = Clause::ALL
-            .map(|clause| {
-                let mut verdict = ClauseVerdict::unknown(clause, "1 case");
-                verdict.verdict = Verdict::Holds;
-                verdict
-            })
-            .to_vec();
-        let unread = Finding::new("redis.restart", Severity::Unknown, "appendonly");
-        store.findings.push(unread);
-        store
-    }
-
-    fn shown(store: &StoreVerdict, width: usize) -> Vec<String> {
-        let lines = conclusion(store);
-        lines.iter().flat_map(|line| line.wrapped(width)).collect()
-    }
-
-    #[test]
-    fn an_id_to_accept_is_named_where_that_helps() {
-        let mut store = store();
-        let lines = [
-            "NOT KNOWN: 1 unknown",
-            "  unknown: redis.restart",
-            "  live with it: --accept=redis.restart",
-        ];
-        assert_eq!(shown(&store, 80), lines);
-        // No id accepts this.
-        store.residue.unknown = Some("no answer".to_owned());
-        let lines = [
-            "NOT KNOWN: 2 unknown",
-            "  unknown: redis.restart, the entries that are left",
-        ];
-        assert_eq!(shown(&store, 80), lines);
-    }
-
-    #[test]
-    fn settings_that_are_unread_count_where_no_lock_was_tried() {
-        let mut store = store();
-        store.error = Some("the server is read-only".to_owned());
-        crate::verify::clauses::untried(&mut store, "dlock cannot use the store");
-        let lines = [
-            "NOT KNOWN: 2 unknown",
-            "  unknown: K1 to K13, redis.restart",
-        ];
-        assert_eq!(shown(&store, 80), lines);
-    }
-
-    #[test]
-    fn exclusion_that_was_not_tried_is_unknown() {
-        let mut store = store();
-        store.findings.clear();
-        for clause in &mut store.clauses {
-            clause.verdict = Verdict::NotTried;
-        }
-        let lines = [
-            "NOT KNOWN: 1 unknown, 12 not tried",
-            "  unknown: K1",
-            "  live with it: --accept=K1",
-        ];
-        assert_eq!(shown(&store, 80), lines);
-    }
-
-    #[test]
-    fn an_id_stays_beside_its_flag_where_the_line_ends() {
-        let mut store = store();
-        for id in ["redis.latency", "redis.idle-timeout"] {
-            let unread = Finding::new(id, Severity::Unknown, id);
-            store.findings.push(unread);
-        }
-        let lines = [
-            "NOT KNOWN: 3 unknown",
-            "  unknown: redis.restart,",
-            "    redis.latency, redis.idle-timeout",
-            "  live with it: --accept=redis.restart",
-            "    --accept=redis.latency",
-            "    --accept=redis.idle-timeout",
-        ];
-        assert_eq!(shown(&store, 40), lines);
-    }
-
-    #[test]
-    fn no_line_is_wider_than_the_terminal() {
-        let mut store = store();
-        let url = "redis://db-1.example.net:6379?restart_guard=0s".to_owned();
-        store.url.clone_from(&url);
-        store.server = Some(ServerSummary::new("Redis", "7.0.15", "primary, 2 replicas"));
-        store.not_here = vec!["redis.eviction".to_owned(); 20];
-        store.clauses[0].evidence =
-            "0 of 12 345 grants held twice (fewer than 1 in 4115, 95 %)".to_owned();
-        store.clauses[1].witness = vec!["a case failed for a reason of some words ".repeat(4)];
-        let document = Document::new(7, vec![store]);
-        for columns in [60, 80, 96, 200] {
-            let text = show_in(&document, columns);
-            for line in text.lines() {
-                let width = line.chars().count();
-                assert!(
-                    width <= columns.min(WIDTH_MAX),
-                    "{width} of {columns}: {line}"
-                );
-            }
-            assert!(text.starts_with(&url), "{text}");
-            assert!(text.contains("primary, 2 replicas"), "{text}");
-        }
-        // A text without a space stays whole.
-        assert!(show_in(&document, 1).contains(&url));
-    }
 }
