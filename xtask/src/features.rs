@@ -1,4 +1,4 @@
-//! Each feature of the facade compiles without the others.
+//! Each feature of the facade compiles without the others, and so does the program with no server's store.
 
 use crate::{
     command::Tool,
@@ -9,7 +9,10 @@ use crate::{
 
 const FACADE: &str = "dlock-rs";
 
-/// Compiles the facade with no feature, then with each one alone, a step each.
+/// The program, which `cargo dlock` builds with no feature for its first user.
+const PROGRAM: &str = "dlock-cli";
+
+/// Compiles the facade with no feature, then with each one alone, then the program with no feature, a step each.
 ///
 /// # Errors
 ///
@@ -21,7 +24,11 @@ pub(crate) fn run() -> Result<()> {
             check(&["--features", feature])
         })?;
     }
-    Ok(())
+    step("program with no feature", || {
+        Tool::cargo("clippy --quiet --all-targets --package")
+            .args([PROGRAM, "--", "-D", "warnings"])
+            .run()
+    })
 }
 
 fn check(selection: &[&str]) -> Result<()> {

@@ -1,10 +1,6 @@
 //! The stores of a run.
 
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{ffi::OsStr, path::Path, process::Command};
 
 use dlock::config::{Config, URL_VARIABLE};
 use dlock_bench::{Target, WorkerCommand};
@@ -21,7 +17,7 @@ use crate::{
 /// The stores, and the servers that were started for them.
 pub(super) struct Targets {
     #[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
-    program: PathBuf,
+    program: std::path::PathBuf,
     all: Vec<Target>,
     /// How many of them are the user's.
     given: usize,

@@ -116,7 +116,6 @@ pub(crate) async fn holds(url: &str, accepted: &[&str]) -> Outcome<StoreVerdict>
     held(&ran(&arguments(url, accepted)).await?)
 }
 
-#[cfg(any(feature = "mysql", feature = "redis"))]
 /// Fails unless a quick verification of `url` ends well: no clause fails or has no answer, and K1 was tried.
 pub(crate) async fn quick_holds(url: &str, accepted: &[&str]) -> Outcome<StoreVerdict> {
     let mut args = arguments(url, accepted);
@@ -135,7 +134,6 @@ pub(crate) async fn quick_holds(url: &str, accepted: &[&str]) -> Outcome<StoreVe
     Ok(store)
 }
 
-#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
 /// The settings of `url` only: a verification that is too short for more.
 pub(crate) async fn settings(url: &str) -> Outcome<(i32, StoreVerdict)> {
     let ran = ran(&[url, "--for", "2s", "--no-faults", "--json"]).await?;
@@ -147,7 +145,6 @@ pub(crate) async fn ran(args: &[&str]) -> Outcome<Ran> {
     Ran::of(verify(args)?.wait_with_output().await?)
 }
 
-#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
 /// Fails unless the store has a finding `id` of this severity.
 pub(crate) fn expect<'a>(
     store: &'a StoreVerdict,

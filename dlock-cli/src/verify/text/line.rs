@@ -1,6 +1,9 @@
 //! A line whose text is wrapped to the width that there is.
 
-use super::{FINDING_AT, wrap::wrap};
+use super::wrap::wrap;
+
+/// The column of a finding's text, and of further lines where the terminal is narrow.
+pub(super) const FINDING_AT: usize = 6;
 
 /// A text that is wrapped as soon as the width is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use dlock_verify::verdict::{
 };
 
 use self::{
-    line::{Line, hanging},
+    line::{FINDING_AT, Line, hanging},
     mark::{Mark, strong},
     number::counted,
 };
@@ -28,9 +28,6 @@ const WIDTH_MIN: usize = 40;
 
 /// The column of a clause's evidence.
 const EVIDENCE_AT: usize = 22;
-
-/// The column of a finding's text.
-const FINDING_AT: usize = 6;
 
 /// The verdicts of all stores, as wide as the terminal.
 pub(crate) fn show(document: &Document) -> String {
