@@ -16,11 +16,18 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         case!(a_slow_reply_does_not_extend_a_grant),
         case!(a_slow_reply_does_not_extend_a_renewal, Profile::expires),
+        case!(a_slow_network_does_not_extend_a_deadline, Profile::link),
         case!(a_reply_after_the_deadline_is_no_grant),
         case!(a_margin_of_the_ttl_is_given_up),
         case!(a_hold_that_is_not_renewed_ends_before_the_next_begins),
     ]
 }
+
+/// A client's time-outs are this many delays of its link: two replies in turn are still in time.
+const DELAYS: u32 = 16;
+
+/// How often the deadlines over a slow network are checked.
+const ROUNDS: u32 = 4;
 
 /// Delays replies: the store has executed the request, the client does not have the reply yet.
 struct LateReplies {
@@ -43,20 +50,24 @@ impl LateReplies {
         tokio::time::sleep(self.by).await;
     }
 
-    /// Fails if `guard` is held for longer than 99 % of `ttl` after the store's reply.
-    ///
-    /// The hundredth is the margin for clocks of different rates.
+    /// Fails if `guard` is held for longer than `ttl` proves after the store's reply.
     fn check(&self, context: &CaseContext, guard: &Guard, ttl: Duration) -> Outcome {
-        let answered = *self.answered.lock();
-        let latest = answered.after(ttl - ttl / 100);
-        let deadline = context.deadline_at_least(guard);
-        let late = deadline.since(latest);
-        ensure!(
-            deadline <= latest,
-            "the deadline is {late:?} later than a request sent in time proves"
-        );
-        Ok(())
+        ends_in_time(context, guard, *self.answered.lock(), ttl)
     }
+}
+
+/// Fails if `guard` is held for longer than 99 % of `ttl` after `sent`.
+///
+/// The hundredth is the margin for clocks of different rates.
+fn ends_in_time(context: &CaseContext, guard: &Guard, sent: BootInstant, ttl: Duration) -> Outcome {
+    let latest = sent.after(ttl - ttl / 100);
+    let deadline = context.deadline_at_least(guard);
+    let late = deadline.since(latest);
+    ensure!(
+        deadline <= latest,
+        "the deadline is {late:?} later than a request sent in time proves"
+    );
+    Ok(())
 }
 
 #[async_trait]
@@ -105,6 +116,28 @@ async fn a_slow_reply_does_not_extend_a_renewal(context: &CaseContext) -> Outcom
     guard.renew().await?;
     late.check(context, &guard, ttl)?;
     Ok(guard.release().await?)
+}
+
+/// Each reply takes `delay` on its way, so a request was sent that long before its end at the latest.
+async fn a_slow_network_does_not_extend_a_deadline(context: &CaseContext) -> Outcome {
+    let (ttl, link) = (context.ttl_middle(), context.link().await?);
+    let delay = link.client_timeout() / DELAYS;
+    let locker = context.locker_over_link(&link).await?;
+    // Its connections are open, and a renewal needs no more requests than later ones.
+    let first = locker.acquire(context.name("first")?).await?;
+    first.renew().await?;
+    link.delay_replies(delay);
+    // A busy machine may hide a late deadline, as the client has the reply before the time is read here.
+    for round in 0..ROUNDS {
+        let name = context.name(&format!("delayed-{round}"))?;
+        let guard = locker.acquire(&name).ttl(ttl).no_renewal().await?;
+        ends_in_time(context, &guard, context.clock.now(), ttl - delay)?;
+        guard.renew().await?;
+        ends_in_time(context, &guard, context.clock.now(), ttl - delay)?;
+        guard.release().await?;
+    }
+    link.heal();
+    Ok(first.release().await?)
 }
 
 async fn a_reply_after_the_deadline_is_no_grant(context: &CaseContext) -> Outcome {

@@ -59,6 +59,11 @@ impl Link {
         }
     }
 
+    /// Delivers each reply `delay` later.
+    pub(crate) fn delay_replies(&self, delay: Duration) {
+        self.proxy.set(Direction::ToClient, Fault::Delay(delay));
+    }
+
     /// Ends the connections on the client's side only; the server does not notice, and new ones are silent.
     pub(crate) fn cut(&self) {
         self.silence();

@@ -195,6 +195,7 @@ fn all() -> Vec<Mutant> {
         mutant!(ForgetsModes(one()), "k01_exclusion::shared_ones_hold_together", "is free, but"),
         mutant!(ForgetsModes(one()), "k01_exclusion::shared_and_exclusive_ones", "was held twice"),
         mutant!(NoMargin, "k02_deadline::a_margin_of_the_ttl_is_given_up", "at most may"),
+        remote_mutant!(CountsFromReply, "k02_deadline::a_slow_network_does_not_extend_a_deadline", "later than a request sent in time proves"),
         mutant!(RenewsBlindly, "k03_renewal::an_expired_lock_is_lost_and_stays_free", "was renewed"),
         mutant!(RenewsBlindly, "k03_renewal::a_removed_lock_is_lost_and_stays_free", "was renewed"),
         mutant!(NeverKnowsLoss, "k03_renewal::a_successor_keeps_its_lock", "not renewed"),

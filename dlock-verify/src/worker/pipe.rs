@@ -43,7 +43,7 @@ pub fn say(report: &impl Serialize) {
     }
 }
 
-/// Writes to the standard error, which the parent shares.
+/// Writes to the standard error, which the parent passes on.
 pub fn log_error(message: &str) {
     let _ = writeln!(io::stderr(), "worker {}: {message}", process::id());
 }

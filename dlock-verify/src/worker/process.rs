@@ -11,7 +11,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{ensure, support::Outcome};
+use super::errors::pass_on;
+use crate::support::Outcome;
 
 /// A worker process; killed when dropped.
 pub struct WorkerProcess {
@@ -19,6 +20,7 @@ pub struct WorkerProcess {
     pid: Pid,
     orders: Orders,
     reader: JoinHandle<Outcome>,
+    errors: JoinHandle<String>,
 }
 
 #[derive(Clone)]
@@ -41,6 +43,7 @@ impl WorkerProcess {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
         let pid = child
@@ -53,11 +56,14 @@ impl WorkerProcess {
         let reports = child.stdout.take();
         let reports = reports.ok_or("the worker has no standard output")?;
         let reader = tokio::spawn(read(reports, orders.clone(), on_report));
+        let errors = child.stderr.take();
+        let errors = tokio::spawn(pass_on(errors.ok_or("the worker has no standard error")?));
         Ok(Self {
             child,
             pid,
             orders,
             reader,
+            errors,
         })
     }
 
@@ -119,7 +125,7 @@ impl WorkerProcess {
     ///
     /// # Errors
     ///
-    /// When it failed, or a report could not be read.
+    /// When it failed, with the end of its standard error, or a report could not be read.
     ///
     /// # Cancel safety
     ///
@@ -127,8 +133,11 @@ impl WorkerProcess {
     pub async fn finished(mut self) -> Outcome {
         let status = self.child.wait().await?;
         self.reader.await??;
-        ensure!(status.success(), "the worker ended with {status}");
-        Ok(())
+        if status.success() {
+            return Ok(());
+        }
+        let errors = self.errors.await?;
+        Err(format!("the worker ended with {status}: {errors}").into())
     }
 }
 
@@ -161,5 +170,21 @@ impl fmt::Debug for WorkerProcess {
         f.debug_struct("WorkerProcess")
             .field("pid", &self.pid)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_failure_has_the_reason() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "seq 9 >&2; echo no such store >&2; exit 3"]);
+        let worker = WorkerProcess::start(command, |(): ()| None::<()>);
+        let failed = worker.unwrap().finished().await.unwrap_err();
+        let message = failed.message().unwrap_or_default();
+        assert!(message.contains("exit status: 3: 1\n2\n"), "{message}");
+        assert!(message.ends_with("\nno such store"), "{message}");
     }
 }

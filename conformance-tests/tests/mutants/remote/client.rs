@@ -130,8 +130,12 @@ impl DistributedLock for Client {
         let token = Token::new(1).ok_or_else(Error::contended)?;
         sent_request.holder = Holder::from_request(request, token).to_string();
         loop {
-            let sent = request.sent_now();
-            let refused = match self.send(&sent_request).await {
+            let mut sent = request.sent_now();
+            let answer = self.send(&sent_request).await;
+            if self.flaw == Flaw::CountsFromReply {
+                sent = request.sent_now();
+            }
+            let refused = match answer {
                 Ok(Answer::Granted(token)) => {
                     let token = Token::new(token).ok_or_else(Error::contended)?;
                     return Ok(request.granted(sent, request.ttl, token, ()));

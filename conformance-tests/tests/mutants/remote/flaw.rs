@@ -7,6 +7,8 @@ pub(crate) enum Flaw {
     None,
     /// A client that heard nothing takes its attempt for refused, and undoes nothing (K7, K9).
     TakesSilenceForNo,
+    /// A client counts the ttl from the reply (K2).
+    CountsFromReply,
     /// A client that hears nothing takes its lock for renewed (K2, K8).
     RenewsUnheard,
     /// A client takes its lock for renewed after any reply (K3, K8).
