@@ -11,7 +11,7 @@ const SHOWN_MAX: usize = 2_048;
 pub(super) async fn pass_on(mut errors: ChildStderr) -> String {
     let (mut end, mut read) = (Vec::new(), [0; SHOWN_MAX]);
     while let Ok(length @ 1..) = errors.read(&mut read).await {
-        // When nobody reads it there, it is still in the failure.
+        // Where that is closed, the failure has it.
         let _ = io::stderr().write_all(&read[..length]);
         end.extend_from_slice(&read[..length]);
         end.drain(..end.len().saturating_sub(SHOWN_MAX));
