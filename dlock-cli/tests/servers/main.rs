@@ -1,5 +1,6 @@
-//! `dlock run` on real servers that are down when it starts.
+//! `dlock run` on real servers: one that is down when it starts, and one that is new to dlock.
 
+mod fresh;
 mod server;
 mod support;
 mod unreachable;
@@ -10,5 +11,7 @@ use std::process::ExitCode;
 const THREADS: usize = 3;
 
 fn main() -> ExitCode {
-    dlock_verify::support::main(THREADS, unreachable::trials())
+    let mut trials = unreachable::trials();
+    trials.extend(fresh::trials());
+    dlock_verify::support::main(THREADS, trials)
 }
