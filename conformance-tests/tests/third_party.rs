@@ -77,7 +77,7 @@ impl Ledger {
         waiting: Waiting::Polled,
         expiry: Expiry::Lease,
         ttl_min: Duration::from_millis(100),
-        ttl_max: Duration::from_secs(3600),
+        ttl_max: Duration::from_secs(86_400),
         held_max: Some(500),
         takeover_max: POLL_EVERY,
         restart_guard: Duration::ZERO,

@@ -70,6 +70,17 @@ impl Store {
         configured.unwrap_or(Self::TTL_DEFAULT)
     }
 
+    /// Sets a key of its URL, if the command line has a `time` for it.
+    pub(crate) fn with(self, key: &str, time: Option<Duration>) -> Self {
+        match time {
+            Some(time) => Self(
+                self.0
+                    .with_param(key, humantime::format_duration(time).to_string()),
+            ),
+            None => self,
+        }
+    }
+
     /// Connects to it.
     ///
     /// # Errors

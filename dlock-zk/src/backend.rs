@@ -1,6 +1,6 @@
 //! The trait, on ZooKeeper.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
@@ -9,11 +9,11 @@ use dlock_core::{
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 
-use crate::{acquire, config::ZkConfig, conn::reconnect::Reconnect, hold::Hold, inspect};
+use crate::{acquire, config::ZkConfig, conn::sessions::Sessions, hold::Hold, inspect};
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
 pub struct ZkLock {
-    reconnect: Arc<Reconnect>,
+    sessions: Sessions,
 }
 
 impl ZkLock {
@@ -46,9 +46,9 @@ impl ZkLock {
     /// Dropping the future ends the session.
     pub async fn connect(config: ZkConfig) -> Result<Self> {
         config.check()?;
-        let reconnect = Arc::new(Reconnect::new(config));
-        reconnect.session().await?;
-        Ok(Self { reconnect })
+        let sessions = Sessions::new(config);
+        sessions.default().await?;
+        Ok(Self { sessions })
     }
 
     /// The capabilities of a backend with these settings, known without a connection.
@@ -61,7 +61,7 @@ impl ZkLock {
             order: Order::Fifo,
             waiting: Waiting::Notified,
             expiry: Expiry::Session,
-            ttl_min: config.session_timeout() / 2,
+            ttl_min: config.ttl_min(),
             ttl_max: ZkConfig::TTL_MAX,
             held_max: None,
             takeover_max: takeover_max(config),
@@ -80,15 +80,15 @@ fn takeover_max(config: &ZkConfig) -> Duration {
 #[async_trait]
 impl DistributedLock for ZkLock {
     fn capabilities(&self) -> Capabilities {
-        Self::capabilities_of(&self.reconnect.config)
+        Self::capabilities_of(&self.sessions.config)
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        acquire::acquire(&self.reconnect, request).await
+        acquire::acquire(self.sessions.of(request.ttl), request).await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        if self.reconnect.is_closed() {
+        if self.sessions.are_closed() {
             return Err(Error::closed());
         }
         hold_of(lease)?.renew(lease).await
@@ -99,12 +99,12 @@ impl DistributedLock for ZkLock {
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        let session = self.reconnect.session().await?;
-        inspect::holder(&session, &self.reconnect.config.prefix, name).await
+        let session = self.sessions.any().await?;
+        inspect::holder(&session, &self.sessions.config.prefix, name).await
     }
 
     async fn close(&self) -> Result<()> {
-        self.reconnect.close().await;
+        self.sessions.close().await;
         Ok(())
     }
 }
@@ -119,7 +119,7 @@ fn hold_of(lease: &Lease) -> Result<&Hold> {
 impl fmt::Debug for ZkLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ZkLock")
-            .field("config", &self.reconnect.config)
+            .field("config", &self.sessions.config)
             .finish_non_exhaustive()
     }
 }

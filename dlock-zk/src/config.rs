@@ -40,6 +40,8 @@ pub struct ZkConfig {
     pub(crate) login: Login,
     pub(crate) tls: Option<Tls>,
     session: Option<Duration>,
+    /// The ttl of locks without one of their own, which has a session of its length.
+    ttl: Option<Duration>,
     pub(crate) tick: Duration,
     pub(crate) timeouts: Timeouts,
 }
@@ -67,6 +69,13 @@ impl ZkConfig {
     /// The fewest ticks of a session: only then is half of it safe (T40).
     pub(crate) const SESSION_TICKS_MIN: u32 = 3;
 
+    /// The ticks of the shortest session that servers give by default.
+    pub(crate) const TICKS_OF_SHORTEST: u32 = 2;
+
+    /// The shortest ttl, unless a shorter session is chosen (K11). Its session is longer, so the servers free the lock of
+    /// a dead holder later.
+    const TTL_MIN: Duration = Duration::from_secs(1);
+
     /// The longest ttl. It never blocks a lock: the session's end does.
     pub(crate) const TTL_MAX: Duration = Duration::from_secs(86_400);
 
@@ -93,6 +102,7 @@ impl ZkConfig {
             login: Login::default(),
             tls: None,
             session: None,
+            ttl: None,
             tick: Self::TICK,
             timeouts: Self::TIMEOUTS,
         }
@@ -108,14 +118,8 @@ impl ZkConfig {
         let tick = settings.take_duration("tick", Self::TICKS)?;
         config.tick = tick.unwrap_or(config.tick);
         config.session = settings.take_duration("session", config.sessions())?;
-        // A lock lives for half a session without a proof.
-        let session_min = *config.sessions().start();
-        let ttl_min = config.session.unwrap_or(session_min) / 2;
-        settings.check_ttl(ttl_min..=Self::TTL_MAX)?;
-        if let (Some(ttl), None) = (settings.common().ttl, config.session) {
-            let session = ttl.saturating_mul(2).min(Self::SESSION);
-            config.session = Some(session.max(session_min));
-        }
+        settings.check_ttl(config.ttl_min()..=Self::TTL_MAX)?;
+        config.ttl = settings.common().ttl;
         config = config.chroot(settings.take_path().unwrap_or_default());
         if let Some(prefix) = settings.take_prefix()? {
             config = config.prefix(prefix);
@@ -153,9 +157,10 @@ impl ZkConfig {
         self
     }
 
-    /// Sets the time-out of the session, 3 ticks to 1 h. Default 30 s.
+    /// Sets the time-out of the session of all locks, 3 ticks to 1 h. By default locks have sessions by their ttl:
+    /// twice the ttl at least where that is 30 s at most, and 30 s for longer ttls.
     ///
-    /// The shortest ttl is half of it. The locks of a dead holder are blocked for all of it.
+    /// The locks of a dead holder are blocked for all of it, also those with a shorter ttl.
     pub fn session(mut self, session: Duration) -> Self {
         self.session = Some(session);
         self
@@ -179,10 +184,41 @@ impl ZkConfig {
         self
     }
 
-    /// The time-out of the session.
+    /// The time-out of the longest session.
     pub(crate) fn session_timeout(&self) -> Duration {
-        let default = Self::SESSION.max(*self.sessions().start());
-        self.session.unwrap_or(default)
+        let ttl = self.ttl.unwrap_or(Self::SESSION).saturating_mul(2);
+        let longest = ttl.min(Self::SESSION).max(self.shortest_session());
+        self.session.unwrap_or(longest)
+    }
+
+    /// The time-outs of the other sessions that locks may have, each longer than the one before.
+    pub(crate) fn shorter_sessions(&self) -> impl Iterator<Item = Duration> + use<> {
+        let (shortest, longest) = (self.shortest_session(), self.session_timeout());
+        let double = |session: &Duration| Some(session.saturating_mul(2));
+        let sessions = std::iter::successors(Some(shortest), double);
+        sessions.take_while(move |session| *session < longest)
+    }
+
+    /// Whether a session is longer than requested where the servers need that. Not if the user has chosen it, and not
+    /// from the default length on.
+    pub(crate) fn may_be_raised(&self, session: Duration) -> bool {
+        self.session.is_none() && session < Self::SESSION
+    }
+
+    /// A session for servers with this tick.
+    pub(crate) fn raised(session: Duration, tick: Duration) -> Duration {
+        let needed = tick.saturating_mul(Self::SESSION_TICKS_MIN);
+        session.max(needed.min(Self::SESSION))
+    }
+
+    fn shortest_session(&self) -> Duration {
+        let shortest = (Self::TTL_MIN * 2).max(*self.sessions().start());
+        self.session.unwrap_or(shortest)
+    }
+
+    /// The shortest ttl.
+    pub(crate) fn ttl_min(&self) -> Duration {
+        Self::TTL_MIN.min(self.shortest_session() / 2)
     }
 
     /// Checks all values, before any I/O (K11).
@@ -231,4 +267,42 @@ fn check_directory(what: &str, path: &str) -> Result<()> {
         return Err(Error::new(ErrorKind::InvalidConfig, why));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use dlock_core::config::Config;
+
+    use super::*;
+
+    const fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    fn of(url: &str) -> ZkConfig {
+        let config = Config::from_url(url).expect("a URL");
+        let mut settings = Settings::of(&config).expect("settings");
+        ZkConfig::from_settings(&mut settings).expect("settings")
+    }
+
+    #[test]
+    fn sessions_double_up_to_the_longest() {
+        for (url, sessions, ttl_min) in [
+            ("zk://h", &[6, 12, 24, 30][..], secs(1)),
+            ("zk://h?ttl=10s", &[6, 12, 20], secs(1)),
+            ("zk://h?ttl=1s", &[6], secs(1)),
+            ("zk://h?ttl=1day", &[6, 12, 24, 30], secs(1)),
+            ("zk://h?tick=20s", &[60], secs(1)),
+            ("zk://h?tick=10ms&ttl=4s", &[2, 4, 8], secs(1)),
+            ("zk://h?session=40s", &[40], secs(1)),
+            ("zk://h?tick=10ms&session=1s", &[1], secs(1) / 2),
+        ] {
+            let config = of(url);
+            let expected: Vec<_> = sessions.iter().map(|session| secs(*session)).collect();
+            let longest = [config.session_timeout()];
+            let found: Vec<_> = config.shorter_sessions().chain(longest).collect();
+            assert_eq!(found, expected, "{url}");
+            assert_eq!(config.ttl_min(), ttl_min, "{url}");
+        }
+    }
 }

@@ -70,6 +70,7 @@
 //! |---|---|---|
 //! | `ttl` | lifetime of a lock without a renewal; each store has bounds | 30 s |
 //! | `wait` | default wait of an acquire; at most 30 days | 30 s, or `restart_guard` + 10 s if longer |
+//! | `connect_wait` | wait for a store that cannot be reached; at most 30 days | 0: connecting fails at once |
 //! | `token_base` | number added to every token, for a move between stores; at most 2^62 | 0 |
 //! | `prefix` | prefix of every name in the store; not for `memory:` | of the store, see below |
 //!
@@ -79,7 +80,7 @@
 //! # Observability
 //!
 //! `tracing` reports each loss as a warning. It reports once per wait, with the target
-//! `dlock_core::waiting`, why the store cannot serve it. Internal steps are `debug`. The crate `metrics` has
+//! `dlock_core::waiting`, why the store cannot serve it. The same holds for a wait for the store itself. Internal steps are `debug`. The crate `metrics` has
 //! these metrics, each with the label `backend`, and none with the name of a lock:
 //!
 //! | metric | kind | meaning |
@@ -149,7 +150,8 @@ pub use crate::schemes::{registry, setup_statements};
 /// # Errors
 ///
 /// `InvalidConfig` for a wrong URL or setting, before any I/O; `Unavailable`, `Denied` and others
-/// when the store cannot be opened.
+/// when the store cannot be opened. A store that cannot be reached is waited for as long as the key `connect_wait`
+/// says.
 ///
 /// # Cancel safety
 ///

@@ -59,12 +59,12 @@ async fn wrong_settings() {
         ),
         (
             "memory:?prefix=a",
-            "cannot connect (memory): unknown key \"prefix\"; known keys: token_base, ttl, wait",
+            "cannot connect (memory): unknown key \"prefix\"; known keys: connect_wait, token_base, ttl, wait",
         ),
         (
             "memory:?tll=1s",
             "cannot connect (memory): unknown key \"tll\" (did you mean \"ttl\"?); known keys: \
-             token_base, ttl, wait",
+             connect_wait, token_base, ttl, wait",
         ),
         (
             "memory:?ttl=1s&ttl=2s",

@@ -70,7 +70,7 @@ async fn wrong_settings() {
         ),
         (
             "file:/x?tll=1s",
-            "unknown key \"tll\" (did you mean \"ttl\"?); known keys: prefix, token_base, ttl, wait",
+            "unknown key \"tll\" (did you mean \"ttl\"?); known keys: connect_wait, prefix, token_base, ttl, wait",
         ),
     ] {
         let error = dlock::connect(url).await.expect_err(url);

@@ -205,8 +205,9 @@ impl CaseContext {
     /// The least that a grant of `ttl` lasts, counted from the request of it or the end of the former hold.
     pub(crate) fn granted_at_least(&self, ttl: Duration) -> Duration {
         match self.capabilities.expiry {
-            // A heartbeat of the session proves the grant: one that was sent before, and for less than a long ttl.
-            Expiry::Session => ttl.min(self.capabilities.ttl_min) / 2,
+            // A heartbeat of the session proves the grant: one that was sent before, and for half of the session at
+            // most. A session is longer than two thirds of the time after which it ends.
+            Expiry::Session => ttl.min(self.capabilities.takeover_max / 3) * 3 / 4,
             _ => ttl * 9 / 10,
         }
     }

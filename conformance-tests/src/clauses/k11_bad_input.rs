@@ -7,6 +7,9 @@ use dlock_verify::{ensure, support::Outcome};
 
 use crate::case::{CallCounter, Case, CaseContext, Profile, case};
 
+/// The bounds on the ttl that every backend allows.
+const TTL_OF_ALL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(86_400));
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         case!(names_that_are_not_allowed),
@@ -15,6 +18,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(a_mode_that_the_store_does_not_have, Profile::exclusive_only),
         case!(a_default_ttl_out_of_bounds),
         case!(the_client_is_what_the_target_says),
+        case!(each_ttl_from_a_second_to_a_day_is_allowed),
     ]
 }
 
@@ -106,6 +110,20 @@ async fn the_client_is_what_the_target_says(context: &CaseContext) -> Outcome {
     ensure!(said.ttl_min <= said.ttl_max, "no ttl is allowed: {said:?}");
     ensure!(said.held_max != Some(0), "no lock can be held: {said:?}");
     Ok(())
+}
+
+/// A program may change the store by its URL alone.
+async fn each_ttl_from_a_second_to_a_day_is_allowed(context: &CaseContext) -> Outcome {
+    let capabilities = context.capabilities;
+    let (min, max) = (capabilities.ttl_min, capabilities.ttl_max);
+    ensure!(
+        min <= TTL_OF_ALL.0 && TTL_OF_ALL.1 <= max,
+        "a ttl is from {min:?} to {max:?} only"
+    );
+    let (name, locker) = (context.name("day")?, context.locker().await?);
+    let day = context.ttl(TTL_OF_ALL.1);
+    let guard = locker.acquire(&name).ttl(day).await?;
+    Ok(guard.release().await?)
 }
 
 fn bad_ttls(context: &CaseContext) -> Vec<Duration> {

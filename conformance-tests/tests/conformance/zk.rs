@@ -13,7 +13,7 @@ use crate::store::{Store, broken};
 /// Ten times shorter than stock: what ends by time is waited for often.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A lock is held for half of it without a renewal, and no longer: that is as long as the suite's middle
+/// The longest session. A lock is held for half of it without a renewal, and no longer: that is the suite's middle
 /// ttl.
 const SESSION: Duration = Duration::from_secs(16);
 
@@ -101,7 +101,7 @@ impl Store for Zk {
             order: Order::Fifo,
             waiting: Waiting::Notified,
             expiry: Expiry::Session,
-            ttl_min: SESSION / 2,
+            ttl_min: Duration::from_secs(1),
             ttl_max: Duration::from_secs(86_400),
             held_max: None,
             takeover_max: SESSION + TICK * 3 / 2,
@@ -208,8 +208,8 @@ async fn replace_leader(ensemble: &mut Ensemble) -> io::Result<()> {
 }
 
 fn url(addresses: impl Display, prefix: &str) -> String {
-    let (session, tick) = (SESSION.as_millis(), TICK.as_millis());
-    format!("zk://{addresses}?session={session}ms&tick={tick}ms&prefix={prefix}")
+    let (ttl, tick) = ((SESSION / 2).as_millis(), TICK.as_millis());
+    format!("zk://{addresses}?ttl={ttl}ms&tick={tick}ms&prefix={prefix}")
 }
 
 /// Paths of the nodes in the directory of a lock.

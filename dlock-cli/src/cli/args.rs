@@ -4,6 +4,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Parser, Subcommand};
 use clap_complete::Shell;
+use dlock::config::CommonSettings;
 
 pub(crate) use super::bench::{Bench, BenchWorker};
 use crate::{base::duration, cli::help, verify::bounds};
@@ -115,16 +116,16 @@ pub(crate) struct Run {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct WaitArgs {
-    /// Maximum wait for the lock, after connecting [default: wait= of the URL, else 30s, or 10s more than
-    /// the restart guard of the store]
+    /// Maximum wait for the lock, and for a store that cannot be reached [default: for the lock wait= of the URL,
+    /// else 30s, or 10s more than the restart guard of the store; for the store connect_wait= of the URL, else none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) wait: Option<Duration>,
 
-    /// Do not wait: exit with 75 if the lock is taken
+    /// Do not wait: exit with 75 if the lock is taken, with 69 if the store cannot be reached
     #[arg(long = "try")]
     pub(crate) never: bool,
 
-    /// Wait without a time limit
+    /// Wait for the lock without a time limit, and for a store that cannot be reached
     #[arg(long)]
     pub(crate) forever: bool,
 }
@@ -137,6 +138,16 @@ impl WaitArgs {
         } else {
             self.wait
         }
+    }
+
+    /// How long to wait for a store that cannot be reached, if the user said so.
+    pub(crate) fn for_store(&self) -> Option<Duration> {
+        let wait = if self.forever {
+            Some(Duration::MAX)
+        } else {
+            self.time()
+        };
+        wait.map(|wait| wait.min(CommonSettings::WAIT_MAX))
     }
 }
 
@@ -209,6 +220,26 @@ mod tests {
         assert!(parse(&["dlock", "run", "a", "--try", "--", "true"]).is_ok());
         assert!(parse(&["dlock", "run", "a", "--try", "--forever", "--", "true"]).is_err());
         assert!(parse(&["dlock", "run", "a", "--try", "--wait", "1s", "--", "true"]).is_err());
+    }
+
+    #[test]
+    fn a_wait_for_the_lock_is_also_one_for_the_store() {
+        for (args, wait) in [
+            (&[][..], None),
+            (&["--try"], Some(Duration::ZERO)),
+            (&["--wait", "10m"], Some(Duration::from_secs(600))),
+            (&["--wait", "90days"], Some(CommonSettings::WAIT_MAX)),
+            (&["--forever"], Some(CommonSettings::WAIT_MAX)),
+        ] {
+            let line = ["dlock", "run", "a"]
+                .iter()
+                .chain(args)
+                .chain(&["--", "true"]);
+            let Action::Run(run) = Args::try_parse_from(line).expect("args").action else {
+                panic!("not run: {args:?}")
+            };
+            assert_eq!(run.wait.for_store(), wait, "{args:?}");
+        }
     }
 
     #[test]

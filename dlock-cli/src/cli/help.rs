@@ -35,6 +35,9 @@ Examples:
   dlock run deploy --wait 10m -- make deploy        wait for up to ten minutes
   dlock run backup --ttl 2m --grace 20s -- ./b.sh   20 seconds to stop if renewals fail
 
+A store that cannot be reached is waited for with --wait, --forever and the URL's connect_wait=. dlock
+says once that it waits. A wrong URL, user or password ends it at once.
+
 Environment of the command:
   DLOCK_NAME   the name of the lock
   DLOCK_TOKEN  the fencing token: a number that grows with each grant. A resource that refuses

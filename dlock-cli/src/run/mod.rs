@@ -10,7 +10,7 @@ mod terminal;
 
 use std::{future::Future, pin::pin, time::Duration};
 
-use dlock::{ErrorKind, Guard, LockName, Locker};
+use dlock::{Clock, ErrorKind, Guard, LockName, Locker};
 use rustix::process::Signal;
 use tokio::{select, time::timeout};
 
@@ -84,12 +84,18 @@ struct Session<'a> {
 
 impl Session<'_> {
     async fn run(mut self, store: Store) -> Result<Exit, Failure> {
+        // In the URL, as a store may derive other times from the ttl.
+        let store = store.with("ttl", Some(self.ttl));
+        let store = store.with("connect_wait", self.args.wait.for_store());
+        let clock = Clock::boottime();
+        let began = clock.now();
         let locker = match self.unless_ended(WAIT_SIGNALS, store.connect()).await {
             Ok(locker) => locker?,
             Err(signal) => return Ok(Exit::by_signal(signal)),
         };
+        let waited = clock.now().since(began);
         tracing::debug!(name = %self.name, ttl = ?self.ttl, "requesting the lock");
-        let acquire = acquire(&locker, self.name.clone(), self.args, self.ttl);
+        let acquire = acquire(&locker, self.name.clone(), self.args, waited);
         let (result, was_granted) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
             Ok(Ok(guard)) => (self.hold(guard).await, true),
             Ok(Err(failure)) => (Err(failure), false),
@@ -207,13 +213,14 @@ enum Outcome {
     Ended(Ended),
 }
 
+/// Acquires the lock. The time that was `waited` for the store is a part of the wait.
 async fn acquire(
     locker: &Locker,
     name: LockName,
     args: &Run,
-    ttl: Duration,
+    waited: Duration,
 ) -> Result<Guard, Failure> {
-    let mut acquire = locker.acquire(&name).ttl(ttl);
+    let mut acquire = locker.acquire(&name);
     if let Some(note) = &args.note {
         acquire = acquire.note(note);
     }
@@ -221,7 +228,7 @@ async fn acquire(
         acquire = acquire.wait_forever();
     }
     if let Some(wait) = args.wait.time() {
-        acquire = acquire.wait(wait);
+        acquire = acquire.wait(wait.saturating_sub(waited));
     }
     match acquire.await {
         Ok(guard) => Ok(guard),

@@ -75,6 +75,8 @@ pub(crate) fn connections(backend: &str, size: Size) -> u32 {
     let connections = match backend {
         // One for requests and one for the notifications of waiters.
         "redis" => 2 * size.clients,
+        // One for the session of the default ttl, and one for that of a short ttl.
+        "zk" => 2 * size.clients,
         // One for heartbeats and one that is idle, and one for each lock.
         "mysql" => 2 * size.clients + size.locks,
         _ => size.clients,

@@ -23,6 +23,9 @@ use crate::{
     },
 };
 
+/// The tracing target of the messages why a wait goes on, which the program `dlock` shows.
+pub(crate) const WAITING: &str = "dlock_core::waiting";
+
 /// The random 128-bit identity of an attempt to take a lock.
 ///
 /// Each attempt has one, never a client or a process: two holds of one process are never taken for each
@@ -246,7 +249,7 @@ impl Attempt {
     /// The first report of an attempt is logged as a warning at once: the wait may be long.
     pub fn report_unavailable(&self, why: &Error) {
         if self.0.unavailable.lock().replace(why.duplicate()).is_none() {
-            tracing::warn!(target: "dlock_core::waiting", "{why}");
+            tracing::warn!(target: WAITING, "{why}");
         }
         self.0.contended.store(false, Ordering::Release);
     }

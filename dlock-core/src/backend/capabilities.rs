@@ -26,9 +26,10 @@ pub struct Capabilities {
     pub waiting: Waiting,
     /// The end of a hold whose holder is gone.
     pub expiry: Expiry,
-    /// The shortest time to live that an acquire may request.
+    /// The shortest time to live that an acquire may request: 1 s at most (K11). If the store cannot end a lock so
+    /// soon, it frees the lock later, and `takeover_max` includes that.
     pub ttl_min: Duration,
-    /// The longest time to live that an acquire may request.
+    /// The longest time to live that an acquire may request: 1 day at least (K11).
     pub ttl_max: Duration,
     /// How many locks one locker can hold at once; `None` where only memory bounds it.
     pub held_max: Option<u32>,

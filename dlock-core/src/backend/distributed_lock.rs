@@ -85,7 +85,7 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 ///             waiting: Waiting::Polled,
 ///             expiry: Expiry::Lease,
 ///             ttl_min: Duration::from_millis(100),
-///             ttl_max: Duration::from_secs(3600),
+///             ttl_max: Duration::from_secs(86_400),
 ///             held_max: None,
 ///             takeover_max: Duration::from_millis(10),
 ///             restart_guard: Duration::ZERO,

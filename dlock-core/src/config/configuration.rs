@@ -42,6 +42,21 @@ impl Config {
         &self.url
     }
 
+    /// This configuration with the value of `key` set to `value`, as [`BackendUrl::with_param`].
+    ///
+    /// ```
+    /// use dlock_core::config::Config;
+    ///
+    /// let config = Config::from_url("redis://db-1?ttl=10s")?.with_param("ttl", "5s");
+    /// assert_eq!(config.to_string(), "redis://db-1?ttl=5s");
+    /// # Ok::<(), dlock_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_param(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.url = self.url.with_param(key, value);
+        self
+    }
+
     /// The source of the configuration.
     #[must_use]
     pub fn source(&self) -> &Source {

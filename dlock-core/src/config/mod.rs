@@ -6,6 +6,7 @@
 
 mod check;
 mod configuration;
+mod connect_wait;
 #[cfg(feature = "serde")]
 mod deserialize;
 mod discover;

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, future::Future, pin::Pin};
 
 use super::{
     configuration::Config,
+    connect_wait::ConnectWait,
     settings::{CommonSettings, Settings},
     suggest::suggest,
 };
@@ -87,11 +88,15 @@ impl Registry {
 
     /// Opens the store that `config` names.
     ///
+    /// A store that cannot be reached is tried again for as long as the key `connect_wait` says, with pauses of up to
+    /// [`Backoff::MAX`](crate::toolkit::Backoff::MAX). Each try has the time-out of the backend, so the last one may
+    /// end later. The wait is reported once, as a warning of the target `dlock_core::waiting`.
+    ///
     /// # Errors
     ///
-    /// `InvalidConfig`, before any I/O, for an unknown scheme, for one that was left out of this
-    /// program, and for wrong settings; `Unavailable`, `Denied` and others when the store cannot be
-    /// opened.
+    /// `InvalidConfig`, before any I/O, for an unknown scheme, for one that was left out of this program, and for wrong
+    /// settings. `Unavailable` if the store cannot be reached in time. `Denied` and others at once, as a store that
+    /// refuses a login or a setting would refuse it again.
     ///
     /// # Cancel safety
     ///
@@ -100,9 +105,15 @@ impl Registry {
         &self,
         config: &Config,
     ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
-        let (scheme, opening, common) = self.prepare(config)?;
-        let backend = opening.await.map_err(|error| in_context(error, scheme))?;
-        Ok((backend, common))
+        let (scheme, mut opening, common) = self.prepare(config)?;
+        let mut wait = ConnectWait::begin(common.connect_wait.unwrap_or_default());
+        loop {
+            match wait.watch(opening).await {
+                Ok(backend) => return Ok((backend, common)),
+                Err(error) => wait.before_next(in_context(error, scheme)).await?,
+            }
+            (_, opening, _) = self.prepare(config)?;
+        }
     }
 
     /// Checks the settings of `config` without any I/O, as [`open`](Self::open) does first.

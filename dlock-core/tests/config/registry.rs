@@ -111,3 +111,47 @@ async fn a_later_backend_takes_the_place_of_an_earlier_one() {
     );
     assert_eq!(format!("{registry:?}"), "{\"memory\", \"redis\"}");
 }
+
+/// A store that fails so often with `kind` before it can be opened, and the tries to open it.
+fn failing(times: usize, kind: ErrorKind) -> (Registry, Arc<AtomicUsize>) {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = tries.clone();
+    let registry = Registry::new().register("memory", move |_: &mut Settings| {
+        let fails = counted.fetch_add(1, Ordering::Relaxed) < times;
+        Ok(Box::pin(async move {
+            match fails {
+                true => Err(Error::new(kind, "it fails")),
+                false => Ok(Box::new(Memory::new()) as _),
+            }
+        }))
+    });
+    (registry, tries)
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_waited_for() {
+    let (registry, tries) = failing(2, ErrorKind::Unavailable);
+    let config = Config::from_url("memory:?connect_wait=1m").unwrap();
+    assert!(registry.connect(&config).await.is_ok());
+    assert_eq!(tries.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn connecting_fails_at_once_without_a_wait_or_when_the_store_refuses() {
+    for (url, kind) in [
+        ("memory:", ErrorKind::Unavailable),
+        ("memory:?connect_wait=0s", ErrorKind::Unavailable),
+        ("memory:?connect_wait=1m", ErrorKind::Denied),
+        ("memory:?connect_wait=1m", ErrorKind::InvalidConfig),
+    ] {
+        let (registry, tries) = failing(1, kind);
+        let config = Config::from_url(url).unwrap();
+        let error = registry.connect(&config).await.expect_err(url);
+        assert_eq!(error.kind(), kind, "{url}: {error}");
+        assert!(
+            error.to_string().starts_with("cannot connect (memory)"),
+            "{error}"
+        );
+        assert_eq!(tries.load(Ordering::Relaxed), 1, "{url}");
+    }
+}

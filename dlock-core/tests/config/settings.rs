@@ -185,15 +185,15 @@ async fn keys_without_a_reader_are_refused() {
     for (url, message) in [
         (
             "probe:?tll=5s",
-            "unknown key \"tll\" (did you mean \"ttl\"?); known keys: on, token_base, ttl, wait",
+            "unknown key \"tll\" (did you mean \"ttl\"?); known keys: connect_wait, on, token_base, ttl, wait",
         ),
         (
             "probe:?lease=5s",
-            "unknown key \"lease\"; known keys: on, token_base, ttl, wait",
+            "unknown key \"lease\"; known keys: connect_wait, on, token_base, ttl, wait",
         ),
         (
             "probe:?prefix=a",
-            "unknown key \"prefix\"; known keys: on, token_base, ttl, wait",
+            "unknown key \"prefix\"; known keys: connect_wait, on, token_base, ttl, wait",
         ),
         (
             "probe://h",

@@ -244,7 +244,7 @@ async fn an_error_says_where_the_setting_is() {
         error.to_string(),
         format!(
             "cannot connect (memory): {}: unknown key \"tll\" (did you mean \"ttl\"?); known keys: \
-             token_base, ttl, wait",
+             connect_wait, token_base, ttl, wait",
             path.display()
         )
     );

@@ -10,7 +10,7 @@ use crate::{
     config::EtcdConfig,
     errors::{
         cause::root_message,
-        table::{NO_CONNECTION, row, url_hint},
+        table::{row, url_hint},
     },
 };
 
@@ -30,16 +30,16 @@ pub(crate) struct Failure {
 
 /// The failure of a request with `error`.
 pub(crate) fn of_request(error: DriverError, config: &EtcdConfig) -> Failure {
-    let (kind, effect, ends_connection, hint) = row(&error);
-    let failed = Error::new(kind, hint)
-        .with_effect(effect)
+    let row = row(&error);
+    let failed = Error::new(row.kind, row.hint)
+        .with_effect(row.effect)
         .with_source(root_message(&error));
     Failure {
-        error: match hint {
-            NO_CONNECTION => failed.with_url_hint(url_hint(config)),
-            _ => failed,
+        error: match row.may_be_wrong_url {
+            true => failed.with_url_hint(url_hint(config)),
+            false => failed,
         },
-        ends_connection,
+        ends_connection: row.ends_connection,
     }
 }
 

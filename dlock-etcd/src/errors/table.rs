@@ -8,38 +8,71 @@ use tonic::{Code, Status};
 
 use crate::{config::EtcdConfig, errors::cause::find_cause};
 
-/// Kind, effect, whether to abandon the connection, and the hint.
-pub(super) type Row = (ErrorKind, Effect, bool, &'static str);
+/// The meaning of a driver's error.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) kind: ErrorKind,
+    pub(super) effect: Effect,
+    pub(super) ends_connection: bool,
+    pub(super) hint: &'static str,
+    /// Whether the URL may be wrong if no connection was ever made.
+    pub(super) may_be_wrong_url: bool,
+}
 
-/// The hint of a connection that failed: neither the server nor the driver says why.
-pub(super) const NO_CONNECTION: &str = "the connection failed";
+impl Row {
+    const fn new(
+        kind: ErrorKind,
+        effect: Effect,
+        ends_connection: bool,
+        hint: &'static str,
+    ) -> Self {
+        Self {
+            kind,
+            effect,
+            ends_connection,
+            hint,
+            may_be_wrong_url: false,
+        }
+    }
+
+    /// A connection that failed: neither the server nor the driver says why.
+    const fn no_connection(effect: Effect) -> Self {
+        Self {
+            may_be_wrong_url: true,
+            ..Self::new(
+                ErrorKind::Unavailable,
+                effect,
+                true,
+                "the connection failed",
+            )
+        }
+    }
+}
 
 /// The row of a driver's error.
 pub(super) fn row(error: &DriverError) -> Row {
     use ErrorKind::{Internal, InvalidConfig, Unavailable};
     #[cfg(feature = "tls")]
     if let Some((kind, hint)) = super::tls::of_certificate(error) {
-        return (kind, Effect::None, true, hint);
+        return Row::new(kind, Effect::None, true, hint);
     }
     if find_cause::<io::Error>(error)
         .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
     {
         let hint = "nothing listens there; is the server running, and the port right?";
-        return (Unavailable, Effect::None, true, hint);
+        return Row::new(Unavailable, Effect::None, true, hint);
     }
     match error {
         DriverError::GRpcStatus(status) => of_status(status),
         DriverError::InvalidUri(_) | DriverError::InvalidArgs(_) => {
             let hint = "the driver refuses the settings";
-            (InvalidConfig, Effect::None, false, hint)
+            Row::new(InvalidConfig, Effect::None, false, hint)
         }
-        DriverError::TransportError(_) => (Unavailable, Effect::None, true, NO_CONNECTION),
+        DriverError::TransportError(_) => Row::no_connection(Effect::None),
         DriverError::IoError(_)
         | DriverError::WatchError(_)
-        | DriverError::LeaseKeepAliveError(_) => {
-            (Unavailable, Effect::Unknown, true, NO_CONNECTION)
-        }
-        _ => (Internal, Effect::Unknown, true, "the driver failed"),
+        | DriverError::LeaseKeepAliveError(_) => Row::no_connection(Effect::Unknown),
+        _ => Row::new(Internal, Effect::Unknown, true, "the driver failed"),
     }
 }
 
@@ -59,7 +92,7 @@ const TABLE: &[(&str, Row)] = &[
     ),
     (
         "authentication is not enabled",
-        (
+        Row::new(
             ErrorKind::InvalidConfig,
             Effect::None,
             false,
@@ -87,7 +120,7 @@ const TABLE: &[(&str, Row)] = &[
     ),
     (
         "no leader",
-        (
+        Row::new(
             ErrorKind::Unavailable,
             Effect::Unknown,
             true,
@@ -97,15 +130,15 @@ const TABLE: &[(&str, Row)] = &[
 ];
 
 const fn denied(hint: &'static str) -> Row {
-    (ErrorKind::Denied, Effect::None, false, hint)
+    Row::new(ErrorKind::Denied, Effect::None, false, hint)
 }
 
 const fn elsewhere(hint: &'static str) -> Row {
-    (ErrorKind::Unavailable, Effect::None, true, hint)
+    Row::new(ErrorKind::Unavailable, Effect::None, true, hint)
 }
 
 const fn refused(hint: &'static str) -> Row {
-    (ErrorKind::Unavailable, Effect::None, false, hint)
+    Row::new(ErrorKind::Unavailable, Effect::None, false, hint)
 }
 
 fn of_status(status: &Status) -> Row {
@@ -117,13 +150,13 @@ fn of_status(status: &Status) -> Row {
     match status.code() {
         Code::Unimplemented => {
             let hint = "the server is not etcd 3.4 or newer";
-            (Unsupported, Effect::None, false, hint)
+            Row::new(Unsupported, Effect::None, false, hint)
         }
         // From the server itself: a change of leaders, a slow disk.
         Code::Unavailable | Code::DeadlineExceeded | Code::Unknown
             if status.message().starts_with("etcdserver") =>
         {
-            (
+            Row::new(
                 Unavailable,
                 Effect::Unknown,
                 true,
@@ -131,13 +164,13 @@ fn of_status(status: &Status) -> Row {
             )
         }
         Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown => {
-            (Unavailable, Effect::Unknown, true, NO_CONNECTION)
+            Row::no_connection(Effect::Unknown)
         }
         // The server speaks another protocol, or another version of TLS.
         Code::Internal if status.message().starts_with("h2 protocol error") => {
-            (Unavailable, Effect::Unknown, true, NO_CONNECTION)
+            Row::no_connection(Effect::Unknown)
         }
-        _ => (
+        _ => Row::new(
             Internal,
             Effect::Unknown,
             false,

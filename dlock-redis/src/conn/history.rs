@@ -143,7 +143,7 @@ impl History {
         };
         let secs = grace.as_secs() + 1;
         let why = format!(
-            "{what}; it grants none for {secs} s more (set by {key}=; {key}=0s turns that off, for tests)"
+            "{what}; it grants none for {secs} s more (set by {key}=; for tests, containers and CI set {key}=0s)"
         );
         Error::new(ErrorKind::Unavailable, why)
     }

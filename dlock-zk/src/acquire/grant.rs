@@ -15,10 +15,10 @@ use crate::{
     session::{Session, holds::HeldNode},
 };
 
-/// A proof with less than this part of its time left is renewed before the grant.
+/// A proof is renewed before the grant if more than this part is over of the time that the lock lasts after it.
 const FRESH_PART: u32 = 2;
 
-/// The same for a lock without renewal, in parts of the time that a proof lasts.
+/// The same for a lock without renewal.
 const FRESH_PART_NO_RENEWAL: u32 = 12;
 
 /// Makes the lease. It counts from the creation of the node if that was just now, else from the last heartbeat.
@@ -41,7 +41,7 @@ pub(super) async fn grant(
 
 /// A proof that is fresh; an attempt that waits also waits for that (K6).
 async fn fresh_proof(session: &Session, request: &AcquireRequest) -> Result<Proof> {
-    let ttl = session.liveness.times.ttl();
+    let ttl = session.liveness.times.ttl().min(request.ttl);
     let fresh = match request.renewal {
         Renewal::Auto => ttl / FRESH_PART,
         // No renewal makes it longer later: it begins with the grant (K6).

@@ -32,7 +32,9 @@ pub(crate) async fn acquire(reconnect: &Arc<Reconnect>, request: &AcquireRequest
     let mut sessions = 0;
     loop {
         sessions += 1;
-        let error = match reconnect.session().await {
+        // The URL has led to the servers before, when the locker connected.
+        let session = reconnect.session().await;
+        let error = match session.map_err(Error::without_url_hint) {
             Ok(session) => {
                 let acquisition = Acquisition::new(&session, &reconnect.config, request);
                 match acquire_in(&acquisition).await {

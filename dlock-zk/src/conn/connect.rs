@@ -9,24 +9,27 @@ use zookeeper_client::{Client, Error as ZkError};
 #[cfg(feature = "tls")]
 use super::tls;
 use super::{diagnose, probe};
-use crate::{config::ZkConfig, errors};
+use crate::{config::ZkConfig, errors, liveness::proof::SessionTimes};
 
 /// The longest time without an answer before the driver changes its server, as a part of the session's time-out.
 /// Another server can then confirm the session before half of it is over.
 const ANSWER_PART: u32 = 6;
 
-/// Connects, logs in, and probes the servers.
-pub(super) async fn connect(config: &ZkConfig) -> Result<Client> {
+/// Connects, logs in, and probes the servers: the `requested` session, or a longer one if that is too short for them.
+pub(super) async fn connect(
+    config: &ZkConfig,
+    requested: SessionTimes,
+) -> Result<(Client, SessionTimes)> {
     let connecting = async {
-        let connected = match begin(config, config.session_timeout()).await? {
-            // The driver derives its time-outs from the requested session, so that must be the given one.
-            Ok(client) if client.session_timeout() < config.session_timeout() => {
-                begin(config, client.session_timeout()).await?
+        match begin_fitting(config, requested).await? {
+            Ok((client, requested)) => {
+                let client = probe::probe(client, config, requested.timeout).await?;
+                let times = SessionTimes {
+                    timeout: client.session_timeout(),
+                    ..requested
+                };
+                Ok((client, times))
             }
-            connected => connected,
-        };
-        match connected {
-            Ok(client) => probe::probe(client, config).await,
             Err(ZkError::NoHosts | ZkError::Timeout) => Err(diagnose::unreachable(config).await),
             Err(error) => Err(errors::of_request(error)),
         }
@@ -35,6 +38,60 @@ pub(super) async fn connect(config: &ZkConfig) -> Result<Client> {
         Ok(connected) => connected,
         Err(_) => Err(diagnose::unreachable(config).await),
     }
+}
+
+/// Begins a session, and returns what was requested for it.
+async fn begin_fitting(
+    config: &ZkConfig,
+    requested: SessionTimes,
+) -> Result<Result<(Client, SessionTimes), ZkError>> {
+    let requested = match fitting(config, requested).await? {
+        Ok(requested) => requested,
+        Err(error) => return Ok(Err(error)),
+    };
+    let client = match begin(config, requested.timeout).await? {
+        // The driver derives its time-outs from the requested session, so that must be the given one.
+        Ok(client) if client.session_timeout() < requested.timeout => {
+            begin(config, client.session_timeout()).await?
+        }
+        client => client,
+    };
+    Ok(client.map(|client| (client, requested)))
+}
+
+/// The session that fits the servers, if the user has not chosen one: it has three of their ticks.
+///
+/// Their tick may be longer than `tick=` says. By default they give no session of less than two ticks. So a session of
+/// two thirds is requested first, which comes out longer if three ticks do not fit in this one.
+async fn fitting(
+    config: &ZkConfig,
+    requested: SessionTimes,
+) -> Result<Result<SessionTimes, ZkError>> {
+    let session = requested.timeout;
+    if !config.may_be_raised(session) {
+        return Ok(Ok(requested));
+    }
+    let shorter = session / ZkConfig::SESSION_TICKS_MIN * ZkConfig::TICKS_OF_SHORTEST;
+    let given = match begin(config, shorter).await? {
+        Ok(client) => client.session_timeout(),
+        Err(error) => return Ok(Err(error)),
+    };
+    if given <= shorter {
+        return Ok(Ok(requested));
+    }
+    let tick = given / ZkConfig::TICKS_OF_SHORTEST;
+    let fitting = SessionTimes {
+        timeout: ZkConfig::raised(session, tick),
+        tick: requested.tick.max(tick),
+    };
+    tracing::warn!(
+        "the servers' tick seems to be {tick:?} instead of {:?}, so a session has {:?} instead of {session:?}, and a \
+         dead holder blocks its locks for longer; give tick={}ms",
+        requested.tick,
+        fitting.timeout,
+        tick.as_millis(),
+    );
+    Ok(Ok(fitting))
 }
 
 /// Begins a session with the time-out `session`, if the servers give one. The driver tries each server once, with its

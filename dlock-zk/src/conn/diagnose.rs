@@ -76,38 +76,33 @@ enum Specificity {
 
 /// The reason why a server gives no session.
 async fn reason(host: &Host, has_tls: bool) -> Reason {
-    let (specificity, (why, url_hint)) = match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await
-    {
-        Ok(Ok(why)) => (Specificity::Answer, why),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => (
-            Specificity::NoConnection,
-            (
-                "nothing listens there; is the server running, and the port right?".to_owned(),
-                None,
-            ),
-        ),
-        Ok(Err(error)) => (Specificity::NoConnection, (error.to_string(), None)),
-        Err(_) => {
-            let url_hint = (!has_tls).then_some(SPEAKS_TLS);
-            let why = "it does not answer".to_owned();
-            (Specificity::NoAnswer, (why, url_hint))
-        }
-    };
-    Reason {
+    let of = |specificity, why: &str, url_hint| Reason {
         specificity,
         why: format!("{host}: {why}"),
         url_hint,
+    };
+    match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await {
+        Ok(Ok((why, url_hint))) => of(Specificity::Answer, why, url_hint),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            let why = "nothing listens there; is the server running, and the port right?";
+            of(Specificity::NoConnection, why, None)
+        }
+        Ok(Err(error)) => of(Specificity::NoConnection, &error.to_string(), None),
+        Err(_) => {
+            let url_hint = (!has_tls).then_some(SPEAKS_TLS);
+            of(Specificity::NoAnswer, "it does not answer", url_hint)
+        }
     }
 }
 
 /// A reason, and why the URL may be wrong.
-async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(String, Option<&'static str>)> {
+async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(&'static str, Option<&'static str>)> {
     let answer = if has_tls {
         String::new()
     } else {
         mode(host).await?
     };
-    let (why, url_hint) = if answer.starts_with("ro") {
+    Ok(if answer.starts_with("ro") {
         (errors::READ_ONLY, None)
     } else if answer.contains("not currently serving") || answer.starts_with("null") {
         ("the server runs, but its ensemble has no majority", None)
@@ -121,8 +116,7 @@ async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(String, Option<&'st
         ("no session over TLS", Some(NO_TLS))
     } else {
         ("it closes the connection", Some(SPEAKS_TLS))
-    };
-    Ok((why.to_owned(), url_hint))
+    })
 }
 
 async fn connected(host: &Host) -> io::Result<TcpStream> {

@@ -6,5 +6,6 @@ mod heartbeat;
 mod layout_record;
 mod probe;
 pub(crate) mod reconnect;
+pub(crate) mod sessions;
 #[cfg(feature = "tls")]
 mod tls;

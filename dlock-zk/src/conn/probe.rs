@@ -11,13 +11,17 @@ use crate::{config::ZkConfig, errors};
 /// The pause before a request is repeated over the next connection.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
-/// Checks the session's time-out, the chroot and the layout of the locks.
+/// Checks the session's time-out against the `requested` one, the chroot and the layout of the locks.
 ///
 /// # Errors
 ///
 /// `InvalidConfig` for what dlock cannot work with; or the servers refuse the requests.
-pub(super) async fn probe(client: Client, config: &ZkConfig) -> Result<Client> {
-    check_timeout(client.session_timeout(), config)?;
+pub(super) async fn probe(
+    client: Client,
+    config: &ZkConfig,
+    requested: Duration,
+) -> Result<Client> {
+    check_timeout(client.session_timeout(), requested, config)?;
     match until_answered(|| client.check_stat("/")).await {
         Ok(Some(_)) => {}
         Ok(None) => return Err(no_chroot(&config.chroot)),
@@ -47,9 +51,9 @@ where
 
 /// Servers have bounds for sessions and give the nearest time-out. The lower bound is two ticks by default. So a
 /// session that was made longer shows a tick that is too long for it.
-fn check_timeout(given: Duration, config: &ZkConfig) -> Result<()> {
-    let least = if given > config.session_timeout() {
-        given / 2 * ZkConfig::SESSION_TICKS_MIN
+fn check_timeout(given: Duration, requested: Duration, config: &ZkConfig) -> Result<()> {
+    let least = if given > requested {
+        given / ZkConfig::TICKS_OF_SHORTEST * ZkConfig::SESSION_TICKS_MIN
     } else {
         config.tick * ZkConfig::SESSION_TICKS_MIN
     };
@@ -60,7 +64,6 @@ fn check_timeout(given: Duration, config: &ZkConfig) -> Result<()> {
         "a session of {requested:?} is too short for these servers: they gave {given:?}, and three of their \
          ticks are needed; give session={}ms or more",
         least.as_millis(),
-        requested = config.session_timeout(),
     );
     Err(Error::new(ErrorKind::InvalidConfig, why))
 }

@@ -12,17 +12,19 @@ use super::{connect, heartbeat};
 use crate::{
     config::ZkConfig,
     hold::verify_unwatched,
+    liveness::proof::SessionTimes,
     session::{Session, late},
 };
 
 /// Keeps the current session, and begins the next one when it has ended.
 pub(crate) struct Reconnect {
     pub(crate) config: ZkConfig,
+    pub(crate) requested: SessionTimes,
     slot: ReconnectSlot<Arc<Session>>,
 }
 
 impl Reconnect {
-    pub(crate) fn new(config: ZkConfig) -> Self {
+    pub(crate) fn new(config: ZkConfig, requested: SessionTimes) -> Self {
         let hooks = ReconnectHooks {
             has_ended: |session: &Arc<Session>| session.has_ended(),
             // Also when the backend is dropped: the session's tasks keep it alive, and would never end.
@@ -30,6 +32,7 @@ impl Reconnect {
         };
         Self {
             config,
+            requested,
             slot: ReconnectSlot::new(hooks),
         }
     }
@@ -41,8 +44,15 @@ impl Reconnect {
     ///
     /// As [`connect::connect`]; nothing was requested.
     pub(crate) async fn session(&self) -> Result<Arc<Session>> {
-        let session = self.slot.get(|| begin(self.config.clone()));
+        let begin = || begin(self.config.clone(), self.requested);
+        let session = self.slot.get(begin);
         session.await.map(Connected::into_inner)
+    }
+
+    /// The current session, if there is one.
+    pub(crate) fn current(&self) -> Option<Arc<Session>> {
+        let current = self.slot.current().ok().flatten();
+        current.map(Connected::into_inner)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -57,10 +67,10 @@ impl Reconnect {
     }
 }
 
-async fn begin(config: ZkConfig) -> Result<Arc<Session>> {
+async fn begin(config: ZkConfig, requested: SessionTimes) -> Result<Arc<Session>> {
     let began = SentAt::now(&Clock::boottime());
-    let client = connect::connect(&config).await?;
-    let session = Session::begin(client, began, &config);
+    let (client, times) = connect::connect(&config, requested).await?;
+    let session = Session::begin(client, began, &config, times);
     tokio::spawn(heartbeat::run(session.clone(), config));
     tokio::spawn(verify_unwatched::run(session.clone()));
     tokio::spawn(late::run(session.clone()));

@@ -71,13 +71,14 @@ pub(crate) struct Active<'a>(&'a Session);
 
 impl Session {
     /// The session of `client`, which was created after `began`. It follows the driver's connection from now on.
-    pub(crate) fn begin(client: Client, began: SentAt, config: &ZkConfig) -> Arc<Self> {
+    pub(crate) fn begin(
+        client: Client,
+        began: SentAt,
+        config: &ZkConfig,
+        times: SessionTimes,
+    ) -> Arc<Self> {
         let states = client.state_watcher();
         let clock = Clock::boottime();
-        let times = SessionTimes {
-            timeout: client.session_timeout(),
-            tick: config.tick,
-        };
         let session = Arc::new(Self {
             id: client.session_id().0,
             request_timeout: config.timeouts.reply,

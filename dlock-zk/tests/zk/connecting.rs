@@ -258,10 +258,10 @@ async fn k11_settings_that_are_not_allowed(_: Java) -> Outcome {
         ("zk://h/a/../b", "the chroot is a path"),
         ("zk://h?prefix=%25alive", "prefix is a path"),
         ("zk://h?session=5s", "session 5s is out of range (6s to 1h)"),
-        ("zk://h?ttl=2s", "ttl 2s is out of range (3s to 1day)"),
+        ("zk://h?ttl=999ms", "ttl 999ms is out of range (1s to 1day)"),
         (
-            "zk://h?ttl=9s&session=20s",
-            "ttl 9s is out of range (10s to 1day)",
+            "zk://h?tick=200ms&session=1s&ttl=499ms",
+            "ttl 499ms is out of range (500ms to 1day)",
         ),
         ("zk://me@h", "a login is a user and a password"),
         ("zk://h?tls_ca=x", "unknown key"),

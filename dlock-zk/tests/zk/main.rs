@@ -14,6 +14,7 @@ mod layout;
 mod lost_replies;
 mod partitions;
 mod queues;
+mod session_classes;
 mod sessions;
 mod support;
 mod times;
@@ -45,6 +46,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         lost_replies::trials,
         partitions::trials,
         queues::trials,
+        session_classes::trials,
         sessions::trials,
         foreign::trials,
         times::trials,

@@ -33,7 +33,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     waiting: Waiting::Polled,
     expiry: Expiry::Lease,
     ttl_min: Duration::from_millis(100),
-    ttl_max: Duration::from_secs(3600),
+    ttl_max: Duration::from_secs(86_400),
     held_max: None,
     takeover_max: POLL_EVERY,
     restart_guard: Duration::ZERO,

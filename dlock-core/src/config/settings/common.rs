@@ -11,6 +11,9 @@ pub struct CommonSettings {
     pub ttl: Option<Duration>,
     /// Key `wait`: how long to wait for a lock at most, 0 s to [`CommonSettings::WAIT_MAX`].
     pub wait: Option<Duration>,
+    /// Key `connect_wait`: how long to wait for a store that cannot be reached when connecting, 0 s to
+    /// [`CommonSettings::WAIT_MAX`]. Connecting fails at once without it.
+    pub connect_wait: Option<Duration>,
     /// Key `token_base`: added to every token, for a move from a store with larger ones; at most
     /// [`TOKEN_BASE_MAX`](crate::LockerBuilder::TOKEN_BASE_MAX).
     pub token_base: Option<u64>,

@@ -19,9 +19,11 @@ impl Settings {
     /// Reads the keys that mean the same for all backends.
     pub(super) fn take_common(&mut self) -> Result<CommonSettings> {
         let ttl = CommonSettings::TTL_MIN..=CommonSettings::TTL_MAX;
+        let waits = Duration::ZERO..=CommonSettings::WAIT_MAX;
         Ok(CommonSettings {
             ttl: self.take_duration("ttl", ttl)?,
-            wait: self.take_duration("wait", Duration::ZERO..=CommonSettings::WAIT_MAX)?,
+            wait: self.take_duration("wait", waits.clone())?,
+            connect_wait: self.take_duration("connect_wait", waits)?,
             token_base: self.take_u64("token_base", 0..=LockerBuilder::TOKEN_BASE_MAX)?,
         })
     }

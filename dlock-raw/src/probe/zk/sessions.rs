@@ -73,7 +73,7 @@ fn judge_tick(
         } else {
             (
                 Severity::Note,
-                "dlock counts on a longer tick: the shortest ttl is longer than needed",
+                "dlock counts on a longer tick: a dead holder with a short ttl blocks its lock for longer",
             )
         };
         let found = format!("{}{tick:?}", server.label);
