@@ -18,6 +18,7 @@ mod source;
 mod suggest;
 mod table;
 mod tls;
+mod trust;
 mod url;
 
 pub use self::{
@@ -28,7 +29,9 @@ pub use self::{
     registry::{ConnectFuture, Registry},
     secret::Secret,
     settings::{CommonSettings, Settings},
-    source::{DEFAULT_URL, FILE_NAME, FILE_VARIABLE, Source, URL_VARIABLE},
+    source::{
+        DEFAULT_URL, FILE_NAME, FILE_VARIABLE, REQUIRE_VARIABLE, SYSTEM_FILE, Source, URL_VARIABLE,
+    },
     tls::Tls,
     url::{BackendUrl, Host},
 };
