@@ -20,7 +20,8 @@ use clap::Parser as _;
 use crate::{
     base::{
         exit::{Exit, Failure},
-        output, trace,
+        output,
+        trace::{self, Detail},
     },
     cli::{
         args::{Action, Args, VERIFY_WORKER},
@@ -65,9 +66,14 @@ fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
         Action::Bench(bench) => bench.verify.is_some(),
         _ => false,
     };
-    if args.global.verbose > 0 || !verifies {
-        trace::init(args.global.verbose);
-    }
+    let is_quiet = match &args.action {
+        Action::Run(run) => run.quiet,
+        _ => verifies,
+    };
+    trace::init(match args.global.verbose {
+        0 if is_quiet => Detail::Nothing,
+        verbose => Detail::of(verbose),
+    });
     match &args.action {
         Action::Run(run) => run::main(&args.global, run),
         Action::Inspect(inspect) => inspect::main(&args.global, inspect),

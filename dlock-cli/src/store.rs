@@ -4,13 +4,22 @@ use std::time::Duration;
 
 use dlock::{
     Locker,
-    config::{Config, Discovery},
+    config::{Config, Discovery, Source},
 };
 
 use crate::{
-    base::{duration, exit::Failure},
+    base::{
+        duration,
+        exit::Failure,
+        output::say,
+        schemes::{MEMORY, registry},
+    },
     cli::args::Global,
 };
+
+/// The line without which hosts with a forgotten URL would all run a job, each under a lock of its own.
+const NOT_NAMED: &str = "no store is configured: locks are files of this user, and exclude no other host; set --url, \
+                         DLOCK_URL, dlock.toml or /etc/dlock.toml (--url file: for these locks)";
 
 /// A store that is configured but not connected yet.
 #[derive(Debug)]
@@ -21,20 +30,25 @@ impl Store {
     /// fail within it, and a dead machine blocks no longer.
     const TTL_DEFAULT: Duration = Duration::from_secs(30);
 
-    /// Finds it as the user said: arguments, environment, file, default.
+    /// Finds it as the user said: arguments, environment, file, default. Reports that it is the default.
     pub(crate) fn find(global: &Global) -> Result<Self, Failure> {
         Self::find_or(global, None)
     }
 
     /// Finds the store like [`find`](Self::find), unless the user named one as an argument.
     pub(crate) fn find_or(global: &Global, named: Option<&str>) -> Result<Self, Failure> {
-        let discovery = Discovery::new()
-            .url(named.or(global.url.as_deref()))
-            .file(global.config.as_deref());
-        let config = discovery.find()?;
-        refuse_memory(&config)?;
-        tracing::debug!(url = %config, source = %config.source(), "found the configuration");
+        let config = discover(global, named)?;
+        if *config.source() == Source::Default {
+            say(NOT_NAMED);
+        }
+        registry().check(&config)?;
+        tracing::info!("the store is {config}, from {}", config.source());
         Ok(Self(config))
+    }
+
+    /// Finds the store of a further process, whose first process has reported it.
+    pub(crate) fn of_worker(global: &Global) -> Result<Self, Failure> {
+        discover(global, None).map(Self)
     }
 
     /// The stores at `urls`, or the configured one if there is none. The settings of each are right.
@@ -49,7 +63,7 @@ impl Store {
         let store = |url: &String| {
             let config = Config::from_url(url)?;
             refuse_memory(&config)?;
-            dlock::registry().check(&config)?;
+            registry().check(&config)?;
             Ok(Self(config))
         };
         urls.iter().map(store).collect()
@@ -91,9 +105,18 @@ impl Store {
     }
 }
 
+fn discover(global: &Global, named: Option<&str>) -> Result<Config, Failure> {
+    let discovery = Discovery::new()
+        .url(named.or(global.url.as_deref()))
+        .file(global.config.as_deref());
+    let config = discovery.find()?;
+    refuse_memory(&config)?;
+    Ok(config)
+}
+
 /// Refuses the memory store: it is local to one process, and the program is started again and again.
 pub(crate) fn refuse_memory(config: &Config) -> Result<(), Failure> {
-    if config.url().scheme() == "memory" {
+    if config.url().scheme() == MEMORY {
         let why = "memory: locks exist in one process only and would exclude no other run; use file: or a server";
         return Err(Failure::usage(why));
     }

@@ -18,6 +18,7 @@ const STORES: [(&str, &str); 5] = [
 const URL_ENV: &str = "DLOCK_URL";
 const FILE_ENV: &str = "DLOCK_CONFIG";
 const URL_FILE: &str = "dlock.toml";
+const SYSTEM_FILE: &str = "/etc/dlock.toml";
 
 /// The argument of `bench` that starts a server of each store.
 const LOCAL: &str = "--local";
@@ -41,7 +42,7 @@ pub(crate) fn become_it(arguments: &[OsString]) -> Failure {
     let files = file_of(&words)
         .into_iter()
         .chain(env::var(FILE_ENV).ok())
-        .chain([URL_FILE.to_owned()])
+        .chain([URL_FILE.to_owned(), SYSTEM_FILE.to_owned()])
         // What is read from a pipe, dlock would not find there any more.
         .filter(|path| Path::new(path).is_file())
         .filter_map(|path| fs::read_to_string(path).ok());

@@ -32,6 +32,17 @@ pub(crate) fn show(duration: Duration) -> String {
     humantime::format_duration(round).to_string()
 }
 
+/// A time that was measured, such as `3.2 s` or `2m 5s`.
+pub(crate) fn measured(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    match duration.as_secs() {
+        0 => format!("{} ms", duration.as_millis()),
+        1..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{} s", duration.as_secs()),
+        _ => show(duration),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +75,18 @@ mod tests {
     fn durations_are_shown_rounded() {
         assert_eq!(show(Duration::from_micros(1_234_567)), "1s 234ms");
         assert_eq!(show(Duration::from_millis(75_900)), "1m 15s");
+    }
+
+    #[test]
+    fn measured_times_are_short() {
+        for (millis, words) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (3_210, "3.2 s"),
+            (12_900, "12 s"),
+            (75_900, "1m 15s"),
+        ] {
+            assert_eq!(measured(Duration::from_millis(millis)), words);
+        }
     }
 }

@@ -1,6 +1,11 @@
 //! Writing to the terminal. A closed pipe is never a panic and never a message.
 
-use std::io::{self, Write as _};
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+};
+
+use serde::Serialize;
 
 use crate::base::exit::{Exit, Failure};
 
@@ -20,6 +25,24 @@ pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// `value` as one line of JSON. All its control characters are escaped, so that what a store holds cannot steer the
+/// terminal.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(value);
+    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
+    let mut line = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // Those below U+0020 are escaped already. The others are only inside of strings.
+        if c.is_control() {
+            let _ = write!(line, "\\u{:04x}", u32::from(c));
+        } else {
+            line.push(c);
+        }
+    }
+    line.push('\n');
+    Ok(line)
 }
 
 /// The text of a system error without the number that Rust adds.
@@ -47,6 +70,15 @@ mod tests {
     #[test]
     fn a_message_is_one_line_and_cannot_steer_the_terminal() {
         assert_eq!(one_line("a\nb\u{1b}[2J ü"), "a\\nb\\u{1b}[2J ü");
+    }
+
+    #[test]
+    fn json_has_no_control_characters_and_keeps_its_meaning() {
+        let value = "a\n\u{7f}\u{9b}2J\u{1b} \"ü\"";
+        let line = json(&value).expect("json");
+        assert_eq!(line, "\"a\\n\\u007f\\u009b2J\\u001b \\\"ü\\\"\"\n");
+        let again: String = serde_json::from_str(&line).expect("json");
+        assert_eq!(again, value);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `--verbose`: dlock's own traces on stderr.
+//! `--verbose`: what dlock does, on stderr.
 
 use std::{
     fmt,
@@ -22,21 +22,44 @@ use crate::base::output::say;
 /// The tracing target of the messages why a wait goes on.
 const WAITING: &str = "dlock_core::waiting";
 
-/// Prints traces as `verbose` says: 0 only why a wait goes on, 1 what dlock does, more everything that its drivers
-/// do as well.
-pub(crate) fn init(verbose: u8) {
-    let filter = match verbose {
-        0 => {
-            let filter = Targets::new().with_target(WAITING, LevelFilter::WARN);
-            let _ = tracing_subscriber::registry()
-                .with(filter)
-                .with(Waiting)
-                .try_init();
-            return;
+/// All crates of dlock: targets are compared by their beginning.
+const DLOCK: &str = "dlock";
+
+/// How much is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    Nothing,
+    /// Why a wait goes on.
+    Waits,
+    /// The actions of dlock, in words.
+    Words,
+    /// The traces of dlock.
+    Traces,
+    /// The traces of its drivers, too.
+    Drivers,
+}
+
+impl Detail {
+    /// The detail that `-v` was given so many times for.
+    pub(crate) fn of(verbose: u8) -> Self {
+        match verbose {
+            0 => Self::Waits,
+            1 => Self::Words,
+            2 => Self::Traces,
+            _ => Self::Drivers,
         }
-        // All crates of dlock: targets are compared by their beginning.
-        1 => Targets::new().with_target("dlock", LevelFilter::DEBUG),
-        _ => Targets::new().with_default(LevelFilter::TRACE),
+    }
+}
+
+/// Prints as much as `detail` says from now on.
+pub(crate) fn init(detail: Detail) {
+    let targets = Targets::new();
+    let filter = match detail {
+        Detail::Nothing => return,
+        Detail::Waits => return in_words(targets.with_target(WAITING, LevelFilter::WARN)),
+        Detail::Words => return in_words(targets.with_target(DLOCK, LevelFilter::INFO)),
+        Detail::Traces => targets.with_target(DLOCK, LevelFilter::DEBUG),
+        Detail::Drivers => targets.with_default(LevelFilter::TRACE),
     };
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
@@ -49,21 +72,46 @@ pub(crate) fn init(verbose: u8) {
         .try_init();
 }
 
-/// Says why a wait goes on, as `dlock` says everything else.
-struct Waiting;
+fn in_words(filter: Targets) {
+    let _ = tracing_subscriber::registry()
+        .with(filter)
+        .with(Words)
+        .try_init();
+}
 
-impl<S: Subscriber> Layer<S> for Waiting {
+/// Says what happens, as `dlock` says everything else.
+struct Words;
+
+impl<S: Subscriber> Layer<S> for Words {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        event.record(&mut Message);
+        let mut line = Line::default();
+        event.record(&mut line);
+        let Line { message, fields } = line;
+        let prefix = match event.metadata().target() {
+            WAITING => "waiting: ",
+            _ => "",
+        };
+        say(&match fields.as_str() {
+            "" => format!("{prefix}{message}"),
+            fields => format!("{prefix}{message} ({fields})"),
+        });
     }
 }
 
-struct Message;
+/// An event, with the fields beside its message as `name: value, …`.
+#[derive(Default)]
+struct Line {
+    message: String,
+    fields: String,
+}
 
-impl Visit for Message {
+impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
-            say(&format!("waiting: {value:?}"));
+            self.message = format!("{value:?}");
+            return;
         }
+        let comma = if self.fields.is_empty() { "" } else { ", " };
+        self.fields += &format!("{comma}{}: {value:?}", field.name());
     }
 }

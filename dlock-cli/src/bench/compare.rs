@@ -27,12 +27,7 @@ pub(super) fn main(
     };
     let compared = compare(&read(old)?, &read(new)?);
     let text = match as_json {
-        true => {
-            serde_json::to_string(&compared)
-                .map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?
-                .to_owned()
-                + "\n"
-        }
+        true => output::json(&compared)?,
         false => fail_over.map_or_else(|| compared.to_string(), |limit| compared.within(limit)),
     };
     output::print(text.as_bytes())?;

@@ -43,7 +43,7 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
 /// Prints the run, and writes its report. A report that cannot be written does not cost the results.
 fn present(args: &args::Bench, run: &Run, report: Option<ReportFile>) -> Result<(), Failure> {
     let text = match args.json {
-        true => json(run)?,
+        true => output::json(run)?,
         false => text::show(run, width()),
     };
     let written = report.map_or(Ok(()), |file| file.write(run));
@@ -163,12 +163,6 @@ async fn measure(
         });
     }
     measured
-}
-
-fn json(run: &Run) -> Result<String, Failure> {
-    let text = serde_json::to_string(run);
-    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
-    Ok(text + "\n")
 }
 
 /// Short enough to be typed.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn main(global: &Global, args: &BenchWorker) -> Result<Exit, Failure> {
-    let config = Store::find(global)?.config().clone();
+    let config = Store::of_worker(global)?.config().clone();
     runtime::block_on(async {
         match &args.once {
             Some(name) => one_shot(config, name).await?,

@@ -1,13 +1,21 @@
 //! The command line.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{ArgAction, Parser, Subcommand};
 use clap_complete::Shell;
 use dlock::config::CommonSettings;
 
 pub(crate) use super::bench::{Bench, BenchWorker};
-use crate::{base::duration, cli::help, verify::bounds};
+use crate::{
+    base::duration,
+    cli::{help, version},
+    verify::bounds,
+};
 
 /// The hidden subcommand that is a further process of a benchmark.
 pub(crate) const BENCH_WORKER: &str = "__bench-worker";
@@ -17,7 +25,7 @@ pub(crate) const VERIFY_WORKER: &str = "__verify-worker";
 
 /// Run a command while holding a lock, so that only one copy of it runs at a time.
 #[derive(Debug, Parser)]
-#[command(name = "dlock", version, after_help = help::flowing(help::EXAMPLES), max_term_width = 100)]
+#[command(name = "dlock", version = version::text(), after_help = help::flowing(help::EXAMPLES), max_term_width = 100)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -28,12 +36,12 @@ pub(crate) struct Args {
 /// The options of every subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Global {
-    /// The store, such as file:/var/lock/app [default: DLOCK_URL, else the file that DLOCK_CONFIG
-    /// names, else dlock.toml, else files in your home]
+    /// The store, such as redis://db-1 or file:/var/lock/app [default: DLOCK_URL, else the file that
+    /// DLOCK_CONFIG names, else dlock.toml, else /etc/dlock.toml, else files in your home]
     #[arg(long, global = true, display_order = 100, value_name = "URL")]
     pub(crate) url: Option<String>,
 
-    /// The configuration file (TOML); DLOCK_URL, DLOCK_CONFIG and dlock.toml are then ignored
+    /// The configuration file (TOML), in place of all other sources
     #[arg(
         long,
         global = true,
@@ -43,7 +51,7 @@ pub(crate) struct Global {
     )]
     pub(crate) config: Option<PathBuf>,
 
-    /// Log to stderr: -v what dlock does, -vv also what its drivers do
+    /// Log to stderr: -v what dlock does, in words; -vv its traces; -vvv those of its drivers, too
     #[arg(short, long, global = true, display_order = 100, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -87,8 +95,17 @@ pub(crate) enum Action {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// The lock's name: 1 to 255 bytes of UTF-8 without control characters
-    #[arg(value_name = "NAME")]
-    pub(crate) name: OsString,
+    #[arg(value_name = "NAME", required_unless_present = "named")]
+    name: Option<OsString>,
+
+    /// The lock's name, which may then begin with -
+    #[arg(
+        long = "name",
+        value_name = "NAME",
+        allow_hyphen_values = true,
+        conflicts_with = "name"
+    )]
+    named: Option<OsString>,
 
     /// Time until the lock of a dead machine ends; dlock renews the lock while it runs [default: ttl= of
     /// the URL, else 30s]
@@ -97,6 +114,18 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
+
+    /// Say nothing about a lock that is taken, or about waiting; errors are still printed
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// If the lock is taken, exit with 0 instead of 75, and say nothing about that
+    #[arg(long)]
+    pub(crate) skip_ok: bool,
+
+    /// Hold the lock for at least this long, also if the command has ended or failed; a signal ends that
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration::parse_positive)]
+    pub(crate) at_least: Option<Duration>,
 
     /// If renewals fail, send TERM to the command this long before the lock ends; less than ttl/3
     /// [default: ttl/6, at most 10s]
@@ -110,6 +139,19 @@ pub(crate) struct Run {
     /// The command and its arguments, after --
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+impl Run {
+    /// The lock's name, in either way that it can be given.
+    pub(crate) fn name(&self) -> &OsStr {
+        let given = self.name.as_deref().or(self.named.as_deref());
+        given.unwrap_or_default()
+    }
+
+    /// Whether a lock that is taken is not worth a line.
+    pub(crate) fn is_silent_if_taken(&self) -> bool {
+        self.quiet || self.skip_ok
+    }
 }
 
 /// The three options for waiting, of which at most one is given.
@@ -154,7 +196,7 @@ impl WaitArgs {
 /// Arguments of `dlock inspect`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inspect {
-    /// The lock's name
+    /// The lock's name; one that begins with - comes after --
     #[arg(value_name = "NAME")]
     pub(crate) name: OsString,
 
@@ -240,6 +282,22 @@ mod tests {
             };
             assert_eq!(run.wait.for_store(), wait, "{args:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_begins_with_a_dash_has_an_option() {
+        let name = |args: &[&str]| match Args::try_parse_from(args).map(|args| args.action) {
+            Ok(Action::Run(run)) => Some(run.name().to_owned()),
+            _ => None,
+        };
+        for args in [
+            &["dlock", "run", "--name", "-x", "--", "true"][..],
+            &["dlock", "run", "--name=-x", "--try", "--", "true"],
+        ] {
+            assert_eq!(name(args).as_deref(), Some(OsStr::new("-x")));
+        }
+        assert_eq!(name(&["dlock", "run", "a", "--name", "b", "--", "x"]), None);
+        assert_eq!(name(&["dlock", "run", "--", "true"]), None);
     }
 
     #[test]

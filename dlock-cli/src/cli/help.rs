@@ -23,6 +23,12 @@ Examples:
   dlock run deploy --wait 10m -- make deploy        wait for up to ten minutes
   dlock run counter -- sh -c 'echo $DLOCK_TOKEN'    print a number that grows with each run
   dlock inspect deploy                              show the holder
+  dlock --url redis://db-1 run deploy -- make       under a lock that all hosts share
+
+Without a store locks are files of the user, and exclude no other host. dlock says so on stderr,
+unless --url file: names that store. With DLOCK_REQUIRE_URL=1 it is an error. A dlock.toml in the
+current directory is refused if another user owns it, or if others may write it and it has a
+password.
 
 `dlock COMMAND --help` has the options, examples and exit codes of a command. All users of a machine
 can see arguments: put a URL with a password into DLOCK_URL or a file.";
@@ -34,6 +40,8 @@ Examples:
   dlock run nightly-report --try -- ./report.sh     skip it if another one is running
   dlock run deploy --wait 10m -- make deploy        wait for up to ten minutes
   dlock run backup --ttl 2m --grace 20s -- ./b.sh   20 seconds to stop if renewals fail
+  dlock run stats --try --skip-ok --at-least 1m -- ./stats.sh
+      for cron on many hosts: one of them runs it, although their clocks differ
 
 A store that cannot be reached is waited for with --wait, --forever and the URL's connect_wait=. dlock
 says once that it waits. A wrong URL, user or password ends it at once.
@@ -47,7 +55,7 @@ Exit codes: the code of the command, 128 + n if signal n ended it, or one of the
   64   wrong usage or configuration, or the store refused this user
   69   the store could not be reached
   70   an internal error, or a call to the system failed
-  75   the lock was not acquired in time
+  75   the lock was not acquired in time; 0 with --skip-ok
   76   the lock was lost or about to expire while the command ran
   126  the command cannot be executed
   127  the command is not found
@@ -57,8 +65,14 @@ Signals: dlock passes them on to the command.
   * Without a terminal (cron, CI, a service) the command has its own process group. Signals go to
     the whole group, and so does the KILL after a loss.
   * With a terminal the command is in dlock's group. Ctrl-Z stops both, and a lock with a ttl is
-    then lost. The KILL reaches the command but not its children. To reach them too, use
-    `setsid --wait dlock run …`.
+    then lost. The KILL reaches the command and the processes that it started, but none that has
+    become a daemon. To reach those too, use `setsid --wait dlock run …`.
+  * A TERM that reaches the command by itself, too, comes to it twice. `kill -- -GROUP` on a terminal
+    and systemd do that. Send it to dlock alone, in systemd by KillMode=mixed.
+  * --at-least ends with the first signal, also one that came while the command ran.
+
+Waiting: after a second on a terminal, one line has the holder and how long dlock waits. With -v the
+line comes without a terminal, too. --quiet leaves it out.
 
 End: dlock releases the lock when the command ends, even if children of the command go on.
   * If dlock is killed (SIGKILL), the system kills the command, but not its children, and not a

@@ -3,5 +3,7 @@
 pub(crate) mod args;
 mod bench;
 pub(crate) mod help;
+mod hints;
 pub(crate) mod name;
 pub(crate) mod usage;
+mod version;

@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 
 use clap::{
-    Error,
+    CommandFactory as _, Error,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::base::{exit::Exit, output};
+use crate::{
+    base::{exit::Exit, output},
+    cli::{args::Args, hints},
+};
 
 /// Ends a command line that clap did not take: help and version are printed, the rest is wrong
 /// usage.
@@ -22,46 +25,68 @@ pub(crate) fn answer(error: &Error) -> Exit {
             let _ = error.print();
             Exit::USAGE
         }
+        ErrorKind::InvalidSubcommand if HELP.contains(&word(error).unwrap_or_default()) => {
+            // `dlock help --help`
+            let _ = Args::command().print_help();
+            Exit::OK
+        }
         _ => {
-            output::say(&format!(
-                "{}{}; try --help",
-                one_line(&error.render().to_string()),
-                hint(error)
-            ));
+            output::say(&format!("{}; try --help", line(error)));
             Exit::USAGE
         }
     }
 }
 
-/// The paragraphs of clap's text that say what is wrong, joined. A URL that is quoted there because it is in a
-/// wrong place does not show its password.
-fn one_line(text: &str) -> String {
-    let said = text.strip_prefix("error: ").unwrap_or(text);
-    let paragraphs = said.split("\n\n").map(|part| {
-        part.split_whitespace()
-            .map(masked)
-            .collect::<Vec<_>>()
-            .join(" ")
-    });
-    let wanted = paragraphs.filter(|part| {
-        // "to pass '-x' as a value, use '-- -x'": what follows the dashes is the command.
-        let misleading = part.starts_with("tip: to pass");
-        let usage = part.starts_with("Usage:") || part.starts_with("For more information");
-        !part.is_empty() && !usage && !misleading
-    });
-    wanted.collect::<Vec<_>>().join("; ")
+/// The options that show help.
+const HELP: [&str; 2] = ["--help", "-h"];
+
+/// The error in one line, with at most one hint.
+fn line(error: &Error) -> String {
+    let text = error.render().to_string();
+    match word(error).and_then(|word| hints::hint(error.kind(), word, &text)) {
+        Some(hint) => format!("{}; {hint}", one_line(&text, Tips::Dropped)),
+        None => one_line(&text, Tips::Kept),
+    }
 }
 
-/// The hint that clap does not have: a word too many is most often the command.
-fn hint(error: &Error) -> &'static str {
-    match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word))
-            if error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-') =>
-        {
-            "; put -- before the command"
-        }
-        _ => "",
+/// The word that clap does not know.
+fn word(error: &Error) -> Option<&str> {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return None,
+    };
+    match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word),
+        _ => None,
     }
+}
+
+/// The use of the hints that clap has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tips {
+    Kept,
+    Dropped,
+}
+
+/// The paragraphs of clap's text that say what is wrong, joined. A URL that is quoted there because it is in a
+/// wrong place does not show its password.
+fn one_line(text: &str, tips: Tips) -> String {
+    let said = text.strip_prefix("error: ").unwrap_or(text);
+    let paragraphs = said.split("\n\n").map(|part| {
+        let lines = part.lines().map(str::trim).filter(|line| {
+            // "to pass '-x' as a value, use '-- -x'": what follows the dashes is the command.
+            let is_misleading = line.starts_with("tip: to pass");
+            !is_misleading && (tips == Tips::Kept || !line.starts_with("tip: "))
+        });
+        let words = lines.flat_map(str::split_whitespace).map(masked);
+        words.collect::<Vec<_>>().join(" ")
+    });
+    let wanted = paragraphs.filter(|part| {
+        let usage = part.starts_with("Usage:") || part.starts_with("For more information");
+        !part.is_empty() && !usage
+    });
+    wanted.collect::<Vec<_>>().join("; ")
 }
 
 /// `word` without the text between `://` and the last `@`, and without its query.
@@ -94,7 +119,17 @@ mod tests {
         let text = "error: unexpected argument '--tll' found\n\n  tip: a similar argument exists: \
                     '--ttl'\n\nUsage: dlock run <NAME>\n\nFor more information, try '--help'.\n";
         let line = "unexpected argument '--tll' found; tip: a similar argument exists: '--ttl'";
-        assert_eq!(one_line(text), line);
+        assert_eq!(one_line(text, Tips::Kept), line);
+    }
+
+    #[test]
+    fn there_is_one_tip_or_none() {
+        let text = "error: unexpected argument '--wiat' found\n\n  tip: a similar argument exists: '--wait'\n  \
+                    tip: to pass '--wiat' as a value, use '-- --wiat'\n\nUsage: dlock run <NAME>\n";
+        let line = "unexpected argument '--wiat' found; tip: a similar argument exists: '--wait'";
+        assert_eq!(one_line(text, Tips::Kept), line);
+        let line = "unexpected argument '--wiat' found";
+        assert_eq!(one_line(text, Tips::Dropped), line);
     }
 
     #[test]
@@ -102,11 +137,12 @@ mod tests {
         let text = "error: the following required arguments were not provided:\n  <NAME>\n  \
                     <CMD>...\n\nUsage: dlock run\n";
         let line = "the following required arguments were not provided: <NAME> <CMD>...";
-        assert_eq!(one_line(text), line);
+        assert_eq!(one_line(text, Tips::Kept), line);
     }
 
     #[test]
     fn a_url_in_a_wrong_place_does_not_show_its_password() {
+        let one_line = |text| one_line(text, Tips::Kept);
         let line = one_line("error: unrecognized subcommand 'redis://me:p@ss@db-1/0'\n");
         assert_eq!(line, "unrecognized subcommand 'redis://***@db-1/0'");
         let line = one_line("error: unexpected argument 'redis://db-1?sentinel-password=p' found");

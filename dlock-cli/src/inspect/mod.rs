@@ -33,7 +33,7 @@ pub(crate) fn main(global: &Global, args: &Inspect) -> Result<Exit, Failure> {
         Ok(holder?)
     })?;
     let text = match &holder {
-        holder if args.json => json(&Report::new(&name, holder.as_ref()))?,
+        holder if args.json => output::json(&Report::new(&name, holder.as_ref()))?,
         Some(holder) => holder::describe(&name, holder, &Clock::boottime()),
         None => format!("{name} is free\n"),
     };
@@ -43,10 +43,4 @@ pub(crate) fn main(global: &Global, args: &Inspect) -> Result<Exit, Failure> {
     } else {
         Exit::FREE
     })
-}
-
-fn json(report: &Report<'_>) -> Result<String, Failure> {
-    let text = serde_json::to_string(report);
-    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
-    Ok(text + "\n")
 }

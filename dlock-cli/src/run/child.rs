@@ -1,6 +1,6 @@
 //! The command as a running process.
 
-use std::{env, ffi::OsString, io, path::PathBuf, process::ExitStatus};
+use std::{cell::RefCell, env, ffi::OsString, io, path::PathBuf, process::ExitStatus};
 
 use dlock::Guard;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -11,7 +11,7 @@ use crate::{
         exit::{Exit, Failure},
         output::describe,
     },
-    run::{reexec, terminal::Terminal},
+    run::{reexec, terminal::Terminal, tree::Tree},
 };
 
 /// The command, as the supervisor uses it; a trait so that it can be tested on a paused clock.
@@ -34,6 +34,8 @@ pub(crate) struct Running {
     /// The command's process id, which is also that of its group where it leads one.
     pid: Option<Pid>,
     leads_group: bool,
+    /// The processes of the command, where it leads no group.
+    tree: RefCell<Tree>,
 }
 
 impl Running {
@@ -72,6 +74,7 @@ impl Running {
             child,
             pid,
             leads_group,
+            tree: RefCell::default(),
         })
     }
 }
@@ -79,14 +82,24 @@ impl Running {
 impl Process for Running {
     fn send(&self, signal: Signal) {
         let Some(pid) = self.pid else { return };
-        // Both fail only when no process is left to receive it.
-        let _ = if self.leads_group {
-            kill_process_group(pid, signal)
-        } else if self.child.id().is_some() {
-            kill_process(pid, signal)
-        } else {
-            Ok(())
-        };
+        if self.leads_group {
+            // It fails only when no process is left to receive it.
+            let _ = kill_process_group(pid, signal);
+            return;
+        }
+        let running = self.child.id().map(|_| pid);
+        let mut tree = self.tree.borrow_mut();
+        match (signal, running) {
+            (Signal::KILL, running) => tree.kill(running),
+            (signal, Some(pid)) => {
+                if signal == Signal::TERM {
+                    // What it leaves behind would not be found as its own any more.
+                    tree.add(pid);
+                }
+                let _ = kill_process(pid, signal);
+            }
+            (_, None) => {}
+        }
     }
 
     async fn wait(&mut self) -> io::Result<ExitStatus> {

@@ -10,13 +10,25 @@ use crate::{
         duration,
         exit::{Exit, Failure},
     },
-    cli::args::WaitArgs,
+    cli::args::{Run, WaitArgs},
     inspect::holder,
 };
 
+/// The end of a `dlock run` that has no lock: `--skip-ok` and `--quiet` leave out the message that it is taken.
+pub(super) fn end(failure: Failure, name: &LockName, args: &Run) -> Result<Exit, Failure> {
+    if failure.exit != Exit::CONTENDED || !args.is_silent_if_taken() {
+        return Err(failure);
+    }
+    tracing::info!("{name:?} is taken; the command is not run");
+    Ok(match args.skip_ok {
+        true => Exit::OK,
+        false => Exit::CONTENDED,
+    })
+}
+
 /// How long the message may wait for the holder's name. A store may have to query the holder: MySQL allows
 /// 2 s for that, and then cancels the query.
-const INSPECT_MAX: Duration = Duration::from_secs(3);
+pub(super) const INSPECT_MAX: Duration = Duration::from_secs(3);
 
 /// The failure to get `name`, with its holder as far as the store reports it in time.
 pub(crate) async fn failure(locker: &Locker, name: &LockName, wait: &WaitArgs) -> Failure {

@@ -1,16 +1,24 @@
 //! `dlock run`: wait for the lock, run the command under it, release, exit as the command did.
 
+mod at_least;
 mod child;
 mod contended;
 mod deadlines;
+mod not_found;
 pub(crate) mod reexec;
 mod signals;
 mod supervise;
 mod terminal;
+mod tree;
+mod waiting;
 
-use std::{future::Future, pin::pin, time::Duration};
+use std::{
+    future::{Future, IntoFuture as _},
+    pin::pin,
+    time::Duration,
+};
 
-use dlock::{Clock, ErrorKind, Guard, LockName, Locker};
+use dlock::{BootInstant, Clock, ErrorKind, Guard, LockName, Locker};
 use rustix::process::Signal;
 use tokio::{select, time::timeout};
 
@@ -46,7 +54,7 @@ const WAIT_SIGNALS: usize = 1;
 const CLEANUP_SIGNALS: usize = 2;
 
 pub(crate) fn main(global: &Global, args: &Run) -> Result<Exit, Failure> {
-    let name = name::parse(&args.name)?;
+    let name = name::parse(args.name())?;
     let store = Store::find(global)?;
     let ttl = args.ttl.unwrap_or_else(|| store.ttl());
     let deadlines = Deadlines::new(ttl, args.grace)?;
@@ -94,11 +102,20 @@ impl Session<'_> {
             Err(signal) => return Ok(Exit::by_signal(signal)),
         };
         let waited = clock.now().since(began);
-        tracing::debug!(name = %self.name, ttl = ?self.ttl, "requesting the lock");
+        let ttl = duration::show(self.ttl);
+        tracing::info!("requesting the lock {:?} for {ttl} at a time", self.name);
         let acquire = acquire(&locker, self.name.clone(), self.args, waited);
         let (result, was_granted) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
-            Ok(Ok(guard)) => (self.hold(guard).await, true),
-            Ok(Err(failure)) => (Err(failure), false),
+            Ok(Ok(guard)) => {
+                let waited = duration::measured(clock.now().since(began));
+                tracing::info!(
+                    "waited {waited} for {:?}, token {}",
+                    self.name,
+                    guard.token()
+                );
+                (self.hold(guard, &clock).await, true)
+            }
+            Ok(Err(failure)) => (contended::end(failure, &self.name, self.args), false),
             Err(signal) => (Ok(Exit::by_signal(signal)), false),
         };
         let withstands = if was_granted {
@@ -118,20 +135,22 @@ impl Session<'_> {
     }
 
     /// Runs the command under `guard`, and releases it.
-    async fn hold(&mut self, guard: Guard) -> Result<Exit, Failure> {
-        tracing::debug!(token = %guard.token(), "holding the lock");
+    async fn hold(&mut self, guard: Guard, clock: &Clock) -> Result<Exit, Failure> {
+        let granted = clock.now();
         let result = self.command(&guard).await;
-        tracing::debug!(?result, "releasing the lock");
+        let ended_before = self.hold_on(&guard, &result, granted).await;
         let released = self
             .unless_ended(CLEANUP_SIGNALS, timeout(CLEANUP_MAX, guard.release()))
             .await;
         let lost = match released {
             Ok(Ok(Ok(()))) => false,
-            Ok(Ok(Err(error))) if error.kind() == ErrorKind::Lost => true,
+            Ok(Ok(Err(error))) if error.kind() == ErrorKind::Lost => !ended_before,
             Ok(Ok(Err(error))) => self.warn_unreleased(&error.to_string()),
             Ok(Err(_)) => self.warn_unreleased("the store does not reply"),
             Err(_) => self.warn_unreleased("a signal ended the attempt"),
         };
+        let held_for = duration::measured(clock.now().since(granted));
+        tracing::info!("held {:?} for {held_for}", self.name);
         match result? {
             Outcome::Signalled(signal) => Ok(Exit::by_signal(signal)),
             Outcome::Ended(ended) if lost || ended.lost => {
@@ -144,17 +163,36 @@ impl Session<'_> {
         }
     }
 
+    /// Holds the lock of a command that has ended for as long as `--at-least` says. False if there is no such time.
+    async fn hold_on(
+        &mut self,
+        guard: &Guard,
+        result: &Result<Outcome, Failure>,
+        granted: BootInstant,
+    ) -> bool {
+        match (result, self.args.at_least) {
+            (Ok(Outcome::Ended(ended)), Some(time)) if !ended.lost && !ended.was_signalled => {
+                at_least::hold(guard, granted.after(time), &mut self.signals).await;
+                true
+            }
+            _ => false,
+        }
+    }
+
     async fn command(&mut self, guard: &Guard) -> Result<Outcome, Failure> {
         // A Ctrl-C of just now must not start the command.
         if let Some(signal) = self.signals.arrived_ending().await {
             return Ok(Outcome::Signalled(signal));
         }
         let mut command = Running::start(&self.args.command, guard, self.terminal)?;
-        // One that comes from now on, the terminal sends to the command, too. (One that came just before it
-        // was there is lost, and is pressed again: to send it after all would be twice for one that came
-        // just after.)
+        // One that comes from now on, the terminal sends to the command, too.
+        let was_early = self.signals.send_early(&command).await;
         let deadlines = self.deadlines.within(guard.remaining());
         let ended = supervise(guard, &mut command, &mut self.signals, deadlines).await;
+        let ended = ended.map(|ended| Ended {
+            was_signalled: ended.was_signalled || was_early,
+            ..ended
+        });
         ended.map(Outcome::Ended).map_err(|error| {
             let why = describe(&error);
             Failure::new(
@@ -230,9 +268,14 @@ async fn acquire(
     if let Some(wait) = args.wait.time() {
         acquire = acquire.wait(wait.saturating_sub(waited));
     }
-    match acquire.await {
+    let result = select! {
+        biased;
+        result = acquire.into_future() => result,
+        never = waiting::report(locker, &name, args, waited) => match never {},
+    };
+    match result {
         Ok(guard) => Ok(guard),
-        Err(error) if error.kind() == ErrorKind::Contended => {
+        Err(error) if error.kind() == ErrorKind::Contended && !args.is_silent_if_taken() => {
             Err(contended::failure(locker, &name, &args.wait).await)
         }
         Err(error) => Err(error.into()),

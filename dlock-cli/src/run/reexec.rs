@@ -13,9 +13,12 @@ use std::{
 
 use rustix::process::{self, Pid};
 
-use crate::base::{
-    exit::{Exit, Failure},
-    output::describe,
+use crate::{
+    base::{
+        exit::{Exit, Failure},
+        output::describe,
+    },
+    run::not_found,
 };
 
 /// The first argument that selects this step.
@@ -82,10 +85,7 @@ fn die_with(_parent: Pid) -> Result<(), Failure> {
 /// Why `program` cannot be run, with the exit code that shells and env(1) give.
 fn cannot_run(program: &OsStr, error: &io::Error) -> Failure {
     let (exit, why) = match error.kind() {
-        io::ErrorKind::NotFound => (
-            Exit::NOT_FOUND,
-            "not found; give its path, or check PATH".to_owned(),
-        ),
+        io::ErrorKind::NotFound => (Exit::NOT_FOUND, not_found::why(program)),
         io::ErrorKind::PermissionDenied => (
             Exit::NOT_EXECUTABLE,
             "permission denied; check that it is a program and executable (chmod +x)".to_owned(),

@@ -13,7 +13,7 @@ use tokio::{
     signal::unix::{self, SignalKind},
 };
 
-use crate::run::terminal::Terminal;
+use crate::run::{child::Process, terminal::Terminal};
 
 /// The signals that are always caught and passed on.
 const ALWAYS: [Signal; 4] = [Signal::TERM, Signal::HUP, Signal::USR1, Signal::USR2];
@@ -96,6 +96,21 @@ impl Signals {
         }
     }
 
+    /// Sends `command`, which was just started, the keys that were pressed before. It was not there to get them from
+    /// the terminal. It may have got one that was pressed as it came, but it is still dlock then, and ends.
+    ///
+    /// True if there were any.
+    pub(crate) async fn send_early(&mut self, command: &impl Process) -> bool {
+        let mut were_any = false;
+        if self.terminal == Terminal::Present {
+            while let Some(signal) = self.arrived_ending().await {
+                command.send(signal);
+                were_any = true;
+            }
+        }
+        were_any
+    }
+
     /// Whether the command does not get `signal` from the terminal anyway.
     pub(crate) fn passes_on(&self, signal: Signal) -> bool {
         self.terminal == Terminal::Absent || !KEYS.contains(&signal)
@@ -141,6 +156,10 @@ impl Ignored {
 
 #[cfg(test)]
 mod tests {
+    use std::{cell::RefCell, future::pending, process::ExitStatus, time::Duration};
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -166,6 +185,38 @@ mod tests {
             assert!(signals(Terminal::Present).passes_on(signal));
             assert!(signals(Terminal::Absent).passes_on(signal));
         }
+    }
+
+    /// Notes what it is sent.
+    #[derive(Default)]
+    struct Heard(RefCell<Vec<Signal>>);
+
+    impl Process for Heard {
+        fn send(&self, signal: Signal) {
+            self.0.borrow_mut().push(signal);
+        }
+
+        async fn wait(&mut self) -> io::Result<ExitStatus> {
+            pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_signal_of_just_before_the_command_is_sent_to_it() {
+        let mut signals = Signals::catch(Terminal::Present).expect("signals");
+        let command = Heard::default();
+        // Keys come in the same way, but may be ignored in the process of the tests.
+        kill_process(getpid(), Signal::USR1).expect("itself");
+        // Another thread may be the one that gets it, a moment later.
+        let heard = async {
+            while command.0.borrow().is_empty() {
+                signals.send_early(&command).await;
+            }
+        };
+        timeout(Duration::from_secs(60), heard).await.expect("sent");
+        assert_eq!(*command.0.borrow(), [Signal::USR1]);
+        signals.send_early(&command).await;
+        assert_eq!(command.0.borrow().len(), 1, "once");
     }
 
     #[tokio::test]

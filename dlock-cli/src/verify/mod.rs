@@ -176,7 +176,5 @@ fn show(document: &Document, args: &Verify) -> Result<String, Failure> {
     if !args.json {
         return Ok(text::show(document));
     }
-    let text = serde_json::to_string(document);
-    let text = text.map_err(|error| Failure::new(Exit::INTERNAL, error.to_string()))?;
-    Ok(text + "\n")
+    output::json(document)
 }

@@ -1,5 +1,7 @@
 //! `dlock inspect`.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::support::Store;
@@ -16,6 +18,31 @@ fn a_free_lock_is_1() {
     assert_eq!(output.status.code(), Some(1));
     let json: Value = serde_json::from_slice(&output.stdout).expect("json");
     assert_eq!(json, json!({ "name": "a", "held": false, "holder": null }));
+}
+
+#[test]
+fn json_does_not_steer_the_terminal() {
+    let store = Store::new();
+    let script = "echo ready; exec cat";
+    let args = ["run", "a", "--note", "steering", "--", "sh", "-c", script];
+    let holder = store.start(&args);
+    assert_eq!(holder.line(), "ready");
+    // Another program may write to the store.
+    let entries = fs::read_dir(store.locks()).expect("directory");
+    for path in entries.map(|entry| entry.expect("entry").path()) {
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
+        if text.contains("steering") {
+            let text = text.replace("steering", "\u{9b}31m\u{7f}ab");
+            fs::write(&path, text).expect("file");
+        }
+    }
+    let output = store.output(&["inspect", "a", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let line = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(line.contains(r"\u009b31m\u007fab"), "{line}");
+    assert!(!line.trim_end().contains(char::is_control), "{line}");
 }
 
 #[test]

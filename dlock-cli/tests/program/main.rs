@@ -2,14 +2,20 @@
 
 #![expect(clippy::expect_used, reason = "these are tests")]
 
+mod at_least;
 mod bench;
 mod contention;
+mod cron;
 mod ending;
+mod hints;
 mod inspect;
 mod loss;
+mod not_named;
 mod run;
 mod setup;
 mod signals;
 mod support;
 mod terminal;
 mod usage;
+mod verbose;
+mod waiting;

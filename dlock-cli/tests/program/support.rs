@@ -63,7 +63,9 @@ impl Store {
             .args(args)
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
-        command.env_remove("DLOCK_URL").env_remove("DLOCK_CONFIG");
+        for variable in ["DLOCK_URL", "DLOCK_CONFIG", "DLOCK_REQUIRE_URL"] {
+            command.env_remove(variable);
+        }
         command
     }
 

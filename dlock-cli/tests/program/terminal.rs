@@ -1,7 +1,7 @@
 //! With a terminal: the command shares it with dlock, and its keys work as without dlock.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{Read, Write as _},
     os::fd::OwnedFd,
 };
@@ -95,6 +95,60 @@ fn ctrl_c_ends_the_wait() {
     session.shows("requesting the lock");
     session.press(CTRL_C);
     assert_eq!(session.program.end().0, 130);
+}
+
+#[test]
+fn a_wait_of_a_second_is_explained() {
+    let store = Store::new();
+    let args = [
+        "run",
+        "a",
+        "--note",
+        "n 7",
+        "--",
+        "sh",
+        "-c",
+        "echo ready; exec cat",
+    ];
+    let mut holder = store.start(&args);
+    assert_eq!(holder.line(), "ready");
+    let session = Session::start(&store, "exec $dlock run a --wait 1m -- echo entered");
+    let line = session.program.line();
+    let begin = format!("dlock: \"a\" is taken by pid {} on ", holder.pid());
+    assert!(line.starts_with(&begin), "{line}");
+    assert!(line.contains(" (n 7), for "), "{line}");
+    assert!(line.contains(" s now; waiting for up to 5"), "{line}");
+    holder.stdin = None;
+    session.shows("entered");
+    assert_eq!(session.program.end().0, 0);
+}
+
+#[test]
+fn a_quiet_wait_is_silent() {
+    let store = Store::new();
+    let holder = store.start(&["run", "a", "--", "sh", "-c", "echo ready; exec cat"]);
+    assert_eq!(holder.line(), "ready");
+    let script = "exec $dlock run a --quiet --wait 1500ms -- echo entered";
+    let session = Session::start(&store, script);
+    assert_eq!(session.program.silence(), Vec::<String>::new());
+    assert_eq!(session.program.end().0, 75);
+}
+
+#[test]
+fn a_loss_ends_the_children_of_the_command_too() {
+    let store = Store::new();
+    let script = "exec $dlock run a -- \
+                  sh -c 'trap \"\" TERM INT HUP; echo ready; cat; echo survived'";
+    let session = Session::start(&store, script);
+    session.shows("ready");
+    for entry in fs::read_dir(store.locks()).expect("directory") {
+        fs::remove_file(entry.expect("entry").path()).expect("removed");
+    }
+    // No process has the terminal open any more, so `cat` is gone, too.
+    let lines = session.program.silence();
+    assert!(!lines.iter().any(|line| line == "survived"), "{lines:?}");
+    assert_eq!(session.program.end().0, 76);
+    assert!(store.is_free("a"));
 }
 
 #[test]

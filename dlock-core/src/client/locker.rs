@@ -237,6 +237,12 @@ impl Locker {
         async move { cleanup.ended().await }
     }
 
+    /// The wait of an [`acquire`](Self::acquire) for which none is given.
+    #[must_use]
+    pub fn default_wait(&self) -> Duration {
+        self.0.wait
+    }
+
     /// The properties of the store.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {

@@ -9,14 +9,16 @@ use std::{
 use super::{
     configuration::Config,
     file,
-    source::{DEFAULT_URL, FILE_NAME, FILE_VARIABLE, Source, URL_VARIABLE},
+    source::{
+        DEFAULT_URL, FILE_NAME, FILE_VARIABLE, REQUIRE_VARIABLE, SYSTEM_FILE, Source, URL_VARIABLE,
+    },
     url::BackendUrl,
 };
 use crate::base::error::Result;
 
 impl Config {
     /// Finds the configuration of this process, as [`Discovery`] says: `DLOCK_URL`, the file that
-    /// `DLOCK_CONFIG` names, `dlock.toml` in the current directory, else `file:`.
+    /// `DLOCK_CONFIG` names, `dlock.toml` in the current directory, `/etc/dlock.toml`, else `file:`.
     ///
     /// ```
     /// use dlock_core::{Config, Result};
@@ -43,9 +45,12 @@ impl Config {
 /// 2. the environment variable `DLOCK_URL`,
 /// 3. the file that `DLOCK_CONFIG` names,
 /// 4. `dlock.toml` in the current directory,
-/// 5. `file:`.
+/// 5. `/etc/dlock.toml`,
+/// 6. `file:`, unless `DLOCK_REQUIRE_URL` is set.
 ///
-/// A source that is set but empty or broken is an error: it is never skipped.
+/// A source that is set but empty or broken is an error: it is never skipped. A `dlock.toml` in the current
+/// directory is refused if its owner is neither this user nor root. With a password in it, it is also refused if its
+/// group or others may write it. A file that was named is not checked so.
 ///
 /// ```
 /// use dlock_core::config::{Discovery, Source};
@@ -61,6 +66,7 @@ pub struct Discovery<'a> {
     file: Option<&'a Path>,
     env: Environment<'a>,
     directory: PathBuf,
+    system_file: PathBuf,
 }
 
 type Environment<'a> = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync + 'a>;
@@ -75,6 +81,7 @@ impl<'a> Discovery<'a> {
             file: None,
             env,
             directory: PathBuf::new(),
+            system_file: SYSTEM_FILE.into(),
         }
     }
 
@@ -106,12 +113,20 @@ impl<'a> Discovery<'a> {
         self
     }
 
+    /// Sets the configuration file of the machine, in place of `/etc/dlock.toml`.
+    #[must_use]
+    pub fn system_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.system_file = path.into();
+        self
+    }
+
     /// Finds and reads the configuration. Blocks only while it reads files.
     ///
     /// # Errors
     ///
     /// `InvalidConfig` when both a URL and a file were given as arguments, or when the first source
-    /// that is there is empty, missing though it was named, unreadable or wrong.
+    /// that is there is empty, missing though it was named, unreadable or wrong. Also when `DLOCK_REQUIRE_URL` is
+    /// set and there is no source.
     pub fn find(self) -> Result<Config> {
         match (self.url, self.file) {
             (Some(_), Some(_)) => {
@@ -135,15 +150,32 @@ impl<'a> Discovery<'a> {
                 let why = format!("{FILE_VARIABLE} is empty; give it a path or unset it");
                 return Err(Source::Argument.invalid(why));
             }
-            return Config::from_file(path);
+            return file::read(path.as_ref())?.ok_or_else(|| {
+                let why = format!("there is no such file; {FILE_VARIABLE} names it");
+                Source::File(path.into()).invalid(why)
+            });
         }
-        match file::read(&self.directory.join(FILE_NAME))? {
-            Some(config) => Ok(config),
-            None => Ok(Config::new(
-                BackendUrl::parse(DEFAULT_URL)?,
-                Source::Default,
-            )),
+        if let Some(config) = file::read_found(&self.directory.join(FILE_NAME))? {
+            return Ok(config);
         }
+        if let Some(config) = file::read(&self.system_file)? {
+            return Ok(config);
+        }
+        if self.requires_a_source() {
+            return Err(Source::Default.invalid(format!(
+                "no store is configured, and {REQUIRE_VARIABLE} requires one; allowed are {URL_VARIABLE}, \
+                 {FILE_VARIABLE}, {FILE_NAME} and {SYSTEM_FILE}"
+            )));
+        }
+        Ok(Config::new(
+            BackendUrl::parse(DEFAULT_URL)?,
+            Source::Default,
+        ))
+    }
+
+    /// Whether `DLOCK_REQUIRE_URL` is set.
+    fn requires_a_source(&self) -> bool {
+        (self.env)(REQUIRE_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0")
     }
 }
 

@@ -1,10 +1,15 @@
 //! The configuration file.
 
-use std::{fs::File, io, io::Read, path::Path};
+use std::{
+    fs::{File, Metadata},
+    io,
+    io::Read,
+    path::Path,
+};
 
 use toml::Table;
 
-use super::{configuration::Config, source::Source, table::from_table};
+use super::{configuration::Config, source::Source, table::from_table, trust};
 use crate::base::error::Result;
 
 /// The longest configuration file that is read, in bytes.
@@ -38,14 +43,37 @@ impl Config {
 /// Reads the configuration file at `path`; `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Config>> {
     let source = Source::File(path.to_owned());
+    match text(path, &source)? {
+        Some((text, _)) => parse(&text, source).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Reads a file like [`read`] that no user has named. Refuses one that another user may have written.
+pub(super) fn read_found(path: &Path) -> Result<Option<Config>> {
+    let source = Source::File(path.to_owned());
+    let Some((text, metadata)) = text(path, &source)? else {
+        return Ok(None);
+    };
+    trust::check_owner(&metadata).map_err(|why| source.invalid(why))?;
+    let config = parse(&text, source)?;
+    trust::check_writers(&metadata, config.url()).map_err(|why| config.source().invalid(why))?;
+    Ok(Some(config))
+}
+
+/// The text of the file at `path`, and the metadata of that file; `None` if there is none.
+fn text(path: &Path, source: &Source) -> Result<Option<(String, Metadata)>> {
     let mut text = String::new();
-    let read =
-        File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
+    let read = File::open(path).and_then(|file| {
+        let metadata = file.metadata()?;
+        file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+        Ok(metadata)
+    });
     match read {
         Ok(_) if text.len() as u64 > FILE_BYTES_MAX => {
             Err(source.invalid(format!("the file is longer than {FILE_BYTES_MAX} bytes")))
         }
-        Ok(_) => parse(&text, source).map(Some),
+        Ok(metadata) => Ok(Some((text, metadata))),
         // A link to nowhere is there, and broken.
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(source.invalid(format!("cannot read the file: {error}"))),

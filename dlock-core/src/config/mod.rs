@@ -19,6 +19,7 @@ mod source;
 mod suggest;
 mod table;
 mod tls;
+mod trust;
 mod url;
 
 pub use self::{
@@ -29,7 +30,9 @@ pub use self::{
     registry::{ConnectFuture, Registry},
     secret::Secret,
     settings::{CommonSettings, Settings},
-    source::{DEFAULT_URL, FILE_NAME, FILE_VARIABLE, Source, URL_VARIABLE},
+    source::{
+        DEFAULT_URL, FILE_NAME, FILE_VARIABLE, REQUIRE_VARIABLE, SYSTEM_FILE, Source, URL_VARIABLE,
+    },
     tls::Tls,
     url::{BackendUrl, Host},
 };

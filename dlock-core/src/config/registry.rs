@@ -6,7 +6,7 @@ use super::{
     configuration::Config,
     connect_wait::ConnectWait,
     settings::{CommonSettings, Settings},
-    suggest::suggest,
+    suggest::suggest_scheme,
 };
 use crate::{
     backend::distributed_lock::DistributedLock,
@@ -84,6 +84,22 @@ impl Registry {
     pub fn register_disabled(mut self, scheme: &'static str, feature: &'static str) -> Self {
         self.entries.insert(scheme, Entry::Missing { feature });
         self
+    }
+
+    /// Removes the backend of `scheme`, which this program cannot use.
+    #[must_use]
+    pub fn without(mut self, scheme: &str) -> Self {
+        self.entries.remove(scheme);
+        self
+    }
+
+    /// The schemes that can be opened, in alphabetical order.
+    pub fn schemes(&self) -> impl Iterator<Item = &'static str> {
+        let present = |entry: &Entry| matches!(entry, Entry::Present(_));
+        let entries = self.entries.iter();
+        entries
+            .filter(move |(_, entry)| present(entry))
+            .map(|(scheme, _)| *scheme)
     }
 
     /// Opens the store that `config` names.
@@ -170,7 +186,7 @@ impl Registry {
             ))),
             None => {
                 let known: Vec<_> = self.entries.keys().copied().collect();
-                let hint = suggest(scheme, &known);
+                let hint = suggest_scheme(scheme, config.url().path(), &known);
                 let known = known.join(", ");
                 Err(source.invalid(format!("unknown scheme {scheme:?}{hint}; known: {known}")))
             }

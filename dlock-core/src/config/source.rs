@@ -10,6 +10,10 @@ pub const URL_VARIABLE: &str = "DLOCK_URL";
 pub const FILE_VARIABLE: &str = "DLOCK_CONFIG";
 /// The name of the configuration file in the current directory.
 pub const FILE_NAME: &str = "dlock.toml";
+/// The configuration file of the machine, the last one that is searched for.
+pub const SYSTEM_FILE: &str = "/etc/dlock.toml";
+/// The environment variable by which no configuration is an error. Any value but an empty one and `0` sets it.
+pub const REQUIRE_VARIABLE: &str = "DLOCK_REQUIRE_URL";
 /// The URL that is used if none is configured: locks between the processes of one user on one machine.
 pub const DEFAULT_URL: &str = "file:";
 

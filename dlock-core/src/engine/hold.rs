@@ -16,11 +16,13 @@ use crate::{
         cause::LostCause,
         clock::BootInstant,
         error::{Effect, Error, ErrorKind, Result},
+        lock::Lock,
         token::Token,
     },
     engine::{
         call::{catch_panic, release_in_time},
         cleanup::{Unreleased, Work},
+        renewals::FailingHold,
         scheduler::{Renewable, ScheduleEntry},
         shared::Shared,
     },
@@ -39,6 +41,8 @@ pub(crate) struct Hold {
     pub(crate) token: Token,
     pub(crate) since: BootInstant,
     pub(crate) entry: ScheduleEntry,
+    /// While its last renewal has failed.
+    failing: Lock<Option<FailingHold>>,
 }
 
 impl Hold {
@@ -51,6 +55,7 @@ impl Hold {
             token: token.unwrap_or(lease.token),
             since: shared.clock.now(),
             entry: shared.scheduler.new_entry(),
+            failing: Lock::default(),
             lease,
         });
         let granted = hold.try_grant();
@@ -140,6 +145,22 @@ impl Hold {
             .ok_or_else(|| self.not_held("renew"))
     }
 
+    /// Notes how a renewal by the scheduler ended, while the lock is held.
+    fn note(&self, renewed: &Result<()>) {
+        let before = self.failing.lock().take();
+        match (renewed, self.deadline(), before) {
+            (Ok(()), _, Some(failing)) => failing.recovered(),
+            (Err(error), Some(deadline), None) => {
+                let renewals = &self.shared.renewals;
+                let failing = renewals.failed(&self.lease.name, error, deadline);
+                *self.failing.lock() = Some(failing);
+            }
+            (Err(_), Some(_), before) => *self.failing.lock() = before,
+            // It has ended, which is reported elsewhere; or nothing has changed.
+            (_, None, _) | (Ok(()), _, None) => {}
+        }
+    }
+
     /// Tries once to free the lock in the store, bounded by [`RELEASE_TRY_MAX`](crate::backend::RELEASE_TRY_MAX).
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
@@ -165,6 +186,7 @@ impl Hold {
         match attempt.state().release() {
             Ok(()) => {
                 self.shared.scheduler.remove(&self.entry);
+                *self.failing.lock() = None;
                 self.shared
                     .metrics
                     .ended(self.shared.clock.now().since(self.since));
@@ -194,6 +216,7 @@ impl LossSink for Hold {
     /// Releases what is left in the store: an entry on a shared session would outlive its guard (K8).
     fn on_lost(self: Arc<Self>, cause: LostCause) {
         self.shared.scheduler.remove(&self.entry);
+        *self.failing.lock() = None;
         let held_for = self.shared.clock.now().since(self.since);
         self.shared.metrics.lost(held_for);
         tracing::warn!(name = %self.lease.name, %cause, ?held_for, "lock lost");
@@ -220,7 +243,11 @@ impl Renewable for Hold {
 
     fn start_renewal(self: Arc<Self>, lag: Duration) -> Work<Result<()>> {
         self.shared.metrics.renewal_lag(lag);
-        Box::pin(async move { self.renew().await })
+        Box::pin(async move {
+            let renewed = self.renew().await;
+            self.note(&renewed);
+            renewed
+        })
     }
 }
 

@@ -30,6 +30,7 @@ use crate::{
         in_flight::InFlight,
         local_queue::LocalQueue,
         metrics::Metrics,
+        renewals::Renewals,
         scheduler::Scheduler,
     },
 };
@@ -88,6 +89,7 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) runtime: Handle,
     pub(crate) metrics: Metrics,
+    pub(crate) renewals: Arc<Renewals>,
     /// The end of the locker: cancelled by a shutdown, and when the runtime that the locker lives in is gone.
     pub(crate) closed: CancellationToken,
 }

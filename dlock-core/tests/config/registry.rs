@@ -55,11 +55,21 @@ async fn an_unknown_scheme_lists_the_known_ones() {
         ),
         (
             "localhost:6379",
-            "unknown scheme \"localhost\"; known: memory, redis",
+            "unknown scheme \"localhost\" (did you mean \"redis://localhost:6379\"?); known: memory, redis",
         ),
     ] {
         assert_eq!(refused(url).await.to_string(), message);
     }
+}
+
+#[test]
+fn only_schemes_that_can_be_opened_are_listed() {
+    let registry = registry(&Arc::default());
+    assert_eq!(registry.schemes().collect::<Vec<_>>(), ["memory"]);
+    let registry = registry.without("memory");
+    let config = Config::from_url("memory:").unwrap();
+    let error = registry.check(&config).expect_err("removed");
+    assert_eq!(error.to_string(), "unknown scheme \"memory\"; known: redis");
 }
 
 #[tokio::test]

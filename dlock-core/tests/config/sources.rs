@@ -102,6 +102,7 @@ impl World {
         Discovery::new()
             .env(|name| self.env.get(name).cloned())
             .directory(self.directory.path())
+            .system_file(self.directory.path().join("etc.toml"))
     }
 
     /// The message of the error, with the directory left out of paths.
@@ -123,6 +124,12 @@ fn the_first_source_counts_and_counts_alone() {
     };
     let pair = |url: &str, source: &str| (url.to_owned(), source.to_owned());
     assert_eq!(found(&world, None, None), pair("file:", "the default"));
+
+    let system = world.write("etc.toml", "url = 'zk://machine'\n");
+    assert_eq!(
+        found(&world, None, None),
+        pair("zk://machine", system.to_str().unwrap())
+    );
 
     let here = world.write("dlock.toml", "url = 'zk://here'\nttl = '1s'\n");
     assert_eq!(
@@ -165,7 +172,7 @@ fn a_source_that_is_there_but_wrong_is_an_error() {
     world.env.insert("DLOCK_CONFIG", missing.clone().into());
     assert_eq!(
         world.refused(world.discovery()),
-        "missing.toml: there is no such file"
+        "missing.toml: there is no such file; DLOCK_CONFIG names it"
     );
     assert_eq!(
         world.refused(world.discovery().file(Some(&missing))),
@@ -194,6 +201,57 @@ fn a_source_that_is_there_but_wrong_is_an_error() {
         world.refused(world.discovery().url(Some(""))),
         "URL \"\": it is empty"
     );
+}
+
+#[test]
+fn the_machine_s_file_is_an_error_when_it_is_broken() {
+    let world = World::new();
+    world.write("etc.toml", "no TOML\n");
+    let error = world.refused(world.discovery());
+    assert!(error.starts_with("etc.toml: line 1, column "), "{error}");
+}
+
+#[test]
+fn a_store_can_be_required() {
+    let mut world = World::new();
+    for (value, is_required) in [("1", true), ("no", true), ("0", false), ("", false)] {
+        world.env.insert("DLOCK_REQUIRE_URL", value.into());
+        let found = world.discovery().find();
+        assert_eq!(found.is_err(), is_required, "{value:?}");
+    }
+    world.env.insert("DLOCK_REQUIRE_URL", "1".into());
+    assert_eq!(
+        world.refused(world.discovery()),
+        "no store is configured, and DLOCK_REQUIRE_URL requires one; allowed are DLOCK_URL, \
+         DLOCK_CONFIG, dlock.toml and /etc/dlock.toml"
+    );
+    // Any source will do, also one that names the default.
+    world.env.insert("DLOCK_URL", "file:".into());
+    assert_eq!(world.discovery().find().unwrap().to_string(), "file:");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_may_write_has_no_password() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let world = World::new();
+    let path = world.write("dlock.toml", "url = 'redis://:hunter2@h'\n");
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o664);
+    assert_eq!(
+        world.refused(world.discovery()),
+        "dlock.toml: it has a password and the mode 664, which lets others write it; allowed is at most 644"
+    );
+    // One that was named is the user's decision.
+    assert!(world.discovery().file(Some(&path)).find().is_ok());
+    set(0o644);
+    assert!(world.discovery().find().is_ok());
+    world.write("dlock.toml", "url = 'redis://h?sentinel-password=p'\n");
+    set(0o606);
+    assert!(world.discovery().find().is_err());
+    world.write("dlock.toml", "url = 'redis://h'\n");
+    assert!(world.discovery().find().is_ok());
 }
 
 #[cfg(unix)]

@@ -14,6 +14,7 @@ mod multi;
 mod paused;
 mod public_types;
 mod renewal;
+mod renewal_log;
 mod runtime;
 mod scope;
 mod shutdown;

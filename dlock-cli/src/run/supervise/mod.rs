@@ -23,6 +23,8 @@ pub(crate) struct Ended {
     pub(crate) lost: bool,
     /// Whether the loss was reported to the user.
     pub(crate) was_reported: bool,
+    /// Whether dlock got a signal that requests the end.
+    pub(crate) was_signalled: bool,
 }
 
 /// The last signal that the command was sent. The state only goes forward: a renewal that succeeds after
@@ -52,6 +54,7 @@ pub(crate) async fn supervise(
     let mut kill_due = pin!(guard.expires_within(deadlines.kill));
     let mut term_due = pin!(guard.expires_within(deadlines.grace));
     let mut sent = Sent::Nothing;
+    let mut was_signalled = false;
     let status = loop {
         select! {
             biased;
@@ -72,7 +75,10 @@ pub(crate) async fn supervise(
                 end(command);
                 sent = Sent::Term;
             }
-            signal = signals.next() => pass_on(signal, command, signals),
+            signal = signals.next() => {
+                was_signalled |= ENDING.contains(&signal);
+                pass_on(signal, command, signals);
+            }
         }
     };
     let lost = sent > Sent::Nothing || !guard.is_held();
@@ -84,6 +90,7 @@ pub(crate) async fn supervise(
         status,
         lost,
         was_reported: sent > Sent::Nothing,
+        was_signalled,
     })
 }
 

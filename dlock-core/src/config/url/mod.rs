@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub use self::host::Host;
 pub(super) use self::syntax::check_key;
-use super::secret::Secret;
+use super::secret::{Secret, is_secret_key};
 
 /// The URL of a store: `scheme://user:password@host:port,host/path?key=value&key=value`, or
 /// `scheme:path?key=value` for a store without hosts.
@@ -61,6 +61,11 @@ impl BackendUrl {
     #[must_use]
     pub fn password(&self) -> Option<&Secret> {
         self.password.as_ref()
+    }
+
+    /// Whether it has a password, in any of its parts.
+    pub(super) fn has_secret(&self) -> bool {
+        self.password.is_some() || self.params.keys().any(|key| is_secret_key(key))
     }
 
     /// The servers, in the order given; empty for a store without any.

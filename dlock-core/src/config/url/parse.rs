@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     base::error::{Error, ErrorKind, Result},
-    config::secret::{Secret, is_secret_key},
+    config::{
+        secret::{Secret, is_secret_key},
+        suggest::scheme_of_port,
+    },
 };
 
 impl BackendUrl {
@@ -93,6 +96,11 @@ fn split_scheme(text: &str) -> Parsed<(String, &str)> {
     };
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(allowed) {
+        if let Some(meant) = scheme_of_port(rest) {
+            return invalid(format!(
+                "it does not start with a scheme, such as {meant}://"
+            ));
+        }
         return invalid("it does not start with a scheme, as in \"redis://host\"");
     }
     Ok((scheme.to_ascii_lowercase(), rest))
@@ -216,7 +224,11 @@ mod tests {
                 "it has no scheme, as in \"redis://host\" or \"file:/directory\"",
             ),
             (
-                "10.0.0.1:6379",
+                "10.0.0.1:2181",
+                "it does not start with a scheme, such as zk://",
+            ),
+            (
+                "10.0.0.1:1",
                 "it does not start with a scheme, as in \"redis://host\"",
             ),
             (
