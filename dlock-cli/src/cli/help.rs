@@ -25,7 +25,7 @@ Examples:
   dlock inspect deploy                              show the holder
 
 `dlock COMMAND --help` has the options, examples and exit codes of a command. All users of a machine
-can see arguments: put a URL with a password into DLOCK_URL or a file.";
+can see arguments: give a password by password_file= in the URL, or in DLOCK_URL.";
 
 pub(crate) const RUN: &str = "\
 TIME is a number with a unit: 500ms, 30s, 10m, 1h 30m.
@@ -39,6 +39,7 @@ Environment of the command:
   DLOCK_NAME   the name of the lock
   DLOCK_TOKEN  the fencing token: a number that grows with each grant. A resource that refuses
                smaller numbers than its largest one is safe from late writes.
+  DLOCK_URL    as dlock has it. One with a password is withheld, unless --keep-url is given.
 
 Exit codes: the code of the command, 128 + n if signal n ended it, or one of these:
   64   wrong usage or configuration, or the store refused this user

@@ -11,7 +11,8 @@ use crate::{
         exit::{Exit, Failure},
         output::describe,
     },
-    run::{reexec, terminal::Terminal},
+    cli::args::Run,
+    run::{environment, reexec, terminal::Terminal},
 };
 
 /// The command, as the supervisor uses it; a trait so that it can be tested on a paused clock.
@@ -39,11 +40,8 @@ pub(crate) struct Running {
 impl Running {
     /// Starts `command` under `guard`. To be called from the main thread. The parent-death signal is tied to the
     /// thread that forked, and this one lives as long as the process.
-    pub(crate) fn start(
-        command: &[OsString],
-        guard: &Guard,
-        terminal: Terminal,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn start(args: &Run, guard: &Guard, terminal: Terminal) -> Result<Self, Failure> {
+        let command = &args.command;
         let leads_group = terminal == Terminal::Absent;
         let program = command.first().map(OsString::as_os_str).unwrap_or_default();
         let failed = |error| {
@@ -57,9 +55,8 @@ impl Running {
         dlock
             .arg0("dlock")
             .args(reexec::arguments(command))
-            .env("DLOCK_NAME", guard.name().as_str())
-            .env("DLOCK_TOKEN", guard.token().to_string())
             .kill_on_drop(true);
+        environment::set(&mut dlock, guard, args.keep_url);
         if leads_group {
             dlock.process_group(0);
         }

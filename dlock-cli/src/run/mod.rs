@@ -3,6 +3,7 @@
 mod child;
 mod contended;
 mod deadlines;
+mod environment;
 pub(crate) mod reexec;
 mod signals;
 mod supervise;
@@ -143,7 +144,7 @@ impl Session<'_> {
         if let Some(signal) = self.signals.arrived_ending().await {
             return Ok(Outcome::Signalled(signal));
         }
-        let mut command = Running::start(&self.args.command, guard, self.terminal)?;
+        let mut command = Running::start(self.args, guard, self.terminal)?;
         // One that comes from now on, the terminal sends to the command, too. (One that came just before it
         // was there is lost, and is pressed again: to send it after all would be twice for one that came
         // just after.)

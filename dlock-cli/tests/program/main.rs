@@ -8,6 +8,7 @@ mod ending;
 mod inspect;
 mod loss;
 mod run;
+mod secrets;
 mod setup;
 mod signals;
 mod support;

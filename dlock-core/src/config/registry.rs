@@ -101,6 +101,9 @@ impl Registry {
         config: &Config,
     ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
         let (scheme, opening, common) = self.prepare(config)?;
+        if let Some(warning) = config.warning() {
+            tracing::warn!("{warning}");
+        }
         let backend = opening.await.map_err(|error| in_context(error, scheme))?;
         Ok((backend, common))
     }

@@ -41,7 +41,7 @@ impl EtcdConfig {
         self.hosts.iter().map(with_port).collect()
     }
 
-    /// The driver's options. Reads the certificates.
+    /// The driver's options for a connection that is made now. Reads the password and the certificates.
     pub(crate) fn options(&self) -> Result<ConnectOptions> {
         let mut options = ConnectOptions::new()
             // A member without a leader must refuse requests.
@@ -52,7 +52,7 @@ impl EtcdConfig {
             .with_connect_timeout(self.timeouts.connect)
             .with_keep_alive(Self::PING_EVERY, self.timeouts.reply)
             .with_keep_alive_while_idle(false);
-        if let Some((user, password)) = self.login.pair() {
+        if let Some((user, password)) = self.login.read()?.pair() {
             options = options.with_user(user, password.expose());
         }
         #[cfg(feature = "tls")]

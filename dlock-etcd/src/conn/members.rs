@@ -13,7 +13,7 @@ use dlock_core::{
     backend::SentAt,
     toolkit::{Connected, ReconnectSlot},
 };
-use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
+use etcd_client::{Client, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
@@ -26,7 +26,6 @@ pub(crate) struct Members {
     pub(crate) config: EtcdConfig,
     pub(crate) clock: Clock,
     endpoints: Vec<String>,
-    options: ConnectOptions,
     slot: ReconnectSlot<Arc<Client>>,
     /// The member that the next connection goes to.
     next: AtomicUsize,
@@ -44,9 +43,10 @@ pub(crate) type Connection = Connected<Arc<Client>>;
 
 impl Members {
     pub(crate) fn new(config: EtcdConfig) -> Result<Self> {
+        // What cannot be used is reported before any request (K11).
+        config.options()?;
         Ok(Self {
             endpoints: config.endpoints(),
-            options: config.options()?,
             config,
             clock: Clock::boottime(),
             slot: ReconnectSlot::default(),
@@ -124,8 +124,13 @@ impl Members {
     /// Logs in, if the URL has a login. The driver connects with the first request.
     async fn connect(&self) -> Result<Client, Failure> {
         let endpoint = self.endpoints[self.next.load(Ordering::Acquire)].clone();
+        // Read for each connection: a password or a certificate may have been replaced.
+        let options = self.config.options().map_err(|error| Failure {
+            error,
+            ends_connection: false,
+        })?;
         let max = self.config.timeouts.connect;
-        match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
+        match timeout(max, Client::connect([endpoint], Some(options))).await {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {
                 let failure = self.failure(error);

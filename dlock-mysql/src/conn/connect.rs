@@ -65,9 +65,9 @@ impl Connector {
     /// Connects and logs in.
     pub(crate) async fn connect(&self) -> Result<Connection> {
         self.check_open()?;
-        let options = self.options.clone();
+        // Read for each connection: a password or a certificate may have been replaced.
+        let options = self.config.with_password(self.options.clone())?;
         let options = match self.config.address() {
-            // Read for each connection: certificates may have been replaced.
             Address::Tcp { .. } => self.config.with_tls(options)?,
             // The driver would request TLS even on a local socket.
             Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),

@@ -29,7 +29,9 @@ impl Resolver {
     pub(crate) async fn resolve(&self) -> Result<Endpoint> {
         match self {
             Self::Fixed(endpoint) => Ok(endpoint.clone()),
-            Self::Sentinels(sentinels) => sentinels.connector.endpoint(&sentinels.resolve().await?),
+            Self::Sentinels(sentinels) => {
+                Ok(sentinels.connector.endpoint(&sentinels.resolve().await?))
+            }
         }
     }
 

@@ -59,7 +59,7 @@ async fn try_servers(
         .with_session_timeout(session)
         .with_connection_timeout(answer_max)
         .with_fail_eagerly();
-    if let Some((user, password)) = config.login.pair() {
+    if let Some((user, password)) = config.login.read()?.pair() {
         let login = format!("{user}:{}", password.expose());
         connector = connector.with_auth("digest", login.as_bytes());
     }
