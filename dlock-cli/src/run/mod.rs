@@ -4,6 +4,7 @@ mod child;
 mod contended;
 mod deadlines;
 mod environment;
+mod program;
 pub(crate) mod reexec;
 mod signals;
 mod supervise;

@@ -30,15 +30,20 @@ impl EtcdConfig {
         self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
-    /// The members as URLs of the driver.
-    pub(crate) fn endpoints(&self) -> Vec<String> {
-        let scheme = if self.has_tls() { "https" } else { "http" };
+    /// The addresses of the members, each with its port.
+    pub(crate) fn addresses(&self) -> Vec<String> {
         let with_port = |host: &Host| {
             let mut host = host.clone();
             host.port.get_or_insert(Self::PORT);
-            format!("{scheme}://{host}")
+            host.to_string()
         };
         self.hosts.iter().map(with_port).collect()
+    }
+
+    /// The URL of a member for the driver.
+    pub(crate) fn endpoint(&self, address: &str) -> String {
+        let scheme = if self.has_tls() { "https" } else { "http" };
+        format!("{scheme}://{address}")
     }
 
     /// The driver's options for a connection that is made now. Reads the password and the certificates.

@@ -24,8 +24,7 @@ pub(super) fn row(error: &DriverError) -> Row {
     if find_cause::<io::Error>(error)
         .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
     {
-        let hint = "nothing listens there; is the server running, and the port right?";
-        return (Unavailable, Effect::None, true, hint);
+        return (Unavailable, Effect::None, true, NO_CONNECTION);
     }
     match error {
         DriverError::GRpcStatus(status) => of_status(status),

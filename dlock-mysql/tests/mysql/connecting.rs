@@ -86,8 +86,8 @@ async fn wrong_urls_say_what_to_do(flavour: Flavour) -> Outcome {
     node.query("GRANT ALL ON other.* TO app").await?;
     refused(&other, ErrorKind::InvalidConfig, "CREATE DATABASE").await?;
     node.kill()?;
-
-    refused(&url, ErrorKind::Unavailable, "nothing listens there").await?;
+    let line = format!("cannot connect to mysql at {address}: connection refused");
+    refused(&url, ErrorKind::Unavailable, &line).await?;
     refused(
         &format!("mysql://{address}/locks"),
         ErrorKind::InvalidConfig,

@@ -112,7 +112,8 @@ impl Endpoint {
 
     /// Connects and logs in.
     pub(crate) async fn connect(&self) -> Result<DriverConnection> {
-        self.connect_as(self.config()).await
+        let connected = self.connect_as(self.config()).await;
+        connected.map_err(|error| self.name_in(error))
     }
 
     /// As [`connect`](Self::connect); push messages of the server go to `on_push`.
@@ -124,7 +125,17 @@ impl Endpoint {
             on_push(push);
             Ok::<(), redis::aio::SendError>(())
         });
-        self.connect_as(config).await
+        let connected = self.connect_as(config).await;
+        connected.map_err(|error| self.name_in(error))
+    }
+
+    /// The error with the address of this server.
+    pub(crate) fn name_in(&self, error: Error) -> Error {
+        let (host, port) = self.address();
+        match host.contains(':') {
+            true => error.at(format_args!("[{host}]:{port}")),
+            false => error.at(format_args!("{host}:{port}")),
+        }
     }
 
     async fn connect_as(&self, config: AsyncConnectionConfig) -> Result<DriverConnection> {

@@ -31,7 +31,7 @@ pub(super) async fn connect(config: &ZkConfig) -> Result<Client> {
             Err(error) => Err(errors::of_request(error)),
         }
     };
-    match timeout(config.timeouts.connect, connecting).await {
+    match timeout(diagnose::connect_max(config.timeouts.connect), connecting).await {
         Ok(connected) => connected,
         Err(_) => Err(diagnose::unreachable(config).await),
     }

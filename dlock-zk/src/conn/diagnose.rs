@@ -1,6 +1,6 @@
 //! The reason why no server gives a session, for the error message: the driver does not report it.
 
-use std::{io, time::Duration};
+use std::{fmt, io, time::Duration};
 
 use dlock_core::{Error, ErrorKind, config::Host};
 use tokio::{
@@ -12,8 +12,13 @@ use tokio::{
 
 use crate::{config::ZkConfig, errors};
 
-/// The time for the diagnosis, beyond `connect_timeout`.
+/// The time for the diagnosis.
 const DIAGNOSE_MAX: Duration = Duration::from_secs(1);
+
+/// How long to connect within `connect_timeout`: the diagnosis has the rest. A short time-out is not cut below a half.
+pub(super) fn connect_max(connect_timeout: Duration) -> Duration {
+    connect_timeout - DIAGNOSE_MAX.min(connect_timeout / 2)
+}
 
 /// A server that has as many connections as it may ends a new one sooner than this.
 const REJECT_MAX: Duration = Duration::from_millis(900);
@@ -40,16 +45,11 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
         reasons.extend(probed.ok());
     }
     let most = reasons.into_iter().max().unwrap_or_default();
-    let why = if config.hosts.len() > 1 {
-        format!(
-            "no session from any of {} servers; {}",
-            config.hosts.len(),
-            most.why
-        )
-    } else {
-        most.why
+    let why = match config.hosts.len() {
+        1 => most.why,
+        servers => format!("{} (no session from any of {servers} servers)", most.why),
     };
-    let failed = Error::new(ErrorKind::Unavailable, why);
+    let failed = Error::new(ErrorKind::Unavailable, why).at(most.address);
     match most.url_hint {
         Some(hint) => failed.with_url_hint(hint),
         None => failed,
@@ -60,6 +60,8 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Reason {
     specificity: Specificity,
+    /// The server.
+    address: String,
     why: String,
     /// Why the URL may be wrong.
     url_hint: Option<&'static str>,
@@ -76,38 +78,36 @@ enum Specificity {
 
 /// The reason why a server gives no session.
 async fn reason(host: &Host, has_tls: bool) -> Reason {
-    let (specificity, (why, url_hint)) = match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await
-    {
-        Ok(Ok(why)) => (Specificity::Answer, why),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => (
-            Specificity::NoConnection,
-            (
-                "nothing listens there; is the server running, and the port right?".to_owned(),
-                None,
-            ),
-        ),
-        Ok(Err(error)) => (Specificity::NoConnection, (error.to_string(), None)),
+    let mut address = host.clone();
+    address.port.get_or_insert(ZkConfig::PORT);
+    let of = |specificity, why: &dyn fmt::Display, url_hint| Reason {
+        specificity,
+        address: address.to_string(),
+        why: why.to_string(),
+        url_hint,
+    };
+    match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await {
+        Ok(Ok((why, url_hint))) => of(Specificity::Answer, &why, url_hint),
+        Ok(Err(error)) => of(Specificity::NoConnection, &Error::unreachable(&error), None),
         Err(_) => {
             let url_hint = (!has_tls).then_some(SPEAKS_TLS);
-            let why = "it does not answer".to_owned();
-            (Specificity::NoAnswer, (why, url_hint))
+            of(
+                Specificity::NoAnswer,
+                &Error::no_answer(DIAGNOSE_MAX),
+                url_hint,
+            )
         }
-    };
-    Reason {
-        specificity,
-        why: format!("{host}: {why}"),
-        url_hint,
     }
 }
 
 /// A reason, and why the URL may be wrong.
-async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(String, Option<&'static str>)> {
+async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(&'static str, Option<&'static str>)> {
     let answer = if has_tls {
         String::new()
     } else {
         mode(host).await?
     };
-    let (why, url_hint) = if answer.starts_with("ro") {
+    Ok(if answer.starts_with("ro") {
         (errors::READ_ONLY, None)
     } else if answer.contains("not currently serving") || answer.starts_with("null") {
         ("the server runs, but its ensemble has no majority", None)
@@ -121,8 +121,7 @@ async fn diagnose(host: &Host, has_tls: bool) -> io::Result<(String, Option<&'st
         ("no session over TLS", Some(NO_TLS))
     } else {
         ("it closes the connection", Some(SPEAKS_TLS))
-    };
-    Ok((why.to_owned(), url_hint))
+    })
 }
 
 async fn connected(host: &Host) -> io::Result<TcpStream> {
