@@ -59,8 +59,9 @@ Signals: dlock passes them on to the command.
     `setsid --wait dlock run …`.
 
 End: dlock releases the lock when the command ends, even if children of the command go on.
-  * If dlock is killed (SIGKILL), the system kills the command, but not its children, and not a
-    set-user-ID program such as sudo.
+  * If dlock is killed (SIGKILL, out of memory), a second process of it, the guardian, kills the
+    command's group at once. With a terminal the system kills the command, but not its children.
+    A command of su or sudo may go on: dlock says so at the start.
   * A stopped dlock (SIGSTOP) can neither renew the lock nor end the command.
   For these cases, have the resource check the token.";
 

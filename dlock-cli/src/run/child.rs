@@ -12,7 +12,7 @@ use crate::{
         output::describe,
     },
     cli::args::Run,
-    run::{environment, reexec, terminal::Terminal},
+    run::{environment, guardian::Guardian, orphans::Orphans, reexec, terminal::Terminal},
 };
 
 /// The command, as the supervisor uses it; a trait so that it can be tested on a paused clock.
@@ -35,6 +35,10 @@ pub(crate) struct Running {
     /// The command's process id, which is also that of its group where it leads one.
     pid: Option<Pid>,
     leads_group: bool,
+    /// Ends the group if dlock is killed. On a terminal the group is that of dlock's shell, too, and has none.
+    guardian: Option<Guardian>,
+    has_ended: bool,
+    _orphans: Option<Orphans>,
 }
 
 impl Running {
@@ -51,7 +55,10 @@ impl Running {
                 format!("cannot start {program:?}: {why}"),
             )
         };
-        let mut dlock = Command::new(this_program().map_err(failed)?);
+        let this_program = this_program().map_err(failed)?;
+        let guardian = leads_group.then(|| Guardian::start(&this_program));
+        let mut guardian = guardian.transpose().map_err(failed)?;
+        let mut dlock = Command::new(this_program);
         dlock
             .arg0("dlock")
             .args(reexec::arguments(command))
@@ -65,10 +72,16 @@ impl Running {
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .and_then(Pid::from_raw);
+        if let (Some(guardian), Some(group)) = (&mut guardian, pid) {
+            guardian.watch(group);
+        }
         Ok(Self {
             child,
             pid,
             leads_group,
+            guardian,
+            has_ended: false,
+            _orphans: Orphans::wait_for_all_but(pid),
         })
     }
 }
@@ -87,7 +100,18 @@ impl Process for Running {
     }
 
     async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        let status = self.child.wait().await?;
+        self.has_ended = true;
+        Ok(status)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // What the command left in the background goes on.
+        if let Some(guardian) = self.guardian.take().filter(|_| self.has_ended) {
+            guardian.dismiss();
+        }
     }
 }
 

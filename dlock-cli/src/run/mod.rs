@@ -4,6 +4,8 @@ mod child;
 mod contended;
 mod deadlines;
 mod environment;
+pub(crate) mod guardian;
+mod orphans;
 mod program;
 pub(crate) mod reexec;
 mod signals;
@@ -144,6 +146,18 @@ impl Session<'_> {
         // A Ctrl-C of just now must not start the command.
         if let Some(signal) = self.signals.arrived_ending().await {
             return Ok(Outcome::Signalled(signal));
+        }
+        if let Some(program) = self
+            .args
+            .command
+            .first()
+            .filter(|word| program::may_escape(word))
+        {
+            say(&format!(
+                "{program:?} runs its command as another user or in another session, where dlock may not be able to \
+                 end it when the lock is lost; safer is the reverse: {} … dlock run …",
+                program.display()
+            ));
         }
         let mut command = Running::start(self.args, guard, self.terminal)?;
         // One that comes from now on, the terminal sends to the command, too. (One that came just before it

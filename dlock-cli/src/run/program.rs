@@ -5,9 +5,11 @@ use std::{
     ffi::OsStr,
     fs::File,
     io::Read as _,
-    os::unix::ffi::OsStrExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
+
+use rustix::process::geteuid;
 
 /// The longest first line of a script that Linux reads.
 const FIRST_LINE_MAX: u64 = 256;
@@ -38,6 +40,25 @@ pub(crate) fn interpreter(script: &Path) -> Option<String> {
     Some(word.to_owned()).filter(|word| !word.is_empty())
 }
 
+/// Programs that run another one in a session of its own, so that no signal to the group reaches it.
+const OTHER_SESSION: [&str; 3] = ["su", "sudo", "setsid"];
+
+/// Whether dlock may be unable to end what `program` runs, as far as that is known before.
+pub(crate) fn may_escape(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    if OTHER_SESSION.iter().any(|other| name == *other) {
+        return true;
+    }
+    let file = find(program).and_then(|path| path.metadata().ok());
+    file.is_some_and(|file| changes_user(file.mode(), file.uid(), geteuid().as_raw()))
+}
+
+/// Whether a file with this mode and owner runs as a user to whom `user` may send no signal.
+fn changes_user(mode: u32, owner: u32, user: u32) -> bool {
+    const SET_USER_ID: u32 = 0o4000;
+    mode & SET_USER_ID != 0 && owner != user && user != 0
+}
+
 /// Whether the word is more likely a line of a shell than a program.
 pub(crate) fn is_shell_line(program: &OsStr) -> bool {
     let bytes = program.as_bytes();
@@ -55,6 +76,28 @@ mod tests {
         }
         for program in ["true", "./run-it.sh", "/opt/my tools/run", ""] {
             assert!(!is_shell_line(OsStr::new(program)), "{program}");
+        }
+    }
+
+    #[test]
+    fn what_runs_as_another_user_may_escape() {
+        for (mode, owner, user, escapes) in [
+            (0o104_755, 0, 1000, true),
+            (0o104_755, 0, 0, false),
+            (0o104_755, 1000, 1000, false),
+            (0o100_755, 0, 1000, false),
+        ] {
+            assert_eq!(
+                changes_user(mode, owner, user),
+                escapes,
+                "{mode:o} {owner} {user}"
+            );
+        }
+        for program in ["su", "/usr/bin/sudo", "setsid"] {
+            assert!(may_escape(OsStr::new(program)), "{program}");
+        }
+        for program in ["true", "/bin/sh", "no-such-command", "sudoku", ""] {
+            assert!(!may_escape(OsStr::new(program)), "{program}");
         }
     }
 
