@@ -27,7 +27,7 @@ use crate::{
         args::{Action, Args, VERIFY_WORKER},
         usage,
     },
-    run::reexec,
+    run::{guardian, reexec},
 };
 
 fn main() -> ExitCode {
@@ -55,6 +55,9 @@ fn main() -> ExitCode {
 fn perform(arguments: &[OsString]) -> Result<Exit, Failure> {
     if let Some(failure) = reexec::become_command(arguments.get(1..).unwrap_or_default()) {
         return Err(failure);
+    }
+    if let Some(exit) = guardian::serve(arguments.get(1..).unwrap_or_default()) {
+        return Ok(exit);
     }
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,

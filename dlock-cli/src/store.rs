@@ -1,10 +1,10 @@
 //! Finds the store that the command line names, and connects to it.
 
-use std::time::Duration;
+use std::{env, time::Duration};
 
 use dlock::{
     Locker,
-    config::{Config, Discovery, Source},
+    config::{Config, Discovery, Source, URL_VARIABLE},
 };
 
 use crate::{
@@ -20,6 +20,10 @@ use crate::{
 /// The line without which hosts with a forgotten URL would all run a job, each under a lock of its own.
 const NOT_NAMED: &str = "no store is configured: locks are files of this user, and exclude no other host; set --url, \
                          DLOCK_URL, dlock.toml or /etc/dlock.toml (--url file: for these locks)";
+
+/// The `DLOCK_URL` of a command from which `dlock run` withholds its own. It names no store, so that a dlock in the
+/// command fails. Without one it would lock in files, where no other host sees it.
+pub(crate) const WITHHELD: &str = "withheld:";
 
 /// A store that is configured but not connected yet.
 #[derive(Debug)]
@@ -40,6 +44,16 @@ impl Store {
         let config = discover(global, named)?;
         if *config.source() == Source::Default {
             say(NOT_NAMED);
+        }
+        if *config.source() == Source::Argument && config.url().has_secret() {
+            say(
+                "every user of this machine can see the password of that URL in the list of processes; use \
+                 password_file=, password_env= or DLOCK_URL",
+            );
+        }
+        // With --verbose the connecting logs it.
+        if let Some(warning) = config.warning().filter(|_| global.verbose == 0) {
+            say(&warning);
         }
         registry().check(&config)?;
         tracing::info!("the store is {config}, from {}", config.source());
@@ -110,8 +124,21 @@ fn discover(global: &Global, named: Option<&str>) -> Result<Config, Failure> {
         .url(named.or(global.url.as_deref()))
         .file(global.config.as_deref());
     let config = discovery.find()?;
+    refuse_withheld(&config)?;
     refuse_memory(&config)?;
     Ok(config)
+}
+
+/// Refuses the URL in place of a withheld one.
+fn refuse_withheld(config: &Config) -> Result<(), Failure> {
+    if config.source() == &Source::Environment
+        && env::var_os(URL_VARIABLE).is_some_and(|url| url == WITHHELD)
+    {
+        let why = "DLOCK_URL has a password, and dlock run withholds it from its command; give --keep-url to \
+                   that dlock run, or use password_file= in the URL";
+        return Err(Failure::usage(why));
+    }
+    Ok(())
 }
 
 /// Refuses the memory store: it is local to one process, and the program is started again and again.

@@ -69,7 +69,8 @@ impl MySqlLock {
     pub async fn connect(config: MySqlConfig) -> Result<Self> {
         config.check()?;
         let pool = Pool::new(config);
-        pool.tables()?.run(async |_| Ok(())).await?;
+        let connected = pool.tables()?.run(async |_| Ok(())).await;
+        connected.map_err(|error| pool.connector.name_in(error))?;
         Ok(Self {
             pool: Arc::new(pool),
             monitor: Arc::default(),

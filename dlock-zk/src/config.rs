@@ -4,7 +4,7 @@ use std::{fmt::Display, ops::RangeInclusive, time::Duration};
 
 use dlock_core::{
     Error, ErrorKind, Result,
-    config::{HostList, Login, Secret, Settings, Timeouts, Tls, check_duration, check_prefix},
+    config::{HostList, Login, Password, Settings, Timeouts, Tls, check_duration, check_prefix},
 };
 
 /// The settings of a ZooKeeper backend: its servers, and how to connect to them.
@@ -124,7 +124,7 @@ impl ZkConfig {
         if let Some(prefix) = settings.take_prefix()? {
             config = config.prefix(prefix);
         }
-        config.login = Login::take(settings);
+        config.login = Login::take(settings)?;
         config.timeouts.take(settings)?;
         if settings.scheme() == "zks" {
             config.tls = Some(Tls::take(settings)?);
@@ -145,8 +145,9 @@ impl ZkConfig {
         self
     }
 
-    /// Logs in, by the scheme `digest`: only this login may change the locks.
-    pub fn login(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
+    /// Logs in, by the scheme `digest`: only this login may change the locks. A [`Password::file`] is read again for
+    /// each session.
+    pub fn login(mut self, user: impl Into<String>, password: impl Into<Password>) -> Self {
         self.login = Login::new(user, password);
         self
     }

@@ -57,8 +57,8 @@ pub(crate) async fn make_directory(
 
 /// The access rights of new nodes: with a login, for that login alone.
 pub(crate) fn acls(config: &ZkConfig) -> Acls<'static> {
-    match config.login.pair() {
-        Some(_) => Acls::creator_all(),
-        None => Acls::anyone_all(),
+    match config.login.is_pair() {
+        true => Acls::creator_all(),
+        false => Acls::anyone_all(),
     }
 }

@@ -136,6 +136,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
 
+    /// Give the command a DLOCK_URL with a password, too; without a password it is always given
+    #[arg(long)]
+    pub(crate) keep_url: bool,
+
     /// The command and its arguments, after --
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -31,7 +31,7 @@ current directory is refused if another user owns it, or if others may write it 
 password.
 
 `dlock COMMAND --help` has the options, examples and exit codes of a command. All users of a machine
-can see arguments: put a URL with a password into DLOCK_URL or a file.";
+can see arguments: give a password by password_file= in the URL, or in DLOCK_URL.";
 
 pub(crate) const RUN: &str = "\
 TIME is a number with a unit: 500ms, 30s, 10m, 1h 30m.
@@ -50,6 +50,7 @@ Environment of the command:
   DLOCK_NAME   the name of the lock
   DLOCK_TOKEN  the fencing token: a number that grows with each grant. A resource that refuses
                smaller numbers than its largest one is safe from late writes.
+  DLOCK_URL    as dlock has it. One with a password is withheld, unless --keep-url is given.
 
 Exit codes: the code of the command, 128 + n if signal n ended it, or one of these:
   64   wrong usage or configuration, or the store refused this user
@@ -75,8 +76,9 @@ Waiting: after a second on a terminal, one line has the holder and how long dloc
 line comes without a terminal, too. --quiet leaves it out.
 
 End: dlock releases the lock when the command ends, even if children of the command go on.
-  * If dlock is killed (SIGKILL), the system kills the command, but not its children, and not a
-    set-user-ID program such as sudo.
+  * If dlock is killed (SIGKILL, out of memory), a second process of it, the guardian, kills the
+    command's group at once. With a terminal the system kills the command, but not its children.
+    A command of su or sudo may go on: dlock says so at the start.
   * A stopped dlock (SIGSTOP) can neither renew the lock nor end the command.
   For these cases, have the resource check the token.";
 

@@ -11,7 +11,10 @@ use crate::{
         exit::{Exit, Failure},
         output::describe,
     },
-    run::{reexec, terminal::Terminal, tree::Tree},
+    cli::args::Run,
+    run::{
+        environment, guardian::Guardian, orphans::Orphans, reexec, terminal::Terminal, tree::Tree,
+    },
 };
 
 /// The command, as the supervisor uses it; a trait so that it can be tested on a paused clock.
@@ -36,16 +39,17 @@ pub(crate) struct Running {
     leads_group: bool,
     /// The processes of the command, where it leads no group.
     tree: RefCell<Tree>,
+    /// Ends the group if dlock is killed. On a terminal the group is that of dlock's shell, too, and has none.
+    guardian: Option<Guardian>,
+    has_ended: bool,
+    _orphans: Option<Orphans>,
 }
 
 impl Running {
     /// Starts `command` under `guard`. To be called from the main thread. The parent-death signal is tied to the
     /// thread that forked, and this one lives as long as the process.
-    pub(crate) fn start(
-        command: &[OsString],
-        guard: &Guard,
-        terminal: Terminal,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn start(args: &Run, guard: &Guard, terminal: Terminal) -> Result<Self, Failure> {
+        let command = &args.command;
         let leads_group = terminal == Terminal::Absent;
         let program = command.first().map(OsString::as_os_str).unwrap_or_default();
         let failed = |error| {
@@ -55,13 +59,15 @@ impl Running {
                 format!("cannot start {program:?}: {why}"),
             )
         };
-        let mut dlock = Command::new(this_program().map_err(failed)?);
+        let this_program = this_program().map_err(failed)?;
+        let guardian = leads_group.then(|| Guardian::start(&this_program));
+        let mut guardian = guardian.transpose().map_err(failed)?;
+        let mut dlock = Command::new(this_program);
         dlock
             .arg0("dlock")
             .args(reexec::arguments(command))
-            .env("DLOCK_NAME", guard.name().as_str())
-            .env("DLOCK_TOKEN", guard.token().to_string())
             .kill_on_drop(true);
+        environment::set(&mut dlock, guard, args.keep_url);
         if leads_group {
             dlock.process_group(0);
         }
@@ -70,11 +76,17 @@ impl Running {
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .and_then(Pid::from_raw);
+        if let (Some(guardian), Some(group)) = (&mut guardian, pid) {
+            guardian.watch(group);
+        }
         Ok(Self {
             child,
             pid,
             leads_group,
             tree: RefCell::default(),
+            guardian,
+            has_ended: false,
+            _orphans: Orphans::wait_for_all_but(pid),
         })
     }
 }
@@ -103,7 +115,18 @@ impl Process for Running {
     }
 
     async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        let status = self.child.wait().await?;
+        self.has_ended = true;
+        Ok(status)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // What the command left in the background goes on.
+        if let Some(guardian) = self.guardian.take().filter(|_| self.has_ended) {
+            guardian.dismiss();
+        }
     }
 }
 

@@ -4,7 +4,10 @@ mod at_least;
 mod child;
 mod contended;
 mod deadlines;
-mod not_found;
+mod environment;
+pub(crate) mod guardian;
+mod orphans;
+mod program;
 pub(crate) mod reexec;
 mod signals;
 mod supervise;
@@ -184,7 +187,19 @@ impl Session<'_> {
         if let Some(signal) = self.signals.arrived_ending().await {
             return Ok(Outcome::Signalled(signal));
         }
-        let mut command = Running::start(&self.args.command, guard, self.terminal)?;
+        if let Some(program) = self
+            .args
+            .command
+            .first()
+            .filter(|word| program::may_escape(word))
+        {
+            say(&format!(
+                "{program:?} runs its command as another user or in another session, where dlock may not be able to \
+                 end it when the lock is lost; safer is the reverse: {} … dlock run …",
+                program.display()
+            ));
+        }
+        let mut command = Running::start(self.args, guard, self.terminal)?;
         // One that comes from now on, the terminal sends to the command, too.
         let was_early = self.signals.send_early(&command).await;
         let deadlines = self.deadlines.within(guard.remaining());

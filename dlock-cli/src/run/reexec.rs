@@ -8,6 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     io,
     os::unix::process::CommandExt as _,
+    path::Path,
     process::Command,
 };
 
@@ -18,7 +19,7 @@ use crate::{
         exit::{Exit, Failure},
         output::describe,
     },
-    run::not_found,
+    run::program,
 };
 
 /// The first argument that selects this step.
@@ -85,7 +86,7 @@ fn die_with(_parent: Pid) -> Result<(), Failure> {
 /// Why `program` cannot be run, with the exit code that shells and env(1) give.
 fn cannot_run(program: &OsStr, error: &io::Error) -> Failure {
     let (exit, why) = match error.kind() {
-        io::ErrorKind::NotFound => (Exit::NOT_FOUND, not_found::why(program)),
+        io::ErrorKind::NotFound => (Exit::NOT_FOUND, not_found(program)),
         io::ErrorKind::PermissionDenied => (
             Exit::NOT_EXECUTABLE,
             "permission denied; check that it is a program and executable (chmod +x)".to_owned(),
@@ -93,6 +94,22 @@ fn cannot_run(program: &OsStr, error: &io::Error) -> Failure {
         _ => (Exit::NOT_EXECUTABLE, describe(error)),
     };
     Failure::new(exit, format!("cannot run {program:?}: {why}"))
+}
+
+/// Why the system finds no program of this name.
+fn not_found(program: &OsStr) -> String {
+    let interpreter = program::find(program).and_then(|script| program::interpreter(&script));
+    if let Some(interpreter) = interpreter.filter(|path| !Path::new(path).exists()) {
+        return format!(
+            "its first line names the interpreter {interpreter:?}, which is not there; install it, or correct that \
+             line"
+        );
+    }
+    if program::is_shell_line(program) {
+        let line = program.to_string_lossy().replace('\'', r"'\''");
+        return format!("it is a line of a shell; run it by: sh -c '{line}'");
+    }
+    "not found; give its path, or check PATH".to_owned()
 }
 
 fn misuse() -> Failure {

@@ -40,5 +40,6 @@ fn is_in_foreground() -> bool {
     File::open("/dev/tty")
         .ok()
         .and_then(|terminal| tcgetpgrp(terminal).ok())
-        == Some(getpgrp())
+        // Not without a terminal: the first process of a container may be in a group that is not visible there.
+        .is_some_and(|foreground| foreground == getpgrp())
 }

@@ -1,6 +1,5 @@
 //! Words of other programs: the word that does the same here.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::support::{Store, one_line};
 
@@ -123,33 +122,6 @@ fn stores_that_are_refused_are_not_listed() {
     let output = store.bare(&["--help"]).output().expect("dlock starts");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains("redis://"), "{text}");
-}
-
-#[test]
-fn what_only_a_shell_can_run_is_recognized() {
-    let store = Store::new();
-    let run = |program: &str| {
-        let output = store.output(&["run", "a", "--", program]);
-        assert_eq!(output.status.code(), Some(127), "{output:?}");
-        one_line(&output)
-    };
-    assert_eq!(
-        run("echo hi && echo there"),
-        "dlock: cannot run \"echo hi && echo there\": not found; for a line of a shell, use sh -c '…'"
-    );
-    let script = store.file("script");
-    let path = script.to_str().expect("UTF-8");
-    for (line, interpreter) in [
-        ("#!/no/such/interpreter -x", "/no/such/interpreter"),
-        ("#! /bin/sh\r", "/bin/sh\\r"),
-    ] {
-        fs::write(&script, format!("{line}\necho hi\n")).expect("file");
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("mode");
-        assert_eq!(
-            run(path),
-            format!("dlock: cannot run {path:?}: its interpreter \"{interpreter}\" is not there")
-        );
-    }
 }
 
 #[test]

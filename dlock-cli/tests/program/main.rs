@@ -12,6 +12,7 @@ mod inspect;
 mod loss;
 mod not_named;
 mod run;
+mod secrets;
 mod setup;
 mod signals;
 mod support;

@@ -119,6 +119,29 @@ fn a_command_that_is_not_there_is_127() {
 }
 
 #[test]
+fn a_line_of_a_shell_is_not_a_command() {
+    let store = Store::new();
+    let output = store.output(&["run", "a", "--", "echo it's && echo there"]);
+    assert_eq!(output.status.code(), Some(127));
+    let line = "dlock: cannot run \"echo it's && echo there\": it is a line of a shell; run it by: \
+                sh -c 'echo it'\\''s && echo there'";
+    assert_eq!(one_line(&output), line);
+}
+
+#[test]
+fn a_script_whose_interpreter_is_not_there_names_it() {
+    let store = Store::new();
+    let file = store.file("script");
+    fs::write(&file, "#! /no/such/python3 -u\n").expect("file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("mode");
+    let args = ["run", "a", "--", "./script"];
+    let output = store.output(&args);
+    assert_eq!(output.status.code(), Some(127));
+    let line = one_line(&output);
+    assert!(line.contains("interpreter \"/no/such/python3\""), "{line}");
+}
+
+#[test]
 fn a_command_that_cannot_be_executed_is_126() {
     let store = Store::new();
     let file = store.file("data");

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{source::Source, url::BackendUrl};
+use super::{small_file, source::Source, url::BackendUrl};
 use crate::base::error::{Error, Result};
 
 /// The configuration of a store: a URL, and the source it came from.
@@ -61,6 +61,22 @@ impl Config {
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    /// A warning for the operator: every user of the machine can read the file that this came from, and it has a
+    /// password. Reads the file's permissions.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        match &self.source {
+            Source::File(path) if self.url.has_secret() && small_file::is_readable_by_all(path) => {
+                let path = path.display();
+                Some(format!(
+                    "{path} has a password, and every user of this machine can read it; run chmod o= {path}, or \
+                     use password_file="
+                ))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod parts;
 mod registry;
 mod secret;
 mod settings;
+mod small_file;
 mod source;
 mod suggest;
 mod table;
@@ -26,7 +27,7 @@ pub use self::{
     check::{check_duration, check_prefix, check_u64},
     configuration::Config,
     discover::Discovery,
-    parts::{HostList, Login, Timeouts},
+    parts::{Credentials, HostList, Login, LoginKeys, Password, Timeouts},
     registry::{ConnectFuture, Registry},
     secret::Secret,
     settings::{CommonSettings, Settings},

@@ -122,6 +122,9 @@ impl Registry {
         config: &Config,
     ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
         let (scheme, mut opening, common) = self.prepare(config)?;
+        if let Some(warning) = config.warning() {
+            tracing::warn!("{warning}");
+        }
         let mut wait = ConnectWait::begin(common.connect_wait.unwrap_or_default());
         loop {
             match wait.watch(opening).await {

@@ -58,9 +58,13 @@ impl fmt::Debug for Secret {
 /// Whether the value of the URL key `key` is a secret.
 ///
 /// The name decides, so that it is known before any backend has read the URL. A key that no backend has
-/// counts, too, as in `passwd` or in capitals: it is refused, but quoted or traced for that.
+/// counts, too, as in `passwd` or in capitals: it is refused, but quoted or traced for that. The place of a password
+/// is none: `password_file` and `password_env`.
 pub(super) fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
+    if ["_file", "_env"].iter().any(|place| key.ends_with(place)) {
+        return false;
+    }
     ["pass", "pw", "secret"]
         .iter()
         .any(|word| key.contains(word))
@@ -84,7 +88,15 @@ mod tests {
         ] {
             assert!(is_secret_key(key), "{key}");
         }
-        for key in ["ttl", "prefix", "token", "token_base", "tls-key"] {
+        for key in [
+            "ttl",
+            "prefix",
+            "token",
+            "token_base",
+            "tls-key",
+            "password_file",
+            "sentinel_password_env",
+        ] {
             assert!(!is_secret_key(key), "{key}");
         }
     }

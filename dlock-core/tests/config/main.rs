@@ -9,6 +9,7 @@
 #[cfg(feature = "serde")]
 mod deserialize;
 mod registry;
+mod secrets;
 mod settings;
 mod sources;
 mod url;

@@ -18,8 +18,8 @@ use dlock_core::{
         SentAt, Wait,
     },
     config::{
-        BackendUrl, CommonSettings, Config, Discovery, Host, Registry, Secret, Settings, Source,
-        Tls,
+        BackendUrl, CommonSettings, Config, Credentials, Discovery, Host, Login, Password,
+        Registry, Secret, Settings, Source, Tls,
     },
     memory::{Fault, Memory, Operation},
     toolkit::{Backoff, Batcher, Lock, SingleFlight},
@@ -40,9 +40,9 @@ fn is_text<T: Display + FromStr<Err: Into<Box<dyn StdError>>>>() {}
 fn each_type_is_shareable_and_has_debug() {
     all!(is_shareable:
         Acquire, AcquireAll, AcquireRequest, Attempt, BackendUrl, Backoff, Batcher<u8, u8>,
-        Box<dyn DistributedLock>, Clock, Config, Discovery<'_>, Error, ExpiresWithin, Guard,
-        GuardSet, Lease, Lock<u8>, Locker, LockerBuilder, Lost, Memory, Registry, Secret, Settings,
-        SingleFlight<u8>, Tls, TryAcquire,
+        Box<dyn DistributedLock>, Clock, Config, Credentials, Discovery<'_>, Error, ExpiresWithin,
+        Guard, GuardSet, Lease, Lock<u8>, Locker, LockerBuilder, Login, Lost, Memory, Password,
+        Registry, Secret, Settings, SingleFlight<u8>, Tls, TryAcquire,
     );
 }
 

@@ -30,18 +30,23 @@ impl EtcdConfig {
         self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
-    /// The members as URLs of the driver.
-    pub(crate) fn endpoints(&self) -> Vec<String> {
-        let scheme = if self.has_tls() { "https" } else { "http" };
+    /// The addresses of the members, each with its port.
+    pub(crate) fn addresses(&self) -> Vec<String> {
         let with_port = |host: &Host| {
             let mut host = host.clone();
             host.port.get_or_insert(Self::PORT);
-            format!("{scheme}://{host}")
+            host.to_string()
         };
         self.hosts.iter().map(with_port).collect()
     }
 
-    /// The driver's options. Reads the certificates.
+    /// The URL of a member for the driver.
+    pub(crate) fn endpoint(&self, address: &str) -> String {
+        let scheme = if self.has_tls() { "https" } else { "http" };
+        format!("{scheme}://{address}")
+    }
+
+    /// The driver's options for a connection that is made now. Reads the password and the certificates.
     pub(crate) fn options(&self) -> Result<ConnectOptions> {
         let mut options = ConnectOptions::new()
             // A member without a leader must refuse requests.
@@ -52,7 +57,7 @@ impl EtcdConfig {
             .with_connect_timeout(self.timeouts.connect)
             .with_keep_alive(Self::PING_EVERY, self.timeouts.reply)
             .with_keep_alive_while_idle(false);
-        if let Some((user, password)) = self.login.pair() {
+        if let Some((user, password)) = self.login.read()?.pair() {
             options = options.with_user(user, password.expose());
         }
         #[cfg(feature = "tls")]

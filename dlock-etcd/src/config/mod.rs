@@ -7,7 +7,7 @@ use std::{fmt::Display, ops::RangeInclusive, time::Duration};
 
 use dlock_core::{
     Result,
-    config::{HostList, Login, Secret, Settings, Timeouts, Tls, check_duration, check_prefix},
+    config::{HostList, Login, Password, Settings, Timeouts, Tls, check_duration, check_prefix},
 };
 
 pub(crate) use self::lease::whole_seconds;
@@ -99,7 +99,7 @@ impl EtcdConfig {
     pub fn from_settings(settings: &mut Settings) -> Result<Self> {
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let mut config = Self::of(settings.take_hosts().into());
-        config.login = Login::take(settings);
+        config.login = Login::take(settings)?;
         config.timeouts.take(settings)?;
         let election_timeout =
             settings.take_duration("election_timeout", Self::election_timeouts())?;
@@ -112,8 +112,8 @@ impl EtcdConfig {
         Ok(config)
     }
 
-    /// Logs in.
-    pub fn login(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
+    /// Logs in. A [`Password::file`] is read again for each connection.
+    pub fn login(mut self, user: impl Into<String>, password: impl Into<Password>) -> Self {
         self.login = Login::new(user, password);
         self
     }

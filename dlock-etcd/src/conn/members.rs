@@ -3,9 +3,13 @@
 //! The driver spreads requests over all members, including silent ones. So each member has a client of
 //! its own here. When a member fails, requests and watches move to the next one.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use dlock_core::{
@@ -13,7 +17,7 @@ use dlock_core::{
     backend::SentAt,
     toolkit::{Connected, ReconnectSlot},
 };
-use etcd_client::{Client, ConnectOptions, Error as DriverError, ResponseHeader};
+use etcd_client::{Client, Error as DriverError, ResponseHeader};
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
@@ -25,9 +29,8 @@ use crate::{
 pub(crate) struct Members {
     pub(crate) config: EtcdConfig,
     pub(crate) clock: Clock,
-    endpoints: Vec<String>,
-    options: ConnectOptions,
-    slot: ReconnectSlot<Arc<Client>>,
+    addresses: Vec<String>,
+    slot: ReconnectSlot<Member>,
     /// The member that the next connection goes to.
     next: AtomicUsize,
     /// The present generation: streams on an older connection end.
@@ -39,14 +42,32 @@ pub(crate) struct Members {
     raft_term: AtomicU64,
 }
 
-/// A connection to one member; behind an `Arc`, as a clone of the client clones each of its parts.
-pub(crate) type Connection = Connected<Arc<Client>>;
+/// The client of one member.
+#[derive(Clone)]
+pub(crate) struct Member {
+    /// Behind an `Arc`, as a clone of the client clones each of its parts.
+    pub(crate) client: Arc<Client>,
+    /// The index of its address.
+    pub(crate) index: usize,
+}
+
+impl Deref for Member {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+/// A connection to one member.
+pub(crate) type Connection = Connected<Member>;
 
 impl Members {
     pub(crate) fn new(config: EtcdConfig) -> Result<Self> {
+        // What cannot be used is reported before any request (K11).
+        config.options()?;
         Ok(Self {
-            endpoints: config.endpoints(),
-            options: config.options()?,
+            addresses: config.addresses(),
             config,
             clock: Clock::boottime(),
             slot: ReconnectSlot::default(),
@@ -60,7 +81,7 @@ impl Members {
 
     /// How many members the URL names.
     pub(crate) fn count(&self) -> usize {
-        self.endpoints.len()
+        self.addresses.len()
     }
 
     /// The last Raft term that a linearizable read has shown.
@@ -97,14 +118,14 @@ impl Members {
         self.slot.get(connect).await
     }
 
-    async fn connect_any(&self) -> Result<Arc<Client>> {
+    async fn connect_any(&self) -> Result<Member> {
         let mut last = Error::closed();
-        for _ in 0..self.endpoints.len() {
+        for _ in 0..self.addresses.len() {
             match self.connect().await {
-                Ok(client) => {
+                Ok(member) => {
                     // The next connection is made when this one has failed.
                     self.rotate();
-                    return Ok(Arc::new(client));
+                    return Ok(member);
                 }
                 Err(Failure {
                     error,
@@ -122,19 +143,28 @@ impl Members {
     }
 
     /// Logs in, if the URL has a login. The driver connects with the first request.
-    async fn connect(&self) -> Result<Client, Failure> {
-        let endpoint = self.endpoints[self.next.load(Ordering::Acquire)].clone();
+    async fn connect(&self) -> Result<Member, Failure> {
+        let index = self.next.load(Ordering::Acquire);
+        let endpoint = self.config.endpoint(&self.addresses[index]);
+        // Read for each connection: a password or a certificate may have been replaced.
+        let options = self.config.options().map_err(|error| Failure {
+            error,
+            ends_connection: false,
+        })?;
         let max = self.config.timeouts.connect;
-        match timeout(max, Client::connect([endpoint], Some(self.options.clone()))).await {
-            Ok(Ok(client)) => Ok(client),
+        match timeout(max, Client::connect([endpoint], Some(options))).await {
+            Ok(Ok(client)) => Ok(Member {
+                client: Arc::new(client),
+                index,
+            }),
             Ok(Err(error)) => {
-                let failure = self.failure(error);
+                let failure = self.failure(error, index);
                 Err(Failure {
                     error: failure.error.with_effect(Effect::None),
                     ..failure
                 })
             }
-            Err(_) => Err(errors::timed_out(max)),
+            Err(_) => Err(self.timed_out(max, index)),
         }
     }
 
@@ -143,9 +173,14 @@ impl Members {
         self.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// The failure of a request with `error`.
-    pub(crate) fn failure(&self, error: DriverError) -> Failure {
-        let failure = errors::of_request(error, &self.config);
+    /// The failure of a request to a member without a reply in `max`.
+    pub(crate) fn timed_out(&self, max: Duration, index: usize) -> Failure {
+        errors::timed_out(max).at(&self.addresses[index])
+    }
+
+    /// The failure of a request to a member with `error`.
+    pub(crate) fn failure(&self, error: DriverError, index: usize) -> Failure {
+        let failure = errors::of_request(error, &self.config).at(&self.addresses[index]);
         match self.has_answered.load(Ordering::Relaxed) {
             true => Failure {
                 error: failure.error.without_url_hint(),
@@ -157,7 +192,7 @@ impl Members {
 
     /// Only the task that connects does this.
     fn rotate(&self) {
-        let next = (self.next.load(Ordering::Acquire) + 1) % self.endpoints.len();
+        let next = (self.next.load(Ordering::Acquire) + 1) % self.addresses.len();
         self.next.store(next, Ordering::Release);
     }
 
@@ -210,7 +245,7 @@ mod tests {
         let members = Members::new(EtcdConfig::new(["h"])).expect("members");
         let failed = || {
             let lost = DriverError::GRpcStatus(Status::unavailable("reset"));
-            members.failure(lost).error.to_string()
+            members.failure(lost, 0).error.to_string()
         };
         let hint = "the connection failed; if that port speaks TLS, use etcds://: reset";
         assert_eq!(failed(), hint);

@@ -13,10 +13,7 @@ use dlock_core::{Effect, Result, toolkit::Backoff};
 use etcd_client::{Client, Error as DriverError};
 use tokio::time::timeout;
 
-use crate::{
-    conn::members::Members,
-    errors::{self, Failure},
-};
+use crate::{conn::members::Members, errors::Failure};
 
 impl Members {
     /// Sends a request to a member, and to the next one if another member may answer. The request may be
@@ -106,13 +103,13 @@ impl Members {
             (failure, false)
         })?;
         // The effect of a request that is dropped before its reply is unknown; its caller assumes so.
-        let (failure, timed_out) = match timeout(max, send(Arc::clone(&connection))).await {
+        let (failure, timed_out) = match timeout(max, send(connection.client.clone())).await {
             Ok(Ok(reply)) => {
                 self.note_answer();
                 return Ok(reply);
             }
-            Ok(Err(error)) => (self.failure(error), false),
-            Err(_) => (errors::timed_out(max), true),
+            Ok(Err(error)) => (self.failure(error, connection.index), false),
+            Err(_) => (self.timed_out(max, connection.index), true),
         };
         if failure.ends_connection {
             self.abandon(connection.generation());

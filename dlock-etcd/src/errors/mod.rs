@@ -1,6 +1,6 @@
 //! Errors of the driver → kind, effect and hint.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use dlock_core::{Effect, Error, ErrorKind};
 use etcd_client::Error as DriverError;
@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 use crate::{
     config::EtcdConfig,
     errors::{
-        cause::root_message,
+        cause::{find_cause, root_message},
         table::{row, url_hint},
     },
 };
@@ -28,14 +28,29 @@ pub(crate) struct Failure {
     pub(crate) ends_connection: bool,
 }
 
+impl Failure {
+    /// The failure with the address of the member.
+    pub(crate) fn at(self, address: &str) -> Self {
+        Self {
+            error: self.error.at(address),
+            ..self
+        }
+    }
+}
+
 /// The failure of a request with `error`.
 pub(crate) fn of_request(error: DriverError, config: &EtcdConfig) -> Failure {
     let row = row(&error);
-    let failed = Error::new(row.kind, row.hint)
-        .with_effect(row.effect)
-        .with_source(root_message(&error));
+    let of_system = find_cause::<io::Error>(&error).filter(|_| row.is_no_connection);
+    let failed = match of_system {
+        Some(cause) => Error::unreachable(cause),
+        None => Error::new(row.kind, row.hint).with_source(root_message(&error)),
+    };
+    let failed = failed.with_effect(row.effect);
+    let was_refused =
+        of_system.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionRefused);
     Failure {
-        error: match row.may_be_wrong_url {
+        error: match row.is_no_connection && !was_refused {
             true => failed.with_url_hint(url_hint(config)),
             false => failed,
         },
@@ -45,9 +60,8 @@ pub(crate) fn of_request(error: DriverError, config: &EtcdConfig) -> Failure {
 
 /// The failure of a request without a reply in `max`.
 pub(crate) fn timed_out(max: Duration) -> Failure {
-    let why = format!("no answer in {max:?}; is the member running, and reachable?");
     Failure {
-        error: Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown),
+        error: Error::no_answer(max).with_effect(Effect::Unknown),
         ends_connection: true,
     }
 }

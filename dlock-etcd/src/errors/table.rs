@@ -15,8 +15,8 @@ pub(super) struct Row {
     pub(super) effect: Effect,
     pub(super) ends_connection: bool,
     pub(super) hint: &'static str,
-    /// Whether the URL may be wrong if no connection was ever made.
-    pub(super) may_be_wrong_url: bool,
+    /// Whether the connection failed, and neither the server nor the driver says why.
+    pub(super) is_no_connection: bool,
 }
 
 impl Row {
@@ -31,14 +31,14 @@ impl Row {
             effect,
             ends_connection,
             hint,
-            may_be_wrong_url: false,
+            is_no_connection: false,
         }
     }
 
-    /// A connection that failed: neither the server nor the driver says why.
+    /// A connection that failed.
     const fn no_connection(effect: Effect) -> Self {
         Self {
-            may_be_wrong_url: true,
+            is_no_connection: true,
             ..Self::new(
                 ErrorKind::Unavailable,
                 effect,
@@ -59,8 +59,7 @@ pub(super) fn row(error: &DriverError) -> Row {
     if find_cause::<io::Error>(error)
         .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
     {
-        let hint = "nothing listens there; is the server running, and the port right?";
-        return Row::new(Unavailable, Effect::None, true, hint);
+        return Row::no_connection(Effect::None);
     }
     match error {
         DriverError::GRpcStatus(status) => of_status(status),

@@ -45,7 +45,7 @@ async fn serve(registry: &Registry, backoff: &mut Backoff) -> Result<()> {
         Ok(Err(error)) => return Err(failed(registry, &connection, error)),
         Err(_) => {
             registry.members.abandon(connection.generation());
-            return Err(errors::timed_out(max).error);
+            return Err(registry.members.timed_out(max, connection.index).error);
         }
     };
     let (sender, responses) = opened.split();
@@ -164,7 +164,7 @@ fn failed(
     let Failure {
         error,
         ends_connection,
-    } = registry.members.failure(error);
+    } = registry.members.failure(error, connection.index);
     if ends_connection {
         registry.members.abandon(connection.generation());
     }

@@ -18,6 +18,7 @@ mod partitions;
 mod quota;
 mod renewal;
 mod restored;
+mod rotation;
 mod slept_leader;
 mod support;
 mod takeover;
@@ -55,6 +56,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         lost_replies::trials,
         partitions::trials,
         restored::trials,
+        rotation::trials,
         slept_leader::trials,
         quota::trials,
         takeover::trials,

@@ -130,5 +130,15 @@ async fn certificates_that_cannot_be_read_say_so(flavour: Flavour) -> Outcome {
         kind,
         "certificates in PEM form: there is none",
     )
+    .await?;
+    let (cert, key) = (certificates.client(), certificates.server_key());
+    let others = format!("&tls_cert={}&tls_key={}", cert.display(), key.display());
+    fails(
+        "etcds",
+        &node,
+        &others,
+        kind,
+        "is not that of the certificate",
+    )
     .await
 }

@@ -63,7 +63,7 @@ async fn a_password_that_is_not_required_says_so(flavour: Flavour) -> Outcome {
 }
 
 /// A user `app` who may read and write what begins with `prefix`.
-async fn add_user(node: &Node, prefix: [&str; 2]) -> Outcome {
+pub(crate) async fn add_user(node: &Node, prefix: [&str; 2]) -> Outcome {
     let [key, range_end] = prefix;
     let permission = json!({"permType": "READWRITE", "key": key, "range_end": range_end});
     for (path, question) in [

@@ -5,7 +5,7 @@ use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
 use dlock_core::{
     Error, ErrorKind, Result,
     config::{
-        HostList, Login, Secret, Settings, Timeouts, Tls, check_duration, check_prefix, check_u64,
+        HostList, Login, Password, Settings, Timeouts, Tls, check_duration, check_prefix, check_u64,
     },
 };
 
@@ -136,7 +136,7 @@ impl MySqlConfig {
     pub fn from_settings(settings: &mut Settings) -> Result<Self> {
         settings.check_ttl(Self::TTL_MIN..=Self::TTL_MAX)?;
         let (hosts, socket) = address::take(settings)?;
-        let login = Login::take(settings);
+        let login = Login::take(settings)?;
         let database = settings.take_path().unwrap_or_default();
         let mut config = Self::of(hosts, login, database.trim_start_matches('/').to_owned());
         config.socket = socket;
@@ -153,8 +153,8 @@ impl MySqlConfig {
         Ok(config)
     }
 
-    /// Sets the password of the user.
-    pub fn password(mut self, password: impl Into<Secret>) -> Self {
+    /// Sets the password of the user. A [`Password::file`] is read again for each connection.
+    pub fn password(mut self, password: impl Into<Password>) -> Self {
         let user = self.login.user().map(str::to_owned);
         self.login = Login::from_parts(user, Some(password.into()));
         self

@@ -6,20 +6,27 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use super::{address::Address, builder::MySqlConfig, tls::TlsMode};
 
 impl MySqlConfig {
-    /// The driver's options: address, login and database.
+    /// The driver's options: address, user and database.
     pub(crate) fn options(&self) -> MySqlConnectOptions {
         let base = self.base.clone().unwrap_or_default().0;
         let options = base
             .username(self.login.user().unwrap_or_default())
             .database(&self.database);
-        let options = match self.login.password() {
-            Some(password) => options.password(password.expose()),
-            None => options,
-        };
         match self.address() {
             Address::Tcp { host, port } => options.host(&host).port(port),
             Address::Socket(path) => options.socket(path),
         }
+    }
+
+    /// Adds the password to the driver's options. Reads its file, if it has one.
+    pub(crate) fn with_password(
+        &self,
+        options: MySqlConnectOptions,
+    ) -> Result<MySqlConnectOptions> {
+        Ok(match self.login.read()?.password() {
+            Some(password) => options.password(password.expose()),
+            None => options,
+        })
     }
 
     /// Adds TLS to the driver's options. Reads the files. The driver names aws-lc-rs as its provider.

@@ -24,6 +24,8 @@ pub(crate) struct Connector {
     pub(crate) config: MySqlConfig,
     pub(crate) clock: Clock,
     closed: AtomicBool,
+    /// Whether a server has answered at the address: the URL is right then.
+    has_connected: AtomicBool,
 }
 
 impl Connector {
@@ -43,6 +45,7 @@ impl Connector {
             config,
             clock: Clock::boottime(),
             closed: AtomicBool::new(false),
+            has_connected: AtomicBool::new(false),
         }
     }
 
@@ -65,9 +68,9 @@ impl Connector {
     /// Connects and logs in.
     pub(crate) async fn connect(&self) -> Result<Connection> {
         self.check_open()?;
-        let options = self.options.clone();
+        // Read for each connection: a password or a certificate may have been replaced.
+        let options = self.config.with_password(self.options.clone())?;
         let options = match self.config.address() {
-            // Read for each connection: certificates may have been replaced.
             Address::Tcp { .. } => self.config.with_tls(options)?,
             // The driver would request TLS even on a local socket.
             Address::Socket(_) => options.ssl_mode(MySqlSslMode::Disabled),
@@ -75,9 +78,24 @@ impl Connector {
         // Boxed: the future is large, rare, and a part of every acquire.
         let connecting = timeout(self.config.timeouts.connect, Box::pin(options.connect()));
         match connecting.await {
-            Ok(Ok(connection)) => Ok(Connection::new(connection, self.clock.now())),
-            Ok(Err(error)) => Err(errors::of_connect(error)),
-            Err(_) => Err(errors::connect_timed_out(self.config.timeouts.connect)),
+            Ok(Ok(connection)) => {
+                self.has_connected.store(true, Ordering::Relaxed);
+                Ok(Connection::new(connection, self.clock.now()))
+            }
+            Ok(Err(error)) => Err(self.name_in(errors::of_connect(error))),
+            Err(_) => {
+                let max = self.config.timeouts.connect;
+                Err(self.name_in(errors::connect_timed_out(max)))
+            }
+        }
+    }
+
+    /// The error with the address of the server.
+    pub(crate) fn name_in(&self, error: Error) -> Error {
+        let error = error.at(self.config.address());
+        match self.has_connected.load(Ordering::Relaxed) {
+            true => error.without_url_hint(),
+            false => error,
         }
     }
 }

@@ -31,13 +31,19 @@ pub(crate) fn of_request(error: sqlx::Error) -> Error {
 
 /// The error of a connection attempt, which has no effect.
 pub(crate) fn of_connect(error: sqlx::Error) -> Error {
-    of_request(error).with_effect(Effect::None)
+    let (kind, _, hint) = table::table(&error);
+    let unreachable = match &error {
+        sqlx::Error::Io(cause) if kind == ErrorKind::Unavailable && hint != table::NO_SOCKET => {
+            Error::unreachable(cause)
+        }
+        _ => return of_request(error).with_effect(Effect::None),
+    };
+    unreachable.with_quoted_source(error)
 }
 
 /// Connecting took longer than `max`.
 pub(crate) fn connect_timed_out(max: Duration) -> Error {
-    let why = format!("no answer in {max:?} while connecting");
-    Error::new(ErrorKind::Unavailable, why)
+    Error::no_answer(max).with_url_hint("a server of MySQL speaks first; is that its port?")
 }
 
 /// The server did not reply within `max`.

@@ -8,6 +8,10 @@ use crate::errors::codes::{
     LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_STATEMENT, NO_TABLE, SESSION_OVER, code,
 };
 
+/// The hint of a socket that is not there.
+pub(super) const NO_SOCKET: &str =
+    "there is no such socket; is the server running, and the path right?";
+
 /// Kind, effect and hint of an error of the driver.
 pub(crate) fn table(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
     code(error).map_or_else(|| of_driver(error), of_number)
@@ -100,13 +104,9 @@ fn of_driver(error: &sqlx::Error) -> (ErrorKind, Effect, &'static str) {
             io::ErrorKind::ConnectionRefused => (
                 Unavailable,
                 Effect::None,
-                "nothing listens there; is the server running, and the port right?",
+                "connection refused; is the server running, and the port right?",
             ),
-            io::ErrorKind::NotFound => (
-                Unavailable,
-                Effect::None,
-                "there is no such socket; is the server running, and the path right?",
-            ),
+            io::ErrorKind::NotFound => (Unavailable, Effect::None, NO_SOCKET),
             _ => (
                 Unavailable,
                 Effect::Unknown,

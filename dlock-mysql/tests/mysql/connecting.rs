@@ -1,12 +1,14 @@
 //! Servers and accounts that will not do: one line that says what to do.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use dlock::{ErrorKind, Locker};
 use dlock_mysql::{MySqlConfig, MySqlLock, sqlx::mysql::MySqlConnectOptions};
 use dlock_servers::mysql::{Flavour, Node, Options};
+use dlock_verify::proxy::{End, Proxy};
+use tempfile::TempDir;
 
-use crate::support::{Outcome, TTL_LONG, cases, open, start, take};
+use crate::support::{Outcome, TTL_LONG, cases, open, open_with, start, take, until};
 
 cases![
     wrong_urls_say_what_to_do,
@@ -17,7 +19,32 @@ cases![
     a_server_without_connections_says_so,
     the_socket_of_the_server_will_do,
     tls_as_the_client_has_it,
+    a_new_password_is_read_for_the_next_connection,
 ];
+
+/// The file needs no restart when it is replaced.
+async fn a_new_password_is_read_for_the_next_connection(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let directory = TempDir::new()?;
+    let file = directory.path().join("password");
+    fs::write(&file, "hunter2\n")?;
+    let url = node.url_at(proxy.address()).replace(":hunter2@", "@");
+    let keys = format!("restart_guard=0s&ttl=120s&password_file={}", file.display());
+    let locker = open_with(&url, &keys).await?;
+    take(&locker, "a").await?.release().await?;
+    node.query("ALTER USER app IDENTIFIED BY 's3cret-2'")
+        .await?;
+    proxy.end(End::Reset);
+    until("the old password is refused", async || {
+        let error = locker.try_acquire("a").await.err();
+        Ok(error.is_some_and(|error| error.kind() == ErrorKind::Denied))
+    })
+    .await?;
+    fs::write(&file, "s3cret-2\n")?;
+    take(&locker, "a").await?.release().await?;
+    Ok(())
+}
 
 async fn refused(url: &str, kind: ErrorKind, words: &str) -> Outcome {
     let error = open(url, TTL_LONG).await.err();
@@ -59,7 +86,8 @@ async fn wrong_urls_say_what_to_do(flavour: Flavour) -> Outcome {
     node.query("GRANT ALL ON other.* TO app").await?;
     refused(&other, ErrorKind::InvalidConfig, "CREATE DATABASE").await?;
     node.kill()?;
-    refused(&url, ErrorKind::Unavailable, "nothing listens there").await?;
+    let line = format!("cannot connect to mysql at {address}: connection refused");
+    refused(&url, ErrorKind::Unavailable, &line).await?;
     refused(
         &format!("mysql://{address}/locks"),
         ErrorKind::InvalidConfig,

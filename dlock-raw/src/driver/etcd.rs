@@ -44,7 +44,7 @@ impl Members {
             .with_connect_timeout(timeouts.connect)
             .with_timeout(timeouts.reply)
             .with_auto_token_refresh(false);
-        let login = Login::take(settings);
+        let login = Login::take(settings)?.read()?;
         if let Some((user, password)) = login.pair() {
             options = options.with_user(user, password.expose());
         }

@@ -50,7 +50,7 @@ impl Server {
         let hosts = settings.take_hosts();
         let mut timeouts = TIMEOUTS;
         timeouts.take(settings)?;
-        let login = Login::take(settings);
+        let login = Login::take(settings)?.read()?;
         let user = login.user().unwrap_or_default().to_owned();
         let database = settings.take_path().unwrap_or_default();
         let mut options = MySqlConnectOptions::new()

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use dlock_core::{
     Error, ErrorKind, Result,
-    config::{Host, Login, Settings, Timeouts, Tls},
+    config::{Credentials, Host, Login, LoginKeys, Settings, Timeouts, Tls},
 };
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind as DriverKind, FromRedisValue,
@@ -18,6 +18,14 @@ use super::stream::Opener;
 
 /// dlock-redis's own defaults.
 const TIMEOUTS: Timeouts = Timeouts::new(Duration::from_secs(5), Duration::from_secs(2));
+
+/// dlock-redis's own keys.
+const SENTINEL_LOGIN: LoginKeys = LoginKeys {
+    user: "sentinel_user",
+    password: "sentinel_password",
+    password_file: "sentinel_password_file",
+    password_env: "sentinel_password_env",
+};
 
 /// The kind of servers at the addresses of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +88,8 @@ impl Servers {
         };
         let mut timeouts = TIMEOUTS;
         timeouts.take(settings)?;
-        let login = Login::take(settings);
-        let sentinel_login = Login::from_parts(
-            settings.take_str("sentinel_user")?,
-            settings.take_secret("sentinel_password")?,
-        );
+        let login = Login::take(settings)?.read()?;
+        let sentinel_login = Login::take_keys(settings, SENTINEL_LOGIN)?.read()?;
         let tls = match settings.scheme().starts_with("rediss") {
             true => Some(Tls::take(settings)?),
             false => None,
@@ -222,7 +227,7 @@ fn timed_out() -> RedisError {
     RedisError::from((DriverKind::Io, "timed out"))
 }
 
-fn of_driver(login: &Login) -> RedisConnectionInfo {
+fn of_driver(login: &Credentials) -> RedisConnectionInfo {
     let mut info = RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3);
     if let Some(user) = login.user() {
         info = info.set_username(user);

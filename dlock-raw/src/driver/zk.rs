@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use dlock_core::{
     Error, ErrorKind, Result,
-    config::{Host, Login, Settings, Timeouts, Tls},
+    config::{Credentials, Host, Login, Settings, Timeouts, Tls},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -36,7 +36,7 @@ pub(crate) type Address = (String, u16);
 #[derive(Clone, Debug)]
 pub(crate) struct Servers {
     pub(crate) addresses: Vec<Address>,
-    login: Login,
+    login: Credentials,
     tls: Option<Tls>,
     timeouts: Timeouts,
     opener: Opener,
@@ -58,7 +58,7 @@ impl Servers {
         };
         Ok(Self {
             addresses,
-            login: Login::take(settings),
+            login: Login::take(settings)?.read()?,
             opener: Opener::new(tls.as_ref(), timeouts.connect)?,
             tls,
             timeouts,

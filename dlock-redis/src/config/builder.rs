@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use dlock_core::{
     Error, ErrorKind, Result,
-    config::{HostList, Login, Secret, Settings, Tls, check_u64},
+    config::{HostList, Login, LoginKeys, Password, Settings, Tls, check_u64},
 };
 
 use redis::io::tcp::TcpSettings;
@@ -59,6 +59,14 @@ pub struct RedisConfig {
 impl RedisConfig {
     /// The largest number of a database: four digits.
     const DATABASE_MAX: u64 = 9_999;
+
+    /// The keys of the login at the Sentinels.
+    const SENTINEL_LOGIN: LoginKeys = LoginKeys {
+        user: "sentinel_user",
+        password: "sentinel_password",
+        password_file: "sentinel_password_file",
+        password_env: "sentinel_password_env",
+    };
 
     /// The schemes of its URLs: one server, Sentinels and a Cluster, each without TLS and with it.
     pub const SCHEMES: &[&str] = &[
@@ -121,11 +129,9 @@ impl RedisConfig {
         let topology = Topology::of_scheme(settings.scheme());
         let mut config = Self::of(topology, settings.take_hosts().into());
         (config.service, config.database) = topology::service_and_database(settings, topology)?;
-        config.login = Login::take(settings);
+        config.login = Login::take(settings)?;
         if topology == Topology::Sentinel {
-            let user = settings.take_str("sentinel_user")?;
-            let password = settings.take_secret("sentinel_password")?;
-            config.sentinel_login = Login::from_parts(user, password);
+            config.sentinel_login = Login::take_keys(settings, Self::SENTINEL_LOGIN)?;
         }
         if settings.scheme().starts_with("rediss") {
             config.tls = Some(Tls::take(settings)?);
@@ -135,26 +141,30 @@ impl RedisConfig {
         Ok(config)
     }
 
-    /// Logs in at the servers.
-    pub fn login(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
+    /// Logs in at the servers. A [`Password::file`] is read again for each connection.
+    pub fn login(mut self, user: impl Into<String>, password: impl Into<Password>) -> Self {
         self.login = Login::new(user, password);
         self
     }
 
     /// Logs in at the servers as their default user.
-    pub fn password(mut self, password: impl Into<Secret>) -> Self {
+    pub fn password(mut self, password: impl Into<Password>) -> Self {
         self.login = Login::from_parts(None, Some(password.into()));
         self
     }
 
     /// Logs in at the Sentinels: the keys `sentinel_user` and `sentinel_password`.
-    pub fn sentinel_login(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
+    pub fn sentinel_login(
+        mut self,
+        user: impl Into<String>,
+        password: impl Into<Password>,
+    ) -> Self {
         self.sentinel_login = Login::new(user, password);
         self
     }
 
     /// Logs in at the Sentinels as their default user.
-    pub fn sentinel_password(mut self, password: impl Into<Secret>) -> Self {
+    pub fn sentinel_password(mut self, password: impl Into<Password>) -> Self {
         self.sentinel_login = Login::from_parts(None, Some(password.into()));
         self
     }

@@ -6,7 +6,7 @@ use std::io;
 
 use dlock_core::{
     Error, ErrorKind, Result,
-    config::{Login, Timeouts},
+    config::{Login, Timeouts, Tls},
 };
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
@@ -27,23 +27,19 @@ pub(crate) struct Connector {
     login: Login,
     database: u16,
     tcp: TcpSettings,
-    #[cfg(feature = "tls")]
-    tls: Option<TlsClient>,
+    tls: Option<Tls>,
     timeouts: Timeouts,
 }
 
-/// One server: its address, login, TLS and timeouts.
+/// One server: its address, login, TLS and timeouts. Password and certificates are read again for each connection.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
-    /// Without TLS.
-    client: Client,
-    #[cfg(feature = "tls")]
-    tls: Option<TlsClient>,
-    timeouts: Timeouts,
+    address: Address,
+    connector: Connector,
 }
 
 impl Connector {
-    /// For the servers that have the locks. Reads the certificates.
+    /// For the servers that have the locks. Reads the password and the certificates.
     pub(crate) fn for_servers(config: &RedisConfig) -> Result<Self> {
         Self::new(config, &config.login, config.database)
     }
@@ -54,49 +50,50 @@ impl Connector {
     }
 
     fn new(config: &RedisConfig, login: &Login, database: u16) -> Result<Self> {
+        // What cannot be used is reported before any request (K11).
+        login.read()?;
+        if let Some(tls) = &config.tls {
+            tls.load_ca()?;
+            tls.load_identity()?;
+        }
         Ok(Self {
             login: login.clone(),
             database,
             tcp: config.tcp.clone(),
-            #[cfg(feature = "tls")]
-            tls: config.tls.as_ref().map(TlsClient::new).transpose()?,
+            tls: config.tls.clone(),
             timeouts: config.options.timeouts,
         })
     }
 
-    /// The server at this address. Does no I/O.
-    pub(crate) fn endpoint(&self, (host, port): &Address) -> Result<Endpoint> {
+    /// The server at this address.
+    pub(crate) fn endpoint(&self, address: &Address) -> Endpoint {
+        Endpoint {
+            address: address.clone(),
+            connector: self.clone(),
+        }
+    }
+
+    /// The login in the driver's terms, with the present password.
+    fn login(&self) -> Result<RedisConnectionInfo> {
+        let credentials = self.login.read()?;
         let mut login = RedisConnectionInfo::default().set_db(self.database.into());
-        if let Some(user) = self.login.user() {
+        if let Some(user) = credentials.user() {
             login = login.set_username(user);
         }
-        if let Some(password) = self.login.password() {
+        if let Some(password) = credentials.password() {
             login = login.set_password(password.expose());
         }
         // RESP3 delivers pub/sub messages on any connection.
-        let login = login
+        Ok(login
             .set_protocol(ProtocolVersion::RESP3)
-            .set_lib_name("dlock", env!("CARGO_PKG_VERSION"));
-        let address = ConnectionAddr::Tcp(host.clone(), *port);
-        let info = address.into_connection_info().map_err(refused_settings)?;
-        let info = info.set_tcp_settings(self.tcp.clone());
-        let client = Client::open(info.set_redis_settings(login));
-        Ok(Endpoint {
-            client: client.map_err(refused_settings)?,
-            #[cfg(feature = "tls")]
-            tls: self.tls.clone(),
-            timeouts: self.timeouts,
-        })
+            .set_lib_name("dlock", env!("CARGO_PKG_VERSION")))
     }
 }
 
 impl Endpoint {
     /// Whether connections are encrypted.
     pub(crate) fn has_tls(&self) -> bool {
-        #[cfg(feature = "tls")]
-        return self.tls.is_some();
-        #[cfg(not(feature = "tls"))]
-        false
+        self.connector.tls.is_some()
     }
 
     /// The host name or address of the server.
@@ -106,19 +103,17 @@ impl Endpoint {
 
     /// The host and the port.
     pub(crate) fn address(&self) -> (&str, u16) {
-        match self.client.get_connection_info().addr() {
-            ConnectionAddr::Tcp(host, port) => (host, *port),
-            _ => ("", 0),
-        }
+        (&self.address.0, self.address.1)
     }
 
     pub(crate) fn timeouts(&self) -> Timeouts {
-        self.timeouts
+        self.connector.timeouts
     }
 
     /// Connects and logs in.
     pub(crate) async fn connect(&self) -> Result<DriverConnection> {
-        self.connect_as(self.config()).await
+        let connected = self.connect_as(self.config()).await;
+        connected.map_err(|error| self.name_in(error))
     }
 
     /// As [`connect`](Self::connect); push messages of the server go to `on_push`.
@@ -130,22 +125,36 @@ impl Endpoint {
             on_push(push);
             Ok::<(), redis::aio::SendError>(())
         });
-        self.connect_as(config).await
+        let connected = self.connect_as(config).await;
+        connected.map_err(|error| self.name_in(error))
+    }
+
+    /// The error with the address of this server.
+    pub(crate) fn name_in(&self, error: Error) -> Error {
+        let (host, port) = self.address();
+        match host.contains(':') {
+            true => error.at(format_args!("[{host}]:{port}")),
+            false => error.at(format_args!("{host}:{port}")),
+        }
     }
 
     async fn connect_as(&self, config: AsyncConnectionConfig) -> Result<DriverConnection> {
+        let login = self.connector.login()?;
         #[cfg(feature = "tls")]
-        if let Some(tls) = &self.tls {
-            let info = self.client.get_connection_info();
-            let (tcp, login) = (info.tcp_settings(), info.redis_settings());
-            let connecting = tls.connect(self.address(), tcp, login, config);
-            let connected = tokio::time::timeout(self.timeouts.connect, connecting).await;
+        if let Some(files) = &self.connector.tls {
+            let tls = TlsClient::new(files)?;
+            let connecting = tls.connect(self.address(), &self.connector.tcp, &login, config);
+            let connected = tokio::time::timeout(self.timeouts().connect, connecting).await;
             let timed_out = || io::Error::from(io::ErrorKind::TimedOut).into();
             let connected = connected.unwrap_or_else(|_| Err(timed_out()));
             return connected.map_err(|error| errors::of_connect(error, true));
         }
-        let connection = self
-            .client
+        let (host, port) = self.address.clone();
+        let address = ConnectionAddr::Tcp(host, port);
+        let info = address.into_connection_info().map_err(refused_settings)?;
+        let info = info.set_tcp_settings(self.connector.tcp.clone());
+        let client = Client::open(info.set_redis_settings(login)).map_err(refused_settings)?;
+        let connection = client
             .get_multiplexed_async_connection_with_config(&config)
             .await;
         let connection = connection.map_err(|error| errors::of_connect(error, false))?;
@@ -154,14 +163,13 @@ impl Endpoint {
 
     fn config(&self) -> AsyncConnectionConfig {
         AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.timeouts.connect))
-            .set_response_timeout(Some(self.timeouts.reply))
+            .set_connection_timeout(Some(self.timeouts().connect))
+            .set_response_timeout(Some(self.timeouts().reply))
     }
 }
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the client, which has the password.
         f.write_str("Endpoint")
     }
 }

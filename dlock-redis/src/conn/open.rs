@@ -59,12 +59,25 @@ impl Opener {
     pub(super) async fn open(&self, on_probed: impl FnOnce()) -> Result<Connection> {
         let timeout = self.options.timeouts.connect;
         let opened = tokio::time::timeout(timeout, self.open_unbounded(on_probed)).await;
-        opened.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, self.resolver.has_tls())))
+        let timed_out = |_| Err(errors::connect_timed_out(timeout, self.resolver.has_tls()));
+        opened.unwrap_or_else(timed_out).map_err(|error| {
+            let error = self.resolver.name_in(error);
+            match self.clustered {
+                // The map of the nodes came by this URL.
+                true => error.without_url_hint(),
+                false => error,
+            }
+        })
     }
 
     async fn open_unbounded(&self, on_probed: impl FnOnce()) -> Result<Connection> {
-        let has_tls = self.resolver.has_tls();
         let endpoint = self.resolver.resolve().await?;
+        let opened = self.open_to(&endpoint, on_probed).await;
+        opened.map_err(|error| endpoint.name_in(error))
+    }
+
+    async fn open_to(&self, endpoint: &Endpoint, on_probed: impl FnOnce()) -> Result<Connection> {
+        let has_tls = endpoint.has_tls();
         let mut stream = endpoint.connect().await?;
         let expected = Expected {
             options: &self.options,
@@ -72,7 +85,7 @@ impl Opener {
             has_tls,
         };
         let server = probe::probe(&mut stream, expected).await?;
-        let grants = self.grants(&endpoint, &mut stream, &server).await?;
+        let grants = self.grants(endpoint, &mut stream, &server).await?;
         on_probed();
         let killed = self.abandoned.kill_all(&server.client, &mut stream).await;
         killed.map_err(|error| errors::of_connect(error, has_tls))?;

@@ -29,7 +29,9 @@ impl Resolver {
     pub(crate) async fn resolve(&self) -> Result<Endpoint> {
         match self {
             Self::Fixed(endpoint) => Ok(endpoint.clone()),
-            Self::Sentinels(sentinels) => sentinels.connector.endpoint(&sentinels.resolve().await?),
+            Self::Sentinels(sentinels) => {
+                Ok(sentinels.connector.endpoint(&sentinels.resolve().await?))
+            }
         }
     }
 
@@ -38,6 +40,14 @@ impl Resolver {
         match self {
             Self::Fixed(endpoint) => endpoint.host(),
             Self::Sentinels(_) => "",
+        }
+    }
+
+    /// The error with the address of a fixed server.
+    pub(crate) fn name_in(&self, error: Error) -> Error {
+        match self {
+            Self::Fixed(endpoint) => endpoint.name_in(error),
+            Self::Sentinels(_) => error,
         }
     }
 
@@ -111,7 +121,9 @@ async fn query_primary(sentinel: Endpoint, service: String) -> Result<Address> {
     // The other half of the time is for the connection to the primary.
     let timeout = sentinel.timeouts().connect / 2;
     let answer = tokio::time::timeout(timeout, query).await;
-    answer.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, sentinel.has_tls())))
+    let answer =
+        answer.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, sentinel.has_tls())));
+    answer.map_err(|error| sentinel.name_in(error))
 }
 
 fn task_failed(error: tokio::task::JoinError) -> Error {

@@ -16,8 +16,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::driver::DriverConnection;
 
-/// Opens encrypted connections.
-#[derive(Clone)]
+/// Opens an encrypted connection.
 pub(super) struct TlsClient {
     connector: TlsConnector,
 }

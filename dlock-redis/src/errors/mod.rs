@@ -1,5 +1,6 @@
 //! The driver's error → kind, effect and hint.
 
+mod cause;
 mod classify;
 mod table;
 #[cfg(feature = "tls")]
@@ -55,7 +56,11 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     #[cfg(feature = "tls")]
     let may_be_wrong_scheme = may_be_wrong_scheme || tls::is(&error);
     let may_be_wrong_scheme = may_be_wrong_scheme && !error.is_connection_refusal();
-    let failed = Error::new(kind, hint).with_source(error);
+    let of_system = cause::io(&error).filter(|_| kind == ErrorKind::Unavailable);
+    let failed = match of_system.map(Error::unreachable) {
+        Some(failed) => failed.with_quoted_source(error),
+        None => Error::new(kind, hint).with_source(error),
+    };
     match kind {
         ErrorKind::Unavailable if may_be_wrong_scheme => {
             failed.with_url_hint(other_scheme(has_tls))
@@ -83,8 +88,7 @@ pub(crate) fn of_slots(error: RedisError, has_tls: bool) -> Error {
 
 /// Connecting took longer than `max`.
 pub(crate) fn connect_timed_out(max: Duration, has_tls: bool) -> Error {
-    let why = format!("no answer in {max:?} while connecting");
-    Error::new(ErrorKind::Unavailable, why).with_url_hint(other_scheme(has_tls))
+    Error::no_answer(max).with_url_hint(other_scheme(has_tls))
 }
 
 fn other_scheme(has_tls: bool) -> &'static str {

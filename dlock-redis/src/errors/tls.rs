@@ -1,9 +1,9 @@
 //! Errors of TLS inside those of the driver.
 
-use std::{error::Error as StdError, io, sync::Arc};
-
 use dlock_core::{ErrorKind, config::Tls};
 use redis::RedisError;
+
+use super::cause;
 
 /// The kind and the hint of a TLS error about a certificate.
 pub(super) fn of_certificate(error: &RedisError) -> Option<(ErrorKind, &'static str)> {
@@ -21,9 +21,5 @@ pub(super) fn is(error: &RedisError) -> bool {
 
 /// The error of the TLS library inside the driver's.
 fn find(error: &RedisError) -> Option<&rustls::Error> {
-    let shared: &Arc<dyn StdError + Send + Sync> = error.source()?.downcast_ref()?;
-    shared
-        .downcast_ref::<io::Error>()?
-        .get_ref()?
-        .downcast_ref()
+    cause::io(error)?.get_ref()?.downcast_ref()
 }

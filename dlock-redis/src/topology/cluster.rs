@@ -105,7 +105,7 @@ impl Cluster {
     }
 
     /// The node that a request is redirected to.
-    pub(super) fn follow(&self, redirect: Redirect, from: &Node) -> Result<Arc<Node>> {
+    pub(super) fn follow(&self, redirect: Redirect, from: &Node) -> Arc<Node> {
         let mut map = self.map.lock();
         let (host, port) = redirect.to;
         // Nodes that do not know their own name leave it out: it is that of the redirecting node.
@@ -113,13 +113,13 @@ impl Cluster {
             "" | "?" => from.host().to_owned(),
             _ => host,
         };
-        let node = self.node_at(&mut map, (host, port))?;
+        let node = self.node_at(&mut map, (host, port));
         if let Some(owner) = map.owners.get_mut(usize::from(redirect.slot))
             && redirect.scope == RedirectScope::Slot
         {
             *owner = Some(node.clone());
         }
-        Ok(node)
+        node
     }
 
     /// Makes the next request fetch the map again: a node may have been replaced.
@@ -139,21 +139,18 @@ impl Cluster {
             if cluster.map.lock().is_valid {
                 return turn.finish(Ok(()));
             }
-            let ranges = match cluster.endpoints() {
-                Ok(endpoints) => slot_map::fetch(endpoints).await,
-                Err(error) => Err(error),
-            };
+            let ranges = slot_map::fetch(cluster.endpoints()).await;
             let ranges = ranges.map_err(|error| match cluster.map.lock().nodes.is_empty() {
                 true => error,
                 // An earlier map came from there.
                 false => error.without_url_hint(),
             });
-            turn.finish(ranges.and_then(|ranges| cluster.install_map(ranges)))
+            turn.finish(ranges.map(|ranges| cluster.install_map(ranges)))
         };
         self.fetching.run(fetch).await
     }
 
-    fn install_map(&self, ranges: Vec<Range>) -> Result<()> {
+    fn install_map(&self, ranges: Vec<Range>) {
         let mut map = self.map.lock();
         map.owners.fill(None);
         let masters: Vec<_> = ranges
@@ -161,7 +158,7 @@ impl Cluster {
             .map(|(_, _, address)| address.clone())
             .collect();
         for (first, last, address) in ranges {
-            let node = self.node_at(&mut map, address)?;
+            let node = self.node_at(&mut map, address);
             map.owners[usize::from(first)..=usize::from(last)].fill(Some(node));
         }
         // A node that may still execute delayed requests kills their connection when it owns the slot again
@@ -169,14 +166,13 @@ impl Cluster {
         map.nodes
             .retain(|address, node| masters.contains(address) || node.has_abandoned());
         map.is_valid = true;
-        Ok(())
     }
 
-    fn node_at(&self, map: &mut Map, address: Address) -> Result<Arc<Node>> {
+    fn node_at(&self, map: &mut Map, address: Address) -> Arc<Node> {
         if let Some(node) = map.nodes.get(&address) {
-            return Ok(node.clone());
+            return node.clone();
         }
-        let resolver = Resolver::Fixed(self.connector.endpoint(&address)?);
+        let resolver = Resolver::Fixed(self.connector.endpoint(&address));
         let node = Arc::new(Node::new(
             resolver,
             self.options.clone(),
@@ -184,11 +180,11 @@ impl Cluster {
             self.highest_token.clone(),
         ));
         map.nodes.insert(address, node.clone());
-        Ok(node)
+        node
     }
 
     /// The nodes that may return a map: known ones, and those that the user named.
-    fn endpoints(&self) -> Result<Vec<Endpoint>> {
+    fn endpoints(&self) -> Vec<Endpoint> {
         let mut addresses: Vec<_> = self.map.lock().nodes.keys().cloned().collect();
         for seed in &self.seeds {
             if !addresses.contains(seed) {

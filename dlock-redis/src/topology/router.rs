@@ -55,15 +55,14 @@ impl Router {
         let resolver = match config.topology {
             Topology::Server => {
                 let mut endpoints = addresses.map(|address| connector.endpoint(&address));
-                let endpoint = endpoints.next().unwrap_or_else(|| Err(no_server()));
-                Resolver::Fixed(endpoint?)
+                Resolver::Fixed(endpoints.next().ok_or_else(no_server)?)
             }
             Topology::Sentinel => {
                 let sentinels = Connector::for_sentinels(&config)?;
                 let endpoints = addresses.map(|address| sentinels.endpoint(&address));
                 Resolver::Sentinels(SentinelResolver {
                     service: config.service.clone(),
-                    sentinels: endpoints.collect::<Result<_>>()?,
+                    sentinels: endpoints.collect(),
                     connector,
                 })
             }
@@ -135,7 +134,7 @@ impl Router {
                 return Err(error.with_effect(effect));
             };
             request.scope = redirect.scope;
-            node = cluster.follow(redirect, &node)?;
+            node = cluster.follow(redirect, &node);
         }
         let why = "the nodes of the Cluster disagree on the owner of the key";
         Err(Error::new(ErrorKind::Unavailable, why).with_effect(effect))

@@ -72,7 +72,8 @@ async fn fetch_from(node: &Endpoint) -> Result<Vec<Range>> {
     };
     let timeout = node.timeouts().connect;
     let ranges = tokio::time::timeout(timeout, query).await;
-    ranges.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, node.has_tls())))
+    let ranges = ranges.unwrap_or_else(|_| Err(errors::connect_timed_out(timeout, node.has_tls())));
+    ranges.map_err(|error| node.name_in(error))
 }
 
 fn covered(ranges: &[Range]) -> usize {

@@ -145,7 +145,11 @@ async fn settings_in_code_and_of_the_driver_connect(program: Program) -> Outcome
 async fn a_wrong_port_is_unavailable(_: Program) -> Outcome {
     let unused = Port::reserve()?;
     let url = format!("redis://:s3cret@{}", unused.address());
-    fails(&url, ErrorKind::Unavailable, "connection refused").await?;
+    let line = format!(
+        "cannot connect to redis at {}: connection refused",
+        unused.address()
+    );
+    fails(&url, ErrorKind::Unavailable, &line).await?;
     Ok(())
 }
 

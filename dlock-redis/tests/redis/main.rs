@@ -26,6 +26,7 @@ mod proxied;
 mod records;
 mod restarts;
 mod roles;
+mod rotation;
 mod scripts;
 mod sentinel;
 mod slots;
@@ -77,6 +78,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         records::trials,
         restarts::trials,
         roles::trials,
+        rotation::trials,
         scripts::trials,
         sentinel::trials,
         slots::trials,

@@ -7,6 +7,7 @@ use dlock_servers::{
     Program,
     redis::{Node, Persistence},
 };
+use dlock_verify::proxy::{End, Fault, Proxy};
 
 use crate::support::{
     Outcome, SOON, cases, connect, refused, soon, start, start_keeping, take, until_clean,
@@ -19,7 +20,30 @@ cases![
     k06_a_wait_ends_unavailable_when_the_server_is_down,
     k06_a_wait_ends_unavailable_when_the_server_is_silent,
     k06_a_try_is_unavailable_while_the_server_is_down,
+    a_later_failure_names_the_server_and_has_no_hint_at_the_url,
 ];
+
+/// The URL has worked before, so its scheme is right.
+async fn a_later_failure_names_the_server_and_has_no_hint_at_the_url(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let proxy = Proxy::start(node.address())?;
+    let keys = "timeout=200ms&connect_timeout=200ms";
+    let locker = connect(proxy.address(), keys).await?;
+    let held = take(&locker, "held").await?;
+    proxy.set_both(Fault::Hold);
+    proxy.end(End::Reset);
+    let errors = [
+        refused(soon("an answer", held.renew()).await?)?,
+        refused(soon("an answer", locker.try_acquire("a")).await?)?,
+        refused(soon("an answer", held.release()).await?)?,
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert_eq!(error.address(), Some(&*proxy.address().to_string()));
+        assert!(!error.to_string().contains("rediss"), "{error}");
+    }
+    Ok(())
+}
 
 async fn k06_a_wait_outlives_a_restart(program: Program) -> Outcome {
     let mut node = start_keeping(&program, Persistence::AofAlways, &[]).await?;

@@ -159,5 +159,16 @@ async fn certificates_that_cannot_be_read_say_so(program: Program) -> Outcome {
         "server.key",
     )
     .await?;
+    let (cert, key) = (certificates.client(), certificates.server_key());
+    let others = format!("&tls_cert={}&tls_key={}", cert.display(), key.display());
+    let kind = ErrorKind::InvalidConfig;
+    fails(
+        "rediss",
+        &node,
+        &others,
+        kind,
+        "is not that of the certificate",
+    )
+    .await?;
     warm_up(&connect("rediss", &node, &with_ca(&certificates)).await??).await
 }

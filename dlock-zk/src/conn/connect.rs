@@ -34,7 +34,7 @@ pub(super) async fn connect(
             Err(error) => Err(errors::of_request(error)),
         }
     };
-    match timeout(config.timeouts.connect, connecting).await {
+    match timeout(diagnose::connect_max(config.timeouts.connect), connecting).await {
         Ok(connected) => connected,
         Err(_) => Err(diagnose::unreachable(config).await),
     }
@@ -116,7 +116,7 @@ async fn try_servers(
         .with_session_timeout(session)
         .with_connection_timeout(answer_max)
         .with_fail_eagerly();
-    if let Some((user, password)) = config.login.pair() {
+    if let Some((user, password)) = config.login.read()?.pair() {
         let login = format!("{user}:{}", password.expose());
         connector = connector.with_auth("digest", login.as_bytes());
     }

@@ -1,6 +1,6 @@
 //! The reason why no server gives a session, for the error message: the driver does not report it.
 
-use std::{io, time::Duration};
+use std::{fmt, io, time::Duration};
 
 use dlock_core::{Error, ErrorKind, config::Host};
 use tokio::{
@@ -12,8 +12,13 @@ use tokio::{
 
 use crate::{config::ZkConfig, errors};
 
-/// The time for the diagnosis, beyond `connect_timeout`.
+/// The time for the diagnosis.
 const DIAGNOSE_MAX: Duration = Duration::from_secs(1);
+
+/// How long to connect within `connect_timeout`: the diagnosis has the rest. A short time-out is not cut below a half.
+pub(super) fn connect_max(connect_timeout: Duration) -> Duration {
+    connect_timeout - DIAGNOSE_MAX.min(connect_timeout / 2)
+}
 
 /// A server that has as many connections as it may ends a new one sooner than this.
 const REJECT_MAX: Duration = Duration::from_millis(900);
@@ -40,16 +45,11 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
         reasons.extend(probed.ok());
     }
     let most = reasons.into_iter().max().unwrap_or_default();
-    let why = if config.hosts.len() > 1 {
-        format!(
-            "no session from any of {} servers; {}",
-            config.hosts.len(),
-            most.why
-        )
-    } else {
-        most.why
+    let why = match config.hosts.len() {
+        1 => most.why,
+        servers => format!("{} (no session from any of {servers} servers)", most.why),
     };
-    let failed = Error::new(ErrorKind::Unavailable, why);
+    let failed = Error::new(ErrorKind::Unavailable, why).at(most.address);
     match most.url_hint {
         Some(hint) => failed.with_url_hint(hint),
         None => failed,
@@ -60,6 +60,8 @@ pub(crate) async fn unreachable(config: &ZkConfig) -> Error {
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Reason {
     specificity: Specificity,
+    /// The server.
+    address: String,
     why: String,
     /// Why the URL may be wrong.
     url_hint: Option<&'static str>,
@@ -76,21 +78,24 @@ enum Specificity {
 
 /// The reason why a server gives no session.
 async fn reason(host: &Host, has_tls: bool) -> Reason {
-    let of = |specificity, why: &str, url_hint| Reason {
+    let mut address = host.clone();
+    address.port.get_or_insert(ZkConfig::PORT);
+    let of = |specificity, why: &dyn fmt::Display, url_hint| Reason {
         specificity,
-        why: format!("{host}: {why}"),
+        address: address.to_string(),
+        why: why.to_string(),
         url_hint,
     };
     match timeout(DIAGNOSE_MAX, diagnose(host, has_tls)).await {
-        Ok(Ok((why, url_hint))) => of(Specificity::Answer, why, url_hint),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            let why = "nothing listens there; is the server running, and the port right?";
-            of(Specificity::NoConnection, why, None)
-        }
-        Ok(Err(error)) => of(Specificity::NoConnection, &error.to_string(), None),
+        Ok(Ok((why, url_hint))) => of(Specificity::Answer, &why, url_hint),
+        Ok(Err(error)) => of(Specificity::NoConnection, &Error::unreachable(&error), None),
         Err(_) => {
             let url_hint = (!has_tls).then_some(SPEAKS_TLS);
-            of(Specificity::NoAnswer, "it does not answer", url_hint)
+            of(
+                Specificity::NoAnswer,
+                &Error::no_answer(DIAGNOSE_MAX),
+                url_hint,
+            )
         }
     }
 }

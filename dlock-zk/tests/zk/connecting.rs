@@ -151,10 +151,11 @@ async fn t51_a_server_that_is_not_there(_: Java) -> Outcome {
     let port = Port::reserve()?;
     let error = refused(soon("an error", connect(port.address(), LONG)).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(
-        error.to_string().contains("nothing listens there"),
-        "{error}"
+    let line = format!(
+        "cannot connect to zk at {}: connection refused",
+        port.address()
     );
+    assert!(error.to_string().starts_with(&line), "{error}");
     Ok(())
 }
 
@@ -165,7 +166,7 @@ async fn t51_a_server_that_does_not_answer(java: Java) -> Outcome {
     let keys = format!("{LONG}&connect_timeout=500ms");
     let error = refused(soon("an error", connect(proxy.address(), &keys)).await?)?;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.to_string().contains("does not answer"), "{error}");
+    assert!(error.to_string().contains("no answer in 1s"), "{error}");
     Ok(())
 }
 
@@ -214,8 +215,10 @@ async fn t51_of_several_servers_the_one_that_says_most_is_reported(java: Java) -
     let (silent, ended) = (silent.address(), port.address());
     for servers in [format!("{silent},{ended}"), format!("{ended},{silent}")] {
         let error = refused(soon("an error", connect(servers, &keys)).await?)?;
-        let says = format!("no session from any of 2 servers; {ended}: nothing listens there");
-        assert!(error.to_string().contains(&says), "{error}");
+        let line = format!("cannot connect to zk at {ended}: connection refused");
+        assert!(error.to_string().starts_with(&line), "{error}");
+        let all = "(no session from any of 2 servers)";
+        assert!(error.to_string().ends_with(all), "{error}");
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The one error of dlock.
 
+mod unreachable;
+
 use std::{borrow::Cow, error::Error as StdError, fmt};
 
 use crate::base::{cause::LostCause, name::LockName};
@@ -71,9 +73,13 @@ struct Inner {
     url_hint: Option<&'static str>,
     operation: Option<&'static str>,
     backend: Option<&'static str>,
+    /// The server that failed.
+    address: Option<String>,
     name: Option<LockName>,
     cause: Option<LostCause>,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    /// Whether the message has the words of the source.
+    is_source_quoted: bool,
 }
 
 impl Error {
@@ -87,9 +93,11 @@ impl Error {
             url_hint: None,
             operation: None,
             backend: None,
+            address: None,
             name: None,
             cause: None,
             source: None,
+            is_source_quoted: false,
         }))
     }
 
@@ -173,6 +181,34 @@ impl Error {
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
+        self.0.is_source_quoted = false;
+        self
+    }
+
+    /// Adds the error that this one came from, and whose words the message has already: the line does not repeat them.
+    #[must_use]
+    pub fn with_quoted_source(
+        mut self,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        self.0.source = Some(source.into());
+        self.0.is_source_quoted = true;
+        self
+    }
+
+    /// Adds the server that failed, as `host:port`. An address that is there already stays: it comes from nearer to the
+    /// failure.
+    ///
+    /// ```
+    /// use dlock_core::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Unavailable, "no answer in 5s").at("db-1:6379");
+    /// let error = error.in_context("connect", "redis", None);
+    /// assert_eq!(error.to_string(), "cannot connect to redis at db-1:6379: no answer in 5s");
+    /// ```
+    #[must_use]
+    pub fn at(mut self, address: impl fmt::Display) -> Self {
+        self.0.address.get_or_insert_with(|| address.to_string());
         self
     }
 
@@ -199,8 +235,10 @@ impl Error {
         let inner = &*self.0;
         let mut error = Self::new(inner.kind, inner.message.clone()).with_effect(inner.effect);
         error.0.url_hint = inner.url_hint;
+        error.0.address.clone_from(&inner.address);
         error.0.cause = inner.cause;
         error.0.source = inner.source.as_ref().map(|source| one_line(source).into());
+        error.0.is_source_quoted = inner.is_source_quoted;
         error
     }
 
@@ -286,6 +324,12 @@ impl Error {
         self.0.backend
     }
 
+    /// The server that failed, as `host:port`, where it is known.
+    #[must_use]
+    pub fn address(&self) -> Option<&str> {
+        self.0.address.as_deref()
+    }
+
     /// The lock that the operation was for.
     #[must_use]
     pub fn name(&self) -> Option<&LockName> {
@@ -299,8 +343,12 @@ impl Error {
     }
 }
 
+/// The operation of a connect.
+const CONNECT: &str = "connect";
+
 impl fmt::Display for Error {
-    /// One line: `cannot acquire "seat/14C" (redis): another holder has it`.
+    /// One line: `cannot acquire "seat/14C" (redis): another holder has it`, or
+    /// `cannot connect to redis at db-1:6379: connection refused`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
         match (inner.kind, inner.operation, &inner.name) {
@@ -309,9 +357,14 @@ impl fmt::Display for Error {
             (_, Some(operation), None) => write!(f, "cannot {operation}")?,
             (_, None, _) => {}
         }
-        if inner.operation.is_some() {
-            if let Some(backend) = inner.backend {
-                write!(f, " ({backend})")?;
+        if let Some(operation) = inner.operation {
+            match (inner.backend, &inner.address) {
+                (Some(backend), Some(at)) if operation == CONNECT => {
+                    write!(f, " to {backend} at {at}")?;
+                }
+                (Some(backend), Some(at)) => write!(f, " ({backend} at {at})")?,
+                (Some(backend), None) => write!(f, " ({backend})")?,
+                (None, _) => {}
             }
             f.write_str(": ")?;
         }
@@ -319,10 +372,10 @@ impl fmt::Display for Error {
         if let Some(hint) = inner.url_hint {
             write!(f, "; {hint}")?;
         }
-        if let Some(source) = &inner.source {
-            write!(f, ": {}", one_line(source))?;
+        match &inner.source {
+            Some(source) if !inner.is_source_quoted => write!(f, ": {}", one_line(source)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -340,6 +393,7 @@ impl fmt::Debug for Error {
             .field("effect", &inner.effect)
             .field("operation", &inner.operation)
             .field("backend", &inner.backend)
+            .field("address", &inner.address)
             .field("name", &inner.name)
             .field("message", &inner.message)
             .field("url_hint", &inner.url_hint)

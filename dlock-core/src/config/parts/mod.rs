@@ -2,6 +2,12 @@
 
 mod hosts;
 mod login;
+mod password;
 mod timeouts;
 
-pub use self::{hosts::HostList, login::Login, timeouts::Timeouts};
+pub use self::{
+    hosts::HostList,
+    login::{Credentials, Login, LoginKeys},
+    password::Password,
+    timeouts::Timeouts,
+};

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "rustls")]
 mod client;
+#[cfg(feature = "rustls")]
+mod pair;
 mod pem;
 
 use std::path::PathBuf;
@@ -158,12 +160,20 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` for a file that cannot be read or has none.
+    /// `InvalidConfig` for a file that cannot be read or has none, and for a key of another certificate. That needs the
+    /// cargo feature `rustls`.
     pub fn load_identity(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let Some((cert, key)) = &self.identity else {
             return Ok(None);
         };
-        Ok(Some((certificates(cert)?, private_key(key)?)))
+        let identity = (certificates(cert)?, private_key(key)?);
+        #[cfg(feature = "rustls")]
+        if !pair::belong_together(&identity.0, &identity.1) {
+            let (cert, key) = (cert.display(), key.display());
+            let why = format!("the key {key} is not that of the certificate {cert}");
+            return Err(Error::new(ErrorKind::InvalidConfig, why));
+        }
+        Ok(Some(identity))
     }
 }
 

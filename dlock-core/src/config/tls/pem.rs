@@ -3,18 +3,17 @@
 //! What the parser says of a malformed file has lines of it inside, and a key without its line breaks
 //! is one line: only our own words leave this module.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::path::Path;
 
 use rustls_pki_types::{
     CertificateDer, PrivateKeyDer,
     pem::{self, PemObject as _},
 };
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::{
+    base::error::{Error, ErrorKind, Result},
+    config::small_file,
+};
 
 /// The lists of authorities that systems have are a quarter of this.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -81,26 +80,10 @@ fn unfit(path: &Path, what: &str, why: &str) -> Error {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    bounded(path).map_err(|error| {
+    small_file::read(path, FILE_BYTES_MAX).map_err(|error| {
         let why = format!("cannot read {}", path.display());
         Error::new(ErrorKind::InvalidConfig, why).with_source(error)
     })
-}
-
-fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let mut text = Vec::new();
-    let read = File::open(path)?
-        .take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut text)?;
-    if read as u64 > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!(
-            "it has more than {FILE_BYTES_MAX} bytes"
-        )));
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -85,4 +85,17 @@ impl BackendUrl {
     pub fn param(&self, key: &str) -> Option<&str> {
         self.params.get(key).map(String::as_str)
     }
+    /// Whether a password is written in the URL, as opposed to the place of one, as in `password_file`.
+    ///
+    /// ```
+    /// use dlock_core::config::BackendUrl;
+    ///
+    /// assert!(BackendUrl::parse("redis://:hunter2@db-1")?.has_secret());
+    /// assert!(!BackendUrl::parse("redis://db-1?password_file=/run/secrets/redis")?.has_secret());
+    /// # Ok::<(), dlock_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn has_secret(&self) -> bool {
+        self.password.is_some() || self.params.keys().any(|key| is_secret_key(key))
+    }
 }
