@@ -87,7 +87,7 @@ pub(crate) struct Shared {
     pub(crate) cleanup: Cleanup,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) runtime: Handle,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     /// The end of the locker: cancelled by a shutdown, and when the runtime that the locker lives in is gone.
     pub(crate) closed: CancellationToken,
 }
