@@ -80,20 +80,31 @@
 //! # Observability
 //!
 //! `tracing` reports each loss as a warning. It reports once per wait, with the target
-//! `dlock_core::waiting`, why the store cannot serve it. The same holds for a wait for the store itself. Internal steps are `debug`. The crate `metrics` has
-//! these metrics, each with the label `backend`, and none with the name of a lock:
+//! `dlock_core::waiting`, why the store cannot serve it. The same holds for a wait for the store itself. Internal steps
+//! are `debug`.
+//!
+//! The crate `metrics` has these metrics, each with the label `backend`, and none with the name of a lock. Install
+//! the recorder before `connect`: then every series exists from the start, with its help text and unit.
 //!
 //! | metric | kind | meaning |
 //! |---|---|---|
 //! | `dlock_waiting` | gauge | acquires under way |
 //! | `dlock_wait_seconds` | histogram | how long each acquire took, with any result |
 //! | `dlock_held` | gauge | locks that are held |
-//! | `dlock_hold_seconds` | histogram | how long each lock was held |
+//! | `dlock_hold_seconds` | histogram | how long each lock was held, recorded at its end |
+//! | `dlock_oldest_hold_seconds` | gauge | how long the oldest lock has been held; 0 if none is |
 //! | `dlock_grants_total` | counter | grants |
 //! | `dlock_contended_total` | counter | acquires that ended because the lock was taken |
-//! | `dlock_unavailable_total` | counter | acquires that ended because the store was not reachable |
-//! | `dlock_lost_total` | counter | locks that were lost |
+//! | `dlock_unavailable_total` | counter | acquires that ended because the store did not serve them |
+//! | `dlock_lost_total` | counter | locks that were lost, by `cause` as in [`LostCause`] |
+//! | `dlock_renewals_total` | counter | renewals by `result`: `confirmed`, `failed`, `lost` |
 //! | `dlock_renew_lag_seconds` | histogram | delay of a renewal after its due time |
+//! | `dlock_margin_ratio` | histogram | part of the ttl that was left when a renewal was confirmed |
+//! | `dlock_store_seconds` | histogram | time of a request by `op`: `acquire`, `renew`, `release`, `inspect` |
+//! | `dlock_releases_pending` | gauge | releases in the background that are not confirmed |
+//!
+//! `dlock_store_seconds` leaves out acquires that waited for another holder or were given up. The directory
+//! `docs/observability` of the repository has alert rules and a dashboard of these metrics.
 //!
 //! # Next steps
 //!

@@ -60,7 +60,7 @@ enum Task {
 
     /// Run the slow checks, about an hour: dependencies, packages, the shipped build, long tests
     Nightly {
-        /// Which parts: deny, advisories, packages, doctests, dist, model, kills [default: all]
+        /// Which parts: deny, advisories, packages, doctests, pasted, dist, model, kills [default: all]
         #[arg(value_name = "PART")]
         parts: Vec<String>,
     },

@@ -1,6 +1,5 @@
 //! Words of other programs: the word that does the same here.
 
-
 use crate::support::{Store, one_line};
 
 fn refused(args: &[&str]) -> String {

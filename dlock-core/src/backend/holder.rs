@@ -4,7 +4,7 @@ use std::{fmt, sync::OnceLock, time::Duration};
 
 use crate::{
     backend::{attempt::AttemptId, options::Mode, request::AcquireRequest},
-    base::token::Token,
+    base::{system, token::Token},
 };
 
 /// The holder of a lock, as far as its store knows. For people: it is out of date when it arrives.
@@ -182,10 +182,6 @@ fn pid() -> u32 {
 fn host_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
-        let name = rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned();
         let plain = |c: char| {
             if c.is_control() || c.is_whitespace() {
                 '?'
@@ -193,7 +189,7 @@ fn host_name() -> &'static str {
                 c
             }
         };
-        name.chars().map(plain).collect()
+        system::host_name().chars().map(plain).collect()
     })
 }
 

@@ -14,6 +14,8 @@ use std::{
 
 use tokio::runtime::Handle;
 
+use super::system;
+
 /// A reading of a [`Clock`]: nanoseconds since an origin that is fixed for this boot of the machine.
 ///
 /// A reading means nothing on another machine or after a reboot, so it is never stored or sent.
@@ -106,8 +108,8 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's clock that counts suspended time: `CLOCK_BOOTTIME` on Linux, elsewhere
-    /// `CLOCK_MONOTONIC`.
+    /// The machine's clock that counts suspended time: `CLOCK_BOOTTIME` on Linux, `CLOCK_MONOTONIC` on other Unix
+    /// systems, std's clock elsewhere.
     #[must_use]
     pub fn boottime() -> Self {
         Self::default()
@@ -165,7 +167,7 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> BootInstant {
         match &self.0 {
-            Source::Boottime => machine_now(),
+            Source::Boottime => BootInstant(system::boot_nanos()),
             Source::Manual(nanos) => BootInstant(nanos.load(Ordering::Acquire)),
             Source::Tokio { origin, jumped } => {
                 let run = tokio_now().saturating_duration_since(*origin);
@@ -236,17 +238,6 @@ fn tokio_now() -> tokio::time::Instant {
         Err(error) if error.is_thread_local_destroyed() => std::time::Instant::now().into(),
         _ => tokio::time::Instant::now(),
     }
-}
-
-fn machine_now() -> BootInstant {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    const ID: rustix::time::ClockId = rustix::time::ClockId::Boottime;
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    const ID: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
-    let now = rustix::time::clock_gettime(ID);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(now.tv_nsec).unwrap_or(0);
-    BootInstant(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
 }
 
 /// Notices that a clock and tokio's timers have drifted apart: the machine was suspended, and every

@@ -9,4 +9,5 @@ pub(crate) mod name;
 mod name_check;
 pub(crate) mod random;
 pub(crate) mod range;
+pub(crate) mod system;
 pub(crate) mod token;

@@ -183,11 +183,17 @@ impl LockerBuilder {
             guard => Self::WAIT.max(guard.saturating_add(Self::WAIT_PAST_GUARD)),
         });
         let closed = CancellationToken::new();
-        let scheduler = Scheduler::new(clock.clone());
+        let metrics = Arc::new(Metrics::new(capabilities.backend));
+        let scheduler = Scheduler::new(clock.clone(), metrics.clone());
         tokio::spawn(scheduler.clone().run());
         Ok(Locker(UserRef::new(Arc::new(Shared {
             users: AtomicUsize::new(0),
-            cleanup: Cleanup::start(backend.clone(), clock.clone(), closed.clone()),
+            cleanup: Cleanup::start(
+                backend.clone(),
+                clock.clone(),
+                metrics.clone(),
+                closed.clone(),
+            ),
             in_flight: Arc::default(),
             runtime: Handle::current(),
             backend,
@@ -199,7 +205,7 @@ impl LockerBuilder {
             token_base,
             local_queue: LocalQueue::default(),
             scheduler,
-            metrics: Metrics::new(capabilities.backend),
+            metrics,
             closed,
         }))))
     }

@@ -19,6 +19,7 @@ use crate::{
         cleanup::Work,
         hold::Hold,
         local_queue::{Admission, Permit},
+        metrics::StoreOp,
         shared::Shared,
     },
 };
@@ -132,10 +133,18 @@ impl Driven {
             if shared.closed.is_cancelled() {
                 return Err(shared.closed_error());
             }
-            match catch_panic(shared.backend.acquire(&request)).await {
+            let sent = shared.clock.now();
+            let answer = catch_panic(shared.backend.acquire(&request)).await;
+            let attempt = &request.attempt;
+            let has_waited = request.wait != Wait::Never && attempt.is_contended();
+            if !has_waited && !attempt.is_cancelled() {
+                let took = shared.clock.now().since(sent);
+                shared.metrics.store_took(StoreOp::Acquire, took);
+            }
+            match answer {
                 // A guard, as nothing else releases it when its caller goes away at this moment.
                 Ok(lease) => Hold::grant(&shared, lease).map(Guard::new),
-                Err(error) => Err(match request.attempt.state().phase() {
+                Err(error) => Err(match attempt.state().phase() {
                     Phase::Lost(cause) => Error::lost(cause),
                     _ => error,
                 }),

@@ -16,7 +16,7 @@ use crate::{
         acquire_all::AcquireAll,
         guard::Guard,
     },
-    engine::shared::UserRef,
+    engine::{metrics::StoreOp, shared::UserRef},
 };
 
 /// Takes locks from one store. Cheap to clone; clones are one locker.
@@ -218,7 +218,10 @@ impl Locker {
         let name = name.map_err(|error| error.in_context("inspect", backend, None))?;
         let (wanted, store) = (name.clone(), self.0.backend.clone());
         let inspecting = async move { store.inspect(&wanted).await };
+        let sent = self.0.clock.now();
         let holder = self.0.on_home_runtime(inspecting).await;
+        let took = self.0.clock.now().since(sent);
+        self.0.metrics.store_took(StoreOp::Inspect, took);
         let mut holder =
             holder.map_err(|error| error.in_context("inspect", backend, Some(&name)))?;
         if let Some(Holder {

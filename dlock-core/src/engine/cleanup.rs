@@ -26,6 +26,7 @@ use crate::{
         clock::{BootInstant, Clock},
         error::Result,
     },
+    engine::metrics::{Metrics, PendingRelease},
     toolkit::backoff::Backoff,
 };
 
@@ -47,7 +48,7 @@ pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 enum Job {
     /// Free this grant in the store.
-    Release(Arc<dyn Unreleased>),
+    Release(Arc<dyn Unreleased>, PendingRelease),
     /// Run this to its end.
     Finish(Work<()>),
     /// Answer when all jobs sent before have ended.
@@ -61,6 +62,7 @@ enum Job {
 pub(crate) struct Cleanup {
     jobs: mpsc::UnboundedSender<Job>,
     retries: Retries,
+    metrics: Arc<Metrics>,
 }
 
 /// How a release is tried again.
@@ -77,6 +79,7 @@ impl Cleanup {
     pub(crate) fn start(
         backend: Arc<dyn DistributedLock>,
         clock: Clock,
+        metrics: Arc<Metrics>,
         ended: CancellationToken,
     ) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
@@ -84,7 +87,11 @@ impl Cleanup {
         let retries = Retries { clock, closed };
         // The guard is made here: a runtime may end before it polls the task even once.
         tokio::spawn(run(inbox, backend, retries.clone(), ended.drop_guard()));
-        Self { jobs, retries }
+        Self {
+            jobs,
+            retries,
+            metrics,
+        }
     }
 
     /// Whether its task has ended, also with its runtime.
@@ -101,7 +108,8 @@ impl Cleanup {
     /// Frees `grant` in the store, in the background.
     pub(crate) fn release(&self, grant: Arc<dyn Unreleased>) {
         // A locker whose runtime is gone cannot release; the lease ends by its ttl.
-        let _ = self.jobs.send(Job::Release(grant));
+        let pending = self.metrics.release_pending();
+        let _ = self.jobs.send(Job::Release(grant, pending));
     }
 
     /// Runs `work` to its end, in the background.
@@ -149,8 +157,8 @@ async fn run(
             biased;
             Some(_) = running.join_next() => {}
             job = inbox.recv() => match job {
-                Some(Job::Release(grant)) => {
-                    running.spawn(retries.clone().release(grant));
+                Some(Job::Release(grant, pending)) => {
+                    running.spawn(retries.clone().release(grant, pending));
                 }
                 Some(Job::Finish(work)) => {
                     running.spawn(work);
@@ -169,8 +177,8 @@ async fn run(
     let finish = async {
         while let Some(job) = next_job(&mut inbox, &mut running).await {
             match job {
-                Job::Release(grant) => {
-                    running.spawn(retries.clone().release(grant));
+                Job::Release(grant, pending) => {
+                    running.spawn(retries.clone().release(grant, pending));
                 }
                 Job::Finish(work) => {
                     running.spawn(work);
@@ -208,7 +216,7 @@ async fn next_job(
 
 impl Retries {
     /// K4: retried until it is confirmed, or until the lease that carries the entry has ended.
-    async fn release(self, grant: Arc<dyn Unreleased>) {
+    async fn release(self, grant: Arc<dyn Unreleased>, _pending: PendingRelease) {
         let until = grant.ends_by(self.clock.now());
         self.until_confirmed(until, || grant.clone().start_release())
             .await;

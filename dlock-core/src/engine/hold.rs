@@ -22,6 +22,7 @@ use crate::{
     engine::{
         call::{catch_panic, release_in_time},
         cleanup::{Unreleased, Work},
+        metrics::{Renewals, StoreOp},
         renewals::FailingHold,
         scheduler::{Renewable, ScheduleEntry},
         shared::Shared,
@@ -119,19 +120,39 @@ impl Hold {
         let attempt = &self.lease.attempt;
         attempt.expire(self.shared.clock.now());
         let deadline = self.deadline().ok_or_else(|| self.not_held("renew"))?;
-        let bound = (deadline.since(self.shared.clock.now()) / 2).min(RENEW_TRY_MAX);
+        let sent = self.shared.clock.now();
+        let bound = (deadline.since(sent) / 2).min(RENEW_TRY_MAX);
+        let answer = self.send_renewal(bound).await;
+        let answered = self.shared.clock.now();
+        let result = answer.and_then(|renewed| self.apply(renewed));
+        let metrics = &self.shared.metrics;
+        metrics.store_took(StoreOp::Renew, answered.since(sent));
+        metrics.renewed(match &result {
+            Ok(()) => Renewals::Confirmed,
+            Err(error) if error.is_lost() => Renewals::Lost,
+            Err(_) => Renewals::Failed,
+        });
+        if result.is_ok() {
+            metrics.margin(deadline.since(answered), self.lease.ttl);
+        }
+        result
+    }
+
+    /// Sends one renewal, and waits for its answer for `bound` at the most.
+    async fn send_renewal(self: &Arc<Self>, bound: Duration) -> Result<Renewed> {
         let hold = self.clone();
         let renewal = async move { catch_panic(hold.shared.backend.renew(&hold.lease)).await };
-        let renewed = match timeout(bound, self.shared.on_home_runtime(renewal)).await {
-            Ok(Ok(renewed)) => renewed,
-            Ok(Err(error)) => return Err(self.in_context("renew", error)),
-            Err(_) => {
-                let error =
-                    Error::new(ErrorKind::Unavailable, format!("no reply within {bound:?}"))
-                        .with_effect(Effect::Unknown);
-                return Err(self.in_context("renew", error));
-            }
-        };
+        let answer = timeout(bound, self.shared.on_home_runtime(renewal)).await;
+        let answer = answer.unwrap_or_else(|_| {
+            let why = format!("no reply within {bound:?}");
+            Err(Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown))
+        });
+        answer.map_err(|error| self.in_context("renew", error))
+    }
+
+    /// Moves the deadline as the store has answered.
+    fn apply(&self, renewed: Renewed) -> Result<()> {
+        let attempt = &self.lease.attempt;
         match renewed {
             Renewed::Until(deadline) => {
                 let now = self.shared.clock.now().as_nanos();
@@ -165,7 +186,10 @@ impl Hold {
     pub(crate) async fn try_release(self: &Arc<Self>) -> Result<()> {
         let hold = self.clone();
         let release = async move { catch_panic(hold.shared.backend.release(&hold.lease)).await };
+        let sent = self.shared.clock.now();
         let result = release_in_time(self.shared.on_home_runtime(release)).await;
+        let took = self.shared.clock.now().since(sent);
+        self.shared.metrics.store_took(StoreOp::Release, took);
         result.map_err(|error| self.in_context("release", error))
     }
 
@@ -218,7 +242,7 @@ impl LossSink for Hold {
         self.shared.scheduler.remove(&self.entry);
         *self.failing.lock() = None;
         let held_for = self.shared.clock.now().since(self.since);
-        self.shared.metrics.lost(held_for);
+        self.shared.metrics.lost(cause, held_for);
         tracing::warn!(name = %self.lease.name, %cause, ?held_for, "lock lost");
         self.shared.cleanup.release(self.clone());
     }

@@ -25,11 +25,15 @@ use crate::{
         lock::Lock,
         random,
     },
+    engine::metrics::Metrics,
 };
 
 /// While anything is held, the scheduler checks at least this often whether the clock has jumped
 /// ahead of its timers: the machine was suspended.
 const TICK_EVERY: Duration = Duration::from_secs(1);
+
+/// The age of the oldest hold is reported no more often than this. Renewals of many holds wake the task often.
+const OLDEST_EVERY: Duration = Duration::from_millis(500);
 
 /// A failed renewal is tried again after this part of the remaining time.
 const RETRY_PART: u32 = 8;
@@ -71,6 +75,7 @@ pub(crate) struct ScheduleEntry {
 
 pub(crate) struct Scheduler {
     clock: Clock,
+    metrics: Arc<Metrics>,
     table: Lock<Table>,
     /// Wakes the task when something is due before its next tick.
     sooner: Notify,
@@ -90,7 +95,7 @@ struct Table {
 }
 
 impl Scheduler {
-    pub(crate) fn new(clock: Clock) -> Arc<Self> {
+    pub(crate) fn new(clock: Clock, metrics: Arc<Metrics>) -> Arc<Self> {
         let table = Table {
             holds: BTreeMap::new(),
             next_tick: BootInstant::FOREVER,
@@ -100,6 +105,7 @@ impl Scheduler {
         };
         Arc::new(Self {
             clock,
+            metrics,
             table: Lock::new(table),
             sooner: Notify::new(),
             serial: AtomicU64::new(0),
@@ -161,7 +167,9 @@ impl Scheduler {
     /// The task: ends after [`stop`](Self::stop).
     pub(crate) async fn run(self: Arc<Self>) {
         let mut jumps = JumpDetector::new(&self.clock);
+        let mut reported = None;
         while let Some(next) = self.tick() {
+            self.report_oldest(&mut reported);
             let sleep = next.since(self.clock.now());
             tokio::select! {
                 biased;
@@ -235,6 +243,25 @@ impl Scheduler {
     fn tick_by(&self, table: &Table, due: BootInstant) {
         if due < table.next_tick {
             self.sooner.notify_one();
+        }
+    }
+
+    /// Reports the age of the oldest hold, at most every [`OLDEST_EVERY`], and once when nothing is held any more.
+    /// `reported` is the time of the last report of a hold.
+    fn report_oldest(&self, reported: &mut Option<BootInstant>) {
+        let now = self.clock.now();
+        let table = self.table.lock();
+        let recently = reported.is_some_and(|at| now.since(at) < OLDEST_EVERY);
+        if recently && !table.holds.is_empty() {
+            return;
+        }
+        let oldest = table.holds.values().map(|hold| hold.since()).min();
+        drop(table);
+        if let Some(since) = oldest {
+            self.metrics.oldest_hold(now.since(since));
+            *reported = Some(now);
+        } else if reported.take().is_some() {
+            self.metrics.oldest_hold(Duration::ZERO);
         }
     }
 

@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     pub(crate) cleanup: Cleanup,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) runtime: Handle,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) renewals: Arc<Renewals>,
     /// The end of the locker: cancelled by a shutdown, and when the runtime that the locker lives in is gone.
     pub(crate) closed: CancellationToken,

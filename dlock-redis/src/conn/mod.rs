@@ -18,6 +18,8 @@ pub(crate) mod request;
 pub(crate) mod resolve;
 pub(crate) mod subscription;
 #[cfg(feature = "tls")]
+mod system;
+#[cfg(feature = "tls")]
 mod tls;
 
 pub(crate) use self::abandoned::DELAY_MAX;

@@ -14,7 +14,7 @@ use rustls::pki_types::ServerName;
 use tokio::{net::TcpStream, task::JoinSet};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use super::driver::DriverConnection;
+use super::{driver::DriverConnection, system};
 
 /// Opens an encrypted connection.
 pub(super) struct TlsClient {
@@ -85,7 +85,6 @@ async fn open(
     if let Some(keepalive) = tcp.keepalive() {
         SockRef::from(&stream).set_tcp_keepalive(keepalive)?;
     }
-    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
-    SockRef::from(&stream).set_tcp_user_timeout(tcp.user_timeout())?;
+    system::set_user_timeout(SockRef::from(&stream), &tcp)?;
     connector.connect(name, stream).await
 }

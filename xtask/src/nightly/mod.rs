@@ -1,7 +1,9 @@
 //! `cargo xtask nightly`: the checks that are slow to get or to run. They run before an issue is closed.
 
 mod advisories;
+mod files;
 mod packages;
+mod pasted;
 
 use crate::{
     command::Tool,
@@ -27,6 +29,7 @@ const PARTS: &[Part] = &[
     ("advisories", advisories::run),
     ("packages", packages::build),
     ("doctests", packages::doctests),
+    ("pasted", pasted::run),
     ("dist", dist),
     ("model", model),
     ("kills", kills),

@@ -1,15 +1,9 @@
 //! The packages as a registry would have them: they build, and their examples run.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-use crate::{
-    command::Tool,
-    failure::{Failure, Result},
-    metadata::Metadata,
-};
+use super::files::{cannot, write};
+use crate::{command::Tool, failure::Result, metadata::Metadata};
 
 /// The folder in which cargo builds, below the root.
 const TARGET: &str = "target";
@@ -71,14 +65,6 @@ fn workspace(names: &[(&str, String)]) -> String {
         folders.join(", "),
         patches.collect::<String>()
     )
-}
-
-fn write(path: &PathBuf, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|error| cannot("write", path, &error))
-}
-
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot {what} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod packaging;
 mod prose;
 mod ratchet;
 mod references;
+mod systems;
 mod tree;
 
 use std::path::Path;
@@ -63,6 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     findings.extend(packaging::check(&metadata));
     findings.extend(references::check(&files));
     findings.extend(exceptions::check(&files));
+    findings.extend(systems::check(&files));
     findings.extend(misfits(&metadata, &files));
     findings.extend(outdated(root)?);
     for file in &files {
