@@ -43,7 +43,7 @@ impl Interrupt {
         })
     }
 
-    /// Waits for a signal. The same request once more is none.
+    /// Waits for a signal. The same request once more is none. Of signals that came together, INT is the first.
     ///
     /// # Cancel safety
     ///
@@ -52,6 +52,7 @@ impl Interrupt {
         let [(int, on_int), (term, on_term), (hup, on_hup)] = &mut self.streams;
         loop {
             let signal = tokio::select! {
+                biased;
                 _ = on_int.recv() => *int,
                 _ = on_term.recv() => *term,
                 _ = on_hup.recv() => *hup,
