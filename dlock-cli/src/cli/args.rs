@@ -60,7 +60,10 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Wait for a lock, run a command while holding it, and exit with the command's code
-    #[command(after_help = help::flowing(help::RUN))]
+    #[command(
+        after_help = help::flowing(help::RUN),
+        override_usage = "dlock run [OPTIONS] <NAME> -- <CMD>..."
+    )]
     Run(Run),
 
     /// Show the holder of a lock

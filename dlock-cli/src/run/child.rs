@@ -22,6 +22,9 @@ pub(crate) trait Process {
     /// Sends `signal` to it, and to its process group where it has one of its own.
     fn send(&self, signal: Signal);
 
+    /// Whether it has become the command: before that, a signal ends it without one.
+    fn has_begun(&self) -> bool;
+
     /// Waits for the command itself, not for what it left in the background.
     ///
     /// # Cancel safety
@@ -112,6 +115,10 @@ impl Process for Running {
             }
             (_, None) => {}
         }
+    }
+
+    fn has_begun(&self) -> bool {
+        !self.pid.is_some_and(reexec::is_pending)
     }
 
     async fn wait(&mut self) -> io::Result<ExitStatus> {

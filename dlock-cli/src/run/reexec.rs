@@ -6,7 +6,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io,
+    fs, io,
     os::unix::process::CommandExt as _,
     path::Path,
     process::Command,
@@ -30,6 +30,16 @@ pub(crate) fn arguments(command: &[OsString]) -> impl Iterator<Item = OsString> 
     let own = process::getpid().as_raw_nonzero().to_string();
     let head = [WORD.into(), own.into(), "--".into()];
     head.into_iter().chain(command.iter().cloned())
+}
+
+/// Whether the process `pid`, which was started so, has not become its command yet; false where the system does not
+/// say.
+pub(crate) fn is_pending(pid: Pid) -> bool {
+    let path = format!("/proc/{}/cmdline", pid.as_raw_nonzero());
+    // In the middle of an exec there are no arguments, and no handler of the command's.
+    fs::read(path).is_ok_and(|line| {
+        line.is_empty() || line.split(|byte| *byte == 0).nth(1) == Some(WORD.as_bytes())
+    })
 }
 
 /// Becomes the command if `arguments` (without the program's name) select this step; returns only when they
@@ -114,4 +124,23 @@ fn not_found(program: &OsStr) -> String {
 
 fn misuse() -> Failure {
     Failure::usage(format!("{WORD} is for internal use; use `dlock run`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn a_process_in_this_step_is_recognized() {
+        assert!(!is_pending(process::getpid()));
+        let mut child = Command::new("yes");
+        let child = child.arg(WORD).stdout(Stdio::null()).spawn();
+        let mut child = child.expect("yes starts");
+        let was_pending = is_pending(Pid::from_child(&child));
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        assert!(was_pending);
+    }
 }

@@ -96,15 +96,18 @@ impl Signals {
         }
     }
 
-    /// Sends `command`, which was just started, the keys that were pressed before. It was not there to get them from
-    /// the terminal. It may have got one that was pressed as it came, but it is still dlock then, and ends.
+    /// Sends `command`, which was just started, the signals that arrived before. It was not there to get a key from the
+    /// terminal.
     ///
     /// True if there were any.
     pub(crate) async fn send_early(&mut self, command: &impl Process) -> bool {
         let mut were_any = false;
         if self.terminal == Terminal::Present {
             while let Some(signal) = self.arrived_ending().await {
-                command.send(signal);
+                // What the terminal has sent to it, too, has ended it before it became the command.
+                if self.passes_on(signal) || !command.has_begun() {
+                    command.send(signal);
+                }
                 were_any = true;
             }
         }
@@ -194,6 +197,10 @@ mod tests {
     impl Process for Heard {
         fn send(&self, signal: Signal) {
             self.0.borrow_mut().push(signal);
+        }
+
+        fn has_begun(&self) -> bool {
+            false
         }
 
         async fn wait(&mut self) -> io::Result<ExitStatus> {

@@ -36,6 +36,10 @@ impl Process for Fake {
         }
     }
 
+    fn has_begun(&self) -> bool {
+        true
+    }
+
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         select! {
             () = self.changed.notified() => {}
