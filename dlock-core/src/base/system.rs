@@ -1,5 +1,5 @@
-//! Everything in core that depends on the operating system: the clock since boot, and the name of the machine.
-//! `cargo xtask tidy` allows it nowhere else.
+//! Everything in core that depends on the operating system: the clock since boot, the name of the machine, the owner and
+//! the permissions of a file. `cargo xtask tidy` allows it nowhere else.
 
 /// Nanoseconds since a moment that is fixed for this boot, on a clock that no administrator sets.
 ///
@@ -36,4 +36,31 @@ pub(crate) fn host_name() -> String {
 #[cfg(not(unix))]
 pub(crate) fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_else(|_| "?".to_owned())
+}
+
+/// The permissions of a file, as in `chmod`, where the system has them.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+pub(crate) fn mode(file: &std::fs::Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::MetadataExt::mode(file))
+}
+
+/// The permissions of a file, which this system does not have.
+#[cfg(not(unix))]
+pub(crate) fn mode(_: &std::fs::Metadata) -> Option<u32> {
+    None
+}
+
+/// The user who owns the file, and the one as whom this process runs, where the system has their numbers.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+pub(crate) fn owner_and_user(file: &std::fs::Metadata) -> Option<(u32, u32)> {
+    let owner = std::os::unix::fs::MetadataExt::uid(file);
+    Some((owner, rustix::process::geteuid().as_raw()))
+}
+
+/// The owner of a file and the user of this process, which have no numbers on this system.
+#[cfg(not(unix))]
+pub(crate) fn owner_and_user(_: &std::fs::Metadata) -> Option<(u32, u32)> {
+    None
 }

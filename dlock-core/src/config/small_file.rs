@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use crate::base::system;
+
 /// The bytes of the file at `path`, at most `max` of them.
 pub(super) fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
@@ -21,16 +23,9 @@ pub(super) fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 
 /// Whether every user of the machine may read the file. False for one that is gone.
 pub(super) fn is_readable_by_all(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        const READ_BY_OTHERS: u32 = 0o004;
-        std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & READ_BY_OTHERS != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        false
-    }
+    const READ_BY_OTHERS: u32 = 0o004;
+    let mode = std::fs::metadata(path)
+        .ok()
+        .and_then(|file| system::mode(&file));
+    mode.is_some_and(|mode| mode & READ_BY_OTHERS != 0)
 }

@@ -3,9 +3,10 @@
 //! A program may be started in a directory where others can write. Their `dlock.toml` would move its locks to another
 //! store.
 
-use std::{fs::Metadata, os::unix::fs::MetadataExt as _};
+use std::fs::Metadata;
 
 use super::{source::FILE_VARIABLE, url::BackendUrl};
+use crate::base::system;
 
 /// The user id of root, who may write any file.
 const ROOT: u32 = 0;
@@ -18,14 +19,14 @@ const PERMISSIONS: u32 = 0o777;
 
 /// Refuses a file whose owner is neither this user nor root.
 pub(super) fn check_owner(metadata: &Metadata) -> Result<(), String> {
-    owner(metadata.uid(), rustix::process::geteuid().as_raw())
+    system::owner_and_user(metadata).map_or(Ok(()), |(file, own)| owner(file, own))
 }
 
 /// Refuses a file with a password that its group or others may write.
 pub(super) fn check_writers(metadata: &Metadata, url: &BackendUrl) -> Result<(), String> {
-    match url.has_secret() {
-        true => writers(metadata.mode()),
-        false => Ok(()),
+    match system::mode(metadata).filter(|_| url.has_secret()) {
+        Some(mode) => writers(mode),
+        None => Ok(()),
     }
 }
 

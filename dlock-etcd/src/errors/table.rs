@@ -51,7 +51,7 @@ impl Row {
 
 /// The row of a driver's error.
 pub(super) fn row(error: &DriverError) -> Row {
-    use ErrorKind::{Internal, InvalidConfig, Unavailable};
+    use ErrorKind::{Internal, InvalidConfig};
     #[cfg(feature = "tls")]
     if let Some((kind, hint)) = super::tls::of_certificate(error) {
         return Row::new(kind, Effect::None, true, hint);

@@ -63,11 +63,6 @@ impl BackendUrl {
         self.password.as_ref()
     }
 
-    /// Whether it has a password, in any of its parts.
-    pub(super) fn has_secret(&self) -> bool {
-        self.password.is_some() || self.params.keys().any(|key| is_secret_key(key))
-    }
-
     /// The servers, in the order given; empty for a store without any.
     #[must_use]
     pub fn hosts(&self) -> &[Host] {
@@ -85,6 +80,7 @@ impl BackendUrl {
     pub fn param(&self, key: &str) -> Option<&str> {
         self.params.get(key).map(String::as_str)
     }
+
     /// Whether a password is written in the URL, as opposed to the place of one, as in `password_file`.
     ///
     /// ```
