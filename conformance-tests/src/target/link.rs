@@ -103,15 +103,16 @@ impl Link {
         self.heal();
     }
 
-    /// Waits until everything sent so far has arrived.
+    /// Waits until everything sent so far has arrived, but for what a cut has lost.
     ///
     /// # Cancel safety
     ///
     /// It changes nothing.
     pub(crate) async fn delivered(&self) {
-        for connection in self.proxy.connections() {
+        let connections = self.proxy.connections();
+        for connection in connections.iter().filter(|one| !one.is_cut()) {
             for direction in BOTH {
-                has_passed(&connection, direction).await;
+                has_passed(connection, direction).await;
             }
         }
     }

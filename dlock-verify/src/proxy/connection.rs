@@ -64,6 +64,12 @@ impl Connection {
         self.0.end.send_replace(Some(end));
     }
 
+    /// Whether an end was requested. What was not passed on by then is lost.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.0.end.borrow().is_some()
+    }
+
     /// The number of bytes of one direction that have arrived at the proxy.
     #[must_use]
     pub fn seen(&self, direction: Direction) -> u64 {
