@@ -59,6 +59,8 @@ pub(crate) fn of_connect(error: RedisError, has_tls: bool) -> Error {
     let of_system = cause::io(&error).filter(|_| kind == ErrorKind::Unavailable);
     let failed = match of_system.map(Error::unreachable) {
         Some(failed) => failed.with_quoted_source(error),
+        // The server's text is long, and about its protocol.
+        None if error.code() == Some("NOAUTH") => Error::new(kind, hint).with_quoted_source(error),
         None => Error::new(kind, hint).with_source(error),
     };
     match kind {
