@@ -49,12 +49,12 @@ struct Flawed {
 impl Flawed {
     fn new(flaw: Flaw, store: Memory) -> Shared<Self> {
         let (calls, closed) = (Arc::default(), AtomicUsize::new(0));
-        Shared(Arc::new(Self {
+        Shared::new(Self {
             store,
             flaw,
             calls,
             closed,
-        }))
+        })
     }
 
     fn calls(&self) -> usize {

@@ -207,19 +207,34 @@ impl<F: Fn(&Lease) + Send + Sync + 'static> DistributedLock for OnRenew<F> {
 
 /// A backend that a test observes while its locker uses it.
 #[derive(Debug)]
-pub(crate) struct Shared<B>(pub(crate) Arc<B>);
+pub(crate) struct Shared<B>(pub(crate) Arc<B>, Capabilities);
 
 impl<B: DistributedLock> Shared<B> {
+    pub(crate) fn new(backend: B) -> Self {
+        let capabilities = backend.capabilities();
+        Self(Arc::new(backend), capabilities)
+    }
+
+    /// The same under another name, for what is counted for each backend of the process.
+    pub(crate) fn named(mut self, name: &'static str) -> Self {
+        self.1.backend = name;
+        self
+    }
+
     /// A locker of this backend.
     pub(crate) fn builder(&self) -> LockerBuilder {
-        Locker::builder(Self(self.0.clone()))
+        Locker::builder(Self(self.0.clone(), self.1))
     }
 }
 
 #[async_trait]
 impl<B: DistributedLock> DistributedLock for Shared<B> {
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        self.1
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {

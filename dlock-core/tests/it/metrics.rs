@@ -1,14 +1,13 @@
 //! The calls that a recorder of the crate `metrics` gets. Each test is one thread, which has a recorder of its own.
 
 use dlock_core::{
-    Capabilities, Clock, ErrorKind, Holder, LockName, Locker, Result,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed, async_trait},
+    ErrorKind, Locker,
     memory::{Fault, Memory, Operation},
 };
 use metrics::{Unit, set_default_local_recorder, with_local_recorder};
 
 use crate::{
-    common::{NAME, locker, millis, paused, secs, settle, until_unused},
+    common::{NAME, Shared, locker, millis, paused, secs, settle, until_unused},
     recorder::Recorded,
 };
 
@@ -166,7 +165,8 @@ async fn the_oldest_hold_of_all_lockers_is_shown_until_it_ends() {
     let recorded = Recorded::default();
     let _local = set_default_local_recorder(&recorded);
     const OLDEST: &str = "dlock_oldest_hold_seconds{backend=alone}";
-    let [old, young] = [(); 2].map(|()| locker(Alone(Memory::new())));
+    // Tests in other threads hold locks of `memory`.
+    let [old, young] = [(); 2].map(|()| locker(Shared::new(Memory::new()).named("alone")));
     let first = old.acquire(NAME).await.expect("free");
     tokio::time::sleep(secs(600)).await;
     let second = young.acquire(NAME).await.expect("free");
@@ -182,44 +182,6 @@ async fn the_oldest_hold_of_all_lockers_is_shown_until_it_ends() {
     drop(second);
     tokio::time::sleep(secs(2)).await;
     assert!(recorded.value(OLDEST) < 0.1);
-}
-
-/// A store of another name: tests in other threads hold locks of `memory`.
-#[derive(Debug)]
-struct Alone(Memory);
-
-#[async_trait]
-impl DistributedLock for Alone {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            backend: "alone",
-            ..self.0.capabilities()
-        }
-    }
-
-    fn clock(&self) -> Clock {
-        self.0.clock()
-    }
-
-    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
-        self.0.acquire(request).await
-    }
-
-    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        self.0.renew(lease).await
-    }
-
-    async fn release(&self, lease: &Lease) -> Result<()> {
-        self.0.release(lease).await
-    }
-
-    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        self.0.inspect(name).await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.0.close().await
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -74,7 +74,7 @@ async fn no_task_is_left() {
 
 #[tokio::test]
 async fn the_last_drop_closes_the_backend() {
-    let client = Shared(Arc::new(Memory::new()));
+    let client = Shared::new(Memory::new());
     let locks = client.builder().build().expect("locker");
     let guard = locks.acquire(NAME).await.expect("free");
     drop(locks);
