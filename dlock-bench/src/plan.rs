@@ -77,7 +77,7 @@ impl Plan {
         if self.scope == Scope::Default {
             return self.run_for;
         }
-        let has_server = |config: &&Config| config.url().scheme() != "file";
+        let has_server = |config: &&Config| !config.url().hosts().is_empty();
         let servers = u32::try_from(configs.iter().filter(has_server).count()).unwrap_or(u32::MAX);
         let others = u32::try_from(configs.len()).unwrap_or(u32::MAX) - servers;
         let takeovers = if servers > 0 {

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, slice, sync::Arc, time::Duration};
 use dlock::config::Config;
 use dlock_core::{Error, ErrorKind, LockName, Locker, Result};
 use dlock_raw::{
+    backend,
     baseline::{self, Floor, Found, Server},
     residue::Residue,
 };
@@ -33,10 +34,9 @@ const REMOVE_EACH_MAX: Duration = Duration::from_millis(20);
 /// The pause before what could not be removed is tried again.
 const REMOVE_AGAIN: Duration = Duration::from_millis(200);
 
-/// The ports of servers whose URL has none.
-const PORTS: [(&str, u16); 5] = [
+/// The ports of servers whose URL has none, by backend.
+const PORTS: [(&str, u16); 4] = [
     ("etcd", 2379),
-    ("mariadb", 3306),
     ("mysql", 3306),
     ("redis", 6379),
     ("zk", 2181),
@@ -61,7 +61,7 @@ impl Store {
     ///
     /// The errors of the store.
     pub(crate) async fn connect(target: &Target, names: Names) -> Result<(Self, data::Store)> {
-        let locks = timeout(CONNECT_MAX, dlock::connect(target.config.clone())).await;
+        let locks = timeout(CONNECT_MAX, target.registry.connect(&target.config)).await;
         let locks = locks.map_err(|_| no_answer())??;
         let wait = CONNECT_MAX.saturating_add(locks.capabilities().restart_guard);
         let first = locks.acquire(names.make("first")).wait(wait).await?;
@@ -176,8 +176,8 @@ pub(crate) async fn clean_up(
 /// Removes all that is left of the names, without an end of its own. `left` are the names of which something is known
 /// to be there.
 async fn remove(config: &Config, names: &[String], left: &mut BTreeSet<LockName>) -> Result<()> {
-    if names.is_empty() {
-        // The store was never reached.
+    // Either the store was never reached, or nothing is known about how it keeps locks.
+    if names.is_empty() || backend(config.url().scheme()).is_none() {
         return Ok(());
     }
     let traces = Residue::open(config).await?;
@@ -214,22 +214,12 @@ async fn remove_one(
 
 /// The data of a store of which nothing is known yet.
 pub(crate) fn described(config: &Config) -> data::Store {
+    let scheme = config.url().scheme();
     data::Store {
         label: String::new(),
         url: config.to_string(),
-        backend: backend(config.url().scheme()).to_owned(),
+        backend: backend(scheme).unwrap_or(scheme).to_owned(),
         ..data::Store::default()
-    }
-}
-
-/// `redis` for `rediss-cluster`.
-fn backend(scheme: &str) -> &str {
-    let backends = ["etcd", "file", "mariadb", "mysql", "redis", "zk"];
-    let found = backends.into_iter().find(|name| scheme.starts_with(name));
-    match found {
-        Some("mariadb") => "mysql",
-        Some(name) => name,
-        None => scheme,
     }
 }
 
@@ -238,9 +228,8 @@ fn listening(config: &Config) -> Option<u32> {
     let [host] = url.hosts() else {
         return None;
     };
-    let default = PORTS
-        .iter()
-        .find(|(scheme, _)| url.scheme().starts_with(scheme));
+    let name = backend(url.scheme());
+    let default = PORTS.iter().find(|(backend, _)| name == Some(backend));
     let port = host.port.or_else(|| default.map(|(_, port)| *port))?;
     server_of(&host.name, port)
 }
@@ -301,11 +290,5 @@ mod tests {
         names.make("first");
         let left = clean_up(&config, &names, None).await;
         assert!(matches!(left, Err(Left::Unknown(_))), "{left:?}");
-    }
-
-    #[test]
-    fn schemes_of_one_backend() {
-        let names = ["rediss-cluster", "etcds", "mariadb", "file", "memory"].map(backend);
-        assert_eq!(names, ["redis", "etcd", "mysql", "file", "memory"]);
     }
 }

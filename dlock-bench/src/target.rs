@@ -2,7 +2,7 @@
 
 use std::{fmt, process::Command, sync::Arc};
 
-use dlock::config::Config;
+use dlock::config::{Config, Registry};
 
 /// A store to measure.
 #[derive(Clone, Debug)]
@@ -10,6 +10,8 @@ use dlock::config::Config;
 pub struct Target {
     /// How dlock connects to it.
     pub config: Config,
+    /// The stores that this program knows, among them this one.
+    pub registry: Registry,
     /// How further processes are started, which connect to it in the same way.
     pub worker: WorkerCommand,
     /// The process of its server, if this program started it.
@@ -19,9 +21,10 @@ pub struct Target {
 impl Target {
     /// A store whose server is not this program's.
     #[must_use]
-    pub fn new(config: Config, worker: WorkerCommand) -> Self {
+    pub fn new(config: Config, registry: Registry, worker: WorkerCommand) -> Self {
         Self {
             config,
+            registry,
             worker,
             pid: None,
         }

@@ -107,17 +107,18 @@ fn target(url: &str) -> Target {
         command.env(URL_ENV, &url);
         command
     });
-    Target::new(config, worker)
+    Target::new(config, dlock::registry(), worker)
 }
 
 /// The work of a worker, by the arguments that the benchmark appends.
 fn work(url: &str) -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let config = Config::from_url(url).expect("a URL");
+    let registry = dlock::registry();
     let worked = runtime().block_on(async {
         match &arguments[..] {
-            [flag, name] if flag == "--once" => one_shot(config, name).await,
-            _ => serve(config, Vec::new()).await,
+            [flag, name] if flag == "--once" => one_shot(&registry, &config, name).await,
+            _ => serve(&registry, config, Vec::new()).await,
         }
     });
     match worked {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dlock::config::Registry;
+
 use crate::{
     base::{
         exit::{Exit, Failure},
@@ -14,8 +16,8 @@ use crate::{
 /// How long closing the store may keep dlock from ending.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-pub(crate) fn main(global: &Global, args: &Setup) -> Result<Exit, Failure> {
-    let store = Store::find_or(global, args.store.as_deref())?;
+pub(crate) fn main(registry: &Registry, global: &Global, args: &Setup) -> Result<Exit, Failure> {
+    let store = Store::find_or(registry, global, args.store.as_deref())?;
     let text = if args.print {
         let statements = dlock::setup_statements(store.config());
         if statements.is_empty() {

@@ -4,18 +4,16 @@ use std::{env, time::Duration};
 
 use dlock::{
     Locker,
-    config::{Config, Discovery, Source, URL_VARIABLE},
+    config::{Config, Discovery, Registry, Source, URL_VARIABLE},
 };
 
 use crate::{
-    base::{
-        duration,
-        exit::Failure,
-        output::say,
-        schemes::{MEMORY, registry},
-    },
+    base::{duration, exit::Failure, output::say},
     cli::args::Global,
 };
+
+/// The scheme of the store that only one process has. The program is started again and again.
+pub(crate) const MEMORY: &str = "memory";
 
 /// The line without which hosts with a forgotten URL would all run a job, each under a lock of its own.
 const NOT_NAMED: &str = "no store is configured: locks are files of this user, and exclude no other host; set --url, \
@@ -26,8 +24,11 @@ const NOT_NAMED: &str = "no store is configured: locks are files of this user, a
 pub(crate) const WITHHELD: &str = "withheld:";
 
 /// A store that is configured but not connected yet.
-#[derive(Debug)]
-pub(crate) struct Store(Config);
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    config: Config,
+    registry: Registry,
+}
 
 impl Store {
     /// The ttl where neither the command line nor the configuration says one: several renewals can
@@ -35,12 +36,16 @@ impl Store {
     const TTL_DEFAULT: Duration = Duration::from_secs(30);
 
     /// Finds it as the user said: arguments, environment, file, default. Reports that it is the default.
-    pub(crate) fn find(global: &Global) -> Result<Self, Failure> {
-        Self::find_or(global, None)
+    pub(crate) fn find(registry: &Registry, global: &Global) -> Result<Self, Failure> {
+        Self::find_or(registry, global, None)
     }
 
     /// Finds the store like [`find`](Self::find), unless the user named one as an argument.
-    pub(crate) fn find_or(global: &Global, named: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn find_or(
+        registry: &Registry,
+        global: &Global,
+        named: Option<&str>,
+    ) -> Result<Self, Failure> {
         let config = discover(global, named)?;
         if *config.source() == Source::Default {
             say(NOT_NAMED);
@@ -55,43 +60,62 @@ impl Store {
         if let Some(warning) = config.warning().filter(|_| global.verbose == 0) {
             say(&warning);
         }
-        registry().check(&config)?;
+        let store = Self::checked(registry, config)?;
+        let config = &store.config;
         tracing::info!("the store is {config}, from {}", config.source());
-        Ok(Self(config))
+        Ok(store)
     }
 
     /// Finds the store of a further process, whose first process has reported it.
-    pub(crate) fn of_worker(global: &Global) -> Result<Self, Failure> {
-        discover(global, None).map(Self)
+    pub(crate) fn of_worker(registry: &Registry, global: &Global) -> Result<Self, Failure> {
+        Ok(Self {
+            config: discover(global, None)?,
+            registry: registry.clone(),
+        })
     }
 
     /// The stores at `urls`, or the configured one if there is none. The settings of each are right.
-    pub(crate) fn all(global: &Global, urls: &[String]) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn all(
+        registry: &Registry,
+        global: &Global,
+        urls: &[String],
+    ) -> Result<Vec<Self>, Failure> {
         if urls.is_empty() {
-            return Ok(vec![Self::find(global)?]);
+            return Ok(vec![Self::find(registry, global)?]);
         }
         if global.url.is_some() || global.config.is_some() {
             let why = "stores are given twice; give them as arguments, or with --url or --config";
             return Err(Failure::usage(why));
         }
-        let store = |url: &String| {
-            let config = Config::from_url(url)?;
-            refuse_memory(&config)?;
-            registry().check(&config)?;
-            Ok(Self(config))
-        };
+        let store = |url: &String| Self::of_url(registry, url);
         urls.iter().map(store).collect()
+    }
+
+    /// The store at `url`, whose settings are right.
+    pub(crate) fn of_url(registry: &Registry, url: &str) -> Result<Self, Failure> {
+        let config = Config::from_url(url)?;
+        refuse_memory(&config)?;
+        Self::checked(registry, config)
+    }
+
+    /// The store of `config`, whose settings have to be right.
+    fn checked(registry: &Registry, config: Config) -> Result<Self, Failure> {
+        registry.check(&config)?;
+        Ok(Self {
+            config,
+            registry: registry.clone(),
+        })
     }
 
     /// The configuration that was found.
     pub(crate) fn config(&self) -> &Config {
-        &self.0
+        &self.config
     }
 
     /// The ttl of its locks. One that is wrong is reported by [`connect`](Self::connect).
     pub(crate) fn ttl(&self) -> Duration {
         let configured = self
-            .0
+            .config
             .url()
             .param("ttl")
             .and_then(|ttl| duration::parse(ttl).ok());
@@ -101,10 +125,12 @@ impl Store {
     /// Sets a key of its URL, if the command line has a `time` for it.
     pub(crate) fn with(self, key: &str, time: Option<Duration>) -> Self {
         match time {
-            Some(time) => Self(
-                self.0
+            Some(time) => Self {
+                config: self
+                    .config
                     .with_param(key, humantime::format_duration(time).to_string()),
-            ),
+                ..self
+            },
             None => self,
         }
     }
@@ -115,7 +141,7 @@ impl Store {
     ///
     /// Wrong settings, before any I/O; what the store says.
     pub(crate) async fn connect(&self) -> Result<Locker, Failure> {
-        Ok(dlock::connect(self.0.clone()).await?)
+        Ok(self.registry.connect(&self.config).await?)
     }
 }
 
@@ -142,7 +168,7 @@ fn refuse_withheld(config: &Config) -> Result<(), Failure> {
 }
 
 /// Refuses the memory store: it is local to one process, and the program is started again and again.
-pub(crate) fn refuse_memory(config: &Config) -> Result<(), Failure> {
+fn refuse_memory(config: &Config) -> Result<(), Failure> {
     if config.url().scheme() == MEMORY {
         let why = "memory: locks exist in one process only and would exclude no other run; use file: or a server";
         return Err(Failure::usage(why));

@@ -37,6 +37,10 @@ impl EtcdLock {
     pub fn capabilities_of(config: &EtcdConfig) -> Capabilities {
         Capabilities {
             takeover_max: config.takeover_max(),
+            order: match config.format.has_queue() {
+                true => Order::Fifo,
+                false => Order::Unordered,
+            },
             ..Self::CAPABILITIES
         }
     }

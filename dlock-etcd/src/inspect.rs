@@ -7,15 +7,17 @@ use dlock_core::{Holder, LockName, Result};
 use crate::{
     conn::members::Members,
     keys,
-    ranges::{first_key, first_of_queue},
+    ranges::{first_key, holder_of},
 };
 
 /// The holder of `name`, with the remaining time of its lease; `None` if the lock is free.
 pub(crate) async fn inspect(members: &Arc<Members>, name: &LockName) -> Result<Option<Holder>> {
-    let queue = keys::queue(&members.config.prefix, name);
+    let (format, prefix) = (members.config.format, members.config.key_prefix());
+    keys::check(format, prefix, name)?;
+    let queue = keys::queue(format, prefix, name);
     let range = members.request(|client| {
         let queue = queue.clone();
-        async move { client.kv_client().get(queue, Some(first_of_queue())).await }
+        async move { client.kv_client().get(queue, Some(holder_of(format))).await }
     });
     let Some(key) = first_key(range.await?) else {
         return Ok(None);

@@ -1,53 +1,131 @@
 //! Lock names as keys of etcd.
 //!
-//! The queue of a name is the keys under `prefix` + name + `/`, in the order of their creation.
+//! By default the queue of a name is the keys under `prefix` + name + `/`, in the order of their creation.
 //! `etcdctl lock` and the Go client do the same. Our keys end with a number of the backend's own. Slashes in names are
 //! escaped, so that no name's keys are under another name. Percent signs are escaped, so that no two names
 //! have the same keys.
 //!
+//! With `format=python-etcd3` a lock is one key, `prefix` + name, without an escape. Its value says whose it is.
+//!
 //! A change of these keys or their values raises [`VERSION`].
 
-use dlock_core::{Holder, LockName, Token, backend::LayoutVersion};
+use dlock_core::{Error, ErrorKind, Holder, LockName, Result, Token, backend::LayoutVersion};
 use etcd_client::KeyValue;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
 
 /// The version of these keys and their values.
-pub(crate) const VERSION: LayoutVersion = LayoutVersion::new(1);
+const VERSION: LayoutVersion = LayoutVersion::new(1);
+
+/// The start of dlock's own keys, after the prefix.
+const OWN: &str = "%dlock-";
+
+/// How the name of a lock becomes keys: the setting `format`. Each format is that of another client.
+///
+/// Programs with two formats do not share a prefix: connecting refuses the second one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A queue of keys, as that of `etcdctl lock` and of `concurrency.Mutex` of the Go client.
+    #[default]
+    Concurrency,
+    /// One key, as that of the `Lock` of python-etcd3. The default prefix is then `/locks/`, as there.
+    PythonEtcd3,
+}
+
+impl Format {
+    /// The layout of a prefix whose locks have this format.
+    pub(crate) fn layout(self) -> LayoutVersion {
+        match self {
+            Self::Concurrency => VERSION,
+            Self::PythonEtcd3 => VERSION.in_format("python-etcd3"),
+        }
+    }
+
+    /// The default prefix of all keys. The one of dlock separates locks from other data.
+    pub(crate) fn default_prefix(self) -> &'static str {
+        match self {
+            Self::Concurrency => "dlock/",
+            Self::PythonEtcd3 => "/locks/",
+        }
+    }
+
+    /// Whether each attempt has a key of its own in a queue; else all write the same key.
+    pub(crate) fn has_queue(self) -> bool {
+        self == Self::Concurrency
+    }
+}
+
+/// Checks a name, before any I/O (K10).
+///
+/// # Errors
+///
+/// `InvalidInput` for a name that would be a second lock beside other clients', or a key of dlock's own.
+pub(crate) fn check(format: Format, prefix: &str, name: &LockName) -> Result<()> {
+    let name = name.as_str();
+    let why = match format {
+        Format::Concurrency if prefix.is_empty() && name.contains(['/', '%']) => {
+            "with an empty prefix= a name with / or % would be another lock than that of etcdctl and the Go client"
+        }
+        Format::PythonEtcd3 if name.starts_with(OWN) => {
+            "with format=python-etcd3 a name must not begin as keys of dlock's own do: %dlock-"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(ErrorKind::InvalidInput, why))
+}
 
 /// The key whose value begins with the [`VERSION`] of the locks under `prefix`. It is not the key of a lock:
-/// no escaped name contains `%d`. It is in no queue: it has no slash after the prefix.
+/// no escaped name contains `%d`, and no other one begins with it. It is in no queue: it has no slash after the
+/// prefix.
 pub(crate) fn layout_record(prefix: &str) -> String {
-    format!("{prefix}%dlock-layout")
+    format!("{prefix}{OWN}layout")
 }
 
 /// The keys of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
-    /// The prefix of all keys in the queue of the name.
+    pub(crate) format: Format,
+    /// The prefix of all keys in the queue of the name; without a queue, the only key.
     pub(crate) queue: String,
-    /// The attempt's own key; no other backend ever writes it.
+    /// The attempt's own key, which no other backend ever writes; without a queue, the only key.
     pub(crate) own: String,
-    /// While this key exists, the attempt's own key is not created: a request for it may still be under way
+    /// While this key exists, the attempt does not create its key: a request for it may still be under way
     /// after its undo. It is outside of every queue, as no escaped name ends with `%`.
     pub(crate) tombstone: String,
 }
 
 impl Keys {
-    pub(crate) fn new(prefix: &str, name: &LockName, own: &str) -> Self {
-        let path = path(prefix, name);
-        Self {
-            own: format!("{path}/{own}"),
-            tombstone: format!("{path}%/{own}"),
-            queue: format!("{path}/"),
+    /// The keys of a name that was [checked](check).
+    pub(crate) fn new(format: Format, prefix: &str, name: &LockName, own: &str) -> Self {
+        let queue = queue(format, prefix, name);
+        match format {
+            Format::Concurrency => {
+                let path = path(prefix, name);
+                Self {
+                    own: format!("{queue}{own}"),
+                    tombstone: format!("{path}%/{own}"),
+                    queue,
+                    format,
+                }
+            }
+            Format::PythonEtcd3 => Self {
+                own: queue.clone(),
+                tombstone: format!("{prefix}{OWN}undone/{own}/{name}"),
+                queue,
+                format,
+            },
         }
     }
 }
 
-/// The prefix of all keys in the queue of `name`.
-pub(crate) fn queue(prefix: &str, name: &LockName) -> String {
-    format!("{}/", path(prefix, name))
+/// The prefix of all keys in the queue of `name`; without a queue, the only key.
+pub(crate) fn queue(format: Format, prefix: &str, name: &LockName) -> String {
+    match format {
+        Format::Concurrency => format!("{}/", path(prefix, name)),
+        Format::PythonEtcd3 => format!("{prefix}{name}"),
+    }
 }
 
 fn path(prefix: &str, name: &LockName) -> String {
@@ -58,9 +136,7 @@ fn path(prefix: &str, name: &LockName) -> String {
 pub(crate) fn holder(key: &KeyValue) -> Holder {
     let token = u64::try_from(key.create_revision()).ok();
     let token = token.and_then(Token::new);
-    token.map_or_else(Holder::foreign, |token| {
-        Holder::decode_with_token(key.value(), token)
-    })
+    Holder::decode(key.value(), token)
 }
 
 #[cfg(test)]
@@ -69,9 +145,13 @@ mod tests {
 
     use super::*;
 
-    fn keys(name: &str) -> Keys {
+    fn of(format: Format, name: &str) -> Keys {
         let name = LockName::new(name).expect("name");
-        Keys::new("app/", &name, "b2")
+        Keys::new(format, "app/", &name, "b2")
+    }
+
+    fn keys(name: &str) -> Keys {
+        of(Format::Concurrency, name)
     }
 
     #[test]
@@ -88,19 +168,52 @@ mod tests {
         assert_eq!(VERSION.to_string(), "1");
         assert_eq!(layout_record("dlock/"), "dlock/%dlock-layout");
         let name = LockName::new("a/b 100% é").expect("name");
-        let keys = Keys::new("dlock/", &name, "4f0000000000000000000000000000a1");
+        let (format, own) = (Format::Concurrency, "4f0000000000000000000000000000a1");
+        let keys = Keys::new(format, "dlock/", &name, own);
         let queue = "dlock/a%2Fb 100%25 %C3%A9/";
-        assert_eq!(super::queue("dlock/", &name), queue);
+        assert_eq!(super::queue(format, "dlock/", &name), queue);
         assert_eq!(keys.queue, queue);
         assert_eq!(keys.own, format!("{queue}4f0000000000000000000000000000a1"));
         let tombstone = "dlock/a%2Fb 100%25 %C3%A9%/4f0000000000000000000000000000a1";
         assert_eq!(keys.tombstone, tombstone);
         let value = "4f0000000000000000000000000000a1 1780000000000000 4711@web-3 checkout 77";
-        let token = Token::new(5).expect("token");
-        let holder = Holder::decode_with_token(value.as_bytes(), token);
+        let holder = Holder::decode(value.as_bytes(), Token::new(5));
         let with_token =
             "4f0000000000000000000000000000a1 5 1780000000000000 4711@web-3 checkout 77";
-        assert_eq!(holder.to_string(), with_token);
+        assert_eq!(holder, Holder::decode(with_token.as_bytes(), None));
+        assert!(holder.attempt.is_some());
+    }
+
+    #[test]
+    fn the_only_key_of_python_etcd3_is_the_name() {
+        let keys = of(Format::PythonEtcd3, "a/b 100% é");
+        assert_eq!(keys.own, "app/a/b 100% é");
+        assert_eq!(keys.queue, keys.own);
+        assert_eq!(keys.tombstone, "app/%dlock-undone/b2/a/b 100% é");
+        assert_eq!(Format::PythonEtcd3.layout().to_string(), "1-python-etcd3");
+    }
+
+    #[test]
+    fn no_name_is_a_second_lock_or_a_key_of_ours() {
+        let check = |format, prefix, name: &str| {
+            let name = LockName::new(name).expect("name");
+            check(format, prefix, &name).map_err(|error| error.kind())
+        };
+        for name in ["a/b", "/", "50%"] {
+            let refused = Err(ErrorKind::InvalidInput);
+            assert_eq!(check(Format::Concurrency, "", name), refused, "{name}");
+            assert_eq!(check(Format::Concurrency, "app/", name), Ok(()), "{name}");
+            assert_eq!(check(Format::PythonEtcd3, "", name), Ok(()), "{name}");
+        }
+        assert_eq!(check(Format::Concurrency, "", "a"), Ok(()));
+        for own in [
+            layout_record("app/"),
+            of(Format::PythonEtcd3, "a").tombstone,
+        ] {
+            let own = own.strip_prefix("app/").expect("its prefix");
+            let refused = Err(ErrorKind::InvalidInput);
+            assert_eq!(check(Format::PythonEtcd3, "app/", own), refused, "{own}");
+        }
     }
 
     proptest! {

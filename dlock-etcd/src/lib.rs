@@ -15,4 +15,4 @@ mod ranges;
 mod shared;
 mod watch;
 
-pub use crate::{backend::EtcdLock, condition::TxnCondition, config::EtcdConfig};
+pub use crate::{backend::EtcdLock, condition::TxnCondition, config::EtcdConfig, keys::Format};

@@ -5,10 +5,13 @@ use etcd_client::{
     GetOptions, GetResponse, KeyValue, SortOrder, SortTarget, TxnOpResponse, TxnResponse,
 };
 
-use crate::errors;
+use crate::{errors, keys::Format};
 
-/// Reads the first key of a queue: the lock's holder.
-pub(crate) fn first_of_queue() -> GetOptions {
+/// Reads the first key of a queue, or the only one: the lock's holder.
+pub(crate) fn holder_of(format: Format) -> GetOptions {
+    if !format.has_queue() {
+        return GetOptions::new();
+    }
     GetOptions::new()
         .with_prefix()
         .with_sort(SortTarget::Create, SortOrder::Ascend)
@@ -26,6 +29,14 @@ pub(crate) fn last_of_queue(options: GetOptions, limit: i64) -> GetOptions {
 /// Reads keys without their values.
 pub(crate) fn keys_only() -> GetOptions {
     GetOptions::new().with_keys_only()
+}
+
+/// Reads an attempt's own key. Its value is of interest only where other clients write the same key.
+pub(crate) fn one_key(format: Format) -> GetOptions {
+    match format.has_queue() {
+        true => keys_only(),
+        false => GetOptions::new(),
+    }
 }
 
 /// The replies to the reads of a transaction.

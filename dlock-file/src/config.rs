@@ -6,6 +6,7 @@ use dlock_core::{
     Error, ErrorKind, LockName, Result,
     config::{Settings, check_prefix},
 };
+use nix::errno::Errno;
 
 use crate::keys::FileName;
 
@@ -64,10 +65,15 @@ impl FileConfig {
     pub fn of_user() -> Result<Self> {
         let uid = nix::unistd::geteuid();
         let instead = "give a directory, as in file:/var/lock/app";
-        let user = nix::unistd::User::from_uid(uid).map_err(|error| {
-            let message = format!("the user database does not answer for user {uid}; {instead}");
-            Error::new(ErrorKind::Unavailable, message).with_source(error)
-        })?;
+        let user = match nix::unistd::User::from_uid(uid) {
+            // glibc has this error where there is no user database, as in a bare root.
+            Err(Errno::ENOENT) => None,
+            user => user.map_err(|error| {
+                let message =
+                    format!("the user database does not answer for user {uid}; {instead}");
+                Error::new(ErrorKind::Unavailable, message).with_source(error)
+            })?,
+        };
         let home = user
             .map(|user| user.dir)
             .filter(|home| home.is_absolute())

@@ -2,5 +2,8 @@
 
 pub mod baseline;
 mod driver;
+mod family;
 pub mod probe;
 pub mod residue;
+
+pub use self::family::backend;

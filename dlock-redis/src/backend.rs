@@ -91,14 +91,15 @@ impl RedisLock {
         }
     }
 
-    fn keys(&self, name: &LockName) -> Arc<Keys> {
-        Arc::new(Keys::new(&self.router.options.prefix, name))
+    fn keys(&self, name: &LockName) -> Result<Arc<Keys>> {
+        let options = &self.router.options;
+        Keys::new(options.format, &options.prefix, name).map(Arc::new)
     }
 
     /// The keys of a lease, which are its handle.
-    fn keys_of(&self, lease: &Lease) -> Arc<Keys> {
+    fn keys_of(&self, lease: &Lease) -> Result<Arc<Keys>> {
         let handle: Option<&Arc<Keys>> = lease.handle();
-        handle.map_or_else(|| self.keys(&lease.name), Arc::clone)
+        handle.map_or_else(|| self.keys(&lease.name), |keys| Ok(keys.clone()))
     }
 }
 
@@ -116,24 +117,25 @@ impl DistributedLock for RedisLock {
             batcher: &self.batcher,
             subscriptions: &self.subscriptions,
             longest_ttl: &self.longest_ttl,
+            after_release: self.holds.after_release(),
         };
-        let keys = self.keys(&request.name);
+        let keys = self.keys(&request.name)?;
         let lease = acquirer.acquire(request, &keys).await?;
         self.holds.insert(&lease, keys);
         Ok(lease)
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        hold::renew(&self.renewals, lease, self.keys_of(lease)).await
+        hold::renew(&self.renewals, lease, self.keys_of(lease)?).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        let keys = self.keys_of(lease);
+        let keys = self.keys_of(lease)?;
         self.holds.release(&self.batcher, lease, &keys).await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        inspect::inspect(&self.router, &self.longest_ttl, &self.keys(name)).await
+        inspect::inspect(&self.router, &self.longest_ttl, &*self.keys(name)?).await
     }
 
     async fn close(&self) -> Result<()> {

@@ -18,10 +18,10 @@ pub(crate) async fn inspect(
 ) -> Result<Option<Holder>> {
     let value: Option<Vec<u8>> = read(router, "GET", keys).await?;
     let Some(value) = value else { return Ok(None) };
-    // Other clients may write any bytes.
-    let value = String::from_utf8_lossy(&value);
+    // A waiter has requested a notification by a newline at the end.
+    let line = value.strip_suffix(b"\n").unwrap_or(&value);
     let ttl: i64 = read(router, "PTTL", keys).await?;
-    let mut holder = Holder::parse(value.trim_end_matches('\n')).unwrap_or_default();
+    let mut holder = Holder::decode(line, None);
     holder.remaining = u64::try_from(ttl).ok().map(Duration::from_millis);
     let of_dlock = holder.remaining.filter(|_| holder.attempt.is_some());
     holder.warning = of_dlock.and_then(|remaining| longest_ttl.warning(remaining));

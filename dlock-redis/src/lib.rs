@@ -13,7 +13,7 @@ mod pubsub;
 mod scripts;
 mod topology;
 
-pub use crate::{backend::RedisLock, config::RedisConfig};
+pub use crate::{backend::RedisLock, config::RedisConfig, keys::Format};
 /// The driver, of the version whose settings [`RedisConfig`] takes.
 #[cfg(feature = "driver-api")]
 pub use redis;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod clients;
 pub mod etcd;
 pub mod local;
 pub mod mysql;

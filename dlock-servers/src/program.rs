@@ -117,6 +117,13 @@ pub(super) fn in_newest_set(path: &str) -> Result<PathBuf, String> {
     file.ok_or_else(|| format!("{path} of the newest servers is not there; {HINT}"))
 }
 
+/// A file below the target directory, which `cargo xtask setup` has installed.
+pub(super) fn in_target(path: &Path) -> Result<PathBuf, String> {
+    let mut files = targets().map(|target| target.join(path));
+    let file = files.find(|file| file.exists());
+    file.ok_or_else(|| format!("{} is not there; {HINT}", path.display()))
+}
+
 /// The set of the newest servers; `None` if this is not a checkout, or it has none.
 ///
 /// It is found from this program or the current directory, as cargo starts tests: a program that is shipped has no path
@@ -124,14 +131,20 @@ pub(super) fn in_newest_set(path: &str) -> Result<PathBuf, String> {
 fn newest_set() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || {
-        let program = env::current_exe().unwrap_or_default();
-        let targets = program.ancestors().map(Path::to_owned);
-        let directory = env::current_dir().unwrap_or_default();
-        let roots = directory.ancestors().map(|root| root.join(TARGET));
-        let mut sets = targets.chain(roots).map(|target| target.join(SET));
+        let mut sets = targets().map(|target| target.join(SET));
         sets.find(|set| set.is_dir())
     };
     FOUND.get_or_init(find).as_deref()
+}
+
+/// The directories that may be the target directory.
+fn targets() -> impl Iterator<Item = PathBuf> {
+    let program = env::current_exe().unwrap_or_default();
+    let directory = env::current_dir().unwrap_or_default();
+    let roots = directory.ancestors().map(|root| root.join(TARGET));
+    let programs = program.ancestors().map(Path::to_owned);
+    let all: Vec<_> = programs.chain(roots).collect();
+    all.into_iter()
 }
 
 #[cfg(test)]

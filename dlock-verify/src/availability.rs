@@ -10,6 +10,9 @@ use libtest_mimic::Trial;
 /// The backends and servers that must be available: `all`, or names separated by commas.
 const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 
+/// All clients of other projects.
+const CLIENTS: &str = "clients";
+
 /// The trials of the backend or server `name`, ignored if it was not found.
 ///
 /// A line on standard error says why. If `DLOCK_TEST_REQUIRE` names it, one failure replaces the trials.
@@ -17,6 +20,23 @@ const REQUIRE_ENV: &str = "DLOCK_TEST_REQUIRE";
 pub fn if_available<T>(name: &str, found: Result<T, String>, trials: Vec<Trial>) -> Vec<Trial> {
     let required = env::var(REQUIRE_ENV).unwrap_or_default();
     require_or_ignore(name, found, trials, &required)
+}
+
+/// The trials with another project's client `name`, ignored if it was not found. It is required by its own name or by
+/// `clients`, and not by `all`: `cargo xtask setup` goes on without it.
+#[must_use]
+pub fn if_client_available<T>(
+    name: &str,
+    found: Result<T, String>,
+    trials: Vec<Trial>,
+) -> Vec<Trial> {
+    let required = env::var(REQUIRE_ENV).unwrap_or_default();
+    let words = required.split(',').map(str::trim);
+    let is_required = words
+        .into_iter()
+        .any(|word| word == CLIENTS || word == name);
+    let required = if is_required { name } else { "" };
+    require_or_ignore(name, found, trials, required)
 }
 
 fn require_or_ignore<T>(

@@ -5,6 +5,7 @@ use std::{
     fmt::Display,
     future::{Future, poll_fn},
     io,
+    mem::ManuallyDrop,
     pin::{Pin, pin},
     process::ExitCode,
     task::Poll,
@@ -15,7 +16,7 @@ use dlock_core::{Error, Guard, Locker};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{runtime::Builder, time::timeout};
 
-pub use crate::availability::if_available;
+pub use crate::availability::{if_available, if_client_available};
 
 /// The result of a case: anything that can be displayed is a reason to fail.
 pub type Outcome<T = ()> = Result<T, Failed>;
@@ -102,6 +103,33 @@ pub fn run(max: Duration, case: impl Future<Output = Outcome>) -> Outcome {
 pub async fn take(locker: &Locker, name: &str) -> Outcome<Guard> {
     let guard = locker.try_acquire(name).await?;
     guard.ok_or_else(|| format!("{name} is taken").into())
+}
+
+/// Takes a lock as a process that dies at once: without a release, and with no task that goes on.
+///
+/// # Errors
+///
+/// When it cannot connect, or the lock is taken.
+pub async fn hold_and_die(
+    connect: impl Future<Output = Outcome<Locker>> + Send + 'static,
+    name: &'static str,
+) -> Outcome {
+    let held = tokio::task::spawn_blocking(move || {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let held = runtime.block_on(async {
+            let locker = ManuallyDrop::new(connect.await?);
+            // A lock that was renewed is in the state of one that is held for long.
+            let guard = ManuallyDrop::new(take(&locker, name).await?);
+            guard.renew().await?;
+            Ok(())
+        });
+        runtime.shutdown_background();
+        held
+    });
+    held.await?
 }
 
 /// The error that must come, in one short line.

@@ -9,7 +9,7 @@ use dlock_core::{
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 
-use crate::{acquire, config::ZkConfig, conn::sessions::Sessions, hold::Hold, inspect};
+use crate::{acquire, config::ZkConfig, conn::sessions::Sessions, hold::Hold, inspect, keys};
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
 pub struct ZkLock {
@@ -68,6 +68,11 @@ impl ZkLock {
             restart_guard: Duration::ZERO,
         }
     }
+
+    fn check(&self, name: &LockName) -> Result<()> {
+        let config = &self.sessions.config;
+        keys::check(config.format, &config.prefix, name)
+    }
 }
 
 /// How long a dead holder blocks its lock. The leader hears of its session half a tick late at most, and
@@ -84,6 +89,7 @@ impl DistributedLock for ZkLock {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.check(&request.name)?;
         acquire::acquire(self.sessions.of(request.ttl), request).await
     }
 
@@ -99,8 +105,9 @@ impl DistributedLock for ZkLock {
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.check(name)?;
         let session = self.sessions.any().await?;
-        inspect::holder(&session, &self.sessions.config.prefix, name).await
+        inspect::holder(&session, &self.sessions.config, name).await
     }
 
     async fn close(&self) -> Result<()> {

@@ -7,6 +7,8 @@ use dlock_core::{
     config::{HostList, Login, Password, Settings, Timeouts, Tls, check_duration, check_prefix},
 };
 
+use crate::keys::Format;
+
 /// The settings of a ZooKeeper backend: its servers, and how to connect to them.
 ///
 /// Setters do not fail: [`ZkLock::connect`](crate::ZkLock::connect) checks the values before any I/O, with the
@@ -37,6 +39,7 @@ pub struct ZkConfig {
     pub(crate) chroot: String,
     /// Where the locks are, inside of it: written in the same way.
     pub(crate) prefix: String,
+    pub(crate) format: Format,
     pub(crate) login: Login,
     pub(crate) tls: Option<Tls>,
     session: Option<Duration>,
@@ -99,6 +102,7 @@ impl ZkConfig {
             hosts,
             chroot: String::new(),
             prefix: Self::PREFIX.to_owned(),
+            format: Format::default(),
             login: Login::default(),
             tls: None,
             session: None,
@@ -124,6 +128,8 @@ impl ZkConfig {
         if let Some(prefix) = settings.take_prefix()? {
             config = config.prefix(prefix);
         }
+        let formats = [("curator", Format::Curator), ("kazoo", Format::Kazoo)];
+        config.format = settings.take_choice("format", formats)?.unwrap_or_default();
         config.login = Login::take(settings)?;
         config.timeouts.take(settings)?;
         if settings.scheme() == "zks" {
@@ -142,6 +148,15 @@ impl ZkConfig {
     /// Sets the directory of the locks, of at most 128 bytes. Default `dlock`.
     pub fn prefix(mut self, prefix: impl AsRef<str>) -> Self {
         self.prefix = directory(prefix.as_ref());
+        self
+    }
+
+    /// Sets how the nodes of a queue are named. Default [`Curator`](Format::Curator).
+    ///
+    /// With [`Kazoo`](Format::Kazoo) dlock and kazoo's `Lock` wait for each other. The prefix is then for locks of this
+    /// format only.
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = format;
         self
     }
 

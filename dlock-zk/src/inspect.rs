@@ -3,7 +3,13 @@
 use dlock_core::{Holder, LockName, Result};
 use zookeeper_client::Error as ZkError;
 
-use crate::{errors::Failure, keys, queue::order, session::Session};
+use crate::{
+    config::ZkConfig,
+    errors::Failure,
+    keys::{self, Format},
+    queue::order,
+    session::Session,
+};
 
 /// How often the queue is listed again when its first node is deleted before it is read.
 const TRIES_MAX: u32 = 10;
@@ -15,15 +21,19 @@ const TRIES_MAX: u32 = 10;
 /// The servers do not answer, or the queue has nodes of another recipe.
 pub(crate) async fn holder(
     session: &Session,
-    prefix: &str,
+    config: &ZkConfig,
     name: &LockName,
 ) -> Result<Option<Holder>> {
-    let directory = keys::directory(prefix, name);
-    let holder = first_of_queue(session, &directory).await;
+    let directory = keys::directory(&config.prefix, name);
+    let holder = first_of_queue(session, config.format, &directory).await;
     holder.map_err(Failure::into_error)
 }
 
-async fn first_of_queue(session: &Session, directory: &str) -> Result<Option<Holder>, Failure> {
+async fn first_of_queue(
+    session: &Session,
+    format: Format,
+    directory: &str,
+) -> Result<Option<Holder>, Failure> {
     let client = session.client()?;
     for _ in 0..TRIES_MAX {
         // The server may not know yet what other clients did.
@@ -32,7 +42,7 @@ async fn first_of_queue(session: &Session, directory: &str) -> Result<Option<Hol
             Err(ZkError::NoNode) => return Ok(None),
             children => children?,
         };
-        let Some(first) = order::first(&children)? else {
+        let Some(first) = order::first(format, &children)? else {
             return Ok(None);
         };
         let path = format!("{directory}/{first}");
@@ -41,7 +51,7 @@ async fn first_of_queue(session: &Session, directory: &str) -> Result<Option<Hol
             Err(error) => return Err(error.into()),
             Ok((data, stat)) => {
                 let token = keys::token(stat.czxid)?;
-                return Ok(Some(Holder::decode_with_token(&data, token)));
+                return Ok(Some(Holder::decode(&data, Some(token))));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Lock name ↔ path.
 //!
 //! Each lock is a directory `prefix/name`, and each attempt a child of it as Curator's
-//! `InterProcessMutex` names them: `_c_<uuid>-lock-<sequence>`. Characters that a path cannot have are
+//! `InterProcessMutex` names them: `_c_<uuid>-lock-<sequence>`; with `format=kazoo` as kazoo's `Lock` does:
+//! `<uuid>__lock__<sequence>`. Characters that a path cannot have are
 //! percent-encoded, and so are slashes: a lock has no locks inside.
 
 use std::fmt::Write as _;
@@ -11,6 +12,50 @@ use dlock_core::{AttemptId, Error, ErrorKind, LockName, Result, Token, backend::
 /// The version of the paths and of the nodes' data. A change of either that breaks the exclusion with this version
 /// needs the next number.
 pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
+
+/// How the nodes of a queue are named: the setting `format`.
+///
+/// Clients of two formats do not wait for each other, so two formats do not share a prefix: connecting refuses the
+/// second one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// As those of Curator's `InterProcessMutex`.
+    #[default]
+    Curator,
+    /// As those of kazoo's `Lock`.
+    Kazoo,
+}
+
+impl Format {
+    /// The layout of a prefix whose queues have this format.
+    pub(crate) fn layout(self) -> LayoutVersion {
+        match self {
+            Self::Curator => LAYOUT,
+            Self::Kazoo => LAYOUT.in_format("kazoo"),
+        }
+    }
+
+    /// The mark before the sequence number.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Curator => "lock-",
+            Self::Kazoo => "__lock__",
+        }
+    }
+
+    /// Whether the servers may remove an empty directory. A kazoo client makes its lock's directory only once.
+    pub(crate) fn has_containers(self) -> bool {
+        self == Self::Curator
+    }
+
+    fn node_prefix(self, id: AttemptId) -> String {
+        match self {
+            Self::Curator => format!("_c_{}-{}", guid(id), self.mark()),
+            Self::Kazoo => format!("{id}{}", self.mark()),
+        }
+    }
+}
 
 /// The directory of the sessions' nodes: no escaped name has a percent sign before these letters.
 const ALIVE: &str = "%alive";
@@ -28,10 +73,10 @@ pub(crate) struct AttemptPath {
 }
 
 impl AttemptPath {
-    pub(crate) fn new(prefix: &str, name: &LockName, id: AttemptId) -> Self {
+    pub(crate) fn new(format: Format, prefix: &str, name: &LockName, id: AttemptId) -> Self {
         Self {
             directory: directory(prefix, name),
-            node_prefix: format!("_c_{}-lock-", guid(id)),
+            node_prefix: format.node_prefix(id),
         }
     }
 
@@ -51,7 +96,27 @@ impl AttemptPath {
     }
 }
 
-/// The directory of a lock.
+/// Checks a name, before any I/O (K10).
+///
+/// # Errors
+///
+/// `InvalidInput` for a name that would be a second lock beside other clients', which do not escape.
+pub(crate) fn check(format: Format, prefix: &str, name: &LockName) -> Result<()> {
+    let where_others_are = match format {
+        Format::Curator if prefix.is_empty() => "with an empty prefix=",
+        Format::Curator => return Ok(()),
+        Format::Kazoo => "with format=kazoo",
+    };
+    if !name.as_str().contains(['/', '%']) {
+        return Ok(());
+    }
+    let why = format!(
+        "{where_others_are} a name with / or % would be another lock than that of other clients"
+    );
+    Err(Error::new(ErrorKind::InvalidInput, why))
+}
+
+/// The directory of a lock whose name was [checked](check).
 pub(crate) fn directory(prefix: &str, name: &LockName) -> String {
     format!("{prefix}/{}", escape(name.as_str(), prefix.is_empty()))
 }
@@ -114,6 +179,21 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_name_that_others_do_not_escape_is_refused_where_they_are() {
+        let check = |format, prefix, name: &str| {
+            let name = LockName::new(name).expect("name");
+            check(format, prefix, &name).map_err(|error| error.kind())
+        };
+        for name in ["a/b", "50%"] {
+            assert_eq!(check(Format::Curator, "/app", name), Ok(()));
+            for (format, prefix) in [(Format::Curator, ""), (Format::Kazoo, "/app")] {
+                assert_eq!(check(format, prefix, name), Err(ErrorKind::InvalidInput));
+                assert_eq!(check(format, prefix, "a b{c}"), Ok(()));
+            }
+        }
+    }
+
     fn dir(name: &str) -> String {
         directory("/app", &LockName::new(name).expect("name"))
     }
@@ -142,11 +222,28 @@ mod tests {
     #[test]
     fn nodes_are_like_those_of_curator() {
         let id = AttemptId::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
-        let path = AttemptPath::new("/app", &LockName::new("a").expect("name"), id);
+        let path = AttemptPath::new(
+            Format::Curator,
+            "/app",
+            &LockName::new("a").expect("name"),
+            id,
+        );
         assert_eq!(
             path.create_prefix(),
             "/app/a/_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
         );
+    }
+
+    #[test]
+    fn nodes_are_like_those_of_kazoo() {
+        let id = AttemptId::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+        let name = LockName::new("a").expect("name");
+        let path = AttemptPath::new(Format::Kazoo, "/app", &name, id);
+        assert_eq!(
+            path.create_prefix(),
+            "/app/a/0123456789abcdef0123456789abcdef__lock__"
+        );
+        assert_eq!(Format::Kazoo.layout().to_string(), "1-kazoo");
     }
 
     /// Other processes rely on these paths. A change of them changes [`LAYOUT`], too.
@@ -161,7 +258,12 @@ mod tests {
             ("", ".", "/%2E"),
             ("", "zookeeper", "/%7Aookeeper"),
         ] {
-            let path = AttemptPath::new(prefix, &LockName::new(name).expect("name"), id);
+            let path = AttemptPath::new(
+                Format::Curator,
+                prefix,
+                &LockName::new(name).expect("name"),
+                id,
+            );
             let node = "_c_4f000000-0000-0000-0000-0000000000a1-lock-";
             assert_eq!(path.create_prefix(), format!("{own}/{node}"));
         }

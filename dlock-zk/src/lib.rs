@@ -14,4 +14,4 @@ mod queue;
 mod session;
 mod watch;
 
-pub use crate::{backend::ZkLock, config::ZkConfig};
+pub use crate::{backend::ZkLock, config::ZkConfig, keys::Format};

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
-use crate::{config::ZkConfig, keys, session::Session};
+use crate::{
+    config::ZkConfig,
+    keys::{self, Format},
+    session::Session,
+};
 
 /// The pause between two tries to find or delete a node.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -29,17 +33,23 @@ pub(crate) async fn pause(session: &Session) {
     session.connection.connected().await;
 }
 
-/// Creates a directory and those above it. The servers remove them when they have been empty for a while.
+/// Creates a directory and those above it. With Curator's format the servers remove them when they have been empty for
+/// a while.
 pub(crate) async fn make_directory(
     client: &Client,
     path: &str,
+    format: Format,
     acls: &Acls<'_>,
 ) -> Result<(), ZkError> {
     let containers = CreateMode::Container.with_acls(*acls);
     let plain = CreateMode::Persistent.with_acls(*acls);
     let mut parent_is_refused = false;
     for directory in keys::ancestors(path) {
-        let created = match client.create(directory, &[], &containers).await {
+        let mode = match format.has_containers() {
+            true => &containers,
+            false => &plain,
+        };
+        let created = match client.create(directory, &[], mode).await {
             Err(ZkError::Unimplemented) => client.create(directory, &[], &plain).await,
             created => created,
         };

@@ -30,6 +30,8 @@ pub(crate) enum Purpose {
     Wait,
     /// A lock is held; without a watch its node is verified periodically.
     Hold,
+    /// A lock is held, and clients of other recipes may enter its queue; without a watch it is listed periodically.
+    Queue,
     /// A watch that saves requests.
     Cache,
 }
@@ -40,6 +42,7 @@ impl Purpose {
         match self {
             Self::Wait => PATHS_MAX,
             Self::Hold => PATHS_MAX / 4 * 3,
+            Self::Queue => PATHS_MAX / 2,
             Self::Cache => PATHS_MAX / 4,
         }
     }

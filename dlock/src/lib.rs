@@ -83,6 +83,9 @@
 //! `dlock_core::waiting`, why the store cannot serve it. The same holds for a wait for the store itself. Internal steps
 //! are `debug`.
 //!
+//! The spans `dlock.acquire` and `dlock.hold` have the fields `store`, `name`, `attempt`, `token` and `outcome`, for
+//! OpenTelemetry.
+//!
 //! The crate `metrics` has these metrics, each with the label `backend`, and none with the name of a lock. Install
 //! the recorder before `connect`: then every series exists from the start, with its help text and unit.
 //!

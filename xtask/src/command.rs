@@ -7,7 +7,7 @@ use std::{
     iter,
     os::unix::process::CommandExt as _,
     path::Path,
-    process::{ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
     sync::mpsc,
     thread,
     time::Duration,
@@ -107,6 +107,28 @@ impl Tool {
             .map_err(|error| self.cannot_start(&error))?;
         self.judge(output.status)?;
         Ok(output.stdout)
+    }
+
+    /// Runs it to its end and gives all that it printed, also if it does not succeed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub(crate) fn output(mut self) -> Result<Output> {
+        self.command.stdin(Stdio::null());
+        let output = self.command.output();
+        output.map_err(|error| self.cannot_start(&error))
+    }
+
+    /// Starts it, without input and output.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub(crate) fn start(mut self) -> Result<Child> {
+        self.command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = self.command.spawn();
+        child.map_err(|error| self.cannot_start(&error))
     }
 
     /// Whether it is there and succeeds; it prints nothing.

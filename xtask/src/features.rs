@@ -1,4 +1,4 @@
-//! Each feature of the facade compiles without the others, and so does the program with no server's store.
+//! Each feature of the facade and of the program compiles without the others.
 
 use crate::{
     command::Tool,
@@ -12,23 +12,34 @@ const FACADE: &str = "dlock-rs";
 /// The program, which `cargo dlock` builds with no feature for its first user.
 const PROGRAM: &str = "dlock-cli";
 
-/// Compiles the facade with no feature, then with each one alone, then the program with no feature, a step each.
+/// Compiles the facade with no feature, then with each one alone, then the program likewise, a step each.
 ///
 /// # Errors
 ///
 /// At the first that does not compile without a warning.
 pub(crate) fn run() -> Result<()> {
+    let metadata = Metadata::read()?;
     step("no feature", || check(&[]))?;
-    for feature in of_the_facade(&Metadata::read()?)? {
+    for feature in of(&metadata, FACADE)? {
         step(&format!("feature {feature} alone"), || {
             check(&["--features", feature])
         })?;
     }
-    step("program with no feature", || {
-        Tool::cargo("clippy --quiet --all-targets --package")
-            .args([PROGRAM, "--", "-D", "warnings"])
-            .run()
-    })
+    step("program with no feature", || check_program(&[]))?;
+    for feature in of(&metadata, PROGRAM)? {
+        step(&format!("program with feature {feature} alone"), || {
+            check_program(&["--features", feature])
+        })?;
+    }
+    Ok(())
+}
+
+fn check_program(selection: &[&str]) -> Result<()> {
+    Tool::cargo("clippy --quiet --all-targets --package")
+        .args([PROGRAM])
+        .args(selection)
+        .args(["--", "-D", "warnings"])
+        .run()
 }
 
 fn check(selection: &[&str]) -> Result<()> {
@@ -39,13 +50,14 @@ fn check(selection: &[&str]) -> Result<()> {
         .run()
 }
 
-fn of_the_facade(metadata: &Metadata) -> Result<Vec<&str>> {
-    let facade = metadata
+/// The features of the package `name`.
+fn of<'a>(metadata: &'a Metadata, name: &str) -> Result<Vec<&'a str>> {
+    let package = metadata
         .packages
         .iter()
-        .find(|package| package.name == FACADE);
-    let facade = facade.ok_or_else(|| Failure::new(format!("there is no package {FACADE}")))?;
-    Ok(facade
+        .find(|package| package.name == name);
+    let package = package.ok_or_else(|| Failure::new(format!("there is no package {name}")))?;
+    Ok(package
         .features
         .keys()
         .map(String::as_str)
@@ -67,6 +79,6 @@ mod tests {
             ]
         }"#;
         let metadata: Metadata = serde_json::from_str(json).unwrap();
-        assert_eq!(of_the_facade(&metadata).unwrap(), ["file", "redis"]);
+        assert_eq!(of(&metadata, FACADE).unwrap(), ["file", "redis"]);
     }
 }

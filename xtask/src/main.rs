@@ -1,13 +1,15 @@
-//! `cargo xtask setup | test | ci | nightly | chaos | mutants | measured | tidy | report-shots | dlock …`: what a fresh
-//! machine needs, and what continuous integration runs.
+//! `cargo xtask setup | test | ci | nightly | dist | chaos | mutants | measured | tidy | report-shots | dlock …`: what a
+//! fresh machine needs, and what continuous integration runs.
 
 mod chaos;
 mod ci;
 mod command;
 mod deny;
+mod dist;
 mod failed;
 mod failure;
 mod features;
+mod files;
 mod measured;
 mod memory_folder;
 mod metadata;
@@ -64,6 +66,9 @@ enum Task {
         #[arg(value_name = "PART")]
         parts: Vec<String>,
     },
+
+    /// Build the static program with its pages, completions, Debian package and SBOM, into target/shipped
+    Dist,
 
     /// Try every fault of every store on real servers; `--help` has the options
     // Its own `--help` is the program's.
@@ -126,6 +131,7 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => ci::run(),
         Task::Measured(options) => measured::run(&options),
         Task::Nightly { parts } => nightly::run(&parts),
+        Task::Dist => dist::run(),
         Task::Chaos { arguments } => Err(chaos::become_it(&arguments)),
 
         Task::Mutants(options) => mutants::run(&options),

@@ -316,7 +316,11 @@ async fn settle<F: Future<Output = Outcome<Vec<String>>>>(
         if left.is_empty() {
             return Ok(());
         }
-        ensure!(clock.now() < end, "left behind (K12): {}", left.join(", "));
+        ensure!(
+            clock.now() < end,
+            "left behind (K12), {bound:?} after all clients ended: {}",
+            left.join(", ")
+        );
         tokio::time::sleep(POLL_EVERY).await;
     }
 }

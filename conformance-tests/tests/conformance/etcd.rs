@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr};
 
 use async_trait::async_trait;
 use conformance_tests::Extra;
-use dlock_core::{Capabilities, LockName, Result};
+use dlock_core::{Capabilities, LockName, Order, Result};
 use dlock_etcd::EtcdLock;
 use dlock_servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options};
 
@@ -21,6 +21,8 @@ pub(super) struct Etcd {
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Direct,
+    /// With one key for each lock, as python-etcd3 has it.
+    PythonEtcd3,
     GrpcProxy,
 }
 
@@ -50,7 +52,12 @@ impl Etcd {
             flavour: Flavour::Newest,
             way: Way::GrpcProxy,
         };
-        direct.chain([behind_proxy])
+        let one_key = Self {
+            name: "etcd-python-etcd3",
+            flavour: Flavour::Newest,
+            way: Way::PythonEtcd3,
+        };
+        direct.chain([behind_proxy, one_key])
     }
 }
 
@@ -63,7 +70,13 @@ impl Store for Etcd {
     }
 
     fn capabilities(&self) -> Capabilities {
-        EtcdLock::CAPABILITIES
+        match self.way {
+            Way::Direct | Way::GrpcProxy => EtcdLock::CAPABILITIES,
+            Way::PythonEtcd3 => Capabilities {
+                order: Order::Unordered,
+                ..EtcdLock::CAPABILITIES
+            },
+        }
     }
 
     fn available(&self) -> Result<(), String> {
@@ -72,7 +85,7 @@ impl Store for Etcd {
 
     fn extras(&self) -> &[Extra] {
         match self.way {
-            Way::Direct => &[
+            Way::Direct | Way::PythonEtcd3 => &[
                 Extra::Link,
                 Extra::EndSession,
                 Extra::DataLoss,
@@ -87,7 +100,7 @@ impl Store for Etcd {
         let program = self.flavour.find().map_err(io::Error::other)?;
         let node = Node::start(&program, &Options::default()).await?;
         let proxy = match self.way {
-            Way::Direct => None,
+            Way::Direct | Way::PythonEtcd3 => None,
             Way::GrpcProxy => Some(GrpcProxy::start(&program, node.address()).await?),
         };
         Ok(Servers { proxy, node })
@@ -102,7 +115,12 @@ impl Store for Etcd {
     }
 
     fn url_at(&self, _: &Servers, address: SocketAddr, prefix: &str) -> String {
-        format!("etcd://{address}?prefix={prefix}")
+        let format = match self.way {
+            Way::Direct | Way::GrpcProxy => "concurrency",
+            Way::PythonEtcd3 => "python-etcd3",
+        };
+        // The prefix comes last: the suite reads it there.
+        format!("etcd://{address}?format={format}&prefix={prefix}")
     }
 
     fn separator(&self) -> &'static str {
@@ -121,7 +139,11 @@ impl Store for Etcd {
     async fn end_session(&self, servers: &Servers, prefix: &str, name: &LockName) -> Result<()> {
         let node = &servers.node;
         // The first one has the lock.
-        let places = places(node, prefix, name).await.map_err(broken)?;
+        let places = match self.way {
+            Way::Direct | Way::GrpcProxy => places(node, prefix, name).await,
+            Way::PythonEtcd3 => node.keys(&format!("{prefix}{name}")).await,
+        }
+        .map_err(broken)?;
         match places.first() {
             Some(holder) => node.revoke(holder.lease).await.map_err(broken),
             None => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock::config::{BackendUrl, Config, Host};
+use dlock::config::{BackendUrl, Config, Host, Registry};
 use dlock_core::{BootInstant, Clock, Error, ErrorKind, Guard, Locker, Result};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, stdin, stdout};
 
@@ -20,8 +20,8 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long closing the store may take at the end.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
-/// Connects, and serves requests of standard input until its end. `hosts` replace those of the URL if there are
-/// any.
+/// Connects to a store of `registry`, and serves requests of standard input until its end. `hosts` replace those of
+/// the URL if there are any.
 ///
 /// # Errors
 ///
@@ -30,8 +30,8 @@ const CLOSE_MAX: Duration = Duration::from_secs(5);
 /// # Cancel safety
 ///
 /// Dropping the future releases what is held in the background.
-pub async fn serve(config: Config, hosts: Vec<Host>) -> Result<()> {
-    let served = match connect(config, hosts).await {
+pub async fn serve(registry: &Registry, config: Config, hosts: Vec<Host>) -> Result<()> {
+    let served = match connect(registry, config, hosts).await {
         Ok(locks) => requests(&locks).await,
         Err(error) => Err(error),
     };
@@ -50,18 +50,18 @@ pub async fn serve(config: Config, hosts: Vec<Host>) -> Result<()> {
 /// # Cancel safety
 ///
 /// Dropping the future releases the lock in the background.
-pub async fn one_shot(config: Config, name: &str) -> Result<()> {
-    let locks = dlock::connect(config).await?;
+pub async fn one_shot(registry: &Registry, config: &Config, name: &str) -> Result<()> {
+    let locks = registry.connect(config).await?;
     locks.acquire(name).await?.release().await?;
     locks.shutdown(CLOSE_MAX).await.map(drop)
 }
 
-async fn connect(config: Config, hosts: Vec<Host>) -> Result<Locker> {
+async fn connect(registry: &Registry, config: Config, hosts: Vec<Host>) -> Result<Locker> {
     if hosts.is_empty() {
-        return dlock::connect(config).await;
+        return registry.connect(&config).await;
     }
     let url: BackendUrl = config.url().clone();
-    dlock::connect(Config::from(url.with_hosts(hosts))).await
+    registry.connect(&url.with_hosts(hosts).into()).await
 }
 
 async fn requests(locks: &Locker) -> Result<()> {

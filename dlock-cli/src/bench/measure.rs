@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use console::Term;
+use dlock::config::Registry;
 use dlock_bench::{Bench, Left, Plan, Scope, Target, data::Run, text};
 use dlock_verify::{signals::Interrupt, verdict::Document};
 
@@ -22,7 +23,11 @@ use crate::{
     cli::args::{self, Global},
 };
 
-pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure> {
+pub(crate) fn main(
+    registry: &Registry,
+    global: &Global,
+    args: &args::Bench,
+) -> Result<Exit, Failure> {
     if let Some(files) = &args.compare {
         return compare::main(files, args.fail_over, args.json);
     }
@@ -36,7 +41,7 @@ pub(crate) fn main(global: &Global, args: &args::Bench) -> Result<Exit, Failure>
             present(args, &run, check_report(args)?)?;
             Ok(Exit::OK)
         }
-        None => measured(global, args),
+        None => measured(registry, global, args),
     }
 }
 
@@ -78,16 +83,16 @@ fn earlier_verdicts(args: &args::Bench, stores: &[String]) -> Result<Option<Docu
     file.map(|file| verdicts::read(file, stores)).transpose()
 }
 
-fn measured(global: &Global, args: &args::Bench) -> Result<Exit, Failure> {
+fn measured(registry: &Registry, global: &Global, args: &args::Bench) -> Result<Exit, Failure> {
     let plan = Plan::new(args.seed.unwrap_or_else(new_seed))
         .run_for(args.run_for)
         .scope(match args.all {
             true => Scope::All,
             false => Scope::Default,
         });
-    let targets = Targets::given(global, args)?;
+    let targets = Targets::given(registry, global, args)?;
     let report = check_report(args)?;
-    let run = runtime::block_on_all_cores(run(args, plan, targets))?;
+    let run = runtime::block_on_all_cores(run(registry, args, plan, targets))?;
     present(args, &run, report)?;
     Ok(match run.stores.iter().all(|store| store.error.is_none()) {
         true => Exit::OK,
@@ -96,14 +101,19 @@ fn measured(global: &Global, args: &args::Bench) -> Result<Exit, Failure> {
 }
 
 /// Starts the servers of `--local`, verifies if that is wanted, and measures.
-async fn run(args: &args::Bench, plan: Plan, targets: Targets) -> Result<Run, Failure> {
+async fn run(
+    registry: &Registry,
+    args: &args::Bench,
+    plan: Plan,
+    targets: Targets,
+) -> Result<Run, Failure> {
     let mut interrupt = Interrupt::catch().map_err(|error| {
         let why = output::describe(&error);
         Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
     })?;
     // The servers end with this value, also after a signal.
     let targets = tokio::select! {
-        targets = targets.start(args.local) => targets?,
+        targets = targets.start(registry, args.local) => targets?,
         failure = interrupted(&mut interrupt) => return Err(failure),
     };
     let stores = targets.all().iter();
@@ -114,7 +124,7 @@ async fn run(args: &args::Bench, plan: Plan, targets: Targets) -> Result<Run, Fa
         failure = interrupted(&mut interrupt) => return Err(failure),
     }
     if let Some(time) = args.verify {
-        verdicts = Some(verdicts::of(targets.all(), time, plan.seed).await?);
+        verdicts = Some(verdicts::of(registry, targets.all(), time, plan.seed).await?);
     }
     let mut run = measure(plan, targets.all(), &mut interrupt).await?;
     run.verdicts = verdicts;

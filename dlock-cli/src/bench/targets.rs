@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, path::Path, process::Command};
 
-use dlock::config::{Config, URL_VARIABLE};
+use dlock::config::{Registry, URL_VARIABLE};
 use dlock_bench::{Target, WorkerCommand};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
         output,
     },
     cli::args::{BENCH_WORKER, Bench, Global},
-    store::{Store, refuse_memory},
+    store::Store,
 };
 
 /// The stores, and the servers that were started for them.
@@ -31,7 +31,11 @@ impl Targets {
     /// # Errors
     ///
     /// When one is configured wrongly, before any I/O.
-    pub(super) fn given(global: &Global, args: &Bench) -> Result<Self, Failure> {
+    pub(super) fn given(
+        registry: &Registry,
+        global: &Global,
+        args: &Bench,
+    ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             let why = output::describe(&error);
             let why = format!("cannot find the dlock program itself: {why}");
@@ -44,10 +48,10 @@ impl Targets {
         }
         let mut all = Vec::new();
         for url in &args.urls {
-            all.push(of_url(&program, url)?);
+            all.push(of_url(registry, &program, url)?);
         }
         if args.urls.is_empty() && (is_configured || !args.local) {
-            all.push(configured(&program, global)?);
+            all.push(configured(registry, &program, global)?);
         }
         Ok(Self {
             #[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
@@ -74,13 +78,14 @@ impl Targets {
     ///
     /// When there is none, or this program has no drivers for any.
     #[cfg(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk"))]
-    pub(super) async fn start(mut self, local: bool) -> Result<Self, Failure> {
+    pub(super) async fn start(mut self, registry: &Registry, local: bool) -> Result<Self, Failure> {
         if !local {
             return Ok(self);
         }
         let servers = super::local::Servers::start().await?;
         for (url, pid) in servers.stores() {
-            self.all.push(of_url(&self.program, &url)?.pid(pid));
+            self.all
+                .push(of_url(registry, &self.program, &url)?.pid(pid));
         }
         self._servers = Some(servers);
         Ok(self)
@@ -88,7 +93,7 @@ impl Targets {
 
     /// As above, in a program without a driver.
     #[cfg(not(any(feature = "etcd", feature = "mysql", feature = "redis", feature = "zk")))]
-    pub(super) async fn start(self, local: bool) -> Result<Self, Failure> {
+    pub(super) async fn start(self, _: &Registry, local: bool) -> Result<Self, Failure> {
         if local {
             let why = "--local has no server to start: this program was built without etcd, mysql, redis and zk";
             return Err(Failure::usage(why));
@@ -97,9 +102,8 @@ impl Targets {
     }
 }
 
-fn of_url(program: &Path, url: &str) -> Result<Target, Failure> {
-    let config = Config::from_url(url)?;
-    refuse_memory(&config)?;
+fn of_url(registry: &Registry, program: &Path, url: &str) -> Result<Target, Failure> {
+    let config = Store::of_url(registry, url)?.config().clone();
     let (program, url) = (program.to_owned(), url.to_owned());
     let worker = WorkerCommand::new(move || {
         let mut command = worker(&program);
@@ -107,11 +111,11 @@ fn of_url(program: &Path, url: &str) -> Result<Target, Failure> {
         command.env(URL_VARIABLE, &url);
         command
     });
-    Ok(Target::new(config, worker))
+    Ok(Target::new(config, registry.clone(), worker))
 }
 
-fn configured(program: &Path, global: &Global) -> Result<Target, Failure> {
-    let config = Store::find(global)?.config().clone();
+fn configured(registry: &Registry, program: &Path, global: &Global) -> Result<Target, Failure> {
+    let config = Store::find(registry, global)?.config().clone();
     let (program, url, file) = (
         program.to_owned(),
         global.url.clone(),
@@ -128,7 +132,7 @@ fn configured(program: &Path, global: &Global) -> Result<Target, Failure> {
         }
         command
     });
-    Ok(Target::new(config, worker))
+    Ok(Target::new(config, registry.clone(), worker))
 }
 
 fn worker(program: &Path) -> Command {

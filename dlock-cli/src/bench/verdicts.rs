@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use dlock::config::Config;
+use dlock::config::{Config, Registry};
 use dlock_bench::Target;
 use dlock_verify::verdict::Document;
 
@@ -21,6 +21,7 @@ use crate::{
 ///
 /// Not to be dropped, as `verify`.
 pub(super) async fn of(
+    registry: &Registry,
     targets: &[Target],
     run_for: Duration,
     seed: u64,
@@ -31,7 +32,7 @@ pub(super) async fn of(
         faults: Faults::On,
         seed,
     };
-    Ok(verify(configs, plan).await?.document)
+    Ok(verify(registry, configs, plan).await?.document)
 }
 
 /// Reads the verdicts of an earlier verification about the `stores`, which are URLs without passwords.

@@ -1,5 +1,6 @@
 //! A further process of a run.
 
+use dlock::config::Registry;
 use dlock_bench::worker::{one_shot, serve};
 
 use crate::{
@@ -11,12 +12,16 @@ use crate::{
     store::Store,
 };
 
-pub(crate) fn main(global: &Global, args: &BenchWorker) -> Result<Exit, Failure> {
-    let config = Store::of_worker(global)?.config().clone();
+pub(crate) fn main(
+    registry: &Registry,
+    global: &Global,
+    args: &BenchWorker,
+) -> Result<Exit, Failure> {
+    let config = Store::of_worker(registry, global)?.config().clone();
     runtime::block_on(async {
         match &args.once {
-            Some(name) => one_shot(config, name).await?,
-            None => serve(config, args.host.clone()).await?,
+            Some(name) => one_shot(registry, &config, name).await?,
+            None => serve(registry, config, args.host.clone()).await?,
         }
         Ok(Exit::OK)
     })

@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
-use dlock::config::CommonSettings;
+use dlock::config::{CommonSettings, Registry};
 
 pub(crate) use super::bench::{Bench, BenchWorker};
 use crate::{
@@ -25,12 +25,22 @@ pub(crate) const VERIFY_WORKER: &str = "__verify-worker";
 
 /// Run a command while holding a lock, so that only one copy of it runs at a time.
 #[derive(Debug, Parser)]
-#[command(name = "dlock", version = version::text(), after_help = help::flowing(help::EXAMPLES), max_term_width = 100)]
+#[command(name = "dlock", version, after_help = help::flowing(help::EXAMPLES), max_term_width = 100)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) action: Action,
+}
+
+impl Args {
+    /// Reads the command line. `--version` names the stores of `registry`.
+    pub(crate) fn read(registry: &Registry, arguments: &[OsString]) -> Result<Self, clap::Error> {
+        // clap keeps texts for the life of the process.
+        let mut command = Self::command().version(&*version::text(registry).leak());
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
 }
 
 /// The options of every subcommand.
@@ -91,6 +101,14 @@ pub(crate) enum Action {
     Completions {
         /// The shell
         shell: Shell,
+    },
+
+    /// Write the manual pages, one for each subcommand, into a directory
+    #[command(after_help = help::flowing(help::MAN))]
+    Man {
+        /// The directory, which must exist
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
     },
 }
 
@@ -254,8 +272,6 @@ pub(crate) struct Verify {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

@@ -220,6 +220,12 @@ Examples:
   dlock completions zsh > ~/.zfunc/_dlock
   dlock completions fish > ~/.config/fish/completions/dlock.fish";
 
+pub(crate) const MAN: &str = "\
+Examples:
+  mkdir -p ~/.local/share/man/man1
+  dlock man ~/.local/share/man/man1
+  man dlock-run";
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -238,7 +244,15 @@ mod tests {
     #[test]
     fn prose_fills_the_lines_of_a_narrow_terminal() {
         const WIDTH: usize = 80;
-        for name in ["run", "inspect", "setup", "bench", "verify", "completions"] {
+        for name in [
+            "run",
+            "inspect",
+            "setup",
+            "bench",
+            "verify",
+            "completions",
+            "man",
+        ] {
             let command = Args::command().term_width(WIDTH);
             let help = command.try_get_matches_from(["dlock", name, "--help"]);
             let help = help.expect_err("the help").render().to_string();

@@ -1,18 +1,13 @@
 //! The text of `--version`.
 
-use std::sync::LazyLock;
+use dlock::config::Registry;
 
-use crate::base::schemes::registry;
-
-/// The version, and the stores that are built in.
-pub(crate) fn text() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let schemes: Vec<_> = registry().schemes().collect();
-        format!(
-            "{}\nstores: {}",
-            env!("CARGO_PKG_VERSION"),
-            schemes.join(", ")
-        )
-    });
-    &TEXT
+/// The version, and the schemes of `registry`.
+pub(super) fn text(registry: &Registry) -> String {
+    let schemes: Vec<_> = registry.schemes().collect();
+    format!(
+        "{}\nstores: {}",
+        env!("CARGO_PKG_VERSION"),
+        schemes.join(", ")
+    )
 }

@@ -130,7 +130,7 @@ mod tests {
         "4f0000000000000000000000000000a1 77 1780000000000000 4711@web-3 checkout 77";
 
     fn holder() -> Holder {
-        Holder::parse(LINE).expect("holder")
+        Holder::decode(LINE.as_bytes(), None)
     }
 
     #[test]

@@ -4,7 +4,7 @@ pub(crate) mod holder;
 
 use std::time::Duration;
 
-use dlock::Clock;
+use dlock::{Clock, config::Registry};
 
 use crate::{
     base::{
@@ -22,9 +22,9 @@ use crate::{
 /// How long closing the store may keep dlock from ending.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-pub(crate) fn main(global: &Global, args: &Inspect) -> Result<Exit, Failure> {
+pub(crate) fn main(registry: &Registry, global: &Global, args: &Inspect) -> Result<Exit, Failure> {
     let name = name::parse(&args.name)?;
-    let store = Store::find(global)?;
+    let store = Store::find(registry, global)?;
     let holder = runtime::block_on(async {
         let locker = store.connect().await?;
         let holder = locker.inspect(&name).await;

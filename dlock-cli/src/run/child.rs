@@ -1,6 +1,13 @@
 //! The command as a running process.
 
-use std::{cell::RefCell, env, ffi::OsString, io, path::PathBuf, process::ExitStatus};
+use std::{
+    cell::RefCell,
+    env,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    process::ExitStatus,
+};
 
 use dlock::Guard;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -56,7 +63,7 @@ impl Running {
         let leads_group = terminal == Terminal::Absent;
         let program = command.first().map(OsString::as_os_str).unwrap_or_default();
         let failed = |error| {
-            let why = describe(&error);
+            let why = missing().unwrap_or_else(|| describe(&error));
             Failure::new(
                 Exit::NOT_EXECUTABLE,
                 format!("cannot start {program:?}: {why}"),
@@ -145,4 +152,16 @@ fn this_program() -> io::Result<PathBuf> {
     } else {
         env::current_exe()
     }
+}
+
+/// The first file that the start of a command needs and the system does not have, as in a bare root.
+fn missing() -> Option<String> {
+    let needed = ["/proc/self/exe", "/dev/null"];
+    let needed = needed
+        .into_iter()
+        .filter(|_| cfg!(target_os = "linux"))
+        .find(|path| !Path::new(path).exists())?;
+    Some(format!(
+        "{needed} is not there; mount /proc and /dev into this root"
+    ))
 }

@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use dlock::{BootInstant, Clock, ErrorKind, Guard, LockName, Locker};
+use dlock::{BootInstant, Clock, ErrorKind, Guard, LockName, Locker, config::Registry};
 use rustix::process::Signal;
 use tokio::{select, time::timeout};
 
@@ -56,9 +56,9 @@ const WAIT_SIGNALS: usize = 1;
 /// command: a terminal, or a system that shuts down, sends it to dlock as well.
 const CLEANUP_SIGNALS: usize = 2;
 
-pub(crate) fn main(global: &Global, args: &Run) -> Result<Exit, Failure> {
+pub(crate) fn main(registry: &Registry, global: &Global, args: &Run) -> Result<Exit, Failure> {
     let name = name::parse(args.name())?;
-    let store = Store::find(global)?;
+    let store = Store::find(registry, global)?;
     let ttl = args.ttl.unwrap_or_else(|| store.ttl());
     let deadlines = Deadlines::new(ttl, args.grace)?;
     let session = async {

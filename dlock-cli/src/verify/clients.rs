@@ -3,8 +3,10 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dlock::{Capabilities, Locker, Result, config::Config};
-use dlock_core::config::Host;
+use dlock::{
+    Capabilities, Locker, Result,
+    config::{Config, Host, Registry},
+};
 use dlock_verify::{
     chaos::{Fault, Load, Target, client_side},
     support::Outcome,
@@ -41,6 +43,7 @@ const PORTS: [(&str, u16); 5] = [
 /// The user's store, for workers.
 #[derive(Debug)]
 pub(crate) struct Clients {
+    registry: Registry,
     config: Config,
     capabilities: Capabilities,
     servers: Vec<SocketAddr>,
@@ -50,6 +53,7 @@ impl Clients {
     /// The clients of `subject`, which reach its servers through proxies where that is possible.
     pub(crate) async fn of(subject: &Subject) -> Self {
         Self {
+            registry: subject.registry.clone(),
             config: subject.config.clone(),
             capabilities: subject.capabilities,
             servers: addresses(&subject.config).await.unwrap_or_default(),
@@ -98,7 +102,7 @@ impl Target for Clients {
     }
 
     async fn connect(&self, url: &str) -> Result<Locker> {
-        let (backend, _) = dlock::registry().open(&Config::from_url(url)?).await?;
+        let (backend, _) = self.registry.open(&Config::from_url(url)?).await?;
         Locker::builder(backend).ttl(self.ttl()).build()
     }
 

@@ -27,7 +27,10 @@ mod undecided;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use dlock::{Error, config::Config};
+use dlock::{
+    Error,
+    config::{Config, Registry},
+};
 use dlock_verify::verdict::{Document, Outcome};
 use indicatif::MultiProgress;
 use rustix::process::Signal;
@@ -45,11 +48,11 @@ use crate::{
 
 pub(crate) use self::run::{Faults, Plan};
 
-pub(crate) fn main(global: &Global, args: &Verify) -> Result<Exit, Failure> {
-    let stores = Store::all(global, &args.urls)?;
+pub(crate) fn main(registry: &Registry, global: &Global, args: &Verify) -> Result<Exit, Failure> {
+    let stores = Store::all(registry, global, &args.urls)?;
     let configs = stores.iter().map(|store| store.config().clone()).collect();
     accept::check(&args.accept, &dlock_raw::probe::checks())?;
-    let mut verified = runtime::block_on_all_cores(verify(configs, plan(args)))?;
+    let mut verified = runtime::block_on_all_cores(verify(registry, configs, plan(args)))?;
     let mut document = verified.document;
     accept::apply(&mut document, &args.accept);
     if verified.unreachable.len() == document.stores.len()
@@ -77,7 +80,7 @@ pub(crate) struct Verified {
     unreachable: Vec<Error>,
 }
 
-/// Verifies all stores at once. Their verdicts have the order of `configs`.
+/// Verifies stores of `registry`, all at once. Their verdicts have the order of `configs`.
 ///
 /// # Errors
 ///
@@ -86,8 +89,12 @@ pub(crate) struct Verified {
 /// # Cancel safety
 ///
 /// Not to be dropped: a signal stops it, and it removes what it made.
-pub(crate) async fn verify(configs: Vec<Config>, plan: Plan) -> Result<Verified, Failure> {
-    let (ended, signal) = all(configs, plan).await?;
+pub(crate) async fn verify(
+    registry: &Registry,
+    configs: Vec<Config>,
+    plan: Plan,
+) -> Result<Verified, Failure> {
+    let (ended, signal) = all(registry, configs, plan).await?;
     if let Some(signal) = signal {
         return Err(Failure::new(Exit::by_signal(signal), stopped(&ended)));
     }
@@ -107,9 +114,11 @@ fn stopped(ended: &[Ended]) -> String {
     let residues = || ended.iter().map(|ended| &ended.verdict.residue);
     let removed: u64 = residues().map(|residue| residue.removed).sum();
     let left: Vec<_> = residues().flat_map(|residue| &residue.left).collect();
-    let unknown: Vec<_> = residues()
-        .filter_map(|residue| residue.unknown.as_deref())
+    let mut unknown: Vec<_> = residues()
+        .filter_map(|residue| residue.unknown.clone())
         .collect();
+    let foreign = reached(ended).filter(|scheme| dlock_raw::backend(scheme).is_none());
+    unknown.extend(foreign.map(|scheme| format!("{scheme}: has no list of entries")));
     let left = match (left.as_slice(), unknown.as_slice()) {
         ([], []) => format!("no locks are left{}", own(ended)),
         ([], unknown) => format!(
@@ -123,13 +132,8 @@ fn stopped(ended: &[Ended]) -> String {
 
 /// The permanent entries of dlock itself, which belong to all locks of a store.
 fn own(ended: &[Ended]) -> String {
-    // Before a store was reached, nothing was made.
-    let reached = ended
-        .iter()
-        .filter(|ended| ended.verdict.server.is_some())
-        .filter_map(|ended| ended.verdict.url.split_once(':'));
-    let own: BTreeSet<_> = reached
-        .filter_map(|(scheme, _)| dlock_raw::residue::permanent(scheme))
+    let own: BTreeSet<_> = reached(ended)
+        .filter_map(dlock_raw::residue::permanent)
         .collect();
     match own.is_empty() {
         true => String::new(),
@@ -138,6 +142,12 @@ fn own(ended: &[Ended]) -> String {
             format!("; dlock's own permanent entries stay: {own}")
         }
     }
+}
+
+/// The schemes of the stores that were reached: before that, nothing was made.
+fn reached(ended: &[Ended]) -> impl Iterator<Item = &str> {
+    let reached = ended.iter().filter(|ended| ended.verdict.server.is_some());
+    reached.filter_map(|ended| Some(ended.verdict.url.split_once(':')?.0))
 }
 
 fn plan(args: &Verify) -> Plan {
@@ -155,7 +165,11 @@ fn plan(args: &Verify) -> Plan {
 }
 
 /// The ends of all verifications, and the signal that stopped them.
-async fn all(configs: Vec<Config>, plan: Plan) -> Result<(Vec<Ended>, Option<Signal>), Failure> {
+async fn all(
+    registry: &Registry,
+    configs: Vec<Config>,
+    plan: Plan,
+) -> Result<(Vec<Ended>, Option<Signal>), Failure> {
     let stop = Stop::catch().map_err(|error| {
         let why = output::describe(&error);
         Failure::new(Exit::INTERNAL, format!("cannot catch signals: {why}"))
@@ -163,8 +177,11 @@ async fn all(configs: Vec<Config>, plan: Plan) -> Result<(Vec<Ended>, Option<Sig
     let (bars, mut running) = (Arc::new(MultiProgress::new()), JoinSet::new());
     for (index, config) in configs.into_iter().enumerate() {
         let progress = Progress::new(&bars, &config.to_string(), plan.run_for);
-        let stop = stop.clone();
-        running.spawn(async move { (index, run::run(&config, plan, &stop, &progress).await) });
+        let (registry, stop) = (registry.clone(), stop.clone());
+        running.spawn(async move {
+            let ended = run::run(&registry, &config, plan, &stop, &progress).await;
+            (index, ended)
+        });
     }
     let mut ended = running.join_all().await;
     ended.sort_by_key(|(index, _)| *index);

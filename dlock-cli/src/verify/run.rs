@@ -2,7 +2,10 @@
 
 use std::{pin::pin, time::Duration};
 
-use dlock::{BootInstant, Clock, Error, ErrorKind, config::Config};
+use dlock::{
+    BootInstant, Clock, Error, ErrorKind,
+    config::{Config, Registry},
+};
 use dlock_raw::probe::{Watch, probe};
 use dlock_verify::{
     support::Outcome,
@@ -54,16 +57,22 @@ pub(crate) struct Ended {
     pub(crate) unreachable: Option<Error>,
 }
 
-/// Verifies the store that `config` names.
+/// Verifies the store of `registry` that `config` names.
 ///
 /// # Cancel safety
 ///
 /// Not to be dropped: stop it by `stop`, so that it removes what it made.
-pub(crate) async fn run(config: &Config, plan: Plan, stop: &Stop, progress: &Progress) -> Ended {
+pub(crate) async fn run(
+    registry: &Registry,
+    config: &Config,
+    plan: Plan,
+    stop: &Stop,
+    progress: &Progress,
+) -> Ended {
     let clock = Clock::boottime();
     let start = clock.now();
     let mut ended = tokio::select! {
-        ended = steps(config, plan, start, stop, progress) => ended,
+        ended = steps(registry, config, plan, start, stop, progress) => ended,
         never = progress.follow(start) => match never {},
     };
     progress.finish();
@@ -72,6 +81,7 @@ pub(crate) async fn run(config: &Config, plan: Plan, stop: &Stop, progress: &Pro
 }
 
 async fn steps(
+    registry: &Registry,
     config: &Config,
     plan: Plan,
     start: BootInstant,
@@ -104,7 +114,7 @@ async fn steps(
     let clock = Clock::boottime();
     let opening = clock.now();
     let opened = {
-        let mut opened = pin!(subject::open(config, names, stop));
+        let mut opened = pin!(subject::open(registry, config, names, stop));
         match timeout(FIRST_LOCK_SOON, &mut opened).await {
             Ok(opened) => opened,
             Err(_) => {

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock::{
-    Capabilities, Clock, Error, ErrorKind, LockName, Locker, Result, backend::DistributedLock,
-    config::Config,
+    Capabilities, Clock, Error, ErrorKind, LockName, Locker, Result,
+    backend::DistributedLock,
+    config::{Config, Registry},
 };
 
 use super::{
@@ -41,9 +42,14 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 /// # Cancel safety
 ///
 /// Not to be dropped: stop it by `stop`, so that it releases its lock.
-pub(crate) async fn open(config: &Config, names: String, stop: &Stop) -> Result<Subject> {
+pub(crate) async fn open(
+    registry: &Registry,
+    config: &Config,
+    names: String,
+    stop: &Stop,
+) -> Result<Subject> {
     let (config, backend) = tokio::select! {
-        connected = connect(config) => connected?,
+        connected = connect(registry, config) => connected?,
         () = stop.requested() => return Err(stopped()),
     };
     let (capabilities, used) = (backend.capabilities(), Names::default());
@@ -51,6 +57,7 @@ pub(crate) async fn open(config: &Config, names: String, stop: &Stop) -> Result<
     used.add(&first);
     first_grant(backend, capabilities, &first, stop).await?;
     Ok(Subject {
+        registry: registry.clone(),
         config,
         capabilities,
         used: Arc::new(used),
@@ -61,8 +68,10 @@ pub(crate) async fn open(config: &Config, names: String, stop: &Stop) -> Result<
 }
 
 /// Connects with the shortest session, if the servers allow that: cases wait for the ends of sessions.
-async fn connect(config: &Config) -> Result<(Config, Box<dyn DistributedLock>)> {
-    let registry = dlock::registry();
+async fn connect(
+    registry: &Registry,
+    config: &Config,
+) -> Result<(Config, Box<dyn DistributedLock>)> {
     if let Some(short) = with_short_session(config) {
         match registry.open(&short).await {
             Ok((backend, _)) => return Ok((short, backend)),

@@ -15,12 +15,16 @@ use super::{
     target::Subject,
 };
 
-/// Removes all that is left of the locks, and counts it.
+/// Removes all that is left of the locks, and counts it. In a store whose entries cannot be listed it does nothing: a
+/// finding about its scheme says so.
 ///
 /// # Cancel safety
 ///
 /// Locks that are not removed yet expire.
 pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
+    if dlock_raw::backend(subject.config.url().scheme()).is_none() {
+        return;
+    }
     let (mut names, mut is_listed) = (subject.used.all(), false);
     let removing = async {
         let traces = Arc::new(Traces::open(&subject.config).await?);

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use conformance_tests::{Load, Target};
-use dlock::{Capabilities, Clock, Error, Result, backend::DistributedLock, config::Config};
+use dlock::{
+    Capabilities, Clock, Error, Result,
+    backend::DistributedLock,
+    config::{Config, Registry},
+};
 
 use super::{
     names::Names,
@@ -15,6 +19,7 @@ use super::{
 /// The store of a URL, for the cases of one clause.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
+    pub(crate) registry: Registry,
     pub(crate) config: Config,
     pub(crate) capabilities: Capabilities,
     /// The beginning of all lock names.
@@ -44,7 +49,7 @@ impl Target for Subject {
         self.pace.turn().await;
         let clock = Clock::boottime();
         let connect = self.meter.connect(&clock);
-        let opened = dlock::registry().open(&self.config).await;
+        let opened = self.registry.open(&self.config).await;
         connect.ended(&opened);
         // A first lock was granted by this URL.
         let opened = opened.map_err(Error::without_url_hint);

@@ -2,7 +2,10 @@
 
 use std::{env, process::ExitCode, sync::Arc};
 
-use dlock::{Error, Locker, Result, config::Config};
+use dlock::{
+    Error, Locker, Result,
+    config::{Config, Registry},
+};
 use dlock_verify::{chaos::serve_if_worker, support::Outcome};
 use tokio::process::Command;
 
@@ -25,17 +28,18 @@ pub(crate) fn command(workers: usize) -> Outcome<Command> {
     Ok(command)
 }
 
-/// Serves as a worker; wrong usage without an assignment in the environment.
-pub(crate) fn main() -> ExitCode {
+/// Serves as a worker on the stores of `registry`; wrong usage without an assignment in the environment.
+pub(crate) fn main(registry: Registry) -> ExitCode {
     let workers = env::var(WORKERS_ENV).ok();
     let workers = workers
         .and_then(|workers| workers.parse().ok())
         .unwrap_or(1);
-    serve_if_worker(move |url| connect(url, workers)).unwrap_or_else(|| Exit::USAGE.into())
+    serve_if_worker(move |url| connect(registry.clone(), url, workers))
+        .unwrap_or_else(|| Exit::USAGE.into())
 }
 
-async fn connect(url: String, workers: u32) -> Result<Locker> {
-    let opened = dlock::registry().open(&Config::from_url(&url)?).await;
+async fn connect(registry: Registry, url: String, workers: u32) -> Result<Locker> {
+    let opened = registry.open(&Config::from_url(&url)?).await;
     // Other clients were granted locks by this URL.
     let (backend, _) = opened.map_err(Error::without_url_hint)?;
     let capabilities = backend.capabilities();

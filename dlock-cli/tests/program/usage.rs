@@ -167,6 +167,39 @@ fn help_version_and_completions_go_to_stdout() {
 }
 
 #[test]
+fn each_subcommand_has_a_manual_page() {
+    let store = Store::new();
+    let pages = store.file("man");
+    std::fs::create_dir(&pages).expect("directory");
+    let output = store.bare(&["man", "man"]).output().expect("dlock starts");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let entries = std::fs::read_dir(&pages).expect("directory");
+    let names = entries.map(|entry| entry.expect("entry").file_name().into_string());
+    let mut names: Vec<String> = names.map(|name| name.expect("UTF-8")).collect();
+    names.sort_unstable();
+    let pages_of = [
+        "-bench",
+        "-completions",
+        "-inspect",
+        "-man",
+        "-run",
+        "-setup",
+        "-verify",
+        "",
+    ];
+    assert_eq!(names, pages_of.map(|word| format!("dlock{word}.1")));
+    let page = std::fs::read_to_string(pages.join("dlock-run.1")).expect("page");
+    assert!(
+        page.contains("dlock\\-run") && page.contains("DLOCK_TOKEN"),
+        "{page}"
+    );
+
+    let line = refused(&["man", "no-such-directory"]);
+    let start = "cannot write the manual pages to \"no-such-directory\": ";
+    assert!(line.starts_with(start), "{line}");
+}
+
+#[test]
 fn a_closed_pipe_is_no_panic() {
     let store = Store::new();
     let url = store.url();

@@ -33,7 +33,7 @@ fn twice_it_shows_traces() {
     let store = Store::new();
     let said = said(&store, &["-vv", "run", "a", "--", "true"]);
     assert!(
-        said.contains(" INFO ") && said.contains("dlock::run"),
+        said.contains(" INFO ") && said.contains("dlock_cli::run"),
         "{said}"
     );
 }

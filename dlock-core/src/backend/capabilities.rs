@@ -82,7 +82,7 @@ pub enum Waiting {
     Notified,
     /// The store answers the waiter's request when its turn comes.
     Blocking,
-    /// The waiter polls the store.
+    /// The waiter polls the store, so the suite omits the cases of a prompt hand-over (K6).
     Polled,
 }
 

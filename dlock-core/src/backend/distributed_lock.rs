@@ -19,9 +19,15 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 
 /// A store of locks: implemented by each backend. Users hold a [`Locker`](crate::Locker).
 ///
-/// The trait is object-safe. It has no provided methods, so a wrapper must forward each one. A locker owns
+/// The trait is object-safe. It has one provided method, `clock`; a wrapper forwards that one, too. A locker owns
 /// its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs no drop guards.
 /// Each of its exchanges with the store has a time-out of its own.
+///
+/// A driver that blocks runs in [`tokio::task::spawn_blocking`], as no method may block the runtime. A blocking call
+/// goes on after its future is dropped. So a late renewal must find nothing after a release (K4).
+///
+/// A store that keeps deadlines on the boot-time clock also keeps the id of the boot. After a restart of the machine
+/// that clock begins again, and an old deadline would hold the lock too long.
 ///
 /// # A whole backend
 ///
@@ -61,11 +67,15 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 ///     fn try_once(&self, request: &AcquireRequest) -> Result<Option<Lease>> {
 ///         let sent = request.sent_now();
 ///         self.with(|table| {
-///             if table.held.contains_key(&request.name) {
-///                 return None;
-///             }
-///             table.last_token += 1;
-///             let token = Token::new(table.last_token)?;
+///             let token = match table.held.get(&request.name) {
+///                 Some((holder, _)) if holder.attempt != Some(request.attempt.id()) => return None,
+///                 // A repeated request of the attempt that holds it (K5).
+///                 Some((holder, _)) => holder.token?,
+///                 None => {
+///                     table.last_token += 1;
+///                     Token::new(table.last_token)?
+///                 }
+///             };
 ///             let holder = Holder::from_request(request, token);
 ///             let until = request.clock().now().after(request.ttl);
 ///             table.held.insert(request.name.clone(), (holder, until));
@@ -162,6 +172,9 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     ///
     /// Core has checked name, ttl, mode and note against the capabilities.
     ///
+    /// A second request of the same attempt gets the same token, if the first one is granted (K5). So the store keeps
+    /// the attempt's id beside the token, and a backend may repeat a request whose reply was lost.
+    ///
     /// While it waits, the backend calls [`report_contended`](crate::backend::Attempt::report_contended) when
     /// the store has answered so, and [`report_unavailable`](crate::backend::Attempt::report_unavailable)
     /// while the store cannot be reached. After [`cancelled`](crate::backend::Attempt::cancelled) it undoes
@@ -171,7 +184,8 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// `Contended` when the wait is `Never` and the lock is taken; `Unavailable`, `Denied` and others as they
-    /// come. After an error nothing is held or queued. Or the error's effect is `Unknown` (K9), and it ends by
+    /// come. A wait goes on after an error that is [retryable](crate::Error::is_retryable), and ends with any other.
+    /// After an error nothing is held or queued. Or the error's effect is `Unknown` (K9), and it ends by
     /// itself within the ttl or is [undone](AcquireRequest::undo) in the background.
     ///
     /// # Cancel safety

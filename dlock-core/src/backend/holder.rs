@@ -1,6 +1,6 @@
 //! The holder of a lock, as a store keeps it and people read it.
 
-use std::{fmt, sync::OnceLock, time::Duration};
+use std::{sync::OnceLock, time::Duration};
 
 use crate::{
     backend::{attempt::AttemptId, options::Mode, request::AcquireRequest},
@@ -51,48 +51,92 @@ impl Holder {
         }
     }
 
-    /// Writes `SINCE PID@HOST NOTE`, the part after attempt and token in the line of the holder that `request`
-    /// becomes when it is granted. It is for stores that give the token themselves.
+    /// Writes the holder that `request` becomes when it is granted, in the one form that stores keep:
+    ///
+    /// ```text
+    /// ATTEMPT [TOKEN] SINCE PID@HOST [NOTE]
+    /// ```
+    ///
+    /// The attempt comes first, so that a store can compare it as a prefix: 32 hexadecimal digits. A `token` of
+    /// `None` is left out, for stores that keep it elsewhere, such as a revision. So may a script in the store insert
+    /// the token that it gives.
     ///
     /// ```
-    /// use dlock_core::{backend::AcquireRequest, Holder};
+    /// use dlock_core::{Holder, Token, backend::AcquireRequest};
     ///
-    /// fn value(request: &AcquireRequest, token: u64) -> String {
-    ///     let tail = Holder::encode_tail(request);
-    ///     format!("{} {token} {tail}", request.attempt.id())
+    /// fn value(request: &AcquireRequest, token: Token) {
+    ///     let value = Holder::encode(request, Some(token));
+    ///     let holder = Holder::decode(value.as_bytes(), None);
+    ///     assert_eq!(holder.attempt, Some(request.attempt.id()));
+    ///     assert_eq!(holder.token, Some(token));
     /// }
     /// ```
     #[must_use]
-    pub fn encode_tail(request: &AcquireRequest) -> String {
-        let tail = Tail {
-            since: request.clock().unix_micros(),
-            pid: pid(),
-            host: host_name(),
-            note: request.note.as_deref(),
+    pub fn encode(request: &AcquireRequest, token: Option<Token>) -> String {
+        let (attempt, since) = (request.attempt.id(), request.clock().unix_micros());
+        let (pid, host) = (pid(), host_name());
+        let mut line = match token {
+            Some(token) => format!("{attempt} {token} {since} {pid}@{host}"),
+            None => format!("{attempt} {since} {pid}@{host}"),
         };
-        tail.to_string()
-    }
-
-    /// Writes `ATTEMPT SINCE PID@HOST NOTE`: for stores that keep the token elsewhere, such as a revision.
-    #[must_use]
-    pub fn encode_without_token(request: &AcquireRequest) -> String {
-        let tail = Self::encode_tail(request);
-        format!("{} {tail}", request.attempt.id())
-    }
-
-    /// Reads what [`encode_without_token`](Self::encode_without_token) wrote; anything else is of a
-    /// [foreign](Self::foreign) holder.
-    #[must_use]
-    pub fn decode_with_token(line: &[u8], token: Token) -> Self {
-        let line = String::from_utf8_lossy(line);
-        let whole = line
-            .split_once(' ')
-            .map(|(attempt, tail)| format!("{attempt} {token} {tail}"));
-        let holder = whole.and_then(|whole| Self::parse(&whole));
-        Self {
-            token: Some(token),
-            ..holder.unwrap_or_else(Self::foreign)
+        if let Some(note) = request.note.as_deref() {
+            line.push(' ');
+            line.push_str(note);
         }
+        line
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote, with or without a token. Anything else is of a
+    /// [foreign](Self::foreign) holder: other clients may write any bytes.
+    ///
+    /// `token` is that of a store that keeps it elsewhere, and counts before that of the line.
+    ///
+    /// ```
+    /// use dlock_core::{Holder, Token};
+    ///
+    /// let line = b"4f0000000000000000000000000000a1 77 1780000000000000 4711@web-3 checkout 77";
+    /// let holder = Holder::decode(line, None);
+    /// assert_eq!(holder.token, Token::new(77));
+    /// assert_eq!(holder.note.as_deref(), Some("checkout 77"));
+    ///
+    /// let line = b"4f0000000000000000000000000000a1 1780000000000000 4711@web-3 checkout 77";
+    /// assert_eq!(Holder::decode(line, Token::new(77)), holder);
+    /// assert_eq!(Holder::decode(b"something else", None), Holder::foreign());
+    /// ```
+    #[must_use]
+    pub fn decode(line: &[u8], token: Option<Token>) -> Self {
+        let line = String::from_utf8_lossy(line);
+        let holder = Self::read(&line).unwrap_or_default();
+        Self {
+            token: token.or(holder.token),
+            ..holder
+        }
+    }
+
+    /// Reads a line of dlock.
+    fn read(line: &str) -> Option<Self> {
+        let (attempt, rest) = line.split_once(' ')?;
+        let attempt = u128::from_str_radix(Some(attempt).filter(|word| word.len() == 32)?, 16);
+        let (first, after) = rest.split_once(' ')?;
+        // The time is before the process, whose word alone has an `@`.
+        let is_process = after.split(' ').next()?.contains('@');
+        let (token, rest) = match is_process {
+            true => (None, rest),
+            false => (Some(Token::new(first.parse().ok()?)?), after),
+        };
+        let mut words = rest.splitn(3, ' ');
+        let since = words.next()?.parse().ok()?;
+        let (pid, host) = words.next()?.split_once('@')?;
+        let note = words.next().filter(|note| !note.is_empty());
+        Some(Self {
+            attempt: Some(AttemptId::from_u128(attempt.ok()?)),
+            token,
+            host: Some(host.to_owned()),
+            pid: Some(pid.parse().ok()?),
+            since_unix_micros: Some(since),
+            note: note.map(str::to_owned),
+            ..Self::default()
+        })
     }
 
     /// Makes a holder of this process, without a lock.
@@ -102,73 +146,6 @@ impl Holder {
             pid: Some(pid()),
             ..Self::default()
         }
-    }
-
-    /// Reads what [`Holder`]'s `Display` wrote; `None` for anything else.
-    ///
-    /// ```
-    /// use dlock_core::Holder;
-    ///
-    /// let line = "4f0000000000000000000000000000a1 77 1780000000000000 4711@web-3 checkout 77";
-    /// let holder = Holder::parse(line).unwrap();
-    /// assert_eq!(holder.note.as_deref(), Some("checkout 77"));
-    /// assert_eq!(holder.to_string(), line);
-    /// assert_eq!(Holder::parse("something else"), None);
-    /// ```
-    #[must_use]
-    pub fn parse(line: &str) -> Option<Self> {
-        let mut words = line.splitn(5, ' ');
-        let attempt = words.next().filter(|word| word.len() == 32)?;
-        let attempt = AttemptId::from_u128(u128::from_str_radix(attempt, 16).ok()?);
-        let token = Token::new(words.next()?.parse().ok()?)?;
-        let since = words.next()?.parse().ok()?;
-        let (pid, host) = words.next()?.split_once('@')?;
-        Some(Self {
-            attempt: Some(attempt),
-            token: Some(token),
-            mode: Mode::Exclusive,
-            host: Some(host.to_owned()),
-            pid: Some(pid.parse().ok()?),
-            since_unix_micros: Some(since),
-            note: words
-                .next()
-                .filter(|note| !note.is_empty())
-                .map(str::to_owned),
-            remaining: None,
-            warning: None,
-        })
-    }
-}
-
-impl fmt::Display for Holder {
-    /// One line, `ATTEMPT TOKEN SINCE PID@HOST NOTE`: what backends store as the lock's value. The
-    /// attempt comes first, so that a store can compare it as a prefix.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Some(attempt), Some(token)) = (self.attempt, self.token) else {
-            return f.write_str("another client");
-        };
-        let tail = Tail {
-            since: self.since_unix_micros.unwrap_or(0),
-            pid: self.pid.unwrap_or(0),
-            host: self.host.as_deref().unwrap_or("?"),
-            note: self.note.as_deref(),
-        };
-        write!(f, "{attempt} {token} {tail}")
-    }
-}
-
-/// The part of the line that people read.
-struct Tail<'a> {
-    since: u64,
-    pid: u32,
-    host: &'a str,
-    note: Option<&'a str>,
-}
-
-impl fmt::Display for Tail<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}@{}", self.since, self.pid, self.host)?;
-        self.note.map_or(Ok(()), |note| write!(f, " {note}"))
     }
 }
 
@@ -221,31 +198,73 @@ mod tests {
     }
 
     #[test]
-    fn attempt_token_and_tail_are_the_line_of_a_holder() {
+    fn the_line_is_read_with_the_token_in_it_and_beside_it() {
         let (name, ttl) = (LockName::new("a").expect("name"), Duration::from_secs(1));
         let (background, clock) = (Arc::new(NoBackground), Clock::boottime());
         let mut request = AcquireRequest::new(background, clock, name, ttl, Wait::Never);
-        for note in [None, Some("checkout 77")] {
+        let token = Token::new(7).expect("token");
+        // A note may have words like those before it.
+        for note in [None, Some("checkout 77"), Some("1@a 2 3@b")] {
             request.note = note.map(Arc::from);
-            let tail = Holder::encode_tail(&request);
-            let line = format!("{} 7 {tail}", request.attempt.id());
-            let holder = Holder::parse(&line).expect("a holder");
-            assert_eq!(holder.to_string(), line);
-            assert_eq!(holder.note.as_deref(), note);
-            let token = Token::new(7).expect("token");
-            let bare = Holder::encode_without_token(&request);
-            let read = Holder::decode_with_token(bare.as_bytes(), token);
-            // Encoded at another time.
-            let since_unix_micros = holder.since_unix_micros;
-            assert_eq!(
-                Holder {
+            let expected = Holder::from_request(&request, token);
+            let inside = Holder::encode(&request, Some(token));
+            let beside = Holder::encode(&request, None);
+            assert!(inside.starts_with(&format!("{} 7 ", request.attempt.id())));
+            for found in [
+                Holder::decode(inside.as_bytes(), None),
+                Holder::decode(beside.as_bytes(), Some(token)),
+            ] {
+                // Each was made at a time of its own.
+                let since_unix_micros = expected.since_unix_micros;
+                let found = Holder {
                     since_unix_micros,
-                    ..read
-                },
-                holder
-            );
-            let (pid, host) = (std::process::id(), host_name());
-            assert!(tail.contains(&format!(" {pid}@{host}")), "{tail}");
+                    ..found
+                };
+                assert_eq!(found, expected);
+            }
         }
+    }
+
+    /// The bytes that stores have.
+    #[test]
+    fn each_word_has_its_place() {
+        let line = "4f0000000000000000000000000000a1 77 1780000000000000 4711@web-3 checkout 77";
+        let holder = Holder::decode(line.as_bytes(), None);
+        let expected = Holder {
+            attempt: Some(AttemptId::from_u128(
+                0x4f00_0000_0000_0000_0000_0000_0000_00a1,
+            )),
+            token: Token::new(77),
+            host: Some("web-3".to_owned()),
+            pid: Some(4711),
+            since_unix_micros: Some(1_780_000_000_000_000),
+            note: Some("checkout 77".to_owned()),
+            ..Holder::default()
+        };
+        assert_eq!(holder, expected);
+        let other = Token::new(78);
+        assert_eq!(Holder::decode(line.as_bytes(), other).token, other);
+    }
+
+    #[test]
+    fn anything_else_is_of_another_client() {
+        for line in [
+            "",
+            "another client",
+            "4f 77 1780000000000000 4711@web-3",
+            "4f0000000000000000000000000000a1 0 1780000000000000 4711@web-3",
+            "4f0000000000000000000000000000a1 77 1780000000000000",
+            "4f0000000000000000000000000000a1 77 then 4711@web-3",
+            "4f0000000000000000000000000000a1 then 4711@web-3",
+        ] {
+            assert_eq!(
+                Holder::decode(line.as_bytes(), None),
+                Holder::foreign(),
+                "{line:?}"
+            );
+        }
+        let token = Token::new(7);
+        let foreign = Holder::decode(b"\xff\n", token);
+        assert_eq!((foreign.attempt, foreign.token), (None, token));
     }
 }

@@ -141,8 +141,7 @@ impl AcquireRequest {
         }
     }
 
-    /// Makes the lease of a grant whose deadline is known otherwise. A layer's follows from the leases inside, a
-    /// session's from its last acknowledged keep-alive.
+    /// Makes the lease of a grant that was requested at `sent` and that the store ends after `granted_ttl`.
     ///
     /// `handle` is a value that the backend finds again in [`Lease::handle`] when it renews or releases. It may be
     /// a connection, a descriptor, the leases of a layer, or `()`.

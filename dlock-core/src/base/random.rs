@@ -29,8 +29,17 @@ pub(crate) fn id() -> u128 {
     u128::from(next()) << 64 | u128::from(next())
 }
 
-/// A random number from 0 to 1.
-pub(crate) fn fraction() -> f64 {
+/// A random number from 0 to 1, for pauses that spread the requests of many clients. It is no secret.
+///
+/// In a simulation it follows from the seed.
+///
+/// ```
+/// use dlock_core::toolkit::random_fraction;
+///
+/// assert!((0.0..=1.0).contains(&random_fraction()));
+/// ```
+#[must_use]
+pub fn fraction() -> f64 {
     f64::from(u32::try_from(next() >> 32).unwrap_or(u32::MAX)) / f64::from(u32::MAX)
 }
 

@@ -7,6 +7,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use tracing::Span;
+
 use crate::{
     backend::{attempt::Attempt, options::Wait, request::AcquireRequest, state::Phase},
     base::{
@@ -24,11 +26,12 @@ use crate::{
     },
 };
 
-/// Takes the lock as `request` says, waiting until `until` at most.
+/// Takes the lock as `request` says, waiting until `until` at most. The span of the hold is a child of `parent`.
 pub(crate) async fn drive(
     shared: Arc<Shared>,
     request: AcquireRequest,
     until: BootInstant,
+    parent: Span,
 ) -> Result<Guard> {
     // A backend that answers without waiting would let a loop of acquires starve the renewals (K13).
     tokio::task::coop::consume_budget().await;
@@ -53,7 +56,7 @@ pub(crate) async fn drive(
         let why = attempt.wait_error();
         why.filter(|why| may_wait || why.kind() != ErrorKind::Contended)
     };
-    let mut driven = Driven::new(shared.clone(), request);
+    let mut driven = Driven::new(shared.clone(), request, parent);
     let result = tokio::select! {
         biased;
         result = &mut driven => result,
@@ -114,9 +117,9 @@ struct Driven {
 }
 
 impl Driven {
-    fn new(shared: Arc<Shared>, request: AcquireRequest) -> Self {
+    fn new(shared: Arc<Shared>, request: AcquireRequest, parent: Span) -> Self {
         let attempt = request.attempt.clone();
-        let work = Some(Self::start(shared.clone(), request));
+        let work = Some(Self::start(shared.clone(), request, parent));
         Self {
             shared,
             attempt,
@@ -124,7 +127,7 @@ impl Driven {
         }
     }
 
-    fn start(shared: Arc<Shared>, request: AcquireRequest) -> Work<Result<Guard>> {
+    fn start(shared: Arc<Shared>, request: AcquireRequest, parent: Span) -> Work<Result<Guard>> {
         let home = shared.clone();
         let in_flight = shared.in_flight.track();
         let work = async move {
@@ -143,7 +146,7 @@ impl Driven {
             }
             match answer {
                 // A guard, as nothing else releases it when its caller goes away at this moment.
-                Ok(lease) => Hold::grant(&shared, lease).map(Guard::new),
+                Ok(lease) => Hold::grant(&shared, lease, &parent).map(Guard::new),
                 Err(error) => Err(match attempt.state().phase() {
                     Phase::Lost(cause) => Error::lost(cause),
                     _ => error,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tracing::Instrument;
+use tracing::{Instrument as _, Span};
 
 use crate::{
     backend::{
@@ -17,7 +17,7 @@ use crate::{
         range::time_out_of_range,
     },
     client::{drive::drive, guard::Guard},
-    engine::shared::UserRef,
+    engine::{shared::UserRef, spans::AcquireSpan},
 };
 
 /// The wait for a lock that is taken.
@@ -123,8 +123,11 @@ impl Begun {
         request.mode = options.mode;
         request.renewal = options.renewal;
         request.note = options.note.clone();
-        let span = tracing::debug_span!("acquire", name = %name, attempt = %request.attempt.id());
-        let result = drive(shared.clone(), request, until).instrument(span).await;
+        let caller = Span::current();
+        let span = AcquireSpan::new(shared.capabilities.backend, &request);
+        let driven = drive(shared.clone(), request, until, caller);
+        let result = driven.instrument(span.span().clone()).await;
+        span.end(result.as_ref().map(Guard::token));
         result.map_err(|error| {
             shared.metrics.acquire_failed(&error);
             options.in_context(error, Some(&name))

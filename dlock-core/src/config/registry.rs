@@ -1,6 +1,6 @@
 //! The registry of URL schemes and the backends behind them.
 
-use std::{collections::BTreeMap, fmt, future::Future, pin::Pin};
+use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
 
 use super::{
     configuration::Config,
@@ -17,11 +17,11 @@ use crate::{
 /// A backend that is being opened: the part of a factory that talks to the store.
 pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Box<dyn DistributedLock>>> + Send>>;
 
-type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>;
+type Factory = Arc<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>;
 
 /// The backends that a URL can name, by scheme.
 ///
-/// A plain value: tests, and programs with backends of their own, make another one.
+/// A plain value: tests, and programs with backends of their own, make another one. A clone has the same backends.
 ///
 /// ```
 /// use dlock_core::{config::{Config, Registry}, memory::Memory};
@@ -43,11 +43,12 @@ type Factory = Box<dyn Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync>
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     entries: BTreeMap<&'static str, Entry>,
 }
 
+#[derive(Clone)]
 enum Entry {
     Present(Factory),
     /// A known backend that this program was built without.
@@ -74,7 +75,7 @@ impl Registry {
         factory: impl Fn(&mut Settings) -> Result<ConnectFuture> + Send + Sync + 'static,
     ) -> Self {
         self.entries
-            .insert(scheme, Entry::Present(Box::new(factory)));
+            .insert(scheme, Entry::Present(Arc::new(factory)));
         self
     }
 

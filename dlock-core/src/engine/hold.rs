@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::time::timeout;
+use tracing::Span;
 
 use crate::{
     backend::{
@@ -26,6 +27,7 @@ use crate::{
         renewals::FailingHold,
         scheduler::{Renewable, ScheduleEntry},
         shared::Shared,
+        spans::HoldSpan,
     },
 };
 
@@ -42,18 +44,20 @@ pub(crate) struct Hold {
     pub(crate) token: Token,
     pub(crate) since: BootInstant,
     pub(crate) entry: ScheduleEntry,
+    span: HoldSpan,
     /// While its last renewal has failed.
     failing: Lock<Option<FailingHold>>,
 }
 
 impl Hold {
     /// Makes `lease` a hold, unless the attempt was cancelled or lost by then or the answer came after the
-    /// deadline (K2, K7). What could not be held is released in the background.
-    pub(crate) fn grant(shared: &Arc<Shared>, lease: Lease) -> Result<Arc<Self>> {
-        let token = Token::with_base(lease.token, shared.token_base);
+    /// deadline (K2, K7). What could not be held is released in the background. Its span is a child of `parent`.
+    pub(crate) fn grant(shared: &Arc<Shared>, lease: Lease, parent: &Span) -> Result<Arc<Self>> {
+        let token = Token::with_base(lease.token, shared.token_base).unwrap_or(lease.token);
         let hold = Arc::new(Self {
             shared: shared.clone(),
-            token: token.unwrap_or(lease.token),
+            token,
+            span: HoldSpan::new(parent, shared.capabilities.backend, &lease, token),
             since: shared.clock.now(),
             entry: shared.scheduler.new_entry(),
             failing: Lock::default(),
@@ -62,6 +66,7 @@ impl Hold {
         let granted = hold.try_grant();
         if granted.is_err() {
             shared.cleanup.release(hold.clone());
+            hold.span.end("not granted");
         }
         // The store has granted it; the release follows in the background.
         granted
@@ -211,6 +216,7 @@ impl Hold {
             Ok(()) => {
                 self.shared.scheduler.remove(&self.entry);
                 *self.failing.lock() = None;
+                self.span.end("released");
                 self.shared
                     .metrics
                     .ended(self.shared.clock.now().since(self.since));
@@ -241,6 +247,7 @@ impl LossSink for Hold {
     fn on_lost(self: Arc<Self>, cause: LostCause) {
         self.shared.scheduler.remove(&self.entry);
         *self.failing.lock() = None;
+        self.span.end(cause.as_str());
         let held_for = self.shared.clock.now().since(self.since);
         self.shared.metrics.lost(cause, held_for);
         tracing::warn!(name = %self.lease.name, %cause, ?held_for, "lock lost");

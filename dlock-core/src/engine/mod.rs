@@ -9,3 +9,4 @@ pub(crate) mod metrics;
 pub(crate) mod renewals;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
+pub(crate) mod spans;

@@ -13,4 +13,4 @@ pub use self::{
     single_flight::{SingleFlight, Turn},
     wait::{pause, pause_after},
 };
-pub use crate::base::lock::Lock;
+pub use crate::base::{lock::Lock, random::fraction as random_fraction};

@@ -20,4 +20,5 @@ mod renewal_log;
 mod runtime;
 mod scope;
 mod shutdown;
+mod spans;
 mod wait;

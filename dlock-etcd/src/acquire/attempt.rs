@@ -12,7 +12,7 @@ use crate::{
     errors, keys,
     lease::poll_watchdog::PollWatchdog,
     queue::{key::QueueKey, position::Position},
-    ranges::first_of_queue,
+    ranges::holder_of,
     shared::Shared,
 };
 
@@ -89,7 +89,7 @@ pub(super) async fn try_acquire(
             // The lease had ended before we knew, so nothing was written.
             Ok(Position::LeaseGone) if key.claim() => key.retire_key(),
             Ok(Position::LeaseGone) => return Err(errors::unpolled()),
-            Ok(Position::Behind { .. } | Position::Absent) => {
+            Ok(Position::Behind { .. } | Position::Taken { .. } | Position::Absent) => {
                 // A try whose reply is lost may yet find the lock free (K9).
                 let may_exist = key.is_effect_unknown();
                 return Err(undo(key, request, may_exist, Error::contended()).await);
@@ -104,8 +104,9 @@ pub(super) async fn try_acquire(
 }
 
 async fn is_taken(shared: &Shared, request: &AcquireRequest) -> Result<bool> {
-    let queue = keys::queue(&shared.members.config.prefix, &request.name);
-    let options = first_of_queue().with_keys_only();
+    let config = &shared.members.config;
+    let queue = keys::queue(config.format, config.key_prefix(), &request.name);
+    let options = holder_of(config.format).with_keys_only();
     let first = shared.members.request(|client| {
         let (queue, options) = (queue.clone(), options.clone());
         async move { client.kv_client().get(queue, Some(options)).await }

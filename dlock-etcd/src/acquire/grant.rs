@@ -47,7 +47,10 @@ pub(super) async fn grant(
     if !key.claim() {
         return Err(errors::unpolled());
     }
-    let target = Target::Holder(request.attempt.clone());
+    let target = Target::Holder {
+        attempt: request.attempt.clone(),
+        value: key.shared_value(),
+    };
     let watched = shared.watches.watch(&*key.keys.own, created + 1, target);
     key.leases.set_holding(&request.attempt);
     let hold = Arc::new(Hold::new(key, created, watched));

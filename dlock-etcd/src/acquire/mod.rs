@@ -7,7 +7,7 @@ use dlock_core::{
     backend::{AcquireRequest, Lease, Wait},
 };
 
-use crate::{lease::poll_watchdog::PollWatchdog, shared::Shared};
+use crate::{keys, lease::poll_watchdog::PollWatchdog, shared::Shared};
 
 mod attempt;
 mod grant;
@@ -17,6 +17,8 @@ mod wait;
 
 /// Acquires the lock, and responds to the watchdog while it is polled.
 pub(crate) async fn acquire(shared: &Shared, request: &AcquireRequest) -> Result<Lease> {
+    let config = &shared.members.config;
+    keys::check(config.format, config.key_prefix(), &request.name)?;
     let watchdog = Arc::default();
     tokio::select! {
         biased;

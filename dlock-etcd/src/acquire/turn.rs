@@ -38,7 +38,7 @@ pub(super) struct Turn<'a> {
     created: Option<i64>,
     /// The watch of the key itself, which may be deleted.
     own_watch: Option<Watched>,
-    /// The key before it, and its watch.
+    /// The key before it, or the holder's if there is no queue, and its watch.
     predecessor: Option<(Vec<u8>, Watched)>,
 }
 
@@ -72,6 +72,12 @@ impl<'a> Turn<'a> {
                     self.watch(created, predecessor, seen);
                     self.sleep(READ_EVERY).await
                 }
+                Ok(Position::Taken { seen }) => {
+                    self.request.attempt.report_contended();
+                    backoff.reset();
+                    self.watch_predecessor(self.key.keys.own.clone().into_bytes(), seen);
+                    self.sleep(READ_EVERY).await
+                }
                 Ok(Position::Absent | Position::LeaseGone) => return EndOfTurn::KeyLost,
                 Err(error) if error.is_retryable() && !self.shared.members.is_closed() => {
                     tracing::debug!(%error, "waiting goes on");
@@ -98,15 +104,19 @@ impl<'a> Turn<'a> {
     /// busy server each new watch causes another read.
     fn watch(&mut self, created: i64, predecessor: Vec<u8>, seen: i64) {
         self.created = Some(created);
-        let watches = &self.shared.watches;
-        let target = || Target::Waiter(self.wake.clone());
         if self.own_watch.is_none() {
             let own = &*self.key.keys.own;
-            self.own_watch = Some(watches.watch(own, created + 1, target()));
+            let target = Target::Waiter(self.wake.clone());
+            self.own_watch = Some(self.shared.watches.watch(own, created + 1, target));
         }
+        self.watch_predecessor(predecessor, seen);
+    }
+
+    fn watch_predecessor(&mut self, predecessor: Vec<u8>, seen: i64) {
         let is_watched = |(key, _): &(Vec<u8>, Watched)| *key == predecessor;
         if !self.predecessor.as_ref().is_some_and(is_watched) {
-            let watched = watches.watch(&*predecessor, seen + 1, target());
+            let target = Target::Waiter(self.wake.clone());
+            let watched = self.shared.watches.watch(&*predecessor, seen + 1, target);
             self.predecessor = Some((predecessor, watched));
         }
     }

@@ -12,6 +12,8 @@ use dlock_core::{
 
 pub(crate) use self::lease::whole_seconds;
 
+use crate::keys::Format;
+
 /// The settings of an etcd backend: its members, and how to connect to them.
 ///
 /// Setters do not fail: [`EtcdLock::connect`](crate::EtcdLock::connect) checks the values before any I/O, with
@@ -40,15 +42,13 @@ pub struct EtcdConfig {
     hosts: HostList,
     login: Login,
     tls: Option<Tls>,
-    pub(crate) prefix: String,
+    prefix: Option<String>,
+    pub(crate) format: Format,
     pub(crate) timeouts: Timeouts,
     election_timeout: Duration,
 }
 
 impl EtcdConfig {
-    /// The default prefix of all keys: separates locks from other data.
-    const PREFIX: &str = "dlock/";
-
     /// The shortest ttl: etcd counts whole seconds.
     pub(crate) const TTL_MIN: Duration = Duration::from_secs(1);
 
@@ -85,7 +85,8 @@ impl EtcdConfig {
             hosts,
             login: Login::default(),
             tls: None,
-            prefix: Self::PREFIX.to_owned(),
+            prefix: None,
+            format: Format::default(),
             timeouts: Self::TIMEOUTS,
             election_timeout: Self::ELECTION_TIMEOUT,
         }
@@ -107,7 +108,12 @@ impl EtcdConfig {
         if settings.scheme() == "etcds" {
             config.tls = Some(Tls::take(settings)?);
         }
-        config.prefix = settings.take_prefix()?.unwrap_or(config.prefix);
+        config.prefix = settings.take_prefix()?;
+        let formats = [
+            ("concurrency", Format::Concurrency),
+            ("python-etcd3", Format::PythonEtcd3),
+        ];
+        config.format = settings.take_choice("format", formats)?.unwrap_or_default();
         config.check().map_err(|error| settings.invalid(error))?;
         Ok(config)
     }
@@ -124,9 +130,18 @@ impl EtcdConfig {
         self
     }
 
-    /// Sets the prefix of every key, of at most 128 bytes. Default `dlock/`.
+    /// Sets the prefix of every key, of at most 128 bytes. Default `dlock/`, or that of the [`format`](Self::format).
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Sets how the name of a lock becomes keys. Default [`Concurrency`](Format::Concurrency).
+    ///
+    /// With [`PythonEtcd3`](Format::PythonEtcd3) dlock and the `Lock` of python-etcd3 wait for each other. The prefix is
+    /// then for locks of this format only.
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = format;
         self
     }
 
@@ -160,7 +175,13 @@ impl EtcdConfig {
         self.timeouts.check()?;
         let allowed = Self::election_timeouts();
         check_duration("election_timeout", self.election_timeout, allowed)?;
-        check_prefix(&self.prefix, Settings::PREFIX_BYTES_MAX)
+        check_prefix(self.key_prefix(), Settings::PREFIX_BYTES_MAX)
+    }
+
+    /// The start of every key.
+    pub(crate) fn key_prefix(&self) -> &str {
+        let default = self.format.default_prefix();
+        self.prefix.as_deref().unwrap_or(default)
     }
 
     fn election_timeouts() -> RangeInclusive<Duration> {

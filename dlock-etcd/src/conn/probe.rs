@@ -18,7 +18,7 @@ const SOUND_FROM: [(u64, u64, u64); 3] = [(3, 4, 38), (3, 5, 23), (3, 6, 5)];
 
 /// Checks that locks can be read and have our layout, and warns of a version with known defects.
 pub(crate) async fn probe(members: &Arc<Members>) -> Result<()> {
-    let record = keys::layout_record(&members.config.prefix);
+    let record = keys::layout_record(members.config.key_prefix());
     // A linearizable read needs a login, a permission and a leader.
     let read = members.request(|client| {
         let record = &*record;
@@ -34,7 +34,7 @@ pub(crate) async fn probe(members: &Arc<Members>) -> Result<()> {
         let value = String::from_utf8_lossy(found.value());
         // Later releases with the same layout may append more.
         let version = value.split_whitespace().next().unwrap_or_default();
-        keys::VERSION.check("etcd", version)?;
+        members.config.format.layout().check("etcd", version)?;
     }
     // Only for the warning: a user without that permission gets none.
     let status =
@@ -54,9 +54,10 @@ pub(crate) async fn probe(members: &Arc<Members>) -> Result<()> {
 /// written since.
 async fn write_version(members: &Arc<Members>, record: &str) -> Result<Option<KeyValue>> {
     let is_absent = Compare::create_revision(record, CompareOp::Equal, 0);
+    let layout = members.config.format.layout();
     let txn = Txn::new()
         .when([is_absent])
-        .and_then([TxnOp::put(record, keys::VERSION.to_string(), None)])
+        .and_then([TxnOp::put(record, layout.to_string(), None)])
         .or_else([TxnOp::get(record, None)]);
     let written = members.request(|client| {
         let txn = txn.clone();

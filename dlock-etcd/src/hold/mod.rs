@@ -63,7 +63,12 @@ impl Hold {
         if proved.has_moved {
             self.key.leases.set_holding(&lease.attempt);
         }
-        let created = verifier.create_revision(&self.key.keys.own).await?;
+        let created = match verifier.read(&self.key.keys.own).await? {
+            Some(found) if !self.key.has_own_value(&found) => {
+                return Ok(Renewed::Lost(LostCause::Taken));
+            }
+            found => found.map_or(0, |found| found.create_revision()),
+        };
         if created != self.created {
             return Ok(Renewed::Lost(LostCause::Removed));
         }

@@ -8,19 +8,19 @@ use dlock_core::{
     Result,
     toolkit::{BatchReply, Batcher},
 };
-use etcd_client::{Txn, TxnOp};
+use etcd_client::{KeyValue, Txn, TxnOp};
 
 use crate::{
     conn::members::Members,
     errors,
-    ranges::{first_key, keys_only, ranges},
+    ranges::{first_key, one_key, ranges},
 };
 
 /// The most reads in one transaction: servers allow 128 by default.
 const SIZE_MAX: usize = 100;
 
 /// Batches the checks of one backend.
-pub(crate) struct KeyVerifier(Batcher<String, i64>);
+pub(crate) struct KeyVerifier(Batcher<String, Option<KeyValue>>);
 
 impl KeyVerifier {
     pub(crate) fn new(members: Arc<Members>) -> Self {
@@ -29,15 +29,18 @@ impl KeyVerifier {
         }))
     }
 
-    /// The revision in which a key was created; 0 if the key does not exist.
-    pub(crate) async fn create_revision(&self, key: &str) -> Result<i64> {
-        let (_, created) = self.0.join(key.to_owned()).await?;
-        Ok(created)
+    /// The key, with its value if other clients write it; `None` if it does not exist.
+    pub(crate) async fn read(&self, key: &str) -> Result<Option<KeyValue>> {
+        let (_, found) = self.0.join(key.to_owned()).await?;
+        Ok(found)
     }
 }
 
-async fn verify(members: Arc<Members>, keys: Vec<String>) -> BatchReply<i64> {
-    let ops = keys.iter().map(|key| TxnOp::get(&**key, Some(keys_only())));
+async fn verify(members: Arc<Members>, keys: Vec<String>) -> BatchReply<Option<KeyValue>> {
+    let options = one_key(members.config.format);
+    let ops = keys
+        .iter()
+        .map(|key| TxnOp::get(&**key, Some(options.clone())));
     let txn = Txn::new().and_then(ops.collect::<Vec<_>>());
     let sent = members.sent_now();
     let reply = members.request(|client| {
@@ -45,11 +48,9 @@ async fn verify(members: Arc<Members>, keys: Vec<String>) -> BatchReply<i64> {
         async move { client.kv_client().txn(txn).await }
     });
     let reply = reply.await?;
-    let created = ranges(reply.op_responses())
-        .map(|range| first_key(range).map_or(0, |key| key.create_revision()));
-    let created: Vec<_> = created.collect();
-    if created.len() != keys.len() {
+    let found: Vec<_> = ranges(reply.op_responses()).map(first_key).collect();
+    if found.len() != keys.len() {
         return Err(errors::unexpected_reply("another number of ranges"));
     }
-    Ok((sent, created))
+    Ok((sent, found))
 }

@@ -110,7 +110,7 @@ pub(crate) async fn keep_alive(
 
 /// The Raft term, by a linearizable read: of the present leader, or of a later one.
 pub(crate) async fn read_raft_term(members: &Arc<Members>, max: Duration) -> Result<u64> {
-    let key = keys::layout_record(&members.config.prefix);
+    let key = keys::layout_record(members.config.key_prefix());
     let send = |client: Arc<Client>| {
         let key = &*key;
         async move { client.kv_client().get(key, Some(keys_only())).await }

@@ -29,8 +29,8 @@ const SIZE_MAX: usize = 100;
 pub(crate) struct TxnBatcher(Batcher<Op, Reply>);
 
 pub(crate) enum Op {
-    /// Create a key in this queue.
-    Create { queue: String, txn: Txn },
+    /// Create, move or delete a key in this queue, with comparisons.
+    Change { queue: String, txn: Txn },
     /// Delete this key, which no other request creates at this time.
     Delete(String),
 }
@@ -111,13 +111,13 @@ async fn execute(members: &Arc<Members>, ops: Vec<Op>) -> BatchReply<Reply> {
     Ok((sent, replies))
 }
 
-/// Whether each queue has at most one creation. Comparisons of one transaction do not see its writes: two
+/// Whether each queue has at most one change with comparisons. Comparisons of one transaction do not see its writes: two
 /// keys would both be the first (K1). A cancelled attempt may be under way when the next one of its name
 /// comes.
 fn are_independent(ops: &[Op]) -> bool {
     let mut queues = HashSet::new();
     ops.iter().all(|op| match op {
-        Op::Create { queue, .. } => queues.insert(queue),
+        Op::Change { queue, .. } => queues.insert(queue),
         Op::Delete(_) => true,
     })
 }
@@ -133,7 +133,7 @@ async fn run_together(
     let mut order: Vec<usize> = (0..ops.len()).collect();
     order.sort_by_key(|at| !is_delete(&ops[*at]));
     let txn_ops = order.iter().map(|at| match &ops[*at] {
-        Op::Create { txn, .. } => TxnOp::txn(txn.clone()),
+        Op::Change { txn, .. } => TxnOp::txn(txn.clone()),
         Op::Delete(key) => TxnOp::delete(&**key, None),
     });
     let txn = Txn::new().and_then(txn_ops.collect::<Vec<_>>());
@@ -207,7 +207,7 @@ async fn run_single(
     let send = |client: Arc<Client>| async move {
         let mut client = client.kv_client();
         match op {
-            Op::Create { txn, .. } => match client.txn(txn.clone()).await {
+            Op::Change { txn, .. } => match client.txn(txn.clone()).await {
                 Err(error) if errors::is_lease_gone(&error) => Ok(None),
                 reply => reply.map(Some),
             },

@@ -53,10 +53,25 @@ impl QueueKey {
         self.leases.release();
     }
 
+    /// Deletes the attempt's own key, and not that of another client.
+    fn deletion(&self) -> TxnOp {
+        let delete = TxnOp::delete(&*self.keys.own, None);
+        match self.when_own_value() {
+            None => delete,
+            Some(is_own) => TxnOp::txn(Txn::new().when([is_own]).and_then([delete])),
+        }
+    }
+
     async fn delete(&self, was_unknown: bool, effect_unknown: &AtomicBool) -> Result<()> {
         let own = &*self.keys.own;
         if !was_unknown {
-            let delete = Op::Delete(own.to_owned());
+            let delete = match self.when_own_value() {
+                None => Op::Delete(own.to_owned()),
+                Some(_) => Op::Change {
+                    queue: self.keys.queue.clone(),
+                    txn: Txn::new().and_then([self.deletion()]),
+                },
+            };
             let deleted = self.context.batcher.run(delete, effect_unknown).await;
             return deleted.map(drop);
         }
@@ -65,17 +80,18 @@ impl QueueKey {
         let lease = PutOptions::new().with_lease(self.lease.id());
         let bury = Txn::new().and_then([
             TxnOp::put(&*self.keys.tombstone, "", Some(lease)),
-            TxnOp::delete(own, None),
+            self.deletion(),
         ]);
+        let delete = Txn::new().and_then([self.deletion()]);
         let send = |client: Arc<Client>| {
-            let bury = bury.clone();
+            let (bury, delete) = (bury.clone(), delete.clone());
             async move {
                 let mut client = client.kv_client();
                 match client.txn(bury).await {
                     // Without the lease no key is created on it, but this one may have moved. A full
                     // server creates none either, and must not keep this one.
                     Err(error) if errors::is_lease_gone(&error) || errors::is_full(&error) => {
-                        client.delete(own, None).await.map(drop)
+                        client.txn(delete).await.map(drop)
                     }
                     reply => reply.map(drop),
                 }

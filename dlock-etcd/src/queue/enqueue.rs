@@ -6,13 +6,13 @@ use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp};
 use crate::{
     errors,
     queue::{key::QueueKey, position::Position},
-    ranges::{first_key, first_of_queue, keys_only, last_of_queue, ranges},
+    ranges::{first_key, holder_of, keys_only, last_of_queue, ranges},
 };
 
 impl QueueKey {
     /// Creates the key if the queue is empty; writes nothing if the lock is taken. One round trip.
     pub(crate) async fn create_if_first(&self) -> Result<Position> {
-        let holder = TxnOp::get(&*self.keys.queue, Some(first_of_queue()));
+        let holder = TxnOp::get(&*self.keys.queue, Some(holder_of(self.keys.format)));
         let Some(reply) = self
             .run_create(self.create_in_empty().or_else([holder]))
             .await?
@@ -24,17 +24,26 @@ impl QueueKey {
         }
         // K9: the holder may be our own key, of a try whose reply was lost.
         let holder = ranges(reply.ops).next().and_then(first_key);
-        match holder.filter(|holder| self.is_own(holder)) {
-            Some(own) if self.attach(&own).await? => {
-                Ok(Position::of(own.create_revision(), None, reply.revision))
-            }
-            _ => Ok(Position::Absent),
+        match holder {
+            Some(own) if self.is_own(&own) => match self.attach(&own).await? {
+                true => Ok(Position::of(own.create_revision(), None, reply.revision)),
+                false => Ok(Position::Absent),
+            },
+            Some(_) => Ok(Position::Taken {
+                seen: reply.revision,
+            }),
+            None => Ok(Position::Absent),
         }
     }
 
     /// Creates the key at the end of the queue, unless it exists. One round trip if the queue is empty,
     /// else two: as one transaction both would cost more, and most queues are empty.
+    ///
+    /// Without a queue a lock that is taken is tried again after its release.
     pub(crate) async fn enqueue(&self) -> Result<Position> {
+        if !self.keys.format.has_queue() {
+            return self.create_if_first().await;
+        }
         match self.run_create(self.create_in_empty()).await? {
             None => Ok(Position::LeaseGone),
             Some(reply) if reply.succeeded => {
@@ -75,7 +84,7 @@ impl QueueKey {
     /// Attaches the existing key to our lease; whether it is attached now. An attempt that is repeated as a
     /// whole finds the key of its first run, on another lease.
     async fn attach(&self, own: &KeyValue) -> Result<bool> {
-        if own.lease() == self.lease.id() {
+        if own.lease() == self.lease.id() && self.has_own_value(own) {
             return Ok(true);
         }
         let created = own.create_revision();
@@ -89,8 +98,11 @@ impl QueueKey {
 
     /// A transaction that creates the key if the queue is empty.
     fn create_in_empty(&self) -> Txn {
-        let is_empty =
-            Compare::create_revision(&*self.keys.queue, CompareOp::Equal, 0).with_prefix();
+        let is_empty = Compare::create_revision(&*self.keys.queue, CompareOp::Equal, 0);
+        let is_empty = match self.keys.format.has_queue() {
+            true => is_empty.with_prefix(),
+            false => is_empty,
+        };
         Txn::new()
             .when([is_empty, self.has_no_tombstone()])
             .and_then([self.put(&self.lease)])

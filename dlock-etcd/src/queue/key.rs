@@ -9,7 +9,7 @@ use dlock_core::{
     Holder, Result,
     backend::{AcquireRequest, Renewal},
 };
-use etcd_client::{KeyValue, PutOptions, Txn, TxnOp};
+use etcd_client::{Compare, CompareOp, KeyValue, PutOptions, Txn, TxnOp};
 
 use crate::{
     errors,
@@ -23,12 +23,15 @@ use crate::{
         context::QueueContext,
         key_pool::KeyId,
     },
+    ranges::one_key,
 };
 
 /// The key of an attempt, created or not.
 pub(crate) struct QueueKey {
     pub(crate) context: Arc<QueueContext>,
     id: KeyId,
+    /// The start of the values of this attempt, however often it is repeated.
+    attempt: String,
     pub(crate) keys: Keys,
     /// The lease that the key is created on.
     pub(crate) lease: Arc<EtcdLease>,
@@ -55,17 +58,19 @@ impl QueueKey {
         request: &AcquireRequest,
         watchdog: &Arc<PollWatchdog>,
     ) -> Arc<Self> {
-        let prefix = &context.members.config.prefix;
-        let queue = keys::queue(prefix, &request.name);
+        let config = &context.members.config;
+        let (format, prefix) = (config.format, config.key_prefix());
+        let queue = keys::queue(format, prefix, &request.name);
         let id = context.key_pool.take(&queue, request.attempt.id());
         let key = Arc::new(Self {
-            keys: Keys::new(prefix, &request.name, &id.digits()),
+            keys: Keys::new(format, prefix, &request.name, &id.digits()),
             context: context.clone(),
             id,
+            attempt: format!("{} ", request.attempt.id()),
             lease: lease.lease.clone(),
             leases: AttachedLeases::new(lease),
             owns_lease: request.renewal == Renewal::None,
-            value: Holder::encode_without_token(request),
+            value: Holder::encode(request, None),
             watchdog: watchdog.clone(),
             effect_unknown: AtomicBool::new(false),
             claimed: AtomicBool::new(false),
@@ -128,7 +133,7 @@ impl QueueKey {
             return Err(errors::unpolled());
         }
         let queue = self.keys.queue.clone();
-        let create = Op::Create { queue, txn };
+        let create = Op::Change { queue, txn };
         let reply = self.context.batcher.run(create, &effect_unknown).await;
         self.effect_unknown
             .store(effect_unknown.load(Ordering::Acquire), Ordering::Release);
@@ -138,7 +143,32 @@ impl QueueKey {
         reply
     }
 
+    /// Whether this is the key of the attempt, or of an earlier run of it.
     pub(crate) fn is_own(&self, key: &KeyValue) -> bool {
-        key.key() == self.keys.own.as_bytes()
+        match self.keys.format.has_queue() {
+            true => key.key() == self.keys.own.as_bytes(),
+            false => key.value().starts_with(self.attempt.as_bytes()),
+        }
+    }
+
+    /// The value that makes the key ours, if other clients write the same key.
+    pub(crate) fn shared_value(&self) -> Option<Vec<u8>> {
+        (!self.keys.format.has_queue()).then(|| self.value.clone().into_bytes())
+    }
+
+    /// Whether the attempt's own key has the attempt's value; a key in a queue has no other one.
+    pub(crate) fn has_own_value(&self, key: &KeyValue) -> bool {
+        self.keys.format.has_queue() || key.value() == self.value.as_bytes()
+    }
+
+    /// The comparison that fails when another one has written the key; none for a key in a queue.
+    pub(crate) fn when_own_value(&self) -> Option<Compare> {
+        let value = self.shared_value()?;
+        Some(Compare::value(&*self.keys.own, CompareOp::Equal, value))
+    }
+
+    /// Reads the attempt's own key, with its value if others write it.
+    pub(crate) fn read_own(&self) -> TxnOp {
+        TxnOp::get(&*self.keys.own, Some(one_key(self.keys.format)))
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::atomic::AtomicBool;
 
 use dlock_core::Result;
-use etcd_client::{Compare, CompareOp, Txn, TxnOp};
+use etcd_client::{Compare, CompareOp, Txn};
 
 use crate::{
     errors,
     lease::etcd_lease::EtcdLease,
     queue::{batch::Op, key::QueueKey},
-    ranges::{first_key, keys_only, ranges},
+    ranges::{first_key, ranges},
 };
 
 /// How often a move is tried again when another move came first.
@@ -25,16 +25,21 @@ impl QueueKey {
         let mut from = self.lease.id();
         for _ in 0..TRIES_MAX {
             let txn = Txn::new()
-                .when([
-                    Compare::create_revision(own, CompareOp::Equal, created),
-                    Compare::lease(own, CompareOp::Equal, from),
-                ])
+                .when(
+                    [
+                        Compare::create_revision(own, CompareOp::Equal, created),
+                        Compare::lease(own, CompareOp::Equal, from),
+                    ]
+                    .into_iter()
+                    .chain(self.when_own_value())
+                    .collect::<Vec<_>>(),
+                )
                 .and_then([self.put(lease)])
-                .or_else([TxnOp::get(own, Some(keys_only()))]);
+                .or_else([self.read_own()]);
             let queue = self.keys.queue.clone();
             // Not needed: this transaction never creates a key.
             let effect_unknown = AtomicBool::default();
-            let moved = Op::Create { queue, txn };
+            let moved = Op::Change { queue, txn };
             let Some(reply) = self.context.batcher.run(moved, &effect_unknown).await? else {
                 lease.mark_ended();
                 return Err(errors::lease_ended());
@@ -43,7 +48,9 @@ impl QueueKey {
                 return Ok(true);
             }
             match ranges(reply.ops).next().and_then(first_key) {
-                Some(key) if key.create_revision() == created => from = key.lease(),
+                Some(key) if key.create_revision() == created && self.has_own_value(&key) => {
+                    from = key.lease();
+                }
                 _ => return Ok(false),
             }
             if from == lease.id() {

@@ -19,6 +19,8 @@ pub(crate) enum Position {
         predecessor: Vec<u8>,
         seen: i64,
     },
+    /// Another one holds the lock, as of revision `seen`, and the attempt has no key.
+    Taken { seen: i64 },
     /// The attempt has no key.
     Absent,
     /// The lease has ended.

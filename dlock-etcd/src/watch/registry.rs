@@ -56,7 +56,7 @@ impl Registry {
                 table.commands.push_back(Command::Create(id));
                 now
             }
-            Target::Holder(_) => {
+            Target::Holder { .. } => {
                 let due = now.after(WATCH_AFTER);
                 table.delayed.push_back((due, id));
                 due
@@ -179,8 +179,24 @@ impl Registry {
         let targets = self.table.lock().targets(key, revision);
         for target in targets {
             match target {
-                Target::Holder(attempt) => attempt.report_lost(LostCause::Removed),
+                Target::Holder { attempt, .. } => attempt.report_lost(LostCause::Removed),
                 Target::Waiter(wake) => wake.notify_one(),
+            }
+        }
+    }
+
+    /// A key got this value in `revision`. A holder's key is written again only by its move to another lease,
+    /// with the same value.
+    pub(crate) fn key_written(&self, key: &[u8], found: &[u8], revision: i64) {
+        let targets = self.table.lock().targets(key, revision);
+        for target in targets {
+            if let Target::Holder {
+                attempt,
+                value: Some(value),
+            } = target
+                && value != found
+            {
+                attempt.report_lost(LostCause::Taken);
             }
         }
     }

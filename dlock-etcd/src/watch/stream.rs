@@ -122,10 +122,10 @@ async fn receive(
         }
         for event in response.events() {
             // By its key: etcd's gRPC proxy does not keep our ids.
-            if let Some(key) = event.kv()
-                && event.event_type() == EventType::Delete
-            {
-                registry.key_deleted(key.key(), key.mod_revision());
+            let Some(key) = event.kv() else { continue };
+            match event.event_type() {
+                EventType::Delete => registry.key_deleted(key.key(), key.mod_revision()),
+                EventType::Put => registry.key_written(key.key(), key.value(), key.mod_revision()),
             }
         }
         // A watch that is refused at once has no id in the reply.

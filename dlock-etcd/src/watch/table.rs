@@ -38,11 +38,14 @@ pub(super) struct Watch {
     pub(super) is_requested: bool,
 }
 
-/// The attempt that is notified when a key is deleted.
+/// The attempt that is notified when a key is deleted or overwritten.
 #[derive(Clone)]
 pub(crate) enum Target {
-    /// The holder of the lock: its lock is lost.
-    Holder(Attempt),
+    /// The holder of the lock: its lock is lost. With a `value`, also when the key gets another one.
+    Holder {
+        attempt: Attempt,
+        value: Option<Vec<u8>>,
+    },
     /// A waiter, which then reads its position; it is notified also after a gap.
     Waiter(Arc<Notify>),
 }
@@ -88,12 +91,12 @@ impl Table {
         watch.is_requested = true;
         self.by_key.entry(watch.key.clone()).or_default().push(id);
         self.ids.request(id, now);
-        let options = WatchOptions::new()
-            .with_watch_id(id)
-            .with_filters([WatchFilterType::NoPut]);
-        let options = match watch.target {
-            Target::Holder(_) => options.with_start_revision(watch.from),
-            Target::Waiter(_) => options,
+        let options = WatchOptions::new().with_watch_id(id);
+        let deletions = options.clone().with_filters([WatchFilterType::NoPut]);
+        let options = match &watch.target {
+            Target::Holder { value: None, .. } => deletions.with_start_revision(watch.from),
+            Target::Holder { value: Some(_), .. } => options.with_start_revision(watch.from),
+            Target::Waiter(_) => deletions,
         };
         Some(NextAction::Create(watch.key.clone(), options))
     }
@@ -114,7 +117,7 @@ impl Table {
         true
     }
 
-    /// The targets of a key that was deleted in `revision`. Keys are used again, so the event may be about
+    /// The targets of a key that was deleted or written in `revision`. Keys are used again, so the event may be about
     /// an earlier attempt.
     pub(super) fn targets(&self, key: &[u8], revision: i64) -> Vec<Target> {
         let ids = self.by_key.get(key).map_or(&[][..], Vec::as_slice);

@@ -3,12 +3,11 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use dlock::{ErrorKind, Guard, Locker};
-use dlock_servers::etcd::{Flavour, Node};
+use dlock_servers::etcd::{Entry, Flavour, Node};
 use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 
 use crate::support::{
-    Outcome, TwoWays, cases, connect, queue_keys, soon, start, take, until, until_clean,
-    until_queue_length,
+    Outcome, TwoWays, cases, connect, soon, start, take, until, until_clean, until_queue_length,
 };
 
 cases![
@@ -24,6 +23,24 @@ cases![
 ];
 
 const KEYS: &str = "timeout=700ms";
+
+/// The same with one key for each lock, and each format.
+const ONE_KEY: &str = "timeout=700ms&prefix=dlock/&format=python-etcd3";
+const FORMATS: [&str; 2] = [KEYS, ONE_KEY];
+
+/// The keys of the lock `a`, in either format.
+async fn keys_of_a(node: &Node) -> Outcome<Vec<Entry>> {
+    let mut found = node.keys("dlock/a").await?;
+    found.retain(|entry| entry.key == "dlock/a" || entry.key.starts_with("dlock/a/"));
+    Ok(found)
+}
+
+async fn until_keys_of_a(node: &Node, count: usize) -> Outcome {
+    until(format!("{count} keys"), async || {
+        Ok(keys_of_a(node).await?.len() == count)
+    })
+    .await
+}
 
 /// How often a fault is tried: the moment of it differs.
 const TIMES: u32 = 10;
@@ -64,8 +81,8 @@ impl ProxiedClient {
             connection.set(Direction::ToClient, Fault::Hold);
         }
         let first = async {
-            until_queue_length(&self.node, "a", 1).await?;
-            let first = queue_keys(&self.node, "a").await?[0].clone();
+            until_keys_of_a(&self.node, 1).await?;
+            let first = keys_of_a(&self.node).await?[0].clone();
             for connection in &connections {
                 connection.end(End::Reset);
             }
@@ -75,14 +92,21 @@ impl ProxiedClient {
         let (guard, first) = soon("the reply is lost and found", both).await?;
         let (guard, first) = (guard?, first?);
         assert_eq!(guard.token().get(), first.create_revision);
-        assert_eq!(queue_keys(&self.node, "a").await?, [first]);
+        assert_eq!(keys_of_a(&self.node).await?, [first]);
         assert!(guard.is_held());
         Ok(guard)
     }
 }
 
 async fn t27_lost_reply_of_a_try_acquire(flavour: Flavour) -> Outcome {
-    let proxied = ProxiedClient::new(flavour).await?;
+    for keys in FORMATS {
+        Box::pin(lost_reply_of_a_try_acquire(flavour, keys)).await?;
+    }
+    Ok(())
+}
+
+async fn lost_reply_of_a_try_acquire(flavour: Flavour, keys: &str) -> Outcome {
+    let proxied = ProxiedClient::with(flavour, keys).await?;
     for _ in 0..TIMES {
         let acquire = async {
             let guard = proxied.locker.try_acquire("a").await?;
@@ -98,7 +122,14 @@ async fn t27_lost_reply_of_a_try_acquire(flavour: Flavour) -> Outcome {
 }
 
 async fn t27_lost_reply_of_a_waiting_acquire(flavour: Flavour) -> Outcome {
-    let proxied = ProxiedClient::new(flavour).await?;
+    for keys in FORMATS {
+        Box::pin(lost_reply_of_a_waiting_acquire(flavour, keys)).await?;
+    }
+    Ok(())
+}
+
+async fn lost_reply_of_a_waiting_acquire(flavour: Flavour, keys: &str) -> Outcome {
+    let proxied = ProxiedClient::with(flavour, keys).await?;
     for _ in 0..TIMES {
         let guard = Box::pin(proxied.lose_reply(proxied.locker.acquire("a"))).await?;
         guard.release().await?;
@@ -108,8 +139,15 @@ async fn t27_lost_reply_of_a_waiting_acquire(flavour: Flavour) -> Outcome {
 }
 
 async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
-    let proxied = ProxiedClient::new(flavour).await?;
-    let other = connect(proxied.node.address(), "").await?;
+    for keys in FORMATS {
+        Box::pin(lost_reply_of_a_release(flavour, keys)).await?;
+    }
+    Ok(())
+}
+
+async fn lost_reply_of_a_release(flavour: Flavour, keys: &str) -> Outcome {
+    let proxied = ProxiedClient::with(flavour, keys).await?;
+    let other = connect(proxied.node.address(), keys).await?;
     for _ in 0..TIMES {
         let guard = take(&proxied.locker, "a").await?;
         let connections = proxied.proxy.connections();
@@ -127,7 +165,7 @@ async fn t27_lost_reply_of_a_release(flavour: Flavour) -> Outcome {
         let (released, successor) = soon("both", both).await?;
         released?;
         let successor = successor?;
-        assert_eq!(queue_keys(&proxied.node, "a").await?.len(), 1);
+        assert_eq!(keys_of_a(&proxied.node).await?.len(), 1);
         successor.renew().await?;
         successor.release().await?;
     }
@@ -150,18 +188,44 @@ async fn t27_no_reply_ever_to_a_try_acquire_is_undone(flavour: Flavour) -> Outco
 }
 
 async fn t27_a_request_that_arrives_after_the_release_creates_no_key(flavour: Flavour) -> Outcome {
-    let two = TwoWays::new(flavour, KEYS).await?;
+    for keys in FORMATS {
+        Box::pin(a_request_that_arrives_after_the_release_creates_no_key(
+            flavour, keys,
+        ))
+        .await?;
+    }
+    Ok(())
+}
+
+async fn a_request_that_arrives_after_the_release_creates_no_key(
+    flavour: Flavour,
+    keys: &str,
+) -> Outcome {
+    let two = TwoWays::new(flavour, keys).await?;
     take(&two.locker, "warm").await?.release().await?;
     // The request stays on its way, and the next try of it is granted by the other way.
     two.ways[0].set(Direction::ToServer, Fault::Hold);
     let guard = soon("the grant", two.locker.acquire("a")).await??;
     guard.release().await?;
-    late_request(&two).await
+    late_request(&two, keys).await
 }
 
 async fn t27_a_request_that_arrives_after_the_undo_creates_no_key(flavour: Flavour) -> Outcome {
-    let two = TwoWays::new(flavour, KEYS).await?;
-    let other = connect(two.node.address(), "").await?;
+    for keys in FORMATS {
+        Box::pin(a_request_that_arrives_after_the_undo_creates_no_key(
+            flavour, keys,
+        ))
+        .await?;
+    }
+    Ok(())
+}
+
+async fn a_request_that_arrives_after_the_undo_creates_no_key(
+    flavour: Flavour,
+    keys: &str,
+) -> Outcome {
+    let two = TwoWays::new(flavour, keys).await?;
+    let other = connect(two.node.address(), keys).await?;
     take(&two.locker, "warm").await?.release().await?;
     let held = take(&other, "a").await?;
     two.ways[0].set(Direction::ToServer, Fault::Hold);
@@ -169,19 +233,32 @@ async fn t27_a_request_that_arrives_after_the_undo_creates_no_key(flavour: Flavo
     let error = soon("the end", acquire).await?.err().ok_or("granted")?;
     assert_eq!(error.kind(), ErrorKind::Contended, "{error}");
     held.release().await?;
-    late_request(&two).await
+    late_request(&two, keys).await
 }
 
 async fn t27_a_try_that_arrives_after_it_was_contended_creates_no_key(flavour: Flavour) -> Outcome {
-    let two = TwoWays::new(flavour, KEYS).await?;
-    let other = connect(two.node.address(), "").await?;
+    for keys in FORMATS {
+        Box::pin(a_try_that_arrives_after_it_was_contended_creates_no_key(
+            flavour, keys,
+        ))
+        .await?;
+    }
+    Ok(())
+}
+
+async fn a_try_that_arrives_after_it_was_contended_creates_no_key(
+    flavour: Flavour,
+    keys: &str,
+) -> Outcome {
+    let two = TwoWays::new(flavour, keys).await?;
+    let other = connect(two.node.address(), keys).await?;
     take(&two.locker, "warm").await?.release().await?;
     let held = take(&other, "a").await?;
     two.ways[0].set(Direction::ToServer, Fault::Hold);
     let found = soon("an answer", two.locker.try_acquire("a")).await??;
     assert!(found.is_none());
     held.release().await?;
-    late_request(&two).await
+    late_request(&two, keys).await
 }
 
 /// So slowly what was on its way arrives that a request has been handled before the client's next
@@ -189,8 +266,8 @@ async fn t27_a_try_that_arrives_after_it_was_contended_creates_no_key(flavour: F
 const SLOWLY: NonZeroU32 = NonZeroU32::new(250).unwrap();
 
 /// Lets delayed requests arrive; they must create no key.
-async fn late_request(two: &TwoWays) -> Outcome {
-    until_queue_length(&two.node, "a", 0).await?;
+async fn late_request(two: &TwoWays, keys: &str) -> Outcome {
+    until_keys_of_a(&two.node, 0).await?;
     let connection = two.ways[0].connection(0).await;
     let seen = connection.seen(Direction::ToServer);
     assert!(connection.passed(Direction::ToServer) < seen);
@@ -205,9 +282,9 @@ async fn late_request(two: &TwoWays) -> Outcome {
     // It is handled in order: what comes by another connection later is handled after it.
     for round in 0..50 {
         two.node.put("later", &round.to_string()).await?;
-        assert_eq!(queue_keys(&two.node, "a").await?, []);
+        assert_eq!(keys_of_a(&two.node).await?, []);
     }
-    let other = connect(two.node.address(), "").await?;
+    let other = connect(two.node.address(), keys).await?;
     until("others get it", async || {
         Ok(other.try_acquire("a").await?.is_some())
     })
@@ -240,7 +317,7 @@ async fn t25_a_waiter_of_unknown_effect_whose_key_is_deleted_queues_again(
     .await?;
     proxied
         .node
-        .delete(&queue_keys(&proxied.node, "a").await?[1].key)
+        .delete(&keys_of_a(&proxied.node).await?[1].key)
         .await?;
     until_queue_length(&proxied.node, "a", 2).await?;
     held.release().await?;

@@ -4,17 +4,21 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod batches;
+mod clients;
 mod clusters;
 mod connecting;
 mod counting;
 mod dropped;
 mod endings;
 mod foreign;
+mod foreign_client;
+mod formats;
 mod grpc_proxies;
 mod guarded_writes;
 mod layout;
 mod lost_replies;
 mod partitions;
+mod python_etcd3;
 mod quota;
 mod renewal;
 mod restored;
@@ -50,6 +54,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         dropped::trials,
         endings::trials,
         foreign::trials,
+        formats::trials,
         grpc_proxies::trials,
         renewal::trials,
         layout::trials,
@@ -67,7 +72,11 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         waiting::trials,
         guarded_writes::trials,
     ];
-    let trials = groups.iter().flat_map(|group| group(flavour)).collect();
+    let mut trials: Vec<_> = groups.iter().flat_map(|group| group(flavour)).collect();
+    if flavour == Flavour::ALL[0] {
+        trials.extend(clients::trials_with_clients(flavour));
+        trials.extend(python_etcd3::trials_with_clients(flavour));
+    }
     if_available(
         flavour.name(),
         flavour.find().and_then(|_| flavour.find_client()),

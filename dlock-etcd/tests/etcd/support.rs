@@ -97,6 +97,9 @@ pub(crate) async fn keys(node: &Node) -> Outcome<Vec<Entry>> {
     Ok(keys)
 }
 
+/// The settings to share locks with python-etcd3: the prefix is its own.
+pub(crate) const PYTHON: &str = "format=python-etcd3";
+
 /// Waits until nothing is left in the server: no key and no lease (K12).
 pub(crate) async fn until_clean(node: &Node) -> Outcome {
     until("nothing is left", async || {

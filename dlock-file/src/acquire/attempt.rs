@@ -77,7 +77,7 @@ pub(crate) fn grant(
             Error::new(ErrorKind::Internal, message)
         })?;
     let name = keys::full_name(lifecycle.config().name_prefix(), &request.name);
-    let holder = Holder::from_request(request, token);
+    let holder = Holder::encode(request, Some(token));
     file.write(&record::render(token, &name, Some(&holder)))?;
     // A later removal is reported to the attempt; the check finds an earlier one.
     let held = Hold::enter(

@@ -102,7 +102,7 @@ impl<'a> Acquisition<'a> {
     /// The lease of a grant, whose session is monitored from now on.
     pub(crate) fn lease(&self, held: HeldConnection, grant: Grant) -> Lease {
         let (request, token) = (self.request, grant.token);
-        let holder = Holder::from_request(request, token);
+        let holder = Holder::encode(request, Some(token));
         let hold = Hold::new(request.attempt.clone(), self.row.clone(), holder, held);
         let hold = Arc::new(hold);
         self.monitor.add(self.pool, &hold);

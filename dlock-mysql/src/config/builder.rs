@@ -147,7 +147,11 @@ impl MySqlConfig {
         config.timeouts.take(settings)?;
         config.encryption = Encryption::take(settings)?;
         config.prefix = settings.take_prefix()?.unwrap_or_default();
-        config.tokens = tokens(settings)?;
+        let tokens = [
+            ("epoch", TokenSource::Epoch),
+            ("committed", TokenSource::Committed),
+        ];
+        config.tokens = settings.take_choice("token", tokens)?.unwrap_or_default();
         config.restart_guard = settings.take_restart_guard(Self::TTL_MAX)?;
         config.check().map_err(|error| settings.invalid(error))?;
         Ok(config)
@@ -239,15 +243,5 @@ impl MySqlConfig {
             Duration::ZERO..=Self::TTL_MAX,
         )?;
         check_prefix(&self.prefix, Settings::PREFIX_BYTES_MAX)
-    }
-}
-
-fn tokens(settings: &mut Settings) -> Result<TokenSource> {
-    match settings.take_str("token")?.as_deref() {
-        None | Some("epoch") => Ok(TokenSource::Epoch),
-        Some("committed") => Ok(TokenSource::Committed),
-        Some(other) => {
-            Err(settings.invalid(format!("token={other}: allowed are epoch and committed")))
-        }
     }
 }

@@ -40,15 +40,6 @@ impl TlsMode {
     fn is_optional(self) -> bool {
         matches!(self, Self::Disabled | Self::Preferred)
     }
-
-    /// The mode of a URL's key.
-    fn read(settings: &Settings, given: &str) -> Result<Self> {
-        let found = Self::NAMES.into_iter().find(|(name, _)| *name == given);
-        found.map(|(_, mode)| mode).ok_or_else(|| {
-            let names = Self::NAMES.map(|(name, _)| name).join(", ");
-            settings.invalid(format!("tls={given}: allowed are {names}"))
-        })
-    }
 }
 
 /// The files and the mode, where they are given.
@@ -62,10 +53,9 @@ impl Encryption {
     /// Reads the keys of a URL.
     pub(super) fn take(settings: &mut Settings) -> Result<Self> {
         let tls = Tls::take(settings)?;
-        let mode = match settings.take_str("tls")? {
-            Some(given) => Some(TlsMode::read(settings, &given)?),
+        let mode = match settings.take_choice("tls", TlsMode::NAMES)? {
             None if tls.has_identity() && !tls.has_ca() => Some(TlsMode::Required),
-            None => None,
+            mode => mode,
         };
         let is_given = tls.has_ca() || tls.has_identity();
         Ok(Self {

@@ -20,6 +20,10 @@ pub(crate) const FRESH: Duration = Duration::from_millis(500);
 /// The number of `UUID_SHORT()` values that an epoch counts for. A server uses them up in milliseconds.
 pub(crate) const SERIALS: u64 = 1 << 18;
 
+/// The epoch counts from this bit of a token on. An epoch is about the time in seconds, so a token is about the time in
+/// microseconds, as on Redis. Below it there is room for [`SERIALS`].
+pub(crate) const EPOCH_SHIFT: u32 = 20;
+
 /// An epoch that is so many seconds behind the server's clock is raised again.
 const LAG_MAX: u64 = 30;
 
@@ -125,7 +129,7 @@ impl Epoch {
         if count >= SERIALS {
             return Ok(None);
         }
-        let token = self.number.checked_mul(1 << 31);
+        let token = self.number.checked_mul(1 << EPOCH_SHIFT);
         let token = token.and_then(|first| first.checked_add(count));
         let token = token.filter(|token| *token <= Token::MAX);
         token.and_then(Token::new).map(Some).ok_or_else(|| {
@@ -205,7 +209,10 @@ mod tests {
 
     #[test]
     fn tokens_end_where_the_number_range_does() {
-        assert!(epoch(1 << 32, 0).token(1).is_err());
+        // Some 130,000 years from 1970.
+        let last = Token::MAX >> EPOCH_SHIFT;
+        assert!(epoch(last + 1, 0).token(1).is_err());
+        assert!(epoch(last, 0).token(1).is_ok());
         assert!(epoch(u64::MAX, 0).token(1).is_err());
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use dlock_core::{
-    Holder, LostCause, Result,
+    LostCause, Result,
     backend::{Attempt, Lease, Renewed},
 };
 use tokio::sync::Mutex;
@@ -33,8 +33,8 @@ pub(crate) struct Hold {
     wait_timeout: Duration,
     /// The key of the row.
     pub(crate) row: Vec<u8>,
-    /// The reply to inspections.
-    pub(crate) holder: Holder,
+    /// The reply to inspections: [`dlock_core::Holder::encode`].
+    pub(crate) holder: String,
     /// `None` after the release, or after the end of the session.
     connection: Mutex<Option<HeldConnection>>,
     /// The session is known not to hold the row any more.
@@ -51,7 +51,7 @@ impl Hold {
     pub(crate) fn new(
         attempt: Attempt,
         row: Vec<u8>,
-        holder: Holder,
+        holder: String,
         held: HeldConnection,
     ) -> Self {
         Self {

@@ -55,7 +55,7 @@ async fn answer(pool: &Pool, id: u64, row: &str) -> Result<Option<Holder>> {
         tokio::time::sleep(POLL_EVERY).await;
         let rows = pool.tables()?.query(select.clone()).await?;
         if let Some(line) = rows.first().and_then(line) {
-            return Ok(Some(Holder::parse(&line).unwrap_or_default()));
+            return Ok(Some(Holder::decode(&line, None)));
         }
     }
     // Released by now, or a holder that does not answer.
@@ -76,9 +76,8 @@ async fn is_free(pool: &Pool, row: &str) -> Result<bool> {
 }
 
 /// The answer, if it has arrived.
-fn line(row: &Row) -> Option<String> {
+fn line(row: &Row) -> Option<Vec<u8>> {
     let hex = row.first()?.as_deref().filter(|hex| !hex.is_empty())?;
     let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
-    String::from_utf8(bytes?).ok()
+    (0..hex.len()).step_by(2).map(byte).collect()
 }

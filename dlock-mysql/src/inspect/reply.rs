@@ -26,8 +26,7 @@ async fn answer(pool: &Pool, holds: &[Arc<Hold>]) -> Result<()> {
         };
         let name = format!("x'{name}'");
         if let Some(hold) = holds.iter().find(|hold| keys::literal(&hold.row) == name) {
-            let holder = hold.holder.to_string();
-            let (id, holder) = (number(&row, 0)?, keys::literal(holder.as_bytes()));
+            let (id, holder) = (number(&row, 0)?, keys::literal(hold.holder.as_bytes()));
             let answer = format!("UPDATE {ASKED} SET holder = {holder} WHERE id = {id}");
             pool.tables()?.query(answer).await?;
         }

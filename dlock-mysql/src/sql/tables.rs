@@ -4,7 +4,7 @@ use dlock_core::backend::LayoutVersion;
 
 /// The version of the tables. A change that older programs would not understand raises it; a further
 /// column with a default, or a further row, does not.
-pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1).per("database");
+pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(2).per("database");
 
 /// The layout of tables that were created before they had a version.
 pub(crate) const LAYOUT_UNVERSIONED: &str = "0";
@@ -35,8 +35,8 @@ pub(crate) const CREATE: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS dlock_asked (\n  id BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n  \
      name VARBINARY(383) NOT NULL,\n  since TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,\n  holder \
      VARBINARY(1024) NOT NULL DEFAULT ''\n) ENGINE=InnoDB",
-    "INSERT IGNORE INTO dlock_epoch (id, epoch, boot, base, layout) VALUES (1, 0, 0, 0, 1), (2, 0, 0, \
-     0, 1)",
+    "INSERT IGNORE INTO dlock_epoch (id, epoch, boot, base, layout) VALUES (1, 0, 0, 0, 2), (2, 0, 0, \
+     0, 2)",
 ];
 
 /// The statements that make the tables, for administrators who run them by hand. Each can be repeated.

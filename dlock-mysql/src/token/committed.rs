@@ -7,7 +7,7 @@ use dlock_core::{Error, ErrorKind, Result, Token};
 
 use crate::{
     conn::pool::Pool,
-    epoch::row::{self, Epoch},
+    epoch::row::{self, EPOCH_SHIFT, Epoch},
     errors,
     sql::{row::number, server::ServerStart, tables::EPOCH},
 };
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) async fn next(pool: &Pool, start: ServerStart) -> Result<(Token, Epoch)> {
     let sql = format!(
         "SELECT LAST_INSERT_ID(0); {}; UPDATE {EPOCH} SET epoch = LAST_INSERT_ID(GREATEST(epoch + 1, \
-         (UNIX_TIMESTAMP() + 1) << 31)) WHERE id = 2; SELECT LAST_INSERT_ID()",
+         (UNIX_TIMESTAMP() + 1) << {EPOCH_SHIFT})) WHERE id = 2; SELECT LAST_INSERT_ID()",
         row::select()
     );
     let sent = pool.connector.clock.now();

@@ -4,7 +4,7 @@
 //! order of its values is the order of the grants. An *epoch* precedes it over restarts and failovers: one row
 //! that the first connection to each server start raises, once:
 //!
-//! `token = epoch · 2^31 + (UUID_SHORT − base)`
+//! `token = epoch · 2^20 + (UUID_SHORT − base)`
 //!
 //! * The epoch is at least the time in seconds, so a raise that a crash took back does no harm.
 //! * It is raised again when it is half a minute old. A former primary that comes back by itself has counted

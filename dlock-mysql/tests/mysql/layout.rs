@@ -7,7 +7,7 @@ use dlock_verify::support::refused;
 use crate::support::{Outcome, TTL_LONG, cases, open, start, take, until_granting};
 
 cases![
-    the_tables_are_those_of_layout_1,
+    the_tables_are_those_of_layout_2,
     another_layout_is_refused_with_both_numbers,
     tables_without_a_layout_are_refused,
     what_a_later_release_adds_does_not_matter,
@@ -33,12 +33,12 @@ dlock_epoch.layout int NO
 dlock_locks.name varbinary NO";
 
 /// Set with the columns.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
 
 /// A prefix and a name are one key, as bytes.
 const KEY: &str = "703A2F614174C3A4";
 
-async fn the_tables_are_those_of_layout_1(flavour: Flavour) -> Outcome {
+async fn the_tables_are_those_of_layout_2(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let columns = "SELECT CONCAT(table_name, '.', column_name), data_type, is_nullable FROM \
                    information_schema.columns WHERE table_schema = 'locks' ORDER BY table_name, \
@@ -65,19 +65,19 @@ async fn another_layout_is_refused_with_both_numbers(flavour: Flavour) -> Outcom
     let mut locker = open(&node.url(), TTL_LONG).await?;
     for (other, advice) in [
         ("0", "upgrade the other programs"),
-        ("2", "upgrade this dlock"),
+        ("3", "upgrade this dlock"),
     ] {
         node.query(&format!("UPDATE locks.dlock_epoch SET layout = {other}"))
             .await?;
         let error = refused(open(&node.url(), TTL_LONG).await)?;
         let line = error.to_string();
         assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{line}");
-        let both = [&format!("layout {other}"), "layout 1", advice, "database"];
+        let both = [&format!("layout {other}"), "layout 2", advice, "database"];
         assert!(both.iter().all(|words| line.contains(*words)), "{line}");
         // A client that is connected already goes on.
         take(&locker, "a").await?.release().await?;
     }
-    node.query("UPDATE locks.dlock_epoch SET layout = 1")
+    node.query("UPDATE locks.dlock_epoch SET layout = 2")
         .await?;
     locker = open(&node.url(), TTL_LONG).await?;
     Ok(take(&locker, "a").await?.release().await?)
@@ -92,7 +92,7 @@ async fn tables_without_a_layout_are_refused(flavour: Flavour) -> Outcome {
     let line = error.to_string();
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{line}");
     assert!(
-        line.contains("layout 0") && line.contains("layout 1"),
+        line.contains("layout 0") && line.contains("layout 2"),
         "{line}"
     );
     Ok(())

@@ -22,10 +22,16 @@ use std::fmt;
 
 use dlock_core::{Result, config::Config};
 
+use crate::backend;
+
 pub use self::floor::{Cycle, Floor, OwnLock, ROUND_TRIP, Server, Times, Usage, WRITE};
 
 /// Why a store that could have a floor has none.
 const NO_TLS: &str = "no driver beside it: dlock-raw was built without TLS";
+
+/// Why a store of another project has none.
+const FOREIGN: &str =
+    "no driver beside it: dlock has none for its scheme, and finds no entries that are left";
 
 /// The schemes whose floors need TLS.
 const ENCRYPTED: [&str; 3] = ["etcds", "rediss", "zks"];
@@ -76,7 +82,12 @@ pub async fn open(config: &Config) -> Result<Found> {
         "redis" | "rediss" => Box::new(redis::RedisFloor::connect(config).await?),
         #[cfg(feature = "zk")]
         "zk" | "zks" => Box::new(zk::ZkFloor::connect(config).await?),
-        _ => return Ok(Found::default()),
+        _ => {
+            return Ok(Found {
+                note: backend(scheme).is_none().then_some(FOREIGN),
+                ..Found::default()
+            });
+        }
     };
     Ok(Found {
         floor: Some(floor),

@@ -5,12 +5,13 @@
 
 mod client;
 mod clock;
-#[cfg(any(feature = "etcd", feature = "redis"))]
+#[cfg(any(feature = "etcd", feature = "mysql", feature = "redis"))]
 mod count;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod file;
 mod finding;
+mod foreign;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "redis")]
@@ -43,6 +44,8 @@ pub const PROBE_MAX: Duration = Duration::from_secs(60);
 const WATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Reads the settings of the store that `config` names, and what this machine adds to them. Takes a second or more.
+///
+/// Of a store with a scheme of another project it knows this machine alone, and a finding says so.
 ///
 /// # Errors
 ///
@@ -79,6 +82,7 @@ pub fn checks() -> Vec<Check> {
     let all: &[&[Check]] = &[
         client::checks::ALL,
         file::checks::ALL,
+        foreign::ALL,
         #[cfg(feature = "etcd")]
         etcd::checks::ALL,
         #[cfg(feature = "mysql")]

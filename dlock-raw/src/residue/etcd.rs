@@ -1,4 +1,4 @@
-//! etcd: a lock is the keys of its queue.
+//! etcd: a lock is the keys of its queue, or one key.
 
 use dlock_core::{
     LockName, Result,
@@ -11,8 +11,7 @@ use percent_encoding::{AsciiSet, utf8_percent_encode};
 use super::left::{Kind, Left, Store};
 use crate::driver::etcd::{Members, failed};
 
-/// dlock-etcd's own default, and what it escapes.
-const PREFIX: &str = "dlock/";
+/// The characters that dlock-etcd escapes.
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
 
 /// The most keys of one queue that are listed.
@@ -22,39 +21,95 @@ const KEYS_MAX: i64 = 10_000;
 pub(super) struct Etcd {
     client: Client,
     prefix: String,
+    format: Format,
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    Concurrency,
+    PythonEtcd3,
+}
+
+impl Format {
+    /// dlock-etcd's own default.
+    fn default_prefix(self) -> &'static str {
+        match self {
+            Self::Concurrency => "dlock/",
+            Self::PythonEtcd3 => "/locks/",
+        }
+    }
 }
 
 impl Etcd {
     pub(super) async fn open(config: &Config) -> Result<Self> {
         let mut settings = Settings::of(config)?;
-        let prefix = settings.take_prefix()?.unwrap_or_else(|| PREFIX.to_owned());
+        let formats = [
+            ("concurrency", Format::Concurrency),
+            ("python-etcd3", Format::PythonEtcd3),
+        ];
+        let format = settings
+            .take_choice("format", formats)?
+            .unwrap_or(Format::Concurrency);
+        let prefix = settings.take_prefix()?;
+        let prefix = prefix.unwrap_or_else(|| format.default_prefix().to_owned());
         let client = Members::take(&mut settings)?.connect_to_any().await?;
-        Ok(Self { client, prefix })
+        Ok(Self {
+            client,
+            prefix,
+            format,
+        })
+    }
+
+    /// At most [`KEYS_MAX`] keys that begin with `prefix`.
+    async fn keys(&self, prefix: String) -> Result<Vec<String>> {
+        let options = GetOptions::new()
+            .with_prefix()
+            .with_keys_only()
+            .with_limit(KEYS_MAX);
+        let reply = self.client.kv_client().get(prefix, Some(options)).await;
+        let reply = reply.map_err(failed)?;
+        let keys = reply.kvs().iter();
+        Ok(keys
+            .map(|key| String::from_utf8_lossy(key.key()).into_owned())
+            .collect())
+    }
+
+    /// The keys of a queue, and the tombstones of attempts that were undone.
+    async fn of_queue(&self, name: &LockName) -> Result<Vec<String>> {
+        let name = utf8_percent_encode(name.as_str(), ESCAPED);
+        let path = format!("{}{name}", self.prefix);
+        let mut keys = self.keys(format!("{path}/")).await?;
+        keys.extend(self.keys(format!("{path}%/")).await?);
+        Ok(keys)
+    }
+
+    /// The only key of a lock, and the tombstones of attempts that were undone.
+    async fn of_one_key(&self, name: &LockName) -> Result<Vec<String>> {
+        let key = format!("{}{name}", self.prefix);
+        let mut keys = self.keys(key.clone()).await?;
+        keys.retain(|other| *other == key);
+        let undone = format!("{}%dlock-undone/", self.prefix);
+        let mut tombstones = self.keys(undone.clone()).await?;
+        tombstones.retain(|tombstone| {
+            let attempt = tombstone.strip_prefix(&undone).unwrap_or_default();
+            attempt
+                .split_once('/')
+                .is_some_and(|(_, of)| of == name.as_str())
+        });
+        keys.extend(tombstones);
+        Ok(keys)
     }
 }
 
 #[async_trait]
 impl Store for Etcd {
     async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
-        let path = format!(
-            "{}{}",
-            self.prefix,
-            utf8_percent_encode(name.as_str(), ESCAPED)
-        );
-        let mut left = Vec::new();
-        // The queue, and the tombstones of attempts that were undone.
-        for directory in [format!("{path}/"), format!("{path}%/")] {
-            let options = GetOptions::new()
-                .with_prefix()
-                .with_keys_only()
-                .with_limit(KEYS_MAX);
-            let reply = self.client.kv_client().get(directory, Some(options)).await;
-            for key in reply.map_err(failed)?.kvs() {
-                let key = String::from_utf8_lossy(key.key());
-                left.push(Left::new(name, key, Kind::Lock));
-            }
-        }
-        Ok(left)
+        let keys = match self.format {
+            Format::Concurrency => self.of_queue(name).await?,
+            Format::PythonEtcd3 => self.of_one_key(name).await?,
+        };
+        let left = keys.iter().map(|key| Left::new(name, key, Kind::Lock));
+        Ok(left.collect())
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {

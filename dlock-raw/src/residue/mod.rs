@@ -20,6 +20,7 @@ use dlock_core::{Error, ErrorKind, LockName, Result, config::Config};
 
 use self::left::Store;
 pub use self::left::{Kind, Left};
+use crate::family::Family;
 
 /// The traces of locks in one store.
 ///
@@ -46,30 +47,6 @@ pub struct Cleared {
     pub removed: u64,
     /// Entries that are in use, or that were removed by another client just then.
     pub stays: u64,
-}
-
-/// The stores, each with several schemes.
-#[derive(Clone, Copy)]
-enum Family {
-    File,
-    Etcd,
-    MySql,
-    Redis,
-    Zk,
-}
-
-impl Family {
-    fn of(scheme: &str) -> Option<Self> {
-        Some(match scheme {
-            "file" => Self::File,
-            "etcd" | "etcds" => Self::Etcd,
-            "mysql" | "mariadb" => Self::MySql,
-            "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
-            | "rediss-cluster" => Self::Redis,
-            "zk" | "zks" => Self::Zk,
-            _ => return None,
-        })
-    }
 }
 
 /// The permanent entries that dlock makes in a store for all locks, in words; `None` for an unknown `scheme` of a URL.

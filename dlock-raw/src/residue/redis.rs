@@ -27,6 +27,7 @@ const REDIRECTS_MAX: usize = 5;
 pub(super) struct Redis {
     servers: Servers,
     prefix: String,
+    escapes: bool,
     first: Address,
     connections: Mutex<HashMap<Address, Connection>>,
 }
@@ -35,23 +36,26 @@ impl Redis {
     pub(super) async fn open(config: &Config) -> Result<Self> {
         let mut settings = Settings::of(config)?;
         let prefix = settings.take_prefix()?.unwrap_or_else(|| PREFIX.to_owned());
+        let escapes = settings.take_choice("format", [("escaped", true), ("plain", false)])?;
+        let escapes = escapes.unwrap_or(true);
         let servers = Servers::take(&mut settings)?;
         let (first, connection) = servers.connect_to_primary().await?;
         let connections = Mutex::new(HashMap::from([(first.clone(), connection)]));
         Ok(Self {
             servers,
             prefix,
+            escapes,
             first,
             connections,
         })
     }
 
     fn key(&self, name: &LockName) -> String {
-        format!(
-            "{}{}",
-            self.prefix,
-            utf8_percent_encode(name.as_str(), ESCAPED)
-        )
+        let Self { prefix, .. } = self;
+        match self.escapes {
+            true => format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED)),
+            false => format!("{prefix}{name}"),
+        }
     }
 
     /// Sends a command about a key, to the node of the Cluster that has it: a number.

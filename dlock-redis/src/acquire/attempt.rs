@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use dlock_core::{
     Effect, Holder, Result,
-    backend::{AcquireRequest, Lease, Wait},
+    backend::{AcquireRequest, Lease},
 };
 
 use crate::{
     acquire::{batch::CommandBatcher, undo::undo},
     keys::Keys,
-    scripts::{AcquireItem, Contended, Outcome, millis},
+    scripts::{AcquireItem, Contended, Outcome, Waits, millis},
 };
 
 /// The result of a try: the lease, or why there is none.
@@ -26,13 +26,13 @@ pub(super) async fn try_once(
     batcher: &CommandBatcher,
     request: &AcquireRequest,
     keys: &Arc<Keys>,
+    waits: Waits,
 ) -> Tried {
     let item = AcquireItem {
         keys: keys.clone(),
-        id: request.attempt.id(),
         ttl: millis(request.ttl),
-        holder_tail: Holder::encode_tail(request),
-        waits: request.wait != Wait::Never,
+        holder: Holder::encode(request, None),
+        waits,
     };
     match batcher.acquire(item).await? {
         (sent, Outcome::Granted(token)) => {
@@ -48,7 +48,7 @@ pub(super) async fn try_until_answered(
     request: &AcquireRequest,
     keys: &Arc<Keys>,
 ) -> Tried {
-    let mut error = match try_once(batcher, request, keys).await {
+    let mut error = match try_once(batcher, request, keys, Waits::Never).await {
         Err(error) if error.effect() == Effect::Unknown => error,
         answer => return answer,
     };
@@ -56,7 +56,7 @@ pub(super) async fn try_until_answered(
     while tries < TRIES_MAX && error.effect() == Effect::Unknown && !request.attempt.is_cancelled()
     {
         tries += 1;
-        error = match try_once(batcher, request, keys).await {
+        error = match try_once(batcher, request, keys, Waits::Never).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };

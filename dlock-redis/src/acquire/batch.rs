@@ -15,7 +15,7 @@ use crate::{
     conn::{replication::wait_for_replicas, request::HEDGE_AFTER_MAX},
     errors,
     keys::Keys,
-    scripts::{AcquireCall, AcquireItem, Call, Outcome, ReleaseCall, ReleaseItem},
+    scripts::{AcquireCall, AcquireItem, Call, Listeners, Outcome, ReleaseCall, ReleaseItem},
     topology::router::Router,
 };
 
@@ -36,7 +36,7 @@ enum Command {
 
 enum Reply {
     Acquire(Result<Outcome>),
-    Release(Result<()>),
+    Release(Result<Listeners>),
 }
 
 impl CommandBatcher {
@@ -69,7 +69,7 @@ impl CommandBatcher {
     }
 
     /// Releases one lock, if the attempt holds it; success also if it had ended.
-    pub(crate) async fn release(&self, keys: &Arc<Keys>, id: AttemptId) -> Result<()> {
+    pub(crate) async fn release(&self, keys: &Arc<Keys>, id: AttemptId) -> Result<Listeners> {
         let keys = keys.clone();
         let item = ReleaseItem { keys, id };
         if !self.router.is_single() {
@@ -136,10 +136,10 @@ async fn acquire(router: &Router, items: &[AcquireItem]) -> Result<Vec<Result<Ou
     Ok(outcomes)
 }
 
-async fn release(router: &Router, items: &[ReleaseItem]) -> Result<Vec<Result<()>>> {
+async fn release(router: &Router, items: &[ReleaseItem]) -> Result<Vec<Result<Listeners>>> {
     let call = ReleaseCall {
         items,
-        publish: router.publish_command(),
+        publish: router.publish_commands(),
     };
     let hedge_after = Some(HEDGE_AFTER_MAX);
     let reply = router.send(Call::Release(call), hedge_after).await?;

@@ -1,5 +1,6 @@
 //! Acquiring a lock: one try, or a wait.
 
+pub(crate) mod after_release;
 mod attempt;
 pub(crate) mod batch;
 mod undo;
@@ -14,6 +15,7 @@ use dlock_core::{
 
 use crate::{
     acquire::{
+        after_release::AfterRelease,
         attempt::{try_once, try_until_answered},
         batch::CommandBatcher,
         wait::Waiting,
@@ -21,6 +23,7 @@ use crate::{
     keys::Keys,
     longest_ttl::LongestTtl,
     pubsub::Subscriptions,
+    scripts::Waits,
 };
 
 /// The parts of the backend that an acquire uses.
@@ -29,6 +32,7 @@ pub(crate) struct Acquirer<'a> {
     pub(crate) batcher: &'a Arc<CommandBatcher>,
     pub(crate) subscriptions: &'a Subscriptions,
     pub(crate) longest_ttl: &'a LongestTtl,
+    pub(crate) after_release: &'a AfterRelease,
 }
 
 impl Acquirer<'_> {
@@ -37,9 +41,12 @@ impl Acquirer<'_> {
         self.longest_ttl.observe(request.ttl);
         let first = match request.wait {
             Wait::Never => return self.acquire_now(request, keys).await,
-            Wait::UntilCancelled => try_once(self.batcher, request, keys).await,
+            Wait::UntilCancelled if self.after_release.take(keys) => None,
+            Wait::UntilCancelled => {
+                Some(try_once(self.batcher, request, keys, Waits::IfTaken).await)
+            }
         };
-        if let Ok(Ok(lease)) = first {
+        if let Some(Ok(Ok(lease))) = first {
             return Ok(lease);
         }
         let waiting = Waiting {

@@ -23,7 +23,7 @@ pub(super) async fn undo(
     let (batcher, keys, id) = (batcher.clone(), keys.clone(), request.attempt.id());
     let release = move || {
         let (batcher, keys) = (batcher.clone(), keys.clone());
-        async move { batcher.release(&keys, id).await }
+        async move { batcher.release(&keys, id).await.map(drop) }
     };
     let _ = tokio::time::timeout(UNDO_WAIT_MAX, request.undo(until, release)).await;
 }

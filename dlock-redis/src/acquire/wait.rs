@@ -1,12 +1,14 @@
 //! Waiting for a lock that is taken.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use dlock_core::{
     Effect, Error, ErrorKind, Result,
     backend::{AcquireRequest, Lease},
     toolkit::{Backoff, pause, pause_after},
 };
+
+use tokio::time::{sleep, timeout};
 
 use crate::{
     acquire::{
@@ -16,8 +18,8 @@ use crate::{
     },
     keys::Keys,
     longest_ttl::LongestTtl,
-    pubsub::{Subscriptions, Waiter},
-    scripts::Contended,
+    pubsub::{Subscriptions, Waiter, spread},
+    scripts::{Contended, Waits},
 };
 
 /// The poll interval of a waiter that may miss the release. The holder is not a dlock client and publishes
@@ -45,8 +47,8 @@ enum Subscribed {
 
 impl Waiting<'_> {
     /// Waits until the lock is granted or the attempt is cancelled; then it is [undone](undo). `first` is the
-    /// result of the first try.
-    pub(super) async fn wait(self, first: Tried) -> Result<Lease> {
+    /// result of the first try; without one the waiter subscribes before it tries.
+    pub(super) async fn wait(self, first: Option<Tried>) -> Result<Lease> {
         let mut waiter = Waiter::new(self.subscriptions, self.keys.channel());
         let mut effect = Effect::None;
         let result = self.until_granted(first, &mut waiter, &mut effect).await;
@@ -61,13 +63,24 @@ impl Waiting<'_> {
     /// `effect` is that of the tries since the last answer.
     async fn until_granted(
         self,
-        first: Tried,
+        first: Option<Tried>,
         waiter: &mut Waiter,
         effect: &mut Effect,
     ) -> Result<Lease> {
         let attempt = &self.request.attempt;
-        let mut tried = first;
         let mut backoff = Backoff::new();
+        let mut tried = match first {
+            Some(tried) => tried,
+            None => {
+                // A failure is noticed when it subscribes after the try.
+                let subscribed = self.subscribe(waiter, &mut backoff);
+                let _ = timeout(POLL_EVERY, subscribed).await;
+                if attempt.is_cancelled() {
+                    return Err(Error::cancelled());
+                }
+                try_once(self.batcher, self.request, self.keys, Waits::IfTaken).await
+            }
+        };
         loop {
             let failed = match tried {
                 Ok(Ok(lease)) => return Ok(lease),
@@ -92,7 +105,11 @@ impl Waiting<'_> {
             if attempt.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            tried = try_once(self.batcher, self.request, self.keys).await;
+            let waits = match waiter.listeners() {
+                0 | 1 => Waits::IfTaken,
+                _ => Waits::WithOthers,
+            };
+            tried = try_once(self.batcher, self.request, self.keys, waits).await;
         }
     }
 
@@ -104,7 +121,7 @@ impl Waiting<'_> {
         backoff: &mut Backoff,
     ) -> Result<()> {
         let subscribed = self.subscribe(waiter, backoff);
-        match tokio::time::timeout(POLL_EVERY, subscribed).await {
+        match timeout(POLL_EVERY, subscribed).await {
             Ok(Ok(Subscribed::BeforeTry)) => {
                 let after = poll_after(contended, waiter.may_miss_messages());
                 self.sleep(waiter, after).await;
@@ -138,10 +155,17 @@ impl Waiting<'_> {
     }
 
     async fn sleep(self, waiter: &Waiter, after: Duration) {
-        tokio::select! {
-            () = waiter.woken() => {}
-            () = tokio::time::sleep(after) => {}
-            () = self.request.attempt.cancelled() => {}
+        let spread = |waiter: &Waiter| spread::pause(waiter.listeners());
+        let mut pause = pin!(sleep(after + spread(waiter).unwrap_or_default()));
+        loop {
+            tokio::select! {
+                () = waiter.woken() => match spread(waiter) {
+                    Some(spread) => pause.set(sleep(spread.min(after))),
+                    None => return,
+                },
+                () = &mut pause => return,
+                () = self.request.attempt.cancelled() => return,
+            }
         }
     }
 }

@@ -7,10 +7,13 @@ use dlock_core::{
     config::{Settings, Timeouts, check_duration, check_prefix, check_u64},
 };
 
+use crate::keys::Format;
+
 /// The options of locks.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) prefix: String,
+    pub(crate) format: Format,
     pub(crate) timeouts: Timeouts,
     pub(crate) restart_guard: Duration,
     pub(super) failover_guard: Option<Duration>,
@@ -48,6 +51,8 @@ impl Options {
     pub(super) fn take(settings: &mut Settings) -> Result<Self> {
         let mut options = Self::default();
         options.prefix = settings.take_prefix()?.unwrap_or(options.prefix);
+        let formats = [("escaped", Format::Escaped), ("plain", Format::Plain)];
+        options.format = settings.take_choice("format", formats)?.unwrap_or_default();
         let min_acks = settings.take_u64("min_acks", 0..=Self::ACKS_MAX)?;
         options.min_acks = min_acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX));
         options.timeouts.take(settings)?;
@@ -78,6 +83,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             prefix: Self::PREFIX.to_owned(),
+            format: Format::default(),
             timeouts: Self::TIMEOUTS,
             restart_guard: Self::RESTART_GUARD,
             failover_guard: None,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::builder::RedisConfig;
+use crate::keys::Format;
 
 impl RedisConfig {
     /// Requires so many replicas to have each grant and each renewal, at most 100.
@@ -16,9 +17,17 @@ impl RedisConfig {
 
     /// Sets the prefix of keys, of at most 128 bytes without `{`, `}` and `%`. Default `dlock:`.
     ///
-    /// Empty to share locks with the `SET NX PX` family.
+    /// Empty to share locks with the `SET NX PX` family; see [`format`](Self::format).
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.options.prefix = prefix.into();
+        self
+    }
+
+    /// Sets how the name of a lock becomes a key. Default [`Escaped`](Format::Escaped).
+    ///
+    /// [`Plain`](Format::Plain) to share locks whose names have `{`, `}` or `%` with other clients.
+    pub fn format(mut self, format: Format) -> Self {
+        self.options.format = format;
         self
     }
 

@@ -82,6 +82,7 @@ impl History {
                 run_id: server.run_id(),
                 began: began.as_str(),
                 least_token,
+                layout: options.format.layout(),
             };
             tries -= 1;
             let reply = call.render().query_async(connection).await;
@@ -94,7 +95,7 @@ impl History {
             }
         };
         let reply = HistoryReply::parse(&reply)?;
-        let record = Record::parse(&reply.record)?;
+        let record = Record::parse(&reply.record, options.format)?;
         if reply.has_other_layout {
             let what = format!(
                 "a record of this layout as another one's: {:?}",

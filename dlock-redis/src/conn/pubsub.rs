@@ -81,13 +81,24 @@ impl PubSub {
     }
 }
 
+/// The payload of a release: the number of clients with waiters.
+fn listeners(push: &PushInfo) -> u32 {
+    match push.data.get(1) {
+        Some(Value::BulkString(count)) => str::from_utf8(count)
+            .ok()
+            .and_then(|count| count.parse().ok()),
+        _ => None,
+    }
+    .unwrap_or(0)
+}
+
 fn receive(handler: &impl PushHandler, subscription: &Subscription, push: &PushInfo) {
     let channel = match push.data.first() {
         Some(Value::BulkString(channel)) => String::from_utf8_lossy(channel),
         _ => "".into(),
     };
     match push.kind {
-        PushKind::Message | PushKind::SMessage => handler.wake(&channel),
+        PushKind::Message | PushKind::SMessage => handler.wake(&channel, listeners(push)),
         PushKind::Disconnection => {
             subscription.end();
             handler.wake_all();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::Result;
 
-use crate::{config::Options, errors, keys::LAYOUT};
+use crate::{config::Options, errors, keys::Format};
 
 /// How a history began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +67,12 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// `InvalidConfig` for another layout.
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    /// `InvalidConfig` for another layout, or another format.
+    pub(super) fn parse(text: &str, format: Format) -> Result<Self> {
         let mut words = text.split(' ');
-        LAYOUT.check("redis", words.next().unwrap_or_default())?;
+        format
+            .layout()
+            .check("redis", words.next().unwrap_or_default())?;
         let parsed = (|| {
             Some(Self {
                 run: words.next()?.to_owned(),

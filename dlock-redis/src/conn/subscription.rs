@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 
 /// The receiver of a connection's messages.
 pub(crate) trait PushHandler: Send + Sync + 'static {
-    /// Wakes the waiters of one channel.
-    fn wake(&self, channel: &str);
+    /// Wakes the waiters of one channel. `listeners` is the number of clients with waiters, or 0.
+    fn wake(&self, channel: &str, listeners: u32);
 
     /// Wakes all waiters: a message may be lost.
     fn wake_all(&self);

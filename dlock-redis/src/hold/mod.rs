@@ -14,7 +14,7 @@ use dlock_core::{
 use tokio::task::JoinSet;
 
 use crate::{
-    acquire::batch::CommandBatcher,
+    acquire::{after_release::AfterRelease, batch::CommandBatcher},
     hold::renew_batch::RenewBatcher,
     keys::Keys,
     scripts::{RenewItem, RenewOutcome},
@@ -22,11 +22,14 @@ use crate::{
 
 /// The held locks, by attempt: `close` releases them.
 #[derive(Default)]
-pub(crate) struct Holds(Lock<HashMap<AttemptId, Arc<Keys>>>);
+pub(crate) struct Holds {
+    held: Lock<HashMap<AttemptId, Arc<Keys>>>,
+    after_release: AfterRelease,
+}
 
 impl Holds {
     pub(crate) fn insert(&self, lease: &Lease, keys: Arc<Keys>) {
-        self.0.lock().insert(lease.id(), keys);
+        self.held.lock().insert(lease.id(), keys);
     }
 
     /// Releases a lock. It leaves the table before that: a release that is dropped leaves the lock for its ttl.
@@ -36,17 +39,24 @@ impl Holds {
         lease: &Lease,
         keys: &Arc<Keys>,
     ) -> Result<()> {
-        self.0.lock().remove(&lease.id());
-        batcher.release(keys, lease.id()).await
+        self.held.lock().remove(&lease.id());
+        let listeners = batcher.release(keys, lease.id()).await?;
+        self.after_release.note(keys, listeners);
+        Ok(())
+    }
+
+    /// The pauses of this client after its releases.
+    pub(crate) fn after_release(&self) -> &AfterRelease {
+        &self.after_release
     }
 
     /// Releases all locks at once.
     pub(crate) async fn release_all(&self, batcher: &Arc<CommandBatcher>) -> Result<()> {
-        let holds = std::mem::take(&mut *self.0.lock());
+        let holds = std::mem::take(&mut *self.held.lock());
         let mut releases = JoinSet::new();
         for (id, keys) in holds {
             let batcher = batcher.clone();
-            releases.spawn(async move { batcher.release(&keys, id).await });
+            releases.spawn(async move { batcher.release(&keys, id).await.map(drop) });
         }
         let mut result = Ok(());
         while let Some(released) = releases.join_next().await {

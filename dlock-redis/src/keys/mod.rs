@@ -1,15 +1,45 @@
 //! Lock name ↔ key, and dlock's own keys.
 //!
-//! The key of a name is the prefix and the name, as in the `SET NX PX` family. Names have their braces escaped, so
-//! that dlock's own keys, which have braces, never collide with them. Their percent signs are escaped, so that no
-//! two names share a key. The text in the braces decides the slot of a key in a Cluster.
+//! The key of a name is the prefix and the name, as in the `SET NX PX` family. By default names have their braces
+//! escaped, so that dlock's own keys, which have braces, never collide with them. Their percent signs are escaped, so
+//! that no two names share a key. The text in the braces decides the slot of a key in a Cluster.
+//!
+//! With `format=plain` names are not escaped, and those that could be dlock's own keys are refused.
 
-use dlock_core::{LockName, backend::LayoutVersion};
+use dlock_core::{Error, ErrorKind, LockName, Result, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 pub(crate) mod slots;
 
-use self::slots::tag;
+use self::slots::{is_tag, slot, tag};
+
+/// How the name of a lock becomes a key: the setting `format`.
+///
+/// Programs with two formats do not share a prefix: connecting refuses the second one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// `{`, `}` and `%` are escaped, as in `%7B`. With an empty prefix names with these characters are refused, as
+    /// other clients do not escape them.
+    #[default]
+    Escaped,
+    /// The key is the prefix and the name as it is, as that of redis-py, redsync and node-redlock. Names that could
+    /// be keys of dlock's own are refused.
+    Plain,
+}
+
+impl Format {
+    /// The layout of a prefix whose locks have this format.
+    pub(crate) fn layout(self) -> LayoutVersion {
+        match self {
+            Self::Escaped => LAYOUT,
+            Self::Plain => LAYOUT.in_format("plain"),
+        }
+    }
+}
+
+/// The characters that [`Format::Escaped`] escapes.
+const SPECIAL: [char; 3] = ['{', '}', '%'];
 
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 
@@ -21,33 +51,72 @@ pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
 /// The text in the braces if one server has all names.
 const ALL: &str = "all";
 
+/// The ends of dlock's own keys, of any prefix.
+const OWN: [&str; 2] = [COUNTER, RECORD];
+const COUNTER: &str = "fence";
+const RECORD: &str = "record";
+
 /// The keys of one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Keys {
     pub(crate) lock: String,
 }
 
 impl Keys {
-    pub(crate) fn new(prefix: &str, name: &LockName) -> Self {
-        Self {
-            lock: format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED)),
+    /// # Errors
+    ///
+    /// `InvalidInput` for a name that would be a second lock beside other clients', or a key of dlock's own.
+    pub(crate) fn new(format: Format, prefix: &str, name: &LockName) -> Result<Self> {
+        let name = name.as_str();
+        let lock = match format {
+            Format::Escaped if prefix.is_empty() && name.contains(SPECIAL) => {
+                let why = "with an empty prefix= a name with {, } or % would be another lock than that of other \
+                           clients; set format=plain in all programs with dlock";
+                return Err(Error::new(ErrorKind::InvalidInput, why));
+            }
+            Format::Escaped => format!("{prefix}{}", utf8_percent_encode(name, ESCAPED)),
+            Format::Plain => format!("{prefix}{name}"),
+        };
+        if is_own(&lock) {
+            let why = "with format=plain a name must not end as keys of dlock's own do: {all}fence, {all}record, or \
+                       three other letters in the braces";
+            return Err(Error::new(ErrorKind::InvalidInput, why));
         }
+        Ok(Self { lock })
     }
 
-    /// The channel for releases.
+    /// The channel for releases. In a Cluster it has the slot of the lock.
     pub(crate) fn channel(&self) -> String {
-        format!("{{{}}}:free", self.lock)
+        self.tagged_channel()
+            .unwrap_or_else(|| format!("{{{}}}:free", self.lock))
     }
+
+    /// The channel of a lock whose key has braces. The key in braces would have another slot than the key.
+    pub(crate) fn tagged_channel(&self) -> Option<String> {
+        let Self { lock } = self;
+        let has_braces = lock.contains(['{', '}']);
+        has_braces.then(|| format!("{{{}}}{lock}:free", tag(slot(lock))))
+    }
+}
+
+/// Whether this is a key of dlock's own, of this prefix or another one.
+fn is_own(key: &str) -> bool {
+    let before = OWN
+        .iter()
+        .find_map(|end| key.strip_suffix(end)?.strip_suffix('}'));
+    before
+        .and_then(|before| before.rsplit_once('{'))
+        .is_some_and(|(_, text)| is_tag(text))
 }
 
 /// The key of the token counter: of all names, or of the names in a slot of a Cluster.
 pub(crate) fn counter(prefix: &str, slot: Option<u16>) -> String {
-    own_key(prefix, slot, "fence")
+    own_key(prefix, slot, COUNTER)
 }
 
 /// The key of the record of the server's history; in a Cluster some slots of each master have one.
 pub(crate) fn record(prefix: &str, slot: Option<u16>) -> String {
-    own_key(prefix, slot, "record")
+    own_key(prefix, slot, RECORD)
 }
 
 fn own_key(prefix: &str, slot: Option<u16>, purpose: &str) -> String {
@@ -61,8 +130,12 @@ mod tests {
 
     use super::*;
 
+    fn of(format: Format, prefix: &str, name: &str) -> Result<Keys> {
+        Keys::new(format, prefix, &LockName::new(name).expect("name"))
+    }
+
     fn keys(name: &str) -> Keys {
-        Keys::new("app:", &LockName::new(name).expect("name"))
+        of(Format::Escaped, "app:", name).expect("a key")
     }
 
     #[test]
@@ -70,6 +143,41 @@ mod tests {
         assert_eq!(keys("seat/14C").lock, "app:seat/14C");
         assert_eq!(keys("a{b}%").lock, "app:a%7Bb%7D%25");
         assert_eq!(keys("seat/14C").channel(), "{app:seat/14C}:free");
+        let plain = of(Format::Plain, "", "a{b}%").expect("a key");
+        assert_eq!(plain.lock, "a{b}%");
+        let plain = of(Format::Plain, "app:", "seat/14C").expect("a key");
+        assert_eq!(plain, keys("seat/14C"));
+    }
+
+    #[test]
+    fn no_name_is_a_second_lock_beside_other_clients() {
+        for name in ["a{", "}a", "50%"] {
+            let error = of(Format::Escaped, "", name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains("format=plain"), "{error}");
+        }
+        assert_eq!(of(Format::Escaped, "", "a").expect("a key").lock, "a");
+    }
+
+    #[test]
+    fn a_plain_name_is_no_key_of_ours() {
+        let slot = |slot| [counter("", slot), record("app:", slot)];
+        for name in [slot(None), slot(Some(0)), slot(Some(16_383))].concat() {
+            let error = of(Format::Plain, "", &name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
+            assert!(of(Format::Plain, "x:", &name).is_err(), "{name}");
+            assert!(of(Format::Escaped, "x:", &name).is_ok(), "{name}");
+        }
+        for name in [
+            "{order}record",
+            "record",
+            "{all}",
+            "{}fence",
+            "{all}fences",
+            "all}fence",
+        ] {
+            assert!(of(Format::Plain, "", name).is_ok(), "{name}");
+        }
     }
 
     proptest! {
@@ -78,6 +186,14 @@ mod tests {
             let (x, y) = (keys(&a), keys(&b));
             prop_assert_eq!(x.lock == y.lock, a == b);
             prop_assert!(!x.lock.contains(['{', '}']), "the whole key is its hash tag");
+        }
+
+        #[test]
+        fn a_channel_has_the_slot_of_its_lock(name in "[ab{}]{1,8}", other in "[ab{}]{1,8}") {
+            let plain = |name: &str| of(Format::Plain, "", name).expect("a key");
+            let (keys, others) = (plain(&name), plain(&other));
+            prop_assert_eq!(slot(&keys.channel()), slot(&keys.lock));
+            prop_assert_eq!(keys.channel() == others.channel(), name == other);
         }
     }
 }

@@ -27,9 +27,21 @@ static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
     tags
 });
 
-/// The slot of a key without braces, such as that of a lock.
+/// The slot of a key: that of its hash tag, or of the whole key if it has none.
 pub(crate) fn slot(key: &str) -> u16 {
-    hash(key.as_bytes())
+    hash(hash_tag(key).unwrap_or(key).as_bytes())
+}
+
+/// The text between the first `{` and the next `}`, if there is any.
+fn hash_tag(key: &str) -> Option<&str> {
+    let (_, rest) = key.split_once('{')?;
+    let (tag, _) = rest.split_once('}')?;
+    (!tag.is_empty()).then_some(tag)
+}
+
+/// Whether this text may be a [tag].
+pub(super) fn is_tag(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|byte| LETTERS.contains(&byte))
 }
 
 /// The text that puts a key into this slot, in braces.
@@ -51,6 +63,20 @@ mod tests {
         // From the server's documentation (CLUSTER KEYSLOT).
         assert_eq!(slot("somekey"), 11_058);
         assert_eq!(slot("123456789"), 12_739);
+    }
+
+    #[test]
+    fn only_the_first_braces_with_a_text_decide() {
+        for (key, hashed) in [
+            ("a{b}c", "b"),
+            ("{b}{c}", "b"),
+            ("a{{b}}c", "{b"),
+            ("a{}{b}", "a{}{b}"),
+            ("a}b{c", "a}b{c"),
+            ("a}{b}", "b"),
+        ] {
+            assert_eq!(slot(key), hash(hashed.as_bytes()), "{key}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Notifications of releases, for waiters.
 
+pub(crate) mod spread;
 mod subscriptions;
 mod waiter;
+mod wake_up;
 
 pub(crate) use self::{subscriptions::Subscriptions, waiter::Waiter};

@@ -12,13 +12,16 @@ use dlock_core::{
     Error, ErrorKind, Result,
     toolkit::{Lock, Turn},
 };
-use tokio::sync::Notify;
 
 use crate::conn::{
     node::Node,
     pubsub::PubSub,
     subscription::{PushHandler, Subscription},
 };
+use crate::pubsub::wake_up::WakeUp;
+
+/// No release woke the waiters: each of them tries at once.
+const ALL_AT_ONCE: u32 = 0;
 
 /// The waiters to wake, by channel.
 #[derive(Clone, Default)]
@@ -27,7 +30,7 @@ pub(crate) struct Subscriptions(Arc<Lock<HashMap<String, Channel>>>);
 #[derive(Default)]
 struct Channel {
     /// Mostly one: a cancelled waiter may be leaving while the next one of its locker has come.
-    waiters: Vec<Arc<Notify>>,
+    waiters: Vec<Arc<WakeUp>>,
     /// Nodes that may have a subscription. The last waiter ends it, even if another one began it.
     nodes: Vec<Arc<Node>>,
 }
@@ -40,14 +43,14 @@ struct NodeMessages {
 
 impl Subscriptions {
     /// Adds a waiter, which is not woken before the channel is [subscribed](Self::subscribe) to.
-    pub(super) fn add(&self, channel: &str, waiter: Arc<Notify>) {
+    pub(super) fn add(&self, channel: &str, waiter: Arc<WakeUp>) {
         let mut channels = self.0.lock();
         let channel = channels.entry(channel.to_owned()).or_default();
         channel.waiters.push(waiter);
     }
 
     /// Removes a waiter: the nodes whose subscription no waiter needs any more.
-    pub(super) fn remove(&self, name: &str, waiter: &Arc<Notify>) -> Vec<Arc<Node>> {
+    pub(super) fn remove(&self, name: &str, waiter: &Arc<WakeUp>) -> Vec<Arc<Node>> {
         let mut channels = self.0.lock();
         let Some(channel) = channels.get_mut(name) else {
             return Vec::new();
@@ -195,15 +198,15 @@ impl Subscriptions {
 
     fn wake_all(&self) {
         for channel in self.0.lock().values() {
-            channel.wake();
+            channel.wake(ALL_AT_ONCE);
         }
     }
 }
 
 impl PushHandler for NodeMessages {
-    fn wake(&self, channel: &str) {
+    fn wake(&self, channel: &str, listeners: u32) {
         if let Some(channel) = self.subscriptions.0.lock().get(channel) {
-            channel.wake();
+            channel.wake(listeners);
         }
     }
 
@@ -227,9 +230,9 @@ impl PushHandler for NodeMessages {
 
 impl Channel {
     /// Wakes all waiters, also one that does not wait yet: no wake-up is lost.
-    fn wake(&self) {
+    fn wake(&self, listeners: u32) {
         for waiter in &self.waiters {
-            waiter.notify_one();
+            waiter.wake(listeners);
         }
     }
 

@@ -1,13 +1,13 @@
 //! One waiter for the release of one name.
 
-use std::{pin::pin, sync::Arc};
+use std::sync::Arc;
 
 use dlock_core::{Error, ErrorKind, Result};
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::{
     conn::{node::Node, subscription::Subscription},
-    pubsub::subscriptions::Subscriptions,
+    pubsub::{subscriptions::Subscriptions, wake_up::WakeUp},
 };
 
 /// A subscription in the making; it yields nothing if no waiter needs it any more.
@@ -17,7 +17,7 @@ type Subscribing = JoinHandle<Result<Option<Subscription>>>;
 pub(crate) struct Waiter {
     subscriptions: Subscriptions,
     channel: String,
-    woken: Arc<Notify>,
+    wake_up: Arc<WakeUp>,
     subscribed: Option<(Arc<Node>, Subscription)>,
     subscribing: Option<(Arc<Node>, Subscribing)>,
 }
@@ -25,12 +25,12 @@ pub(crate) struct Waiter {
 impl Waiter {
     /// A waiter that is not [subscribed](Self::subscribe) yet.
     pub(crate) fn new(subscriptions: &Subscriptions, channel: String) -> Self {
-        let woken = Arc::new(Notify::new());
-        subscriptions.add(&channel, woken.clone());
+        let wake_up: Arc<WakeUp> = Arc::default();
+        subscriptions.add(&channel, wake_up.clone());
         Self {
             subscriptions: subscriptions.clone(),
             channel,
-            woken,
+            wake_up,
             subscribed: None,
             subscribing: None,
         }
@@ -77,19 +77,24 @@ impl Waiter {
         let subscription = subscribed?.ok_or_else(abandoned)?;
         self.subscribed = Some((node.clone(), subscription));
         // The next try makes up for earlier wake-ups.
-        pin!(self.woken.notified()).enable();
+        self.wake_up.clear();
         Ok(())
     }
 
     /// Returns after a release was published, or the connection failed, since the last call.
     pub(crate) async fn woken(&self) {
-        self.woken.notified().await;
+        self.wake_up.woken().await;
+    }
+
+    /// The number of clients that the last release was published to; 0 if it is not known.
+    pub(crate) fn listeners(&self) -> u32 {
+        self.wake_up.listeners()
     }
 
     /// Ends the waiter. The server is unsubscribed in the background: neither a grant nor the end of a wait
     /// depends on a connection that may be half-open.
     pub(crate) fn close(self) {
-        for node in self.subscriptions.remove(&self.channel, &self.woken) {
+        for node in self.subscriptions.remove(&self.channel, &self.wake_up) {
             let (subscriptions, channel) = (self.subscriptions.clone(), self.channel.clone());
             tokio::spawn(async move { subscriptions.unsubscribe(&node, &channel).await });
         }

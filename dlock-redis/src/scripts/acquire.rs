@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{AttemptId, Result, Token};
-use redis::{Cmd, RedisWrite as _, Value};
+use dlock_core::{Result, Token};
+use redis::{Cmd, Value};
 
 use crate::{
     errors,
@@ -24,13 +24,22 @@ static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
 /// A lock to acquire.
 pub(crate) struct AcquireItem {
     pub(crate) keys: Arc<Keys>,
-    pub(crate) id: AttemptId,
     /// The ttl, in milliseconds.
     pub(crate) ttl: u64,
-    /// The holder, at the end of the lock's value: [`dlock_core::Holder::encode_tail`].
-    pub(crate) holder_tail: String,
-    /// Whether the attempt waits if the lock is taken.
-    pub(crate) waits: bool,
+    /// The holder, without a token: [`dlock_core::Holder::encode`].
+    pub(crate) holder: String,
+    pub(crate) waits: Waits,
+}
+
+/// The waiters of a lock: whether its release is to be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The attempt ends if the lock is taken.
+    Never = 0,
+    /// The attempt waits if the lock is taken.
+    IfTaken = 1,
+    /// Others wait, too, and some of them make a pause now: they need to hear of the release.
+    WithOthers = 2,
 }
 
 /// Locks to acquire in one command.
@@ -80,11 +89,10 @@ impl AcquireCall<'_> {
             command.arg(&item.keys.lock);
         }
         for item in self.items {
-            command.write_arg_fmt(item.id);
             command
+                .arg(&item.holder)
                 .arg(item.ttl)
-                .arg(&item.holder_tail)
-                .arg(u8::from(item.waits));
+                .arg(item.waits as u8);
         }
         command.arg(check.record_keys).arg(check.record);
         command

@@ -2,12 +2,11 @@
 
 use std::sync::LazyLock;
 
-use dlock_core::Result;
+use dlock_core::{Result, backend::LayoutVersion};
 use redis::{Cmd, Value};
 
 use crate::{
     errors,
-    keys::LAYOUT,
     scripts::script::{Form, Script},
 };
 
@@ -30,6 +29,8 @@ pub(crate) struct HistoryCall<'a> {
     pub(crate) began: &'a str,
     /// The least value of a new counter.
     pub(crate) least_token: u64,
+    /// The layout that the record must have.
+    pub(crate) layout: LayoutVersion,
 }
 
 /// The reply of the script.
@@ -54,7 +55,7 @@ impl HistoryCall<'_> {
         let mut command = HISTORY.command(Form::Text, 1 + usize::from(self.counter.is_some()));
         command.arg(first).arg(self.counter);
         command
-            .arg(LAYOUT.to_string())
+            .arg(self.layout.to_string())
             .arg(self.run_id)
             .arg(self.began)
             .arg(self.least_token)

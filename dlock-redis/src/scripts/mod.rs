@@ -8,10 +8,10 @@ mod renew;
 mod script;
 
 pub(crate) use self::{
-    acquire::{AcquireCall, AcquireItem, Contended, GrantCheck, Outcome},
+    acquire::{AcquireCall, AcquireItem, Contended, GrantCheck, Outcome, Waits},
     call::Call,
     history::{HistoryCall, HistoryReply},
-    release::{ReleaseCall, ReleaseItem},
+    release::{Listeners, ReleaseCall, ReleaseItem},
     renew::{RenewCall, RenewItem, RenewOutcome},
     script::{Form, millis},
 };

@@ -13,6 +13,9 @@ use crate::{
 
 static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
 
+/// The number of clients that wait for a lock.
+pub(crate) type Listeners = u32;
+
 /// A lock to release.
 pub(crate) struct ReleaseItem {
     pub(crate) keys: Arc<Keys>,
@@ -23,8 +26,8 @@ pub(crate) struct ReleaseItem {
 #[derive(Clone, Copy)]
 pub(crate) struct ReleaseCall<'a> {
     pub(crate) items: &'a [ReleaseItem],
-    /// The command that publishes a release.
-    pub(crate) publish: &'static str,
+    /// The command that publishes a release, and the part of `PUBSUB` that counts the listeners.
+    pub(crate) publish: [&'static str; 2],
 }
 
 impl ReleaseCall<'_> {
@@ -40,20 +43,27 @@ impl ReleaseCall<'_> {
         for item in self.items {
             command.write_arg_fmt(item.id);
         }
-        command.arg(self.publish);
+        let channels = || self.items.iter().map(|item| item.keys.tagged_channel());
+        if channels().any(|channel| channel.is_some()) {
+            for channel in channels() {
+                command.arg(channel.unwrap_or_default());
+            }
+        }
+        let [publish, count] = self.publish;
+        command.arg(publish).arg(count);
         command
     }
 
-    /// Whether each lock is released; success also if it had ended before.
-    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<()>>> {
+    /// How many clients were notified of each release; success also if the lock had ended before.
+    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<Listeners>>> {
         let items = items(reply, self.items.len())?;
         Ok(items.into_iter().map(released).collect())
     }
 }
 
-fn released(item: Value) -> Result<()> {
+fn released(item: Value) -> Result<Listeners> {
     match item {
-        Value::Int(_) => Ok(()),
+        Value::Int(count) => Ok(Listeners::try_from(count - 1).unwrap_or(0)),
         Value::Array(words) => match &words[..] {
             [Value::BulkString(error)] => Err(errors::of_script(error)),
             _ => Err(errors::unexpected_reply("an outcome of another shape")),

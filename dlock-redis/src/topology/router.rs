@@ -156,12 +156,13 @@ impl Router {
         matches!(self.deployment, Deployment::Single(_))
     }
 
-    /// The command that publishes a release: in a Cluster only to subscribers of the key's slot.
-    pub(crate) fn publish_command(&self) -> &'static str {
+    /// The command that publishes a release, and the part of `PUBSUB` that counts who listens: in a Cluster only the
+    /// subscribers of the key's slot.
+    pub(crate) fn publish_commands(&self) -> [&'static str; 2] {
         if self.is_single() {
-            "PUBLISH"
+            ["PUBLISH", "NUMSUB"]
         } else {
-            "SPUBLISH"
+            ["SPUBLISH", "SHARDNUMSUB"]
         }
     }
 

@@ -5,15 +5,18 @@
 
 mod batches;
 mod blocking;
+mod clients;
 mod clocks;
 mod closing;
 mod cluster;
 mod connecting;
 mod counting;
+mod crowds;
 mod dropped;
 mod endings;
 mod foreign;
 mod forgotten;
+mod formats;
 mod hanging;
 mod late_grants;
 mod lost_acquires;
@@ -63,10 +66,12 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         cluster::trials,
         connecting::trials,
         counting::trials,
+        crowds::trials,
         dropped::trials,
         endings::trials,
         foreign::trials,
         forgotten::trials,
+        formats::trials,
         late_grants::trials,
         hanging::trials,
         lost_acquires::trials,
@@ -92,6 +97,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     ];
     let mut trials: Vec<Trial> = groups.iter().flat_map(|group| group(flavour)).collect();
     if flavour == Flavour::RedisStable {
+        trials.extend(clients::trials(flavour));
         trials.extend(if_available(
             CLOCK,
             SetClock::library(),

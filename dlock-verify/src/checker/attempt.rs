@@ -15,6 +15,8 @@ pub struct Grant {
     pub name: Name,
     /// The client that holds it.
     pub client: u32,
+    /// Which of the client's lockers it is of: each has a number, from 0.
+    pub locker: u16,
     /// The number of the attempt among those of its client.
     pub op: u64,
     /// Whether others may hold it too.

@@ -16,7 +16,7 @@ use super::{
 pub struct Event {
     /// The time, in nanoseconds on the boot-time clock.
     pub at: u64,
-    /// The client: one locker, alone in its process or not. Zero where the event is of no client.
+    /// The client: one locker at a time, alone in its process or not. Zero where the event is of no client.
     pub client: u32,
     /// The kind of event.
     #[serde(flatten)]
@@ -47,6 +47,14 @@ pub enum EventKind {
         token: u64,
         /// The end of the hold as the guard reports it; `u64::MAX` without a deadline.
         until: u64,
+    },
+    /// The guard is of a later locker of the client, whose first one has the number 0. A locker is not given the tokens
+    /// of the one before.
+    OfLocker {
+        /// The attempt.
+        op: u64,
+        /// The number of the locker.
+        locker: u16,
     },
     /// The acquire returned no guard.
     Refused {

@@ -110,6 +110,7 @@ mod tests {
                 kind: RefusalKind::Unavailable,
                 effect: RefusalEffect::Unknown,
             },
+            EventKind::OfLocker { op, locker: 2 },
             EventKind::Cancelled { op },
             EventKind::Reported { op, until: 9 },
             EventKind::Watched { op, every: 10 },

@@ -27,7 +27,12 @@ impl<'a> Acquisition<'a> {
             session,
             config,
             request,
-            path: AttemptPath::new(&config.prefix, &request.name, request.attempt.id()),
+            path: AttemptPath::new(
+                config.format,
+                &config.prefix,
+                &request.name,
+                request.attempt.id(),
+            ),
         }
     }
 }

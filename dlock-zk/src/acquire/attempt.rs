@@ -17,9 +17,9 @@ pub(super) async fn try_once(
 ) -> Result<Position, Failure> {
     let Acquisition {
         session,
+        config,
         request,
         path,
-        ..
     } = acquisition;
     if request.attempt.is_cancelled() {
         return Err(Failure::Final(Error::cancelled()));
@@ -31,7 +31,7 @@ pub(super) async fn try_once(
         Some(QueueView::Children(children)) => children,
         Some(QueueView::Number(_)) | None => list(acquisition).await?,
     };
-    Ok(order::position(&children, &node.name)?)
+    Ok(order::position(config.format, &children, &node.name)?)
 }
 
 /// The nodes of the queue. No server answers with a state older than the creation of the node, which it has

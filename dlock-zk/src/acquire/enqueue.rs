@@ -27,7 +27,7 @@ pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> 
     let id = acquisition.request.attempt.id();
     let unanswered = &acquisition.session.unanswered;
     unanswered.set_settled(id, Some(&node.name));
-    if order::is_counted(&node.name) {
+    if order::is_counted(acquisition.config.format, &node.name) {
         return Ok(node);
     }
     undo(acquisition, &node).await;
@@ -41,7 +41,7 @@ async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNod
         path,
         ..
     } = acquisition;
-    let data = Holder::encode_without_token(request);
+    let data = Holder::encode(request, None);
     let waits = request.wait == Wait::UntilCancelled;
     let (unanswered, id) = (&session.unanswered, request.attempt.id());
     unanswered.set_creating(id);
@@ -125,7 +125,7 @@ async fn create(acquisition: &Acquisition<'_>, data: &[u8]) -> Result<QueueNode,
                 tries += 1;
                 let directory = &path.directory;
                 session
-                    .request(|| make_directory(&client, directory, &acls))
+                    .request(|| make_directory(&client, directory, config.format, &acls))
                     .await?;
             }
             Err(error) => return Err(error),

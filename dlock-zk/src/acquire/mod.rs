@@ -96,7 +96,7 @@ async fn acquire_in(acquisition: &Acquisition<'_>) -> Result<Lease> {
             Ok(Position::First) => {
                 let attempt = request.attempt.clone();
                 let (path, directory) = (path.child(&node.name), path.directory.clone());
-                let held = HeldNode::new(attempt, path, directory, node.czxid);
+                let held = HeldNode::new(attempt, path, directory, node.czxid, session.clock.now());
                 grant::grant(session, request, Arc::new(held)).await
             }
             // Another client has deleted the node: the attempt goes to the end of the queue.

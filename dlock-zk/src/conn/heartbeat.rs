@@ -10,7 +10,8 @@ use zookeeper_client::{Acls, Client, CreateMode, Error as ZkError};
 
 use crate::{
     config::ZkConfig,
-    errors, hold, keys,
+    errors, hold,
+    keys::{self, Format},
     liveness::proof::Evidence,
     nodes::{acls, make_directory},
     session::Session,
@@ -29,6 +30,7 @@ pub(super) async fn run(session: Arc<Session>, config: ZkConfig) {
     let mut node = Node {
         path: format!("{}/{}", keys::alive(&config.prefix), client.session_id()),
         directory: keys::alive(&config.prefix),
+        format: config.format,
         acls: acls(&config),
         connection: ConnectionMonitor::new(client.state_watcher()),
         exists: false,
@@ -103,6 +105,7 @@ async fn send(session: &Session, node: &mut Node) -> BootInstant {
 struct Node {
     path: String,
     directory: String,
+    format: Format,
     acls: Acls<'static>,
     connection: ConnectionMonitor,
     /// Created by this session over the current connection.
@@ -141,7 +144,7 @@ impl Node {
         let create = client.create(&self.path, &[], &options);
         match tokio::join!(delete, create).1 {
             Err(ZkError::NoNode) => {
-                make_directory(client, &self.directory, &self.acls).await?;
+                make_directory(client, &self.directory, self.format, &self.acls).await?;
                 let created = client.create(&self.path, &[], &options).await;
                 created.map(|(stat, _)| stat.ephemeral_owner)
             }

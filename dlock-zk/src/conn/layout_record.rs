@@ -9,7 +9,7 @@ use zookeeper_client::{Client, CreateMode, Error as ZkError};
 use crate::{
     config::ZkConfig,
     errors,
-    keys::{self, LAYOUT},
+    keys::{self, Format},
     nodes::{acls, make_directory},
 };
 
@@ -23,7 +23,7 @@ pub(super) async fn read_or_create(
 ) -> Result<Option<Vec<u8>>, ZkError> {
     let (prefix, acls) = (config.prefix.as_str(), acls(config));
     let path = keys::record(prefix);
-    let version = LAYOUT.to_string();
+    let version = config.format.layout().to_string();
     let options = CreateMode::Persistent.with_acls(acls);
     for _ in 0..TRIES_MAX {
         match client.get_data(&path).await {
@@ -34,7 +34,7 @@ pub(super) async fn read_or_create(
             // Another client was first, perhaps with another layout.
             Err(ZkError::NodeExists) => {}
             Err(ZkError::NoNode) if !prefix.is_empty() => {
-                make_directory(client, prefix, &acls).await?;
+                make_directory(client, prefix, config.format, &acls).await?;
             }
             created => return created.map(|_| None),
         }
@@ -46,13 +46,14 @@ pub(super) async fn read_or_create(
 ///
 /// # Errors
 ///
-/// `InvalidConfig`, with both numbers, if it is another one; or the servers do not answer.
-pub(super) fn compare(record: Result<Option<Vec<u8>>, ZkError>) -> Result<()> {
+/// `InvalidConfig`, with both numbers or formats, if it is another one; or the servers do not answer.
+pub(super) fn compare(format: Format, record: Result<Option<Vec<u8>>, ZkError>) -> Result<()> {
     match record {
         Ok(Some(data)) => {
             let text = String::from_utf8_lossy(&data);
             // Later releases may add text after the version.
-            LAYOUT.check("zk", text.split_whitespace().next().unwrap_or_default())
+            let version = text.split_whitespace().next();
+            format.layout().check("zk", version.unwrap_or_default())
         }
         Ok(None) => Ok(()),
         Err(ZkError::NoAuth | ZkError::InvalidAcl | ZkError::QuotaExceeded) => {

@@ -28,7 +28,7 @@ pub(super) async fn probe(
         Err(error) => return Err(errors::of_request(error)),
     }
     let record = until_answered(|| layout_record::read_or_create(&client, config)).await;
-    layout_record::compare(record)?;
+    layout_record::compare(config.format, record)?;
     Ok(client)
 }
 

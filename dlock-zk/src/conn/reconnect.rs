@@ -11,7 +11,7 @@ use dlock_core::{
 use super::{connect, heartbeat};
 use crate::{
     config::ZkConfig,
-    hold::verify_unwatched,
+    hold::{foreign, verify_unwatched},
     liveness::proof::SessionTimes,
     session::{Session, late},
 };
@@ -72,6 +72,7 @@ async fn begin(config: ZkConfig, requested: SessionTimes) -> Result<Arc<Session>
     let (client, times) = connect::connect(&config, requested).await?;
     let session = Session::begin(client, began, &config, times);
     tokio::spawn(heartbeat::run(session.clone(), config));
+    tokio::spawn(foreign::run(session.clone()));
     tokio::spawn(verify_unwatched::run(session.clone()));
     tokio::spawn(late::run(session.clone()));
     Ok(session)

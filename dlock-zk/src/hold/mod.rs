@@ -1,5 +1,6 @@
 //! A lock that is held: renewal, release, loss.
 
+pub(crate) mod foreign;
 pub(crate) mod verify_unwatched;
 
 use std::sync::{Arc, Weak};
@@ -44,10 +45,18 @@ impl Hold {
         }
         let proof = session.proof_after(node.proved()).await?;
         let generation = session.connection.generation();
+        let is_verified = node.is_verified_over(generation);
         if !node.is_verified_over(generation)
             && !self.verify(generation).await.map_err(errors::of_request)?
         {
             return Ok(Renewed::Lost(LostCause::Removed));
+        }
+        if !is_verified {
+            let entered = foreign::watch_queue(session, node).await;
+            let entered = entered.inspect_err(|_| node.set_queue_unwatched());
+            if entered.map_err(errors::of_request)? {
+                return Ok(Renewed::Lost(LostCause::Taken));
+            }
         }
         let renewed = lease.renewed(proof.sent, proof.ttl);
         if let Renewed::Until(deadline) = renewed {
@@ -92,6 +101,7 @@ impl Hold {
 
     /// Deletes the node.
     pub(crate) async fn release(&self) -> Result<()> {
+        self.node.end_queue_watch();
         match self.delete().await {
             Ok(()) | Err(ZkError::NoNode) => {}
             // The session's nodes ended with it.
@@ -106,7 +116,7 @@ impl Hold {
     async fn delete(&self) -> Result<(), ZkError> {
         let Self { session, node } = self;
         let client = session.client()?;
-        let sequence = order::sequence(&node.path);
+        let sequence = order::sequence(session.format, &node.path);
         let permit = sequence
             .filter(|sequence| session.sequences.should_watch(&node.directory, *sequence))
             .and_then(|_| {

@@ -2,8 +2,7 @@
 
 use dlock_core::{Error, ErrorKind, Result};
 
-/// The mark before the sequence number in the names of Curator's mutexes.
-const MARK: &str = "lock-";
+use crate::keys::Format;
 
 /// The server pads sequence numbers to this many characters, with the sign.
 const DIGITS_MIN: usize = 10;
@@ -24,8 +23,8 @@ pub(crate) enum Position {
 /// # Errors
 ///
 /// `Unsupported` for a node of another recipe: its client and ours would not wait for each other.
-pub(crate) fn position(children: &[String], own: &str) -> Result<Position> {
-    let queue = read(children)?;
+pub(crate) fn position(format: Format, children: &[String], own: &str) -> Result<Position> {
+    let queue = read(format, children)?;
     let Some((_, number)) = queue.iter().find(|(name, _)| *name == own) else {
         return Ok(Position::Gone);
     };
@@ -41,8 +40,8 @@ pub(crate) fn position(children: &[String], own: &str) -> Result<Position> {
 /// # Errors
 ///
 /// As [`position`].
-pub(crate) fn first(children: &[String]) -> Result<Option<&str>> {
-    let queue = read(children)?;
+pub(crate) fn first(format: Format, children: &[String]) -> Result<Option<&str>> {
+    let queue = read(format, children)?;
     let first = queue.iter().copied().reduce(|first, other| {
         if is_before(other.1, first.1) {
             other
@@ -53,7 +52,15 @@ pub(crate) fn first(children: &[String]) -> Result<Option<&str>> {
     Ok(first.map(|(name, _)| name))
 }
 
-fn read(children: &[String]) -> Result<Vec<(&str, i32)>> {
+/// A node of another recipe, whose client does not wait for ours.
+pub(crate) fn foreign_node(format: Format, children: &[String]) -> Option<&str> {
+    let mut children = children.iter().map(String::as_str);
+    children.find(|child| sequence(format, child).is_none())
+}
+
+fn read(format: Format, children: &[String]) -> Result<Vec<(&str, i32)>> {
+    let sequence = |child: &str| sequence(format, child);
+    let foreign = |child: &str| foreign(format, child);
     let read = children.iter().map(|child| {
         let sequence = sequence(child).ok_or_else(|| foreign(child))?;
         Ok((child.as_str(), sequence))
@@ -62,8 +69,8 @@ fn read(children: &[String]) -> Result<Vec<(&str, i32)>> {
 }
 
 /// The sequence number of a node, by its name or its path.
-pub(crate) fn sequence(child: &str) -> Option<i32> {
-    let (_, digits) = child.rsplit_once(MARK)?;
+pub(crate) fn sequence(format: Format, child: &str) -> Option<i32> {
+    let (_, digits) = child.rsplit_once(format.mark())?;
     (digits.len() >= DIGITS_MIN)
         .then(|| digits.parse().ok())
         .flatten()
@@ -72,8 +79,8 @@ pub(crate) fn sequence(child: &str) -> Option<i32> {
 /// Whether the number of a new node gives its position (T48). The counter of a directory ends at its
 /// largest value. Later nodes get that value one by one, or numbers below zero when they are created at
 /// once.
-pub(crate) fn is_counted(child: &str) -> bool {
-    sequence(child).is_some_and(|number| (0..i32::MAX).contains(&number))
+pub(crate) fn is_counted(format: Format, child: &str) -> bool {
+    sequence(format, child).is_some_and(|number| (0..i32::MAX).contains(&number))
 }
 
 /// The error for a `directory` whose counter has come to its end.
@@ -91,15 +98,20 @@ fn is_before(a: i32, b: i32) -> bool {
     b.wrapping_sub(a) > 0
 }
 
-fn foreign(child: &str) -> Error {
-    let whose = if child.contains("__lock__") || child.contains("lock__") {
-        "kazoo's Lock"
-    } else {
-        "another recipe"
+fn foreign(format: Format, child: &str) -> Error {
+    let (whose, remedy) = match format {
+        Format::Curator if child.contains("lock__") => (
+            "kazoo's Lock",
+            "choose another prefix=, with format=kazoo to share locks with kazoo",
+        ),
+        Format::Kazoo if child.contains("-lock-") => (
+            "Curator's or dlock's default format",
+            "choose another prefix= or name",
+        ),
+        _ => ("another recipe", "choose another prefix= or name"),
     };
     let why = format!(
-        "the node {child:?} in this lock's directory is of {whose}, which does not exclude us; \
-         choose another prefix= or name"
+        "the node {child:?} in this lock's directory is of {whose}, which does not exclude us; {remedy}"
     );
     Error::new(ErrorKind::Unsupported, why)
 }
@@ -118,40 +130,43 @@ mod tests {
     fn a_node_waits_for_the_next_lower_one() {
         let children = [3, 1, 7, 5].map(child);
         assert_eq!(
-            position(&children, &child(1)).expect("of our recipe"),
+            position(Format::Curator, &children, &child(1)).expect("of our recipe"),
             Position::First
         );
         assert_eq!(
-            position(&children, &child(7)).expect("of our recipe"),
+            position(Format::Curator, &children, &child(7)).expect("of our recipe"),
             Position::After(child(5))
         );
         assert_eq!(
-            position(&children, &child(3)).expect("of our recipe"),
+            position(Format::Curator, &children, &child(3)).expect("of our recipe"),
             Position::After(child(1))
         );
         assert_eq!(
-            position(&children, &child(2)).expect("of our recipe"),
+            position(Format::Curator, &children, &child(2)).expect("of our recipe"),
             Position::Gone
         );
-        assert_eq!(first(&children).expect("of our recipe"), Some(&*child(1)));
-        assert_eq!(first(&[]).expect("of our recipe"), None);
+        assert_eq!(
+            first(Format::Curator, &children).expect("of our recipe"),
+            Some(&*child(1))
+        );
+        assert_eq!(first(Format::Curator, &[]).expect("of our recipe"), None);
     }
 
     #[test]
     fn t48_sequence_numbers_go_on_below_zero() {
         let children = [i32::MIN, i32::MAX, i32::MIN + 1, i32::MAX - 1].map(child);
         assert_eq!(
-            first(&children).expect("of our recipe"),
+            first(Format::Curator, &children).expect("of our recipe"),
             Some(&*child(i32::MAX - 1))
         );
-        let after = |own| position(&children, &child(own)).expect("of our recipe");
+        let after = |own| position(Format::Curator, &children, &child(own)).expect("of our recipe");
         assert_eq!(after(i32::MAX), Position::After(child(i32::MAX - 1)));
         assert_eq!(after(i32::MIN), Position::After(child(i32::MAX)));
         assert_eq!(after(i32::MIN + 1), Position::After(child(i32::MIN)));
         let around_zero = [-1, 0].map(child);
         assert!(around_zero[0].ends_with("-lock--000000001"));
         assert_eq!(
-            first(&around_zero).expect("of our recipe"),
+            first(Format::Curator, &around_zero).expect("of our recipe"),
             Some(&*child(-1))
         );
     }
@@ -165,9 +180,13 @@ mod tests {
             (i32::MIN, false),
             (-1, false),
         ] {
-            assert_eq!(is_counted(&child(number)), counts, "{number}");
+            assert_eq!(
+                is_counted(Format::Curator, &child(number)),
+                counts,
+                "{number}"
+            );
         }
-        assert!(!is_counted("lock-2147483648"));
+        assert!(!is_counted(Format::Curator, "lock-2147483648"));
         let error = used_up("/dlock/a");
         assert!(error.to_string().contains("delete /dlock/a"), "{error}");
     }
@@ -184,8 +203,31 @@ mod tests {
             ("lock-3", "another recipe"),
             ("locks", "another recipe"),
         ] {
-            let error = first(&[child(1), name.to_owned()]).expect_err(name);
+            let error = first(Format::Curator, &[child(1), name.to_owned()]).expect_err(name);
             assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.to_string().contains(whose), "{error}");
+        }
+    }
+
+    #[test]
+    fn nodes_of_kazoo_are_a_queue_of_their_own() {
+        let node = |number: i32| format!("{:032x}__lock__{number:010}", number.unsigned_abs());
+        let queue = [5, 3].map(node);
+        assert_eq!(
+            first(Format::Kazoo, &queue).expect("kazoo's"),
+            Some(&*node(3))
+        );
+        let own = position(Format::Kazoo, &queue, &node(5)).expect("kazoo's");
+        assert_eq!(own, Position::After(node(3)));
+        assert_eq!(foreign_node(Format::Kazoo, &queue), None);
+        assert_eq!(foreign_node(Format::Curator, &queue), Some(&*node(5)));
+        for (name, whose) in [
+            (child(4), "Curator's"),
+            (node(4).replace("__lock__", "__rlock__"), "another recipe"),
+        ] {
+            let mixed = [node(3), name.clone()];
+            assert_eq!(foreign_node(Format::Kazoo, &mixed), Some(&*name));
+            let error = first(Format::Kazoo, &mixed).expect_err(&name);
             assert!(error.to_string().contains(whose), "{error}");
         }
     }
@@ -201,7 +243,7 @@ mod tests {
                     0 => Position::First,
                     _ => Position::After(queue[at - 1].clone()),
                 };
-                prop_assert_eq!(position(&mixed, name).expect("of our recipe"), expected);
+                prop_assert_eq!(position(Format::Curator, &mixed, name).expect("of our recipe"), expected);
             }
         }
     }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use dlock_core::{AttemptId, BootInstant, backend::Attempt, toolkit::Lock};
+use tokio::task::AbortHandle;
 
 /// No connection has this generation.
 const UNVERIFIED: u64 = 0;
@@ -21,11 +22,15 @@ pub(crate) struct HeldNode {
     pub(crate) directory: String,
     /// The transaction that created the node, and no other one.
     pub(crate) czxid: i64,
+    /// When it became the first of its queue.
+    pub(crate) since: BootInstant,
     times: Lock<Times>,
     /// The connection over which the node was verified last.
     verified_over: AtomicU64,
     is_watched: AtomicBool,
     is_expiring: AtomicBool,
+    /// The task that watches the queue for nodes of other recipes.
+    queue_watch: Lock<Option<AbortHandle>>,
 }
 
 #[derive(Clone, Copy)]
@@ -36,12 +41,19 @@ struct Times {
 }
 
 impl HeldNode {
-    pub(crate) fn new(attempt: Attempt, path: String, directory: String, czxid: i64) -> Self {
+    pub(crate) fn new(
+        attempt: Attempt,
+        path: String,
+        directory: String,
+        czxid: i64,
+        since: BootInstant,
+    ) -> Self {
         Self {
             attempt,
             path,
             directory,
             czxid,
+            since,
             times: Lock::new(Times {
                 proved: BootInstant::from_nanos(0),
                 deadline: BootInstant::FOREVER,
@@ -49,6 +61,7 @@ impl HeldNode {
             verified_over: AtomicU64::new(UNVERIFIED),
             is_watched: AtomicBool::new(false),
             is_expiring: AtomicBool::new(false),
+            queue_watch: Lock::new(None),
         }
     }
 
@@ -91,6 +104,31 @@ impl HeldNode {
         self.set_verified_over(UNVERIFIED);
     }
 
+    /// Whether a task watches the queue for nodes of other recipes.
+    pub(crate) fn is_queue_watched(&self) -> bool {
+        self.queue_watch.lock().is_some()
+    }
+
+    /// Notes the task that watches the queue; the one before it ends.
+    pub(crate) fn set_queue_watch(&self, task: AbortHandle) {
+        if let Some(before) = self.queue_watch.lock().replace(task) {
+            before.abort();
+        }
+    }
+
+    /// Notes that the queue is not watched any more: the next renewal watches it again.
+    pub(crate) fn set_queue_unwatched(&self) {
+        self.end_queue_watch();
+        self.set_verified_over(UNVERIFIED);
+    }
+
+    /// Ends the task that watches the queue.
+    pub(crate) fn end_queue_watch(&self) {
+        if let Some(task) = self.queue_watch.lock().take() {
+            task.abort();
+        }
+    }
+
     /// Whether the node is being deleted because its deadline has passed.
     pub(crate) fn is_expiring(&self) -> bool {
         self.is_expiring.load(Ordering::Acquire)
@@ -98,6 +136,12 @@ impl HeldNode {
 
     pub(crate) fn set_expiring(&self) {
         self.is_expiring.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for HeldNode {
+    fn drop(&mut self) {
+        self.end_queue_watch();
     }
 }
 
@@ -129,9 +173,14 @@ impl Holds {
         self.filtered(|node| node.is_expired(now))
     }
 
-    /// The locks whose removal the server would not report.
+    /// The locks of which the server would not report everything: their removal, or nodes of other recipes.
     pub(crate) fn unwatched(&self) -> Vec<Arc<HeldNode>> {
-        self.filtered(|node| !node.is_watched())
+        self.filtered(|node| !node.is_watched() || !node.is_queue_watched())
+    }
+
+    /// The locks in whose queues the server would not report nodes of other recipes.
+    pub(crate) fn queue_unwatched(&self) -> Vec<Arc<HeldNode>> {
+        self.filtered(|node| !node.is_queue_watched())
     }
 
     fn filtered(&self, matches: impl Fn(&HeldNode) -> bool) -> Vec<Arc<HeldNode>> {

@@ -19,7 +19,7 @@ use std::{
 use dlock_core::{
     BootInstant, Clock, Effect, Error, ErrorKind, LostCause, Result, backend::SentAt, toolkit::Lock,
 };
-use tokio::time::timeout;
+use tokio::{sync::Notify, time::timeout};
 use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
 use self::{
@@ -31,6 +31,7 @@ use self::{
 use crate::{
     config::ZkConfig,
     errors,
+    keys::Format,
     liveness::{
         proof::{Proof, SessionTimes},
         tracker::LivenessTracker,
@@ -50,6 +51,7 @@ pub(crate) struct Session {
     /// `None` when the session has ended: the driver ends it with its last client.
     client: Lock<Option<Client>>,
     id: i64,
+    pub(crate) format: Format,
     request_timeout: Duration,
     pub(crate) clock: Clock,
     pub(crate) connection: Connection,
@@ -58,6 +60,8 @@ pub(crate) struct Session {
     /// The limit of requests in flight, without heartbeats.
     pub(crate) limit: RequestLimit,
     pub(crate) holds: Holds,
+    /// Notified of each lock that is granted.
+    pub(crate) granted: Notify,
     pub(crate) unanswered: Unanswered,
     /// The attempts in progress.
     active: AtomicUsize,
@@ -81,6 +85,7 @@ impl Session {
         let clock = Clock::boottime();
         let session = Arc::new(Self {
             id: client.session_id().0,
+            format: config.format,
             request_timeout: config.timeouts.reply,
             connection: Connection::first(),
             liveness: LivenessTracker::since(began.instant(), times, clock.clone()),
@@ -88,6 +93,7 @@ impl Session {
             clock,
             limit: RequestLimit::default(),
             holds: Holds::default(),
+            granted: Notify::new(),
             unanswered: Unanswered::default(),
             active: AtomicUsize::new(0),
             watches: WatchBudget::new(&config.chroot),
@@ -215,6 +221,7 @@ impl Session {
     /// Adds a lock that is granted; false if the session has ended.
     pub(crate) fn hold(&self, node: &Arc<HeldNode>) -> bool {
         self.holds.insert(node);
+        self.granted.notify_one();
         // A session that ended before the insertion has not reported this lock as lost.
         let is_alive = !self.has_ended();
         if !is_alive {

@@ -136,6 +136,7 @@ mod tests {
     use dlock_core::LockName;
 
     use super::*;
+    use crate::keys::Format;
 
     const START: BootInstant = BootInstant::from_nanos(0);
 
@@ -144,7 +145,12 @@ mod tests {
     }
 
     fn path(id: AttemptId) -> AttemptPath {
-        AttemptPath::new("/dlock", &LockName::new("a").expect("a name"), id)
+        AttemptPath::new(
+            Format::Curator,
+            "/dlock",
+            &LockName::new("a").expect("a name"),
+            id,
+        )
     }
 
     fn settled(table: &Unanswered, now: BootInstant) -> Settled {

@@ -1,24 +1,26 @@
 //! Other clients in the same queue: Curator's `InterProcessMutex` and kazoo's `Lock`.
 
-use std::process::Stdio;
+use std::time::Duration;
 
 use dlock::ErrorKind;
-use dlock_servers::zk::Java;
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
-    process::{Child, ChildStdin, ChildStdout, Command},
-};
+use dlock_servers::{clients::Peer, zk::Java};
+use dlock_verify::support::hold_and_die;
 use zookeeper_client::{Acls, CreateMode};
 
 use crate::support::{
-    LONG, Outcome, cases, connect, driver, queue, refused, soon, start, take, until_queue,
+    LONG, Outcome, SESSION, SHORT, cases, connect, driver, queue, refused, soon, start, take,
+    until_queue,
 };
 
 cases![
     curator_waits_for_us_and_we_for_curator,
     curator_and_we_stand_in_one_queue,
+    curator_and_we_wait_for_the_end_of_the_dead,
     a_queue_of_kazoo_is_refused,
 ];
+
+/// The time-out of the session of a client that does not die.
+const SESSION_LONG: Duration = Duration::from_secs(30);
 
 /// The jars that Curator loads, its own among them.
 const JARS: [&str; 9] = [
@@ -35,53 +37,24 @@ const JARS: [&str; 9] = [
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/zk/curator/Peer.java");
 
-/// A process with the real Curator.
-struct Curator {
-    _process: Child,
-    says: ChildStdin,
-    hears: Lines<BufReader<ChildStdout>>,
-}
-
-impl Curator {
-    async fn start(address: impl ToString, path: &str) -> Outcome<Self> {
-        let java = Java::with(&JARS)?;
-        let mut process = Command::new("java")
-            .args([
-                "-cp",
-                java.class_path(),
-                PROGRAM,
-                &address.to_string(),
-                path,
-            ])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let says = process.stdin.take().ok_or("no input")?;
-        let hears = process.stdout.take().ok_or("no output")?;
-        let mut curator = Self {
-            _process: process,
-            says,
-            hears: BufReader::new(hears).lines(),
-        };
-        curator.expect("ready").await?;
-        Ok(curator)
-    }
-
-    async fn say(&mut self, line: &str) -> Outcome {
-        Ok(self.says.write_all(format!("{line}\n").as_bytes()).await?)
-    }
-
-    async fn expect(&mut self, line: &str) -> Outcome {
-        let heard = soon(line, self.hears.next_line()).await??;
-        assert_eq!(heard.as_deref(), Some(line));
-        Ok(())
-    }
+/// A process with the real Curator, whose session has this time-out.
+async fn start_curator(address: impl ToString, path: &str, session: Duration) -> Outcome<Peer> {
+    let java = Java::with(&JARS)?;
+    let words = [
+        "java",
+        "-cp",
+        java.class_path(),
+        PROGRAM,
+        &address.to_string(),
+        path,
+        &session.as_millis().to_string(),
+    ];
+    Ok(Peer::start(words.map(Into::into)).await?)
 }
 
 async fn curator_waits_for_us_and_we_for_curator(java: Java) -> Outcome {
     let node = start(&java).await?;
-    let mut curator = Curator::start(node.address(), "/dlock/a").await?;
+    let mut curator = start_curator(node.address(), "/dlock/a", SESSION_LONG).await?;
     let locker = connect(node.address(), LONG).await?;
     let mut last = 0;
     for _ in 0..5 {
@@ -110,7 +83,7 @@ async fn curator_waits_for_us_and_we_for_curator(java: Java) -> Outcome {
 
 async fn curator_and_we_stand_in_one_queue(java: Java) -> Outcome {
     let node = start(&java).await?;
-    let mut curator = Curator::start(node.address(), "/dlock/a").await?;
+    let mut curator = start_curator(node.address(), "/dlock/a", SESSION_LONG).await?;
     let (first, third) = (
         connect(node.address(), LONG).await?,
         connect(node.address(), LONG).await?,
@@ -131,6 +104,22 @@ async fn curator_and_we_stand_in_one_queue(java: Java) -> Outcome {
         soon("our turn", waiting).await???.release().await?;
     }
     Ok(())
+}
+
+async fn curator_and_we_wait_for_the_end_of_the_dead(java: Java) -> Outcome {
+    let node = start(&java).await?;
+    let locker = connect(node.address(), LONG).await?;
+    let driver = driver(node.address()).await?;
+    let mut mortal = start_curator(node.address(), "/dlock/a", SESSION).await?;
+    mortal.request("acquire", "acquired").await?;
+    let waiting = tokio::spawn(locker.acquire("a").into_future());
+    until_queue(&driver, "a", 2).await?;
+    mortal.kill().await?;
+    soon("our turn", waiting).await???.release().await?;
+    let url = format!("zk://{}?{SHORT}", node.address());
+    hold_and_die(async move { Ok(dlock::connect(url.as_str()).await?) }, "a").await?;
+    let mut curator = start_curator(node.address(), "/dlock/a", SESSION_LONG).await?;
+    Ok(curator.request("acquire", "acquired").await?)
 }
 
 async fn a_queue_of_kazoo_is_refused(java: Java) -> Outcome {

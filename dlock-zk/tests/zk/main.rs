@@ -4,6 +4,7 @@
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
 mod again;
+mod clients;
 mod connecting;
 mod contact;
 mod crowds;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
         again::trials,
+        clients::trials,
         connecting::trials,
         contact::trials,
         crowds::trials,
@@ -51,6 +53,9 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         foreign::trials,
         times::trials,
     ];
-    let trials = groups.iter().flat_map(|group| group(flavour)).collect();
+    let mut trials: Vec<_> = groups.iter().flat_map(|group| group(flavour)).collect();
+    if flavour == Flavour::Stable {
+        trials.extend(clients::trials_with_clients(flavour));
+    }
     if_available(flavour.name(), flavour.find(), trials)
 }

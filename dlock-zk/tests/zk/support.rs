@@ -86,9 +86,18 @@ pub(crate) async fn packets(node: &Node) -> Outcome<u64> {
     Ok(node.metric("zk_packets_received").await?.parse()?)
 }
 
-/// The number of watches that the server has and that have not fired.
+/// The number of watches of nodes in queues that the server has and that have not fired. A holder's watch of its whole
+/// queue does not count.
 pub(crate) async fn watches(node: &Node) -> Outcome<u64> {
-    Ok(node.metric("zk_watch_count").await?.parse()?)
+    let (mut is_in_queue, mut count) = (false, 0);
+    // A path, and then a line for each session that watches it.
+    for line in node.command("wchp").await?.lines() {
+        match line.starts_with('/') {
+            true => is_in_queue = line.contains("-lock-"),
+            false => count += u64::from(is_in_queue && !line.trim().is_empty()),
+        }
+    }
+    Ok(count)
 }
 
 /// The nodes in the directory of a lock.

@@ -1,7 +1,7 @@
 //! `cargo xtask nightly`: the checks that are slow to get or to run. They run before an issue is closed.
 
 mod advisories;
-mod files;
+mod dist;
 mod packages;
 mod pasted;
 
@@ -30,7 +30,7 @@ const PARTS: &[Part] = &[
     ("packages", packages::build),
     ("doctests", packages::doctests),
     ("pasted", pasted::run),
-    ("dist", dist),
+    ("dist", dist::run),
     ("model", model),
     ("kills", kills),
 ];
@@ -82,11 +82,6 @@ fn summary(failed: &[&str]) -> Result<()> {
         failed.len(),
         failed.join(", ")
     )))
-}
-
-/// The program as it is shipped, with all stores.
-fn dist() -> Result<()> {
-    Tool::cargo("build --quiet --profile dist --package dlock-cli --all-features").run()
 }
 
 fn model() -> Result<()> {

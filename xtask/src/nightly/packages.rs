@@ -2,8 +2,12 @@
 
 use std::{fs, path::Path};
 
-use super::files::{cannot, write};
-use crate::{command::Tool, failure::Result, metadata::Metadata};
+use crate::{
+    command::Tool,
+    failure::Result,
+    files::{cannot, write},
+    metadata::Metadata,
+};
 
 /// The folder in which cargo builds, below the root.
 const TARGET: &str = "target";

@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path};
 
-use super::files::{cannot, write};
 use crate::{
     command::Tool,
     failure::{Failure, Result},
+    files::{cannot, write},
     metadata::Metadata,
 };
 

@@ -1,12 +1,14 @@
 //! `cargo xtask setup`: what the tests and checks need on this machine.
 
 mod apt;
+mod clients;
 mod jars;
 mod protoc;
 mod servers;
 
 use std::path::Path;
 
+pub(crate) use self::servers::set;
 use crate::{
     command::Tool,
     failure::{Failure, Result},
@@ -102,6 +104,25 @@ const REQUIREMENTS: &[Requirement] = &[
     },
 ];
 
+/// Other clients of the stores. Without one its tests are skipped.
+const CLIENTS: &[Requirement] = &[
+    Requirement {
+        name: "redis-py, kazoo and python-etcd3",
+        is_there: clients::has_python,
+        get: clients::get_python,
+    },
+    Requirement {
+        name: "node-redlock",
+        is_there: clients::has_node,
+        get: clients::get_node,
+    },
+    Requirement {
+        name: "redsync and etcd's package concurrency",
+        is_there: clients::has_go,
+        get: clients::get_go,
+    },
+];
+
 /// Installs what is missing.
 ///
 /// # Errors
@@ -109,7 +130,13 @@ const REQUIREMENTS: &[Requirement] = &[
 /// At the first requirement that cannot be met, with the command that was tried.
 pub(crate) fn run() -> Result<()> {
     step("setup", || {
-        REQUIREMENTS.iter().try_for_each(Requirement::meet)
+        REQUIREMENTS.iter().try_for_each(Requirement::meet)?;
+        for client in CLIENTS {
+            if let Err(failure) = client.meet() {
+                say(&format!("{failure}; its tests are skipped"));
+            }
+        }
+        Ok(())
     })
 }
 

@@ -61,7 +61,7 @@ pub(super) fn unpack() -> Result<()> {
 }
 
 /// Where it is; the tests have the same path.
-pub(super) fn set() -> Result<PathBuf> {
+pub(crate) fn set() -> Result<PathBuf> {
     let root = Metadata::read()?.workspace_root;
     Ok(root.join("target/servers").join(BRANCH))
 }

@@ -127,8 +127,7 @@ impl DistributedLock for Client {
         sent_request.attempt = request.attempt.id().as_u128();
         sent_request.ttl = request.ttl;
         // The store knows the token.
-        let token = Token::new(1).ok_or_else(Error::contended)?;
-        sent_request.holder = Holder::from_request(request, token).to_string();
+        sent_request.holder = Holder::encode(request, None);
         loop {
             let mut sent = request.sent_now();
             let answer = self.send(&sent_request).await;
@@ -184,11 +183,7 @@ impl DistributedLock for Client {
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         match self.send(&self.request(What::Inspect, name)).await? {
             Answer::Held(Some((holder, token))) => {
-                let mut holder = Holder::parse(&holder);
-                if let Some(holder) = &mut holder {
-                    holder.token = Token::new(token);
-                }
-                Ok(holder)
+                Ok(Some(Holder::decode(holder.as_bytes(), Token::new(token))))
             }
             _ => Ok(None),
         }

@@ -1,45 +1,15 @@
 //! The one error of dlock.
 
+mod kind;
+mod line;
+mod one_line;
 mod unreachable;
 
 use std::{borrow::Cow, error::Error as StdError, fmt};
 
+pub use self::kind::{Effect, ErrorKind};
+use self::one_line::one_line;
 use crate::base::{cause::LostCause, name::LockName};
-
-/// The kind of an error, for a program to decide by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// Another holder has the lock, and the wait is over.
-    Contended,
-    /// The attempt was cancelled: its caller dropped it, or its wait is over. Only backends see this kind.
-    Cancelled,
-    /// The lock was held and is not held any more.
-    Lost,
-    /// The store was not reachable, or did not answer in time; a later try may succeed.
-    Unavailable,
-    /// The store refused the request: wrong password, missing permission.
-    Denied,
-    /// A name, ttl, wait or note is not allowed.
-    InvalidInput,
-    /// A URL, configuration file or option is wrong.
-    InvalidConfig,
-    /// The backend does not support the requested operation.
-    Unsupported,
-    /// A defect in dlock, in a backend, or an answer of the store that makes no sense.
-    Internal,
-}
-
-/// Whether the request that failed may have happened all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Effect {
-    /// The request did not happen, and nothing is left of it. A wait that ends just as its lock is granted is undone
-    /// in the background (K9).
-    None,
-    /// The request may have happened: the answer is missing.
-    Unknown,
-}
 
 /// An error of dlock: one line for people, [`kind`](Self::kind) and [`effect`](Self::effect) for
 /// programs.
@@ -340,75 +310,6 @@ impl Error {
     #[must_use]
     pub fn lost_cause(&self) -> Option<LostCause> {
         self.0.cause
-    }
-}
-
-/// The operation of a connect.
-const CONNECT: &str = "connect";
-
-impl fmt::Display for Error {
-    /// One line: `cannot acquire "seat/14C" (redis): another holder has it`, or
-    /// `cannot connect to redis at db-1:6379: connection refused`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        match (inner.kind, inner.operation, &inner.name) {
-            (ErrorKind::Lost, _, Some(name)) => write!(f, "lost {name:?}")?,
-            (_, Some(operation), Some(name)) => write!(f, "cannot {operation} {name:?}")?,
-            (_, Some(operation), None) => write!(f, "cannot {operation}")?,
-            (_, None, _) => {}
-        }
-        if let Some(operation) = inner.operation {
-            match (inner.backend, &inner.address) {
-                (Some(backend), Some(at)) if operation == CONNECT => {
-                    write!(f, " to {backend} at {at}")?;
-                }
-                (Some(backend), Some(at)) => write!(f, " ({backend} at {at})")?,
-                (Some(backend), None) => write!(f, " ({backend})")?,
-                (None, _) => {}
-            }
-            f.write_str(": ")?;
-        }
-        f.write_str(&inner.message)?;
-        if let Some(hint) = inner.url_hint {
-            write!(f, "; {hint}")?;
-        }
-        match &inner.source {
-            Some(source) if !inner.is_source_quoted => write!(f, ": {}", one_line(source)),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The text of a driver's error, which may be several lines, as one line.
-fn one_line(source: &impl fmt::Display) -> String {
-    let text = source.to_string();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        f.debug_struct("Error")
-            .field("kind", &inner.kind)
-            .field("effect", &inner.effect)
-            .field("operation", &inner.operation)
-            .field("backend", &inner.backend)
-            .field("address", &inner.address)
-            .field("name", &inner.name)
-            .field("message", &inner.message)
-            .field("url_hint", &inner.url_hint)
-            .field("source", &inner.source)
-            .finish()
-    }
-}
-
-impl StdError for Error {
-    /// The first error of the chain whose text is not part of this one's line.
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        let line = one_line(self.0.source.as_ref()?);
-        // Drivers, too, print a cause and return it as their source.
-        std::iter::successors(self.0.source.as_deref()?.source(), |&error| error.source())
-            .find(|error| !line.contains(&one_line(error)))
     }
 }
 

@@ -116,13 +116,41 @@ impl Settings {
     ///
     /// `InvalidConfig` if the value is neither.
     pub fn take_bool(&mut self, key: &'static str) -> Result<Option<bool>> {
+        self.take_choice(key, [("true", true), ("false", false)])
+    }
+
+    /// Takes one of the `allowed` words, and returns its meaning.
+    ///
+    /// ```
+    /// use dlock_core::config::{Config, Settings};
+    ///
+    /// let config = Config::from_url("redis://db-1?format=xml")?;
+    /// let allowed = [("escaped", 1), ("plain", 2)];
+    /// let error = Settings::of(&config)?.take_choice("format", allowed).unwrap_err();
+    /// assert!(error.to_string().contains("format=xml: allowed are escaped and plain"));
+    /// # Ok::<(), dlock_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for any other word, with the allowed ones.
+    pub fn take_choice<T, const N: usize>(
+        &mut self,
+        key: &'static str,
+        allowed: [(&'static str, T); N],
+    ) -> Result<Option<T>> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
-        match &*value {
-            "true" => Ok(Some(true)),
-            "false" => Ok(Some(false)),
-            _ => Err(self.invalid_value(key, &value, "allowed are true and false")),
+        let words = allowed.each_ref().map(|(word, _)| *word);
+        let chosen = allowed.into_iter().find(|(word, _)| *word == value);
+        match (chosen, words.split_last()) {
+            (Some((_, meaning)), _) => Ok(Some(meaning)),
+            (None, Some((last, others))) => {
+                let why = format!("allowed are {} and {last}", others.join(", "));
+                Err(self.invalid_value(key, &value, &why))
+            }
+            (None, None) => Err(self.invalid_value(key, &value, "no value is allowed")),
         }
     }
 

@@ -19,7 +19,14 @@ pub(super) type Connect =
 pub(super) struct Lockers {
     url: String,
     connect: Connect,
-    current: Mutex<Option<Locker>>,
+    current: Mutex<Current>,
+}
+
+#[derive(Default)]
+struct Current {
+    locker: Option<Locker>,
+    /// The number of the locker: how many were forgotten before it.
+    number: u16,
 }
 
 impl Lockers {
@@ -27,19 +34,19 @@ impl Lockers {
         Self {
             url,
             connect,
-            current: Mutex::new(None),
+            current: Mutex::default(),
         }
     }
 
-    /// The present locker; connects until that succeeds.
-    pub(super) async fn current(&self) -> Locker {
+    /// The present locker and its number; connects until that succeeds.
+    pub(super) async fn current(&self) -> (Locker, u16) {
         let mut current = self.current.lock().await;
         loop {
-            if let Some(locker) = &*current {
-                return locker.clone();
+            if let Some(locker) = &current.locker {
+                return (locker.clone(), current.number);
             }
             match (self.connect)(self.url.clone()).await {
-                Ok(locker) => *current = Some(locker),
+                Ok(locker) => current.locker = Some(locker),
                 Err(_) => sleep(CONNECT_AGAIN).await,
             }
         }
@@ -47,11 +54,14 @@ impl Lockers {
 
     /// Forgets the present locker, which ends with its last guard.
     pub(super) async fn forget(&self) {
-        *self.current.lock().await = None;
+        let mut current = self.current.lock().await;
+        if current.locker.take().is_some() {
+            current.number = current.number.saturating_add(1);
+        }
     }
 
     pub(super) async fn close(&self) {
-        if let Some(locker) = self.current.lock().await.take() {
+        if let Some(locker) = self.current.lock().await.locker.take() {
             // The run may end with a fault: what is left then ends by time.
             let _ = locker.shutdown(SHUTDOWN_MAX).await;
         }

@@ -12,7 +12,7 @@ use super::{
     remote::Remote,
 };
 use crate::{
-    history::{RecordedGuard, Recorder, RegisterKind},
+    history::{EventKind, RecordedGuard, Recorder, RegisterKind},
     support::drop_after_polls,
     worker::say,
 };
@@ -61,7 +61,7 @@ impl Task {
     }
 
     async fn acquire(&self, step: &Step) -> Option<RecordedGuard> {
-        let locker = self.lockers.current().await;
+        let (locker, number) = self.lockers.current().await;
         let name = LockName::new(&step.name).ok()?;
         let wait = match step.wait.is_zero() {
             true => Wait::Never,
@@ -80,7 +80,12 @@ impl Task {
             ErrorKind::Contended | ErrorKind::Unavailable | ErrorKind::Lost => {}
             _ => say(&Report::Unexpected(error.to_string())),
         };
-        result.map_err(explain).ok()
+        let guard = result.map_err(explain).ok()?;
+        if number > 0 {
+            let (op, locker) = (guard.op(), number);
+            recorder.record(EventKind::OfLocker { op, locker });
+        }
+        Some(guard)
     }
 
     /// Increments the fenced register and the control: reads, holds, checks, writes.

@@ -7,20 +7,20 @@ use crate::{
     checker::{Facts, Grant, Violation},
 };
 
-/// The times at which a counter of tokens was lost, and the tokens that each client had been given.
+/// The times at which a counter of tokens was lost, and the tokens that each locker had been given.
 pub(super) struct LostCounters<'a> {
     facts: &'a Facts,
     losses: Vec<&'a Struck>,
-    /// The highest token that a client had been given so far, with the time, by client.
-    given: BTreeMap<u32, Vec<(u64, u64)>>,
+    /// The highest token that a locker had been given so far, with the time, by client and locker.
+    given: BTreeMap<(u32, u16), Vec<(u64, u64)>>,
 }
 
 impl<'a> LostCounters<'a> {
     /// With the strikes of faults that lose a counter.
     pub(super) fn new(facts: &'a Facts, losses: Vec<&'a Struck>) -> Self {
-        let mut given = BTreeMap::<u32, Vec<(u64, u64)>>::new();
+        let mut given = BTreeMap::<_, Vec<(u64, u64)>>::new();
         for grant in facts.names.values().flat_map(|attempts| &attempts.grants) {
-            let given = given.entry(grant.client).or_default();
+            let given = given.entry((grant.client, grant.locker)).or_default();
             given.push((grant.from, grant.token));
         }
         for given in given.values_mut() {
@@ -55,16 +55,19 @@ impl<'a> LostCounters<'a> {
         self.lie_between(first, second) && later.all(|later| self.lie_between(first, later))
     }
 
-    /// Whether a counter was lost between the two grants, and the client of the later one knew no higher token.
+    /// Whether a counter was lost between the two grants, and the locker of the later one knew no higher token.
     fn lie_between(&self, first: &Grant, later: &Grant) -> bool {
         let mut losses = self.losses.iter();
         let is_lost = losses.any(|loss| first.requested <= loss.end && loss.begin <= later.from);
         is_lost && self.given_before(later) < later.token
     }
 
-    /// The highest token that the client of this grant was given before it requested this one.
+    /// The highest token that the locker of this grant was given before it requested this one.
     fn given_before(&self, grant: &Grant) -> u64 {
-        let given = self.given.get(&grant.client).map_or(&[][..], Vec::as_slice);
+        let given = self
+            .given
+            .get(&(grant.client, grant.locker))
+            .map_or(&[][..], Vec::as_slice);
         let known = given.partition_point(|(at, _)| *at <= grant.requested);
         let last = known.checked_sub(1).and_then(|last| given.get(last));
         last.map_or(0, |(_, token)| *token)

@@ -42,7 +42,7 @@ pub struct Exception {
     #[serde(default)]
     pub after: Option<String>,
     /// The fault loses the counter of tokens: only a grant before it and a grant after it are out of order, and no
-    /// client is given a token below one of its own.
+    /// locker is given a token below one of its own.
     #[serde(default)]
     pub lost_counter: bool,
 }

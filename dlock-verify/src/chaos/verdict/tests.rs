@@ -243,9 +243,17 @@ fn a_lost_counter_explains_tokens_only_across_the_loss_and_behind_a_clock_that_w
     assert_eq!(judged(&across, &[flush]), (1, 0));
     let later = ("clock-back", 290, 300);
     assert_eq!(judged(&across, &[flush, later]), (1, 0));
-    // The client has been given a higher token.
+    // The locker has been given a higher token.
     let own = [before, (1, 270, 500)];
     assert_eq!(judged(&own, &[back, flush]), (1, 0));
+    // It was given through a locker that the client has replaced since.
+    let mut replaced = granted(&own, &[back, flush]);
+    let (op, locker) = (1, 1);
+    let after_grant = replaced.events.len() - 2;
+    let of_locker = Event::new(271 * MS, 1, EventKind::OfLocker { op, locker });
+    replaced.events.insert(after_grant, of_locker);
+    let judgement = judge(&replaced, &[&exception], &[], WINDOW);
+    assert!(judgement.broken.is_empty(), "{judgement:?}");
     // Both are after the loss: one of the two violations is of the present counter.
     let after = [before, (2, 270, 500), (3, 280, 499)];
     assert_eq!(judged(&after, &[back, flush]), (1, 1));

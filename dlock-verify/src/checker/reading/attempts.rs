@@ -59,6 +59,10 @@ impl OpenAttempts {
                 self.request(client, *op, pending)
             }
             EventKind::Granted { op, token, until } => self.grant(event, *op, *token, *until),
+            EventKind::OfLocker { op, locker } => self.hold(client, *op, |grant| {
+                grant.locker = *locker;
+                true
+            }),
             EventKind::Refused { op, kind, effect } => {
                 self.refuse(client, *op, at, Outcome::Refused(*kind, *effect), done)
             }
@@ -127,6 +131,7 @@ impl OpenAttempts {
         *open = Open::Granted(Grant {
             name: mem::take(&mut pending.name),
             client,
+            locker: 0,
             op,
             shared: pending.shared,
             requested: pending.requested,

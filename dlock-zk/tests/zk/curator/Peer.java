@@ -10,7 +10,8 @@ import org.apache.curator.retry.RetryOneTime;
 public final class Peer {
     public static void main(String[] args) throws Exception {
         CuratorFramework client =
-                CuratorFrameworkFactory.newClient(args[0], 30_000, 10_000, new RetryOneTime(100));
+                CuratorFrameworkFactory.newClient(
+                        args[0], Integer.parseInt(args[2]), 10_000, new RetryOneTime(100));
         client.start();
         client.blockUntilConnected();
         InterProcessMutex mutex = new InterProcessMutex(client, args[1]);

@@ -10,6 +10,9 @@ use super::{finding::Finding, tree::TextFile};
 const CONTRACT: &str = "docs/contract.md";
 const FAULTS: &str = "docs/faults.md";
 
+/// The pages whose tables name tests in their last column.
+const OF_TESTS: [&str; 2] = [FAULTS, "docs/mixed-fleets.md"];
+
 /// Names of tests have at least so many parts; settings have fewer.
 const TEST_PARTS_MIN: usize = 4;
 
@@ -44,7 +47,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         }
     }
     findings.extend(untested(files, &scenarios));
-    findings.extend(missing_tests(files));
+    findings.extend(OF_TESTS.iter().flat_map(|page| missing_tests(files, page)));
     findings
 }
 
@@ -71,10 +74,10 @@ fn untested(files: &[TextFile], scenarios: &BTreeSet<u32>) -> Vec<Finding> {
         .collect()
 }
 
-/// Tests that the last column of a table of faults names.
-fn missing_tests(files: &[TextFile]) -> Vec<Finding> {
+/// Tests that the last column of a table names.
+fn missing_tests(files: &[TextFile], page: &str) -> Vec<Finding> {
     let functions: BTreeSet<&str> = code(files).flat_map(functions).collect();
-    let lines = (1..).zip(text_of(files, FAULTS).lines());
+    let lines = (1..).zip(text_of(files, page).lines());
     let named = lines.flat_map(|(line, row)| {
         let cell = row
             .trim_end_matches([' ', '|'])
@@ -90,7 +93,7 @@ fn missing_tests(files: &[TextFile]) -> Vec<Finding> {
     });
     named
         .filter(|(_, name)| !functions.contains(name))
-        .map(|(line, name)| Finding::of_line(FAULTS, line, format!("there is no test {name}")))
+        .map(|(line, name)| Finding::of_line(page, line, format!("there is no test {name}")))
         .collect()
 }
 
@@ -123,6 +126,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_found() {
         let number = |letter: char, number: u32| format!("{letter}{number}");
+        let fleets = "| client | `there_is_no_test_either` |\n";
         let faults =
             "| T1 | x |\n| T2 | y |\n| a | `there_is_a_test` |\n| b | `there_is_no_test` |\n";
         let code = format!(
@@ -133,6 +137,7 @@ mod tests {
         let files = [
             file(CONTRACT, "**K1 exclusion.** In `a.rs` and `b.rs`."),
             file(FAULTS, faults),
+            file(OF_TESTS[1], fleets),
             file("x/a.rs", &code),
         ];
         let found: Vec<_> = check(&files).iter().map(Finding::to_string).collect();
@@ -144,6 +149,7 @@ mod tests {
                 format!("x/a.rs:1: {} is not in docs/faults.md", number('T', 77)),
                 "docs/faults.md: T2 has no test t02_…".to_owned(),
                 "docs/faults.md:4: there is no test there_is_no_test".to_owned(),
+                "docs/mixed-fleets.md:1: there is no test there_is_no_test_either".to_owned(),
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! Files that a part makes.
+//! Files that a task makes.
 
 use std::{fs, io, path::Path};
 
@@ -9,13 +9,13 @@ use crate::failure::{Failure, Result};
 /// # Errors
 ///
 /// When it cannot be written.
-pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| fs::write(path, text))
         .map_err(|error| cannot("write", path, &error))
 }
 
 /// The failure to do something with a file or folder.
-pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+pub(crate) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(format!("cannot {what} {}: {error}", path.display()))
 }

@@ -1,18 +1,16 @@
-//! A backend of another project, in full; what it takes to run the suite on it is at the end.
+//! A store of another project, in full.
 //!
-//! It keeps its locks in one file, for the processes of one machine. It is the smallest store that ends a hold by
+//! `src/main.rs` is the program `dlock` with this store. `tests/suite.rs` runs the contract's test suite on it.
+//!
+//! The store keeps its locks in one file, for the processes of one machine. It is the smallest store that ends a hold by
 //! its ttl and that a killed or stopped process can be tried with. Not for use: every change writes the whole
-//! file.
+//! file, and blocks its thread for that. A store that may be slow uses `tokio::task::spawn_blocking` there.
 
 use std::{
     collections::HashMap,
     fs::{self, File},
     path::PathBuf,
-    process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -20,17 +18,15 @@ use dlock_core::{
     AttemptId, Capabilities, Clock, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause,
     Modes, Order, Result, Token, Waiting,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed, Wait, async_trait},
-    toolkit::Lock,
 };
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 /// The interval at which a waiter checks the file.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// A client of the locks in a directory.
 #[derive(Debug)]
-struct Ledger {
+pub struct Ledger {
     directory: PathBuf,
     /// Distinguishes its holds from those of other clients.
     client: u64,
@@ -51,25 +47,41 @@ struct Entry {
 struct Held {
     holder: String,
     client: u64,
-    /// On the boot-time clock, which the processes of a machine share.
+    /// In nanoseconds on the boot-time clock, which the processes of a machine share.
     until: u64,
+    /// In nanoseconds.
+    ttl: u64,
+}
+
+impl Held {
+    /// Ends `ttl` from now.
+    fn extend(&mut self, ttl: Duration) {
+        let now = Clock::boottime().now();
+        self.until = now.after(ttl).as_nanos();
+        self.ttl = self.until - now.as_nanos();
+    }
+
+    /// The clock begins at zero with each boot: a hold that would last longer than its ttl is of an earlier one.
+    fn has_ended(&self) -> bool {
+        let now = Clock::boottime().now().as_nanos();
+        self.until <= now || self.until - now > self.ttl
+    }
+
+    fn holder(&self) -> Holder {
+        Holder::decode(self.holder.as_bytes(), None)
+    }
 }
 
 impl Entry {
-    /// The current hold, if there is one.
-    fn held(&mut self) -> Option<&mut Held> {
-        let now = Clock::boottime().now().as_nanos();
-        self.held.as_mut().filter(|held| held.until > now)
-    }
-
     fn held_by(&mut self, id: AttemptId) -> Option<&mut Held> {
-        self.held()
-            .filter(|held| Holder::parse(&held.holder).is_some_and(|h| h.attempt == Some(id)))
+        let held = self.held.as_mut();
+        held.filter(|held| held.holder().attempt == Some(id))
     }
 }
 
 impl Ledger {
-    const CAPABILITIES: Capabilities = Capabilities {
+    /// The promises of this store.
+    pub const CAPABILITIES: Capabilities = Capabilities {
         backend: "ledger",
         modes: Modes::Exclusive,
         fencing: Fencing::Growing,
@@ -82,6 +94,16 @@ impl Ledger {
         takeover_max: POLL_EVERY,
         restart_guard: Duration::ZERO,
     };
+
+    /// Makes a client of the locks in `directory`, which exists.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            client: rand::random(),
+            closed: AtomicBool::new(false),
+        }
+    }
 
     /// Reads the table, lets `change` change it, and writes it back, while no other process does.
     fn change<T>(&self, change: impl FnOnce(&mut Table) -> Result<T>) -> Result<T> {
@@ -103,7 +125,10 @@ impl Ledger {
         } else {
             b"{}".to_vec()
         };
-        let mut table = serde_json::from_slice(&text).map_err(broken)?;
+        let mut table: Table = serde_json::from_slice(&text).map_err(broken)?;
+        for entry in table.values_mut() {
+            entry.held.take_if(|held| held.has_ended());
+        }
         let changed = change(&mut table)?;
         // Whole or not at all, whenever the process is killed.
         fs::write(&new, serde_json::to_vec(&table).map_err(broken)?).map_err(broken)?;
@@ -114,21 +139,24 @@ impl Ledger {
     /// The lease, or nothing when it is taken.
     fn take(&self, request: &AcquireRequest) -> Result<Option<Lease>> {
         self.change(|table| {
-            let (sent, until) = (request.sent_now(), request.clock().now().after(request.ttl));
+            let sent = request.sent_now();
             let entry = table.entry(request.name.to_string()).or_default();
             if entry.held_by(request.attempt.id()).is_none() {
-                if entry.held().is_some() {
+                if entry.held.is_some() {
                     return Ok(None);
                 }
                 entry.token += 1;
             }
             let token = Token::new(entry.token).ok_or_else(|| broken("no token"))?;
-            let holder = Holder::from_request(request, token).to_string();
-            entry.held = Some(Held {
+            let holder = Holder::encode(request, Some(token));
+            let mut held = Held {
                 holder,
                 client: self.client,
-                until: until.as_nanos(),
-            });
+                until: 0,
+                ttl: 0,
+            };
+            held.extend(request.ttl);
+            entry.held = Some(held);
             Ok(Some(request.granted(sent, request.ttl, token, ())))
         })
     }
@@ -166,7 +194,7 @@ impl DistributedLock for Ledger {
             let entry = table.get_mut(lease.name.as_str());
             Ok(match entry.and_then(|entry| entry.held_by(lease.id())) {
                 Some(held) => {
-                    held.until = lease.clock().now().after(lease.ttl).as_nanos();
+                    held.extend(lease.ttl);
                     lease.renewed(sent, lease.ttl)
                 }
                 None => Renewed::Lost(LostCause::Removed),
@@ -177,7 +205,7 @@ impl DistributedLock for Ledger {
     async fn release(&self, lease: &Lease) -> Result<()> {
         self.change(|table| {
             let entry = table.get_mut(lease.name.as_str());
-            if let Some(entry) = entry.filter(|entry| entry.held.is_some())
+            if let Some(entry) = entry
                 && entry.held_by(lease.id()).is_some()
             {
                 entry.held = None;
@@ -188,8 +216,10 @@ impl DistributedLock for Ledger {
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         self.change(|table| {
-            let held = table.get_mut(name.as_str()).and_then(Entry::held);
-            Ok(held.and_then(|held| Holder::parse(&held.holder)))
+            let held = table
+                .get(name.as_str())
+                .and_then(|entry| entry.held.as_ref());
+            Ok(held.map(Held::holder))
         })
     }
 
@@ -204,43 +234,23 @@ impl DistributedLock for Ledger {
     }
 }
 
-// From here on: what the suite requires.
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Each case has a directory for itself.
-#[derive(Debug, Default)]
-struct LedgerTarget(Lock<Vec<TempDir>>);
-
-#[async_trait]
-impl conformance_tests::Target for LedgerTarget {
-    fn name(&self) -> &str {
-        "ledger"
+    #[test]
+    fn a_hold_of_an_earlier_boot_has_ended() {
+        let ttl = Duration::from_secs(10);
+        let mut held = Held {
+            holder: String::new(),
+            client: 1,
+            until: 0,
+            ttl: 0,
+        };
+        held.extend(ttl);
+        assert!(!held.has_ended());
+        // The machine had run for a day when the lock was taken.
+        held.until += 86_400 * 1_000_000_000;
+        assert!(held.has_ended());
     }
-
-    fn capabilities(&self) -> Capabilities {
-        Ledger::CAPABILITIES
-    }
-
-    async fn address(&self) -> Result<String> {
-        let directory = TempDir::new().map_err(broken)?;
-        let address = directory.path().to_string_lossy().into_owned();
-        self.0.lock().push(directory);
-        Ok(address)
-    }
-
-    async fn connect(&self, address: &str) -> Result<Box<dyn DistributedLock>> {
-        let (directory, closed) = (PathBuf::from(address), AtomicBool::new(false));
-        Ok(Box::new(Ledger {
-            directory,
-            client: rand::random(),
-            closed,
-        }))
-    }
-
-    fn reach(&self) -> conformance_tests::Reach {
-        conformance_tests::Reach::Processes
-    }
-}
-
-fn main() -> ExitCode {
-    conformance_tests::main(vec![Arc::new(LedgerTarget::default())])
 }
