@@ -43,7 +43,7 @@ impl Interrupt {
         })
     }
 
-    /// Waits for a signal. The same request once more is none. Of signals that came together, INT is the first.
+    /// Waits for a signal. The same request once more is none. Of signals that are noticed together, INT is the first.
     ///
     /// # Cancel safety
     ///

@@ -222,9 +222,9 @@ fn an_interrupted_run_removes_its_locks() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     // As from `timeout`, which signals the process and then its group.
-    program.send(Signal::INT);
     program.send(Signal::TERM);
-    assert_eq!(program.end().0, 130);
+    program.send(Signal::TERM);
+    assert_eq!(program.end().0, 143);
     assert_clean(&store);
 }
 
