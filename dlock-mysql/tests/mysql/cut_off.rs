@@ -8,8 +8,8 @@ use dlock_servers::mysql::Flavour;
 use dlock_verify::proxy::{Direction, End, Fault, Proxy};
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, holder, open, queued, sessions, soon,
-    start, take, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, end_session, holder, open, queued,
+    sessions, soon, start, take, warm, within,
 };
 
 cases![
@@ -165,7 +165,7 @@ async fn a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl(
                             command = 'Sleep'";
                 let idle = node.query(idle).await?.into_iter().flatten();
                 for id in idle.filter(|id| !before.contains(id)) {
-                    node.query(&format!("KILL {id}")).await?;
+                    end_session(&node, &id).await?;
                 }
             }
             _ => proxy.end(End::Server),

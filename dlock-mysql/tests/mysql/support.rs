@@ -160,3 +160,11 @@ pub(crate) async fn sessions(node: &Node) -> Outcome<Vec<String>> {
     let sql = "SELECT id FROM information_schema.processlist WHERE user = 'app'";
     Ok(node.query(sql).await?.into_iter().flatten().collect())
 }
+
+/// Ends a session. One that has ended by itself since it was listed is no error.
+pub(crate) async fn end_session(node: &Node, session: &str) -> Outcome {
+    match node.query(&format!("KILL {session}")).await {
+        Err(error) if !error.to_string().contains("Unknown thread id") => Err(error.into()),
+        _ => Ok(()),
+    }
+}

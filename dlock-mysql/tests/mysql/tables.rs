@@ -10,8 +10,8 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, queued, root, sessions,
-    soon, start, take, until, waiting, warm, within,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, end_session, execute, holder, open, queued, root,
+    sessions, soon, start, take, until, waiting, warm, within,
 };
 
 cases![
@@ -270,7 +270,7 @@ async fn renewals_go_on_where_no_connection_is_left_for_the_tables(flavour: Flav
         .await?;
     for other in sessions(&node).await? {
         if other != session {
-            node.query(&format!("KILL {other}")).await?;
+            end_session(&node, &other).await?;
         }
     }
     let lost = tokio::time::timeout(TTL * PROVED_TTLS, held.lost()).await;
