@@ -16,7 +16,7 @@ use tokio::{
         TcpListener, TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
-    sync::Mutex as Shared,
+    sync::{Mutex as Shared, OwnedMutexGuard},
     task::{JoinHandle, JoinSet},
 };
 
@@ -38,6 +38,9 @@ struct Routes {
     clients: Sinks,
     servers: Sinks,
     is_swapped: AtomicBool,
+    /// Whose request of the first two connections has no reply yet: they never change places before it.
+    turn: Arc<Shared<()>>,
+    exchange: Lock<Option<OwnedMutexGuard<()>>>,
 }
 
 impl MovingProxy {
@@ -89,8 +92,12 @@ impl Routes {
         let mut bytes = vec![0; 16 * 1024];
         while let Ok(count @ 1..) = from.read(&mut bytes).await {
             let request = &bytes[..count];
-            if number < 2 && request.windows(TRIGGER.len()).any(|part| part == TRIGGER) {
-                self.is_swapped.fetch_xor(true, Ordering::AcqRel);
+            if number < 2 {
+                let turn = self.turn.clone().lock_owned().await;
+                *self.exchange.lock() = Some(turn);
+                if request.windows(TRIGGER.len()).any(|part| part == TRIGGER) {
+                    self.is_swapped.fetch_xor(true, Ordering::AcqRel);
+                }
             }
             let sink = self.servers.lock()[self.of(number)].clone();
             if sink.lock().await.write_all(request).await.is_err() {
@@ -102,10 +109,20 @@ impl Routes {
     async fn pump_replies(self: Arc<Self>, mut from: OwnedReadHalf, number: usize) {
         let mut bytes = vec![0; 16 * 1024];
         while let Ok(count @ 1..) = from.read(&mut bytes).await {
-            let sink = self.clients.lock()[self.of(number)].clone();
+            let client = self.of(number);
+            self.end_exchange(number);
+            let sink = self.clients.lock()[client].clone();
             if sink.lock().await.write_all(&bytes[..count]).await.is_err() {
                 return;
             }
+        }
+        // The end of a session has no reply.
+        self.end_exchange(number);
+    }
+
+    fn end_exchange(&self, number: usize) {
+        if number < 2 {
+            *self.exchange.lock() = None;
         }
     }
 
