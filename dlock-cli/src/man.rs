@@ -19,7 +19,8 @@ const SOURCE: &str = concat!("dlock ", env!("CARGO_PKG_VERSION"));
 pub(crate) fn main(directory: &Path) -> Result<Exit, Failure> {
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
-    write(&command, directory).map_err(|error| {
+    let written = fs::create_dir_all(directory).and_then(|()| write(&command, directory));
+    written.map_err(|error| {
         let why = describe(&error);
         Failure::usage(format!(
             "cannot write the manual pages to {directory:?}: {why}"

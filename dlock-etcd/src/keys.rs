@@ -68,8 +68,9 @@ pub(crate) fn check(format: Format, prefix: &str, name: &LockName) -> Result<()>
         Format::Concurrency if prefix.is_empty() && name.contains(['/', '%']) => {
             "with an empty prefix= a name with / or % would be another lock than that of etcdctl and the Go client"
         }
-        Format::PythonEtcd3 if name.starts_with(OWN) => {
-            "with format=python-etcd3 a name must not begin as keys of dlock's own do: %dlock-"
+        // Also a key of another prefix is dlock's own.
+        Format::PythonEtcd3 if name.contains(OWN) => {
+            "with format=python-etcd3 a name must not contain what marks keys of dlock's own: %dlock-"
         }
         _ => return Ok(()),
     };

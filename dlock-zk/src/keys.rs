@@ -107,18 +107,19 @@ pub(crate) fn check(format: Format, prefix: &str, name: &LockName) -> Result<()>
         Format::Curator => return Ok(()),
         Format::Kazoo => "with format=kazoo",
     };
-    if !name.as_str().contains(['/', '%']) {
-        return Ok(());
-    }
-    let why = format!(
-        "{where_others_are} a name with / or % would be another lock than that of other clients"
-    );
+    let what = match name.as_str() {
+        // The directory of the server itself; in a chroot another client may use it.
+        "zookeeper" if prefix.is_empty() => "the name zookeeper",
+        name if name.contains(['/', '%']) => "a name with / or %",
+        _ => return Ok(()),
+    };
+    let why = format!("{where_others_are} {what} would be another lock than that of other clients");
     Err(Error::new(ErrorKind::InvalidInput, why))
 }
 
 /// The directory of a lock whose name was [checked](check).
 pub(crate) fn directory(prefix: &str, name: &LockName) -> String {
-    format!("{prefix}/{}", escape(name.as_str(), prefix.is_empty()))
+    format!("{prefix}/{}", escape(name.as_str()))
 }
 
 /// The directory of the sessions' nodes.
@@ -150,13 +151,12 @@ fn guid(id: AttemptId) -> String {
     parts.join("-")
 }
 
-fn escape(name: &str, is_top: bool) -> String {
-    // Relative paths, and the directory of the server itself.
-    let whole = matches!(name, "." | "..") || (is_top && name == "zookeeper");
+fn escape(name: &str) -> String {
+    let is_relative = matches!(name, "." | "..");
     let mut escaped = String::with_capacity(name.len());
     let mut bytes = [0; 4];
-    for (at, c) in name.chars().enumerate() {
-        if is_forbidden(c) || (whole && (at == 0 || c == '.')) {
+    for c in name.chars() {
+        if is_forbidden(c) || is_relative {
             for byte in c.encode_utf8(&mut bytes).bytes() {
                 // PendingWrite to a string does not fail.
                 let _ = write!(escaped, "%{byte:02X}");
@@ -214,9 +214,20 @@ mod tests {
         ] {
             assert_eq!(dir(name), path);
         }
-        let top = LockName::new("zookeeper").expect("name");
-        assert_eq!(directory("", &top), "/%7Aookeeper");
-        assert_eq!(directory("/app", &top), "/app/zookeeper");
+    }
+
+    #[test]
+    fn a_name_that_other_clients_write_otherwise_is_refused() {
+        let checked = |format, prefix, name: &str| check(format, prefix, &LockName::new(name)?);
+        for format in [Format::Curator, Format::Kazoo] {
+            for name in ["zookeeper", "a/b", "50%"] {
+                let error = checked(format, "", name).expect_err(name);
+                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+            }
+            checked(format, "/app", "zookeeper").expect("a name below the top");
+        }
+        checked(Format::Curator, "/app", "a/b").expect("an escaped name");
+        checked(Format::Kazoo, "/app", "a/b").expect_err("kazoo does not escape");
     }
 
     #[test]
@@ -256,7 +267,6 @@ mod tests {
             ("/team/app", "50% Ä😀", "/team/app/50%25 Ä%F0%9F%98%80"),
             ("", "a", "/a"),
             ("", ".", "/%2E"),
-            ("", "zookeeper", "/%7Aookeeper"),
         ] {
             let path = AttemptPath::new(
                 Format::Curator,

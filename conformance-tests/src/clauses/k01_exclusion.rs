@@ -140,7 +140,7 @@ async fn processes_that_are_killed(context: &CaseContext) -> Outcome {
                 "grants of a victim",
                 victim.granted(grants),
             )
-            .await?;
+            .await??;
         victim.kill().await?;
     }
     let survivor = group.worker(contender(&name, ROUNDS, context))?;
@@ -160,7 +160,9 @@ async fn a_process_that_is_stopped(context: &CaseContext) -> Outcome {
         ttl,
     };
     let stopped = group.worker(hold())?;
-    context.soon("the first grant", stopped.granted(1)).await?;
+    context
+        .soon("the first grant", stopped.granted(1))
+        .await??;
     stopped.stop()?;
     let successor = group.worker(hold())?;
     context
@@ -169,7 +171,7 @@ async fn a_process_that_is_stopped(context: &CaseContext) -> Outcome {
             "the successor's grant",
             successor.granted(1),
         )
-        .await?;
+        .await??;
     stopped.resume()?;
     let client = stopped.client();
     let lost =

@@ -61,7 +61,7 @@ async fn they_grow_over_processes(context: &CaseContext) -> Outcome {
             ttl: context.ttl_long(),
         };
         let worker = group.worker(task)?;
-        context.soon("a grant", worker.granted(1)).await?;
+        context.soon("a grant", worker.granted(1)).await??;
         worker.release().await?;
         worker.finished().await?;
     }
@@ -85,7 +85,7 @@ async fn they_grow_over_kills(context: &CaseContext) -> Outcome {
                 "a grant after a kill",
                 worker.granted(1),
             )
-            .await?;
+            .await??;
         worker.kill().await?;
     }
     group.check()

@@ -84,7 +84,7 @@ async fn the_lock_of_a_killed_process_is_granted_in_time(context: &CaseContext) 
     })?;
     context
         .soon("the holder's grant", holder.granted(1))
-        .await?;
+        .await??;
     context.expect_taken(&name).await?;
     let (recorder, acquire) = (
         group.recorder(),

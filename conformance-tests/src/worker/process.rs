@@ -71,12 +71,19 @@ impl Worker {
         self.client
     }
 
-    /// Waits until it has been granted `count` locks.
-    pub(crate) async fn granted(&self, count: usize) {
+    /// Waits until it has been granted `count` locks. An error if it has ended before that.
+    pub(crate) async fn granted(&self, count: usize) -> Outcome {
         let granted = |event: &Event| {
             event.client == self.client && matches!(event.kind, EventKind::Granted { .. })
         };
-        self.history.until(count, granted).await;
+        tokio::select! {
+            // A worker may end after its last grant.
+            biased;
+            _ = self.history.until(count, granted) => Ok(()),
+            errors = self.process.ended() => {
+                Err(format!("the worker ended before its grant: {errors}").into())
+            }
+        }
     }
 
     /// Orders the release.

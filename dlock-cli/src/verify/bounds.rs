@@ -53,13 +53,13 @@ pub(crate) const BACKLOG_MAX: Duration = Duration::from_millis(100);
 
 /// The most calls of `backend` in a second: acquires, renewals, releases and inspections.
 pub(crate) fn calls_per_second(backend: &str) -> u32 {
-    // How many requests one call sends on average, its share of new connections and heartbeats included.
+    // How many requests one call sends in a busy second, its share of new connections and heartbeats included.
     let requests_per_call = match backend {
         "file" => 1,
         "redis" => 2,
         "zk" => 5,
         // Its statements, and the checks of sessions and waiters that repeat.
-        "mysql" => 8,
+        "mysql" => 9,
         _ => 4,
     };
     REQUESTS_PER_SECOND_MAX / requests_per_call

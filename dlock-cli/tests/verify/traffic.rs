@@ -23,6 +23,14 @@ pub(crate) struct Counters {
     pub(crate) connections: u32,
 }
 
+/// Counts, and the time in which the server read them.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    asked: BootInstant,
+    answered: BootInstant,
+    counted: Counters,
+}
+
 /// As [`support::holds`]; and in all that time the server had no more than the promised load.
 pub(crate) async fn holds(
     url: &str,
@@ -32,9 +40,14 @@ pub(crate) async fn holds(
     let clock = Clock::boottime();
     // The share of the test, which is the same each time.
     let before = counters().await?;
+    let asked = clock.now();
     let idle = counters().await?;
     let own = idle.requests - before.requests;
-    let mut samples = vec![(clock.now(), idle)];
+    let mut samples = vec![Sample {
+        asked,
+        answered: clock.now(),
+        counted: idle,
+    }];
     let running = verify(&support::arguments(url, accepted))?;
     let mut output = std::pin::pin!(running.wait_with_output());
     let ran = loop {
@@ -42,16 +55,22 @@ pub(crate) async fn holds(
             output = &mut output => break Ran::of(output?)?,
             () = tokio::time::sleep(SAMPLE_EVERY) => {}
         }
+        let asked = clock.now();
         let counted = counters().await?;
-        samples.push((clock.now(), counted));
+        samples.push(Sample {
+            asked,
+            answered: clock.now(),
+            counted,
+        });
     };
     let store = support::held(&ran)?;
-    let connections = samples.iter().map(|(_, sample)| sample.connections).max();
-    let connections = connections.unwrap_or(0) - idle.connections;
-    let rate = |pair: &[(BootInstant, Counters)]| {
+    let connections = samples.iter().map(|sample| sample.counted.connections);
+    let connections = connections.max().unwrap_or(0) - idle.connections;
+    let rate = |pair: &[Sample]| {
         let (before, after) = (pair[0], pair[1]);
-        let requests = after.1.requests - before.1.requests - own;
-        requests / after.0.since(before.0).as_secs_f64()
+        let requests = after.counted.requests - before.counted.requests - own;
+        // The longest time that may lie between the two counts: a test that is late itself blames no one.
+        requests / after.answered.since(before.asked).as_secs_f64()
     };
     let most = samples.windows(2).map(rate).fold(0.0, f64::max);
     let load = format!("{connections} connections, {most:.0} requests a second");

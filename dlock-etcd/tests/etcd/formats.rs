@@ -84,7 +84,7 @@ async fn a_format_of_etcd_is_one_of_two(flavour: Flavour) -> Outcome {
 async fn a_name_of_python_etcd3_that_is_a_key_of_ours_is_refused(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let locker = connect(node.address(), PYTHON).await?;
-    for name in ["%dlock-layout", "%dlock-undone/1/a"] {
+    for name in ["%dlock-layout", "%dlock-undone/1/a", "dlock/%dlock-layout"] {
         for error in [
             refused(locker.acquire(name).await)?,
             refused(locker.try_acquire(name).await)?,

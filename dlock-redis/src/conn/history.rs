@@ -7,7 +7,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use dlock_core::{BootInstant, Error, ErrorKind, Result};
-use redis::Value;
+use redis::{RedisResult, Value};
 
 use super::driver::DriverConnection;
 use crate::{
@@ -110,6 +110,23 @@ impl History {
             server_time: reply.server_time,
             is_new: reply.is_new,
         })
+    }
+
+    /// `InvalidConfig` if this node of a Cluster has a record of another layout.
+    pub(super) async fn check_layout(
+        connection: &mut DriverConnection,
+        options: &Options,
+        slots: &[(u16, u16)],
+    ) -> Result<()> {
+        for key in record_keys(&options.prefix, Some(slots)) {
+            let record: RedisResult<Option<String>> =
+                redis::cmd("GET").arg(key).query_async(connection).await;
+            // The slot may have moved away, or the user may not read the key: opening the history reports that.
+            if let Ok(Some(record)) = record {
+                Record::parse(&record, options.format)?;
+            }
+        }
+        Ok(())
     }
 
     /// The conditions that the server verifies before it grants.

@@ -56,6 +56,11 @@ impl Node {
         self.reconnect.get().await.map(drop)
     }
 
+    /// `InvalidConfig` if the server has locks of another layout. Writes nothing.
+    pub(crate) async fn check_layout(&self) -> Result<()> {
+        self.reconnect.opener.check_layout().await
+    }
+
     /// Ends the connections.
     pub(crate) fn close(&self) {
         self.reconnect.close();

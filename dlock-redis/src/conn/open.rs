@@ -57,8 +57,18 @@ impl Opener {
     /// A new connection, within `connect_timeout`. `on_probed` is called when the server has passed the probe,
     /// before abandoned connections are killed.
     pub(super) async fn open(&self, on_probed: impl FnOnce()) -> Result<Connection> {
+        self.bounded(self.open_unbounded(on_probed)).await
+    }
+
+    /// Reads the record of a node of a Cluster on a connection of its own, within `connect_timeout`: `InvalidConfig`
+    /// if it is of another layout.
+    pub(super) async fn check_layout(&self) -> Result<()> {
+        self.bounded(self.check_layout_unbounded()).await
+    }
+
+    async fn bounded<T>(&self, opening: impl Future<Output = Result<T>>) -> Result<T> {
         let timeout = self.options.timeouts.connect;
-        let opened = tokio::time::timeout(timeout, self.open_unbounded(on_probed)).await;
+        let opened = tokio::time::timeout(timeout, opening).await;
         let timed_out = |_| Err(errors::connect_timed_out(timeout, self.resolver.has_tls()));
         opened.unwrap_or_else(timed_out).map_err(|error| {
             let error = self.resolver.name_in(error);
@@ -74,6 +84,16 @@ impl Opener {
         let endpoint = self.resolver.resolve().await?;
         let opened = self.open_to(&endpoint, on_probed).await;
         opened.map_err(|error| endpoint.name_in(error))
+    }
+
+    async fn check_layout_unbounded(&self) -> Result<()> {
+        let endpoint = self.resolver.resolve().await?;
+        let checked = async {
+            let mut stream = endpoint.connect().await?;
+            let slots = probe::fetch_own_slots(&mut stream, endpoint.has_tls()).await?;
+            History::check_layout(&mut stream, &self.options, &slots).await
+        };
+        checked.await.map_err(|error| endpoint.name_in(error))
     }
 
     async fn open_to(&self, endpoint: &Endpoint, on_probed: impl FnOnce()) -> Result<Connection> {

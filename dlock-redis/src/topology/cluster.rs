@@ -72,20 +72,17 @@ impl Cluster {
     /// Connects to all masters, and probes them. One that is down does not concern the names that others have.
     pub(super) async fn connect(self: &Arc<Self>) -> Result<()> {
         self.fetch_map().await?;
-        let mut connecting = JoinSet::new();
-        for node in self.map.lock().nodes.values() {
-            let node = node.clone();
-            connecting.spawn(async move { node.connect().await });
+        let nodes = self.map.lock().nodes.values().cloned().collect();
+        // A client that one master refuses must not write its layout into the empty record of another one: that would
+        // refuse the right clients.
+        let (checked, silent) =
+            at_each(nodes, |node| async move { node.check_layout().await }).await?;
+        let (connected, failed) =
+            at_each(checked, |node| async move { node.connect().await }).await?;
+        if connected.is_empty() {
+            return Err(failed.or(silent).unwrap_or_else(slot_map::no_slot_map));
         }
-        let mut connected = Err(slot_map::no_slot_map());
-        while let Some(result) = connecting.join_next().await {
-            match result.unwrap_or_else(|error| Err(slot_map::task_failed(error))) {
-                Ok(()) => connected = Ok(()),
-                Err(error) if error.kind() != ErrorKind::Unavailable => return Err(error),
-                Err(error) => connected = connected.map_err(|_| error),
-            }
-        }
-        connected
+        Ok(())
     }
 
     /// The node that owns the slot of this key.
@@ -196,4 +193,29 @@ impl Cluster {
             .map(|address| self.connector.endpoint(address));
         endpoints.collect()
     }
+}
+
+/// Does this at each node at once: the nodes where it succeeded, and the error of one that is unavailable. Any other
+/// error ends it.
+async fn at_each<F>(
+    nodes: Vec<Arc<Node>>,
+    call: impl Fn(Arc<Node>) -> F,
+) -> Result<(Vec<Arc<Node>>, Option<Error>)>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let mut calls = JoinSet::new();
+    for node in nodes {
+        let called = call(node.clone());
+        calls.spawn(async move { called.await.map(|()| node) });
+    }
+    let (mut answered, mut unavailable) = (Vec::new(), None);
+    while let Some(result) = calls.join_next().await {
+        match result.unwrap_or_else(|error| Err(slot_map::task_failed(error))) {
+            Ok(node) => answered.push(node),
+            Err(error) if error.kind() != ErrorKind::Unavailable => return Err(error),
+            Err(error) => unavailable = Some(error),
+        }
+    }
+    Ok((answered, unavailable))
 }

@@ -20,6 +20,7 @@ cases![
     a_name_that_would_be_a_second_lock_is_refused,
     a_plain_name_that_is_a_key_of_ours_is_refused,
     two_formats_on_one_prefix_are_refused,
+    two_formats_in_a_cluster_are_refused,
     a_format_is_one_of_two,
     plain_names_have_the_slot_of_their_own_braces,
 ];
@@ -153,6 +154,27 @@ async fn two_formats_on_one_prefix_are_refused(program: Program) -> Outcome {
         let again = connect(node.address(), &format!("format={first}")).await?;
         assert!(again.try_acquire("a{b}").await?.is_none());
         held.release().await?;
+    }
+    Ok(())
+}
+
+/// A master that has lost its record refuses nobody. The second format leaves no record there, which would refuse the
+/// first one.
+async fn two_formats_in_a_cluster_are_refused(program: Program) -> Outcome {
+    let cluster = cluster(&program).await?;
+    let first = cluster::connect(&cluster, "format=escaped").await?;
+    take(&first, "a").await?.release().await?;
+    for node in cluster.nodes() {
+        // Replicas refuse it.
+        let flushed = node.command(&["FLUSHALL"]).await?.text();
+        if flushed.is_err() {
+            continue;
+        }
+        let error = refused(cluster::connect(&cluster, "format=plain").await)?;
+        let shown = error.to_string();
+        assert!(shown.contains("format=plain"), "{shown}");
+        let again = cluster::connect(&cluster, "format=escaped").await?;
+        take(&again, "a").await?.release().await?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStdin, ChildStdout, Command},
-    sync::Mutex,
+    sync::{Mutex, watch},
     task::JoinHandle,
 };
 
@@ -20,7 +20,10 @@ pub struct WorkerProcess {
     pid: Pid,
     orders: Orders,
     reader: JoinHandle<Outcome>,
-    errors: JoinHandle<String>,
+    /// Closed when all reports are read.
+    reports: watch::Receiver<()>,
+    /// The end of its standard error, when that has ended.
+    errors: watch::Receiver<Option<String>>,
 }
 
 #[derive(Clone)]
@@ -55,15 +58,23 @@ impl WorkerProcess {
         let orders = Orders(Arc::new(Mutex::new(orders)));
         let reports = child.stdout.take();
         let reports = reports.ok_or("the worker has no standard output")?;
-        let reader = tokio::spawn(read(reports, orders.clone(), on_report));
         let errors = child.stderr.take();
-        let errors = tokio::spawn(pass_on(errors.ok_or("the worker has no standard error")?));
+        let errors = errors.ok_or("the worker has no standard error")?;
+        let (end, all_read) = watch::channel(());
+        let reading = read(reports, orders.clone(), on_report);
+        let reader = tokio::spawn(async move {
+            let _end = end;
+            reading.await
+        });
+        let (said, end_of_errors) = watch::channel(None);
+        tokio::spawn(async move { said.send(Some(pass_on(errors).await)) });
         Ok(Self {
             child,
             pid,
             orders,
             reader,
-            errors,
+            reports: all_read,
+            errors: end_of_errors,
         })
     }
 
@@ -132,12 +143,25 @@ impl WorkerProcess {
     /// It is killed.
     pub async fn finished(mut self) -> Outcome {
         let status = self.child.wait().await?;
-        self.reader.await??;
-        if status.success() {
-            return Ok(());
+        if !status.success() {
+            let errors = self.ended().await;
+            return Err(format!("the worker ended with {status}: {errors}").into());
         }
-        let errors = self.errors.await?;
-        Err(format!("the worker ended with {status}: {errors}").into())
+        self.reader.await?
+    }
+
+    /// Waits until it has ended and its reports are read, without a bound. Returns the end of its standard error.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: nothing has changed.
+    pub async fn ended(&self) -> String {
+        let (mut reports, mut errors) = (self.reports.clone(), self.errors.clone());
+        // An error is the end.
+        while reports.changed().await.is_ok() {}
+        let said = errors.wait_for(Option::is_some).await;
+        said.map(|said| said.clone().unwrap_or_default())
+            .unwrap_or_default()
     }
 }
 
@@ -181,8 +205,9 @@ mod tests {
     async fn a_failure_has_the_reason() {
         let mut command = Command::new("sh");
         command.args(["-c", "seq 9 >&2; echo no such store >&2; exit 3"]);
-        let worker = WorkerProcess::start(command, |(): ()| None::<()>);
-        let failed = worker.unwrap().finished().await.unwrap_err();
+        let worker = WorkerProcess::start(command, |(): ()| None::<()>).unwrap();
+        assert!(worker.ended().await.ends_with("\nno such store"));
+        let failed = worker.finished().await.unwrap_err();
         let message = failed.message().unwrap_or_default();
         assert!(message.contains("exit status: 3: 1\n2\n"), "{message}");
         assert!(message.ends_with("\nno such store"), "{message}");

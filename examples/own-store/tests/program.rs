@@ -57,6 +57,15 @@ fn assert_no_clause_fails(store: &Value) {
 }
 
 #[test]
+fn a_directory_that_is_missing_is_named_in_one_line() {
+    let output = dlock(&["--url", "ledger:/no/such/directory", "run", "a", "--", "true"]);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(64), "{errors}");
+    assert!(errors.contains("a directory that exists"), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+}
+
+#[test]
 fn the_version_names_the_scheme() {
     let output = dlock(&["--version"]);
     let version = text(&output.stdout);

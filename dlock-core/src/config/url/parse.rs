@@ -70,6 +70,11 @@ fn parse(text: &str) -> Parsed<BackendUrl> {
     {
         return invalid("\"@\" only ends the user and password, elsewhere it is written %40");
     }
+    if query.is_some_and(|query| query.contains('?')) {
+        return invalid(
+            "settings are separated by \"&\"; \"?\" only begins them, elsewhere it is written %3F",
+        );
+    }
     let (user, password) = parse_login(login)?;
     let hosts = parse_hosts(hosts)?;
     if login.is_some() && hosts.is_empty() {
@@ -257,6 +262,10 @@ mod tests {
             ("file:/a%ff", "the path is not UTF-8 when decoded"),
             ("file:/a%00", "the path has a control character"),
             ("file:?", PAIR),
+            (
+                "redis://h?prefix=app?token_base=7",
+                "settings are separated by \"&\"; \"?\" only begins them, elsewhere it is written %3F",
+            ),
             ("file:?ttl=1s&", PAIR),
             ("file:?ttl", PAIR),
             ("redis://h?password=a&b", PAIR),
