@@ -16,6 +16,7 @@ use crate::{
     keys::Keys,
     longest_ttl::LongestTtl,
     pubsub::Subscriptions,
+    scripts::Written,
     topology::router::Router,
 };
 
@@ -96,10 +97,12 @@ impl RedisLock {
         Keys::new(options.format, &options.prefix, name).map(Arc::new)
     }
 
-    /// The keys of a lease, which are its handle.
     fn keys_of(&self, lease: &Lease) -> Result<Arc<Keys>> {
-        let handle: Option<&Arc<Keys>> = lease.handle();
-        handle.map_or_else(|| self.keys(&lease.name), |keys| Ok(keys.clone()))
+        let handle: Option<&Arc<Written>> = lease.handle();
+        handle.map_or_else(
+            || self.keys(&lease.name),
+            |written| Ok(written.keys.clone()),
+        )
     }
 }
 

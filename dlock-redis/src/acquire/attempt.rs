@@ -10,7 +10,7 @@ use dlock_core::{
 use crate::{
     acquire::{batch::CommandBatcher, undo::undo},
     keys::Keys,
-    scripts::{AcquireItem, Contended, Outcome, Waits, millis},
+    scripts::{AcquireItem, Contended, Outcome, Waits, Written, millis},
 };
 
 /// The result of a try: the lease, or why there is none.
@@ -35,8 +35,10 @@ pub(super) async fn try_once(
         waits,
     };
     match batcher.acquire(item).await? {
-        (sent, Outcome::Granted(token)) => {
-            Ok(Ok(request.granted(sent, request.ttl, token, keys.clone())))
+        (sent, Outcome::Granted(token, value)) => {
+            let keys = keys.clone();
+            let handle = Arc::new(Written { keys, value });
+            Ok(Ok(request.granted(sent, request.ttl, token, handle)))
         }
         (_, Outcome::Contended(contended)) => Ok(Err(contended)),
     }

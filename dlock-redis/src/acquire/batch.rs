@@ -6,7 +6,7 @@
 use std::{future::Future, sync::Arc};
 
 use dlock_core::{
-    AttemptId, Clock, Error, ErrorKind, Result,
+    Clock, Error, ErrorKind, Result,
     backend::SentAt,
     toolkit::{BatchReply, Batcher},
 };
@@ -14,7 +14,6 @@ use dlock_core::{
 use crate::{
     conn::{replication::wait_for_replicas, request::HEDGE_AFTER_MAX},
     errors,
-    keys::Keys,
     scripts::{AcquireCall, AcquireItem, Call, Listeners, Outcome, ReleaseCall, ReleaseItem},
     topology::router::Router,
 };
@@ -69,9 +68,7 @@ impl CommandBatcher {
     }
 
     /// Releases one lock, if the attempt holds it; success also if it had ended.
-    pub(crate) async fn release(&self, keys: &Arc<Keys>, id: AttemptId) -> Result<Listeners> {
-        let keys = keys.clone();
-        let item = ReleaseItem { keys, id };
+    pub(crate) async fn release(&self, item: ReleaseItem) -> Result<Listeners> {
         if !self.router.is_single() {
             return single(release(&self.router, &[item]).await?);
         }
@@ -120,12 +117,12 @@ async fn acquire(router: &Router, items: &[AcquireItem]) -> Result<Vec<Result<Ou
     let reply = router.send(Call::Acquire(call), None).await?;
     let mut outcomes = call.parse(reply.value.clone())?;
     for outcome in &outcomes {
-        if let Ok(Outcome::Granted(token)) = outcome {
+        if let Ok(Outcome::Granted(token, _)) = outcome {
             router.observe_token(*token);
         }
     }
     reply.reconnect_if_demoted(&outcomes);
-    let is_granted = |outcome: &Result<Outcome>| matches!(outcome, Ok(Outcome::Granted(_)));
+    let is_granted = |outcome: &Result<Outcome>| matches!(outcome, Ok(Outcome::Granted(..)));
     if outcomes.iter().any(is_granted)
         && let Err(error) = wait_for_replicas(&reply, &router.options).await
     {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use dlock_core::backend::AcquireRequest;
 
-use crate::{acquire::batch::CommandBatcher, conn::DELAY_MAX, keys::Keys};
+use crate::{acquire::batch::CommandBatcher, conn::DELAY_MAX, keys::Keys, scripts::ReleaseItem};
 
 /// An attempt that failed is undone within this time, or in the background.
 const UNDO_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -23,7 +23,12 @@ pub(super) async fn undo(
     let (batcher, keys, id) = (batcher.clone(), keys.clone(), request.attempt.id());
     let release = move || {
         let (batcher, keys) = (batcher.clone(), keys.clone());
-        async move { batcher.release(&keys, id).await.map(drop) }
+        async move {
+            batcher
+                .release(ReleaseItem::Attempt(keys, id))
+                .await
+                .map(drop)
+        }
     };
     let _ = tokio::time::timeout(UNDO_WAIT_MAX, request.undo(until, release)).await;
 }

@@ -1,6 +1,6 @@
 //! Held locks: their table, their renewal, their release.
 //!
-//! The handle of a lease is the `Arc<Keys>` of its name.
+//! The handle of a lease is an `Arc<Written>`.
 
 pub(crate) mod renew_batch;
 
@@ -17,7 +17,7 @@ use crate::{
     acquire::{after_release::AfterRelease, batch::CommandBatcher},
     hold::renew_batch::RenewBatcher,
     keys::Keys,
-    scripts::{RenewItem, RenewOutcome},
+    scripts::{ReleaseItem, RenewItem, RenewOutcome, Written},
 };
 
 /// The held locks, by attempt: `close` releases them.
@@ -40,7 +40,11 @@ impl Holds {
         keys: &Arc<Keys>,
     ) -> Result<()> {
         self.held.lock().remove(&lease.id());
-        let listeners = batcher.release(keys, lease.id()).await?;
+        let item = match lease.handle::<Arc<Written>>() {
+            Some(written) => ReleaseItem::Granted(written.clone()),
+            None => ReleaseItem::Attempt(keys.clone(), lease.id()),
+        };
+        let listeners = batcher.release(item).await?;
         self.after_release.note(keys, listeners);
         Ok(())
     }
@@ -56,7 +60,12 @@ impl Holds {
         let mut releases = JoinSet::new();
         for (id, keys) in holds {
             let batcher = batcher.clone();
-            releases.spawn(async move { batcher.release(&keys, id).await.map(drop) });
+            releases.spawn(async move {
+                batcher
+                    .release(ReleaseItem::Attempt(keys, id))
+                    .await
+                    .map(drop)
+            });
         }
         let mut result = Ok(());
         while let Some(released) = releases.join_next().await {

@@ -64,7 +64,8 @@ pub(crate) struct GrantCheck<'a> {
 
 /// The server's answer for one lock.
 pub(crate) enum Outcome {
-    Granted(Token),
+    /// Granted, with this value in the server.
+    Granted(Token, String),
     Contended(Contended),
 }
 
@@ -75,6 +76,14 @@ pub(crate) struct Contended {
     pub(crate) expires_in: Option<Duration>,
     /// Whether a dlock client holds it, which publishes its release.
     pub(crate) by_dlock: bool,
+}
+
+impl AcquireItem {
+    /// The value that the script writes for a grant with this token to an attempt among no other waiters.
+    pub(crate) fn value(&self, token: Token) -> String {
+        let (attempt, rest) = self.holder.split_once(' ').unwrap_or((&self.holder, ""));
+        format!("{attempt} {token} {rest}")
+    }
 }
 
 impl AcquireCall<'_> {
@@ -103,18 +112,19 @@ impl AcquireCall<'_> {
 
     /// The outcome of each lock.
     pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<Outcome>>> {
-        let items = items(reply, self.items.len())?;
-        Ok(items.into_iter().map(outcome).collect())
+        let replies = items(reply, self.items.len())?.into_iter();
+        let of_items = replies.zip(self.items);
+        Ok(of_items.map(|(reply, item)| outcome(reply, item)).collect())
     }
 }
 
-fn outcome(item: Value) -> Result<Outcome> {
-    match item {
+fn outcome(reply: Value, item: &AcquireItem) -> Result<Outcome> {
+    match reply {
         Value::Int(token) => {
             let token = u64::try_from(token).ok().and_then(Token::new);
             let token =
                 token.ok_or_else(|| errors::unexpected_reply("a token that is not positive"))?;
-            Ok(Outcome::Granted(token))
+            Ok(Outcome::Granted(token, item.value(token)))
         }
         Value::Array(words) => match &words[..] {
             [Value::Int(millis), Value::Int(by_dlock)] => Ok(Outcome::Contended(Contended {

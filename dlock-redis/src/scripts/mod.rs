@@ -11,7 +11,7 @@ pub(crate) use self::{
     acquire::{AcquireCall, AcquireItem, Contended, GrantCheck, Outcome, Waits},
     call::Call,
     history::{HistoryCall, HistoryReply},
-    release::{Listeners, ReleaseCall, ReleaseItem},
+    release::{Listeners, ReleaseCall, ReleaseItem, Written},
     renew::{RenewCall, RenewItem, RenewOutcome},
     script::{Form, millis},
 };

@@ -17,9 +17,27 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("re
 pub(crate) type Listeners = u32;
 
 /// A lock to release.
-pub(crate) struct ReleaseItem {
+pub(crate) enum ReleaseItem {
+    /// A lock that was granted. Many that are still as they were written are released at once.
+    Granted(Arc<Written>),
+    /// A lock that may have been granted to this attempt.
+    Attempt(Arc<Keys>, AttemptId),
+}
+
+/// A lock as it was written.
+pub(crate) struct Written {
     pub(crate) keys: Arc<Keys>,
-    pub(crate) id: AttemptId,
+    /// The value. An attempt that was granted before may have another one: it begins in the same way.
+    pub(crate) value: String,
+}
+
+impl ReleaseItem {
+    fn keys(&self) -> &Keys {
+        match self {
+            Self::Granted(written) => &written.keys,
+            Self::Attempt(keys, _) => keys,
+        }
+    }
 }
 
 /// Locks to release in one command.
@@ -32,18 +50,21 @@ pub(crate) struct ReleaseCall<'a> {
 
 impl ReleaseCall<'_> {
     pub(super) fn key(&self) -> &str {
-        self.items.first().map_or("", |item| &item.keys.lock)
+        self.items.first().map_or("", |item| &item.keys().lock)
     }
 
     pub(super) fn render(&self, form: Form) -> Cmd {
         let mut command = RELEASE.command(form, self.items.len());
         for item in self.items {
-            command.arg(&item.keys.lock);
+            command.arg(&item.keys().lock);
         }
         for item in self.items {
-            command.write_arg_fmt(item.id);
+            match item {
+                ReleaseItem::Granted(written) => command.write_arg(written.value.as_bytes()),
+                ReleaseItem::Attempt(_, id) => command.write_arg_fmt(id),
+            }
         }
-        let channels = || self.items.iter().map(|item| item.keys.tagged_channel());
+        let channels = || self.items.iter().map(|item| item.keys().tagged_channel());
         if channels().any(|channel| channel.is_some()) {
             for channel in channels() {
                 command.arg(channel.unwrap_or_default());
@@ -56,8 +77,11 @@ impl ReleaseCall<'_> {
 
     /// How many clients were notified of each release; success also if the lock had ended before.
     pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<Listeners>>> {
-        let items = items(reply, self.items.len())?;
-        Ok(items.into_iter().map(released).collect())
+        let count = self.items.len();
+        if matches!(reply, Value::Int(_)) {
+            return Ok((0..count).map(|_| Ok(0)).collect());
+        }
+        Ok(items(reply, count)?.into_iter().map(released).collect())
     }
 }
 

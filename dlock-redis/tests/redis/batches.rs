@@ -7,11 +7,13 @@ use dlock::{ErrorKind, Guard, Locker, LostCause};
 use dlock_servers::{Program, redis::Node};
 
 use crate::support::{
-    Outcome, calls, cases, connect, connect_as_user, locks, refused, soon, start, take, until,
-    warm_up,
+    Outcome, WOKEN, calls, cases, connect, connect_as_user, locks, refused, soon, start, take,
+    until, until_clean, until_listeners, value, warm_up, within,
 };
 
 cases![
+    releases_of_many_are_one_deletion,
+    k04_a_release_of_many_compares_each,
     k13_a_name_of_another_type_harms_only_itself,
     k13_a_forbidden_name_harms_only_itself,
     k13_a_forbidden_read_harms_only_contended_attempts,
@@ -69,6 +71,55 @@ async fn release(held: Vec<Guard>) -> Outcome {
         .collect();
     for released in releases {
         released.await??;
+    }
+    Ok(())
+}
+
+/// They hold as many names as `release` gets.
+async fn hold_many(locker: &Locker) -> Outcome<Vec<Guard>> {
+    warm_up(locker).await?;
+    let mut held = Vec::new();
+    for number in 0..3 * OTHERS {
+        held.push(take(locker, &format!("ok-{number}")).await?);
+    }
+    Ok(held)
+}
+
+async fn releases_of_many_are_one_deletion(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let locker = connect(node.address(), "").await?;
+    let held = hold_many(&locker).await?;
+    let before = calls(&node, "del").await?;
+    release(held).await?;
+    let deletions = calls(&node, "del").await? - before;
+    assert!(deletions < OTHERS as u64, "{deletions}");
+    until_clean(&node).await
+}
+
+/// A successor's lock stays, a waiter is notified, and a lock that is gone is no error. A user who may not read several
+/// keys at once has each read alone.
+async fn k04_a_release_of_many_compares_each(program: Program) -> Outcome {
+    for rules in [&[][..], &["-mget"]] {
+        let node = start(&program, &[]).await?;
+        let locker = connect_as_user(&node, rules).await?;
+        let other = connect(node.address(), "").await?;
+        let held = hold_many(&locker).await?;
+        node.command(&["SET", "dlock:ok-20", "theirs"]).await?;
+        node.command(&["DEL", "dlock:ok-21"]).await?;
+        let waiter = tokio::spawn(other.acquire("ok-22").into_future());
+        until("the holder is to publish", async || {
+            Ok(value(&node, "ok-22")
+                .await?
+                .is_some_and(|value| value.ends_with('\n')))
+        })
+        .await?;
+        until_listeners(&node, "ok-22", 1).await?;
+        release(held).await?;
+        let woken = within(WOKEN, "it is woken", waiter).await???;
+        woken.release().await?;
+        assert_eq!(value(&node, "ok-20").await?.as_deref(), Some("theirs"));
+        node.command(&["DEL", "dlock:ok-20"]).await?;
+        until_clean(&node).await?;
     }
     Ok(())
 }

@@ -58,7 +58,14 @@ fn assert_no_clause_fails(store: &Value) {
 
 #[test]
 fn a_directory_that_is_missing_is_named_in_one_line() {
-    let output = dlock(&["--url", "ledger:/no/such/directory", "run", "a", "--", "true"]);
+    let output = dlock(&[
+        "--url",
+        "ledger:/no/such/directory",
+        "run",
+        "a",
+        "--",
+        "true",
+    ]);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(64), "{errors}");
     assert!(errors.contains("a directory that exists"), "{errors}");
