@@ -26,7 +26,7 @@ pub(crate) struct Counters {
 /// Counts, and the time in which the server read them.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
-    asked: BootInstant,
+    begun: BootInstant,
     answered: BootInstant,
     counted: Counters,
 }
@@ -40,11 +40,11 @@ pub(crate) async fn holds(
     let clock = Clock::boottime();
     // The share of the test, which is the same each time.
     let before = counters().await?;
-    let asked = clock.now();
+    let begun = clock.now();
     let idle = counters().await?;
     let own = idle.requests - before.requests;
     let mut samples = vec![Sample {
-        asked,
+        begun,
         answered: clock.now(),
         counted: idle,
     }];
@@ -55,10 +55,10 @@ pub(crate) async fn holds(
             output = &mut output => break Ran::of(output?)?,
             () = tokio::time::sleep(SAMPLE_EVERY) => {}
         }
-        let asked = clock.now();
+        let begun = clock.now();
         let counted = counters().await?;
         samples.push(Sample {
-            asked,
+            begun,
             answered: clock.now(),
             counted,
         });
@@ -69,8 +69,8 @@ pub(crate) async fn holds(
     let rate = |pair: &[Sample]| {
         let (before, after) = (pair[0], pair[1]);
         let requests = after.counted.requests - before.counted.requests - own;
-        // The longest time that may lie between the two counts: a test that is late itself blames no one.
-        requests / after.answered.since(before.asked).as_secs_f64()
+        // The longest time that may lie between the two counts: a test that is late itself proves nothing.
+        requests / after.answered.since(before.begun).as_secs_f64()
     };
     let most = samples.windows(2).map(rate).fold(0.0, f64::max);
     let load = format!("{connections} connections, {most:.0} requests a second");

@@ -75,7 +75,7 @@ async fn release(held: Vec<Guard>) -> Outcome {
     Ok(())
 }
 
-/// They hold as many names as `release` gets.
+/// Locks that can be released in few requests.
 async fn hold_many(locker: &Locker) -> Outcome<Vec<Guard>> {
     warm_up(locker).await?;
     let mut held = Vec::new();

@@ -158,18 +158,17 @@ async fn two_formats_on_one_prefix_are_refused(program: Program) -> Outcome {
     Ok(())
 }
 
-/// A master that has lost its record refuses nobody. The second format leaves no record there, which would refuse the
+/// A master that has lost its record refuses no one. The second format leaves no record there, which would refuse the
 /// first one.
 async fn two_formats_in_a_cluster_are_refused(program: Program) -> Outcome {
     let cluster = cluster(&program).await?;
     let first = cluster::connect(&cluster, "format=escaped").await?;
     take(&first, "a").await?.release().await?;
     for node in cluster.nodes() {
-        // Replicas refuse it.
-        let flushed = node.command(&["FLUSHALL"]).await?.text();
-        if flushed.is_err() {
+        if node.info("role").await? != "master" {
             continue;
         }
+        node.command(&["FLUSHALL"]).await?;
         let second = cluster::connect(&cluster, "format=plain").await;
         let error = second.err().ok_or("it was not refused")?;
         let shown = error.message().unwrap_or_default();
