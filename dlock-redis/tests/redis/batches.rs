@@ -105,6 +105,12 @@ async fn k04_a_release_of_many_compares_each(program: Program) -> Outcome {
         let other = connect(node.address(), "").await?;
         let held = hold_many(&locker).await?;
         node.command(&["SET", "dlock:ok-20", "theirs"]).await?;
+        release(held).await?;
+        assert_eq!(value(&node, "ok-20").await?.as_deref(), Some("theirs"));
+        node.command(&["DEL", "dlock:ok-20"]).await?;
+        until_clean(&node).await?;
+
+        let held = hold_many(&locker).await?;
         node.command(&["DEL", "dlock:ok-21"]).await?;
         let waiter = tokio::spawn(other.acquire("ok-22").into_future());
         until("the holder is to publish", async || {
@@ -117,8 +123,6 @@ async fn k04_a_release_of_many_compares_each(program: Program) -> Outcome {
         release(held).await?;
         let woken = within(WOKEN, "it is woken", waiter).await???;
         woken.release().await?;
-        assert_eq!(value(&node, "ok-20").await?.as_deref(), Some("theirs"));
-        node.command(&["DEL", "dlock:ok-20"]).await?;
         until_clean(&node).await?;
     }
     Ok(())
