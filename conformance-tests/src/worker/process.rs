@@ -123,3 +123,23 @@ impl Worker {
         self.process.finished().await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_that_ends_before_its_grant_has_the_reason() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo no such store >&2; exit 3"]);
+        let process = WorkerProcess::start(command, |_: Report| None::<Order>).unwrap();
+        let worker = Worker {
+            process,
+            client: 1,
+            history: Arc::default(),
+        };
+        let failed = worker.granted(1).await.unwrap_err();
+        let message = failed.message().unwrap_or_default();
+        assert!(message.ends_with("grant: no such store"), "{message}");
+    }
+}

@@ -121,9 +121,12 @@ impl History {
         for key in record_keys(&options.prefix, Some(slots)) {
             let record: RedisResult<Option<String>> =
                 redis::cmd("GET").arg(key).query_async(connection).await;
-            // The slot may have moved away, or the user may not read the key: opening the history reports that.
-            if let Ok(Some(record)) = record {
-                Record::parse(&record, options.format)?;
+            match record {
+                Ok(Some(record)) => drop(Record::parse(&record, options.format)?),
+                // Without an answer nothing is known.
+                Err(error) if error.code().is_none() => return Err(errors::of_request(error)),
+                // The slot may have moved away, or the user may not read the key: opening the history reports that.
+                Ok(None) | Err(_) => {}
             }
         }
         Ok(())
