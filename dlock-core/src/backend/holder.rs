@@ -73,13 +73,21 @@ impl Holder {
     /// ```
     #[must_use]
     pub fn encode(request: &AcquireRequest, token: Option<Token>) -> String {
-        let (attempt, since) = (request.attempt.id(), request.clock().unix_micros());
-        let (pid, host) = (pid(), host_name());
-        let mut line = match token {
-            Some(token) => format!("{attempt} {token} {since} {pid}@{host}"),
-            None => format!("{attempt} {since} {pid}@{host}"),
-        };
-        if let Some(note) = request.note.as_deref() {
+        let (process, note) = (process(), request.note.as_deref());
+        let length = ATTEMPT_AND_NUMBERS_MAX + process.len() + 1 + note.map_or(0, str::len);
+        // Each acquire does it: `fmt` takes four times as long.
+        let mut line = String::with_capacity(length);
+        let mut digits = itoa::Buffer::new();
+        request.attempt.id().push_to(&mut line);
+        line.push(' ');
+        if let Some(token) = token {
+            line.push_str(digits.format(token.get()));
+            line.push(' ');
+        }
+        line.push_str(digits.format(request.clock().unix_micros()));
+        line.push(' ');
+        line.push_str(process);
+        if let Some(note) = note {
             line.push(' ');
             line.push_str(note);
         }
@@ -147,6 +155,15 @@ impl Holder {
             ..Self::default()
         }
     }
+}
+
+/// The length of the words before the process, with a space after each: 32 hexadecimal digits, and two numbers.
+const ATTEMPT_AND_NUMBERS_MAX: usize = 33 + 21 + 21;
+
+/// This process: `PID@HOST`.
+fn process() -> &'static str {
+    static PROCESS: OnceLock<String> = OnceLock::new();
+    PROCESS.get_or_init(|| format!("{}@{}", pid(), host_name()))
 }
 
 /// The id of this process, cached: a system call each time costs as much as the rest of an acquire.

@@ -90,12 +90,19 @@ async fn execute(router: &Router, clock: &Clock, commands: Vec<Command>) -> Batc
         }
     }
     let sent = SentAt::now(clock);
-    let (released, acquired) = tokio::join!(
-        // Releases first: an acquire of the batch may be for the same lock.
-        biased;
-        split_on_denied(&releases, |part| release(router, part)),
-        split_on_denied(&acquires, |part| acquire(router, part)),
-    );
+    let (release, acquire) = (|part| release(router, part), |part| acquire(router, part));
+    let (released, acquired) = if acquires.is_empty() {
+        (split_on_denied(&releases, release).await, Vec::new())
+    } else if releases.is_empty() {
+        (Vec::new(), split_on_denied(&acquires, acquire).await)
+    } else {
+        // Boxed, as a batch of one has no use for it. Releases first: an acquire of the batch may be for the same lock.
+        let (release, acquire) = (
+            Box::pin(split_on_denied(&releases, release)),
+            Box::pin(split_on_denied(&acquires, acquire)),
+        );
+        tokio::join!(biased; release, acquire)
+    };
     let (mut released, mut acquired) = (released.into_iter(), acquired.into_iter());
     let replies = order.into_iter().map(|is_acquire| {
         if is_acquire {
@@ -164,12 +171,16 @@ where
     if error.kind() != ErrorKind::Denied || items.len() == 1 {
         return items.iter().map(|_| Err(error.duplicate())).collect();
     }
-    let mut answers = Vec::with_capacity(items.len());
-    for item in items.chunks(1) {
-        let answer = send(item).await.and_then(single);
-        answers.push(answer);
-    }
-    answers
+    let one_by_one = async {
+        let mut answers = Vec::with_capacity(items.len());
+        for item in items.chunks(1) {
+            let answer = send(item).await.and_then(single);
+            answers.push(answer);
+        }
+        answers
+    };
+    // Boxed, as it is rare: the futures of requests stay small.
+    Box::pin(one_by_one).await
 }
 
 /// The answer to a command for one item.

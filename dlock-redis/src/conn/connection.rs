@@ -72,7 +72,8 @@ impl Connection {
         // The server was restarted, or its scripts were flushed.
         let is_unknown = |error: &redis::RedisError| error.code() == Some("NOSCRIPT");
         if reply.as_ref().is_err_and(is_unknown) {
-            return self.send_as(Form::Text, call, scope, highest_token).await;
+            // Boxed, as it is rare: the futures of requests stay small.
+            return Box::pin(self.send_as(Form::Text, call, scope, highest_token)).await;
         }
         reply
     }
@@ -99,7 +100,7 @@ impl Connection {
             RedirectScope::Request => {
                 let mut both = redis::pipe();
                 both.cmd("ASKING").ignore().add_command(command);
-                let (value,) = both.query_async(&mut self.stream).await?;
+                let (value,) = Box::pin(both.query_async(&mut self.stream)).await?;
                 Ok(value)
             }
         }

@@ -1,7 +1,7 @@
 //! One server: requests to it, and its connection for pub/sub.
 
 use std::{
-    pin::pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -122,7 +122,8 @@ impl Node {
         if !was_cut && !errors::is_forgotten(&error) {
             return Err(errors::of_request(error));
         }
-        let retried = self.retry(request).await;
+        // Boxed, as it is rare: the futures of requests stay small.
+        let retried = Box::pin(self.retry(request)).await;
         // The first request may have been executed, independent of the second one's effect.
         retried.map_err(|error| match was_cut {
             true => error.with_effect(Effect::Unknown),
@@ -165,6 +166,16 @@ impl Node {
         if let Ok(reply) = tokio::time::timeout(hedge_after, &mut first).await {
             return reply;
         }
+        Box::pin(self.hedge(first, generation, request)).await
+    }
+
+    /// Sends the request on a new connection, too, while `first` waits for its reply on that of this generation.
+    async fn hedge(
+        &self,
+        mut first: Pin<&mut impl Future<Output = RedisResult<Reply>>>,
+        generation: u64,
+        request: Request<'_>,
+    ) -> RedisResult<Reply> {
         let answered = Arc::new(AtomicBool::new(false));
         let mut second = pin!(async {
             let connection = self.reconnect.replace(generation, answered.clone());

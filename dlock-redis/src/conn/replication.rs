@@ -15,6 +15,10 @@ pub(crate) async fn wait_for_replicas(reply: &Reply, options: &Options) -> Resul
     if options.min_acks == 0 {
         return Ok(());
     }
+    Box::pin(wait_at_last_write(reply, options)).await
+}
+
+async fn wait_at_last_write(reply: &Reply, options: &Options) -> Result<()> {
     // Many tasks wait for the same replicas: the result of one is true of all writes before it.
     let (stream, options) = (reply.connection.stream.clone(), options.clone());
     let waited = reply.connection.replication.run(|turn| async move {

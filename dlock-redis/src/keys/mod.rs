@@ -74,8 +74,13 @@ impl Keys {
                            clients; set format=plain in all programs with dlock";
                 return Err(Error::new(ErrorKind::InvalidInput, why));
             }
-            Format::Escaped => format!("{prefix}{}", utf8_percent_encode(name, ESCAPED)),
-            Format::Plain => format!("{prefix}{name}"),
+            Format::Escaped => {
+                let mut lock = String::with_capacity(prefix.len() + name.len());
+                lock.push_str(prefix);
+                lock.extend(utf8_percent_encode(name, ESCAPED));
+                lock
+            }
+            Format::Plain => [prefix, name].concat(),
         };
         if is_own(&lock) {
             let why = "with format=plain a name must not end as keys of dlock's own do: {all}fence, {all}record, or \

@@ -11,7 +11,7 @@ use redis::{Cmd, Value};
 use crate::{
     errors,
     keys::Keys,
-    scripts::script::{Form, Script, items},
+    scripts::script::{Form, NUMBER_MAX, Script, items},
 };
 
 static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
@@ -20,6 +20,9 @@ static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
         include_str!("acquire.lua")
     ))
 });
+
+/// The arguments of each lock.
+const PER_LOCK: usize = 3;
 
 /// A lock to acquire.
 pub(crate) struct AcquireItem {
@@ -82,7 +85,8 @@ impl AcquireItem {
     /// The value that the script writes for a grant with this token to an attempt among no other waiters.
     pub(crate) fn value(&self, token: Token) -> String {
         let (attempt, rest) = self.holder.split_once(' ').unwrap_or((&self.holder, ""));
-        format!("{attempt} {token} {rest}")
+        let mut digits = itoa::Buffer::new();
+        [attempt, " ", digits.format(token.get()), " ", rest].concat()
     }
 }
 
@@ -92,7 +96,14 @@ impl AcquireCall<'_> {
     }
 
     pub(super) fn render(&self, form: Form, check: &GrantCheck<'_>) -> Cmd {
-        let mut command = ACQUIRE.command(form, 1 + self.items.len());
+        let of_item = |item: &AcquireItem| item.keys.lock.len() + item.holder.len() + 2 * NUMBER_MAX;
+        let bytes = self.items.iter().map(of_item).sum::<usize>()
+            + self.counter.len()
+            + check.record_keys.iter().map(String::len).sum::<usize>()
+            + check.record.len()
+            + 2 * NUMBER_MAX;
+        let args = PER_LOCK * self.items.len() + check.record_keys.len() + 3;
+        let mut command = ACQUIRE.command(form, 1 + self.items.len(), args, bytes);
         command.arg(self.counter);
         for item in self.items {
             command.arg(&item.keys.lock);

@@ -13,6 +13,9 @@ use crate::{
 
 static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
 
+/// The hexadecimal digits of an attempt.
+const ATTEMPT_LEN: usize = 32;
+
 /// The number of clients that wait for a lock.
 pub(crate) type Listeners = u32;
 
@@ -38,6 +41,15 @@ impl ReleaseItem {
             Self::Attempt(keys, _) => keys,
         }
     }
+
+    /// The bytes of its key and its value.
+    fn len(&self) -> usize {
+        let value = match self {
+            Self::Granted(written) => written.value.len(),
+            Self::Attempt(..) => ATTEMPT_LEN,
+        };
+        self.keys().lock.len() + value
+    }
 }
 
 /// Locks to release in one command.
@@ -54,7 +66,9 @@ impl ReleaseCall<'_> {
     }
 
     pub(super) fn render(&self, form: Form) -> Cmd {
-        let mut command = RELEASE.command(form, self.items.len());
+        let bytes = self.items.iter().map(ReleaseItem::len).sum();
+        let args = 2 * self.items.len() + self.publish.len();
+        let mut command = RELEASE.command(form, self.items.len(), args, bytes);
         for item in self.items {
             command.arg(&item.keys().lock);
         }

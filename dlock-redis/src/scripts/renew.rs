@@ -11,7 +11,7 @@ use redis::{Cmd, RedisWrite as _, Value};
 use crate::{
     errors,
     keys::Keys,
-    scripts::script::{Form, Script, millis},
+    scripts::script::{Form, NUMBER_MAX, Script, millis},
 };
 
 static RENEW: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("renew.lua")));
@@ -44,7 +44,9 @@ impl RenewCall<'_> {
     }
 
     pub(super) fn render(&self, form: Form) -> Cmd {
-        let mut command = RENEW.command(form, self.0.len());
+        let of_item = |item: &RenewItem| item.keys.lock.len() + 2 * NUMBER_MAX;
+        let bytes = self.0.iter().map(of_item).sum();
+        let mut command = RENEW.command(form, self.0.len(), 2 * self.0.len(), bytes);
         for item in self.0 {
             command.arg(&item.keys.lock);
         }

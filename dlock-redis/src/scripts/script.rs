@@ -31,17 +31,24 @@ impl Script {
         }
     }
 
-    /// The command up to the number of its keys; the keys and the arguments follow.
-    pub(super) fn command(&self, form: Form, keys: usize) -> Cmd {
+    /// The command up to the number of its keys; that many keys and `args` arguments follow, together of about `bytes`
+    /// bytes.
+    pub(super) fn command(&self, form: Form, keys: usize, args: usize, bytes: usize) -> Cmd {
         let (verb, script) = match form {
             Form::Hash => ("EVALSHA", self.hash.as_str()),
             Form::Text => ("EVAL", self.text),
         };
-        let mut command = redis::cmd(verb);
+        // Each growth of its buffers costs as much as an argument.
+        let capacity = verb.len() + script.len() + NUMBER_MAX + bytes;
+        let mut command = Cmd::with_capacity(3 + keys + args, capacity);
+        command.arg(verb);
         command.arg(script).arg(keys);
         command
     }
 }
+
+/// The longest number, in bytes.
+pub(super) const NUMBER_MAX: usize = 20;
 
 /// A duration in the server's unit.
 pub(crate) fn millis(time: Duration) -> u64 {

@@ -1,6 +1,7 @@
 //! Sends each request to the server that has its key.
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -31,6 +32,8 @@ const REDIRECTS_MAX: usize = 5;
 /// The servers that have the locks.
 pub(crate) struct Router {
     pub(crate) options: Options,
+    /// The token counter of all names, if one server has them.
+    counter: String,
     /// The highest token that this client was given by any of them.
     highest_token: Arc<AtomicU64>,
     deployment: Deployment,
@@ -95,6 +98,7 @@ impl Router {
             Deployment::Cluster(cluster) => cluster.connect().await?,
         }
         Ok(Self {
+            counter: keys::counter(&options.prefix, None),
             options,
             highest_token,
             deployment,
@@ -167,9 +171,11 @@ impl Router {
     }
 
     /// The token counter of this key.
-    pub(crate) fn counter_key(&self, key: &str) -> String {
-        let slot = (!self.is_single()).then(|| slot(key));
-        keys::counter(&self.options.prefix, slot)
+    pub(crate) fn counter_key(&self, key: &str) -> Cow<'_, str> {
+        match self.is_single() {
+            true => Cow::Borrowed(&self.counter),
+            false => Cow::Owned(keys::counter(&self.options.prefix, Some(slot(key)))),
+        }
     }
 
     /// Notes a token of a grant: later grants to this client are above it, even if a server's clock is not
