@@ -123,20 +123,24 @@ impl AcquireCall<'_> {
 
     /// The outcome of each lock.
     pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<Outcome>>> {
+        if let Value::Int(token) = reply {
+            return Ok(self.items.iter().map(|item| granted(token, item)).collect());
+        }
         let replies = items(reply, self.items.len())?.into_iter();
         let of_items = replies.zip(self.items);
         Ok(of_items.map(|(reply, item)| outcome(reply, item)).collect())
     }
 }
 
+fn granted(token: i64, item: &AcquireItem) -> Result<Outcome> {
+    let token = u64::try_from(token).ok().and_then(Token::new);
+    let token = token.ok_or_else(|| errors::unexpected_reply("a token that is not positive"))?;
+    Ok(Outcome::Granted(token, item.value(token)))
+}
+
 fn outcome(reply: Value, item: &AcquireItem) -> Result<Outcome> {
     match reply {
-        Value::Int(token) => {
-            let token = u64::try_from(token).ok().and_then(Token::new);
-            let token =
-                token.ok_or_else(|| errors::unexpected_reply("a token that is not positive"))?;
-            Ok(Outcome::Granted(token, item.value(token)))
-        }
+        Value::Int(token) => granted(token, item),
         Value::Array(words) => match &words[..] {
             [Value::Int(millis), Value::Int(by_dlock)] => Ok(Outcome::Contended(Contended {
                 // Negative if the key has no ttl.
