@@ -36,8 +36,7 @@ pub(super) async fn try_once(
     };
     match batcher.acquire(item).await? {
         (sent, Outcome::Granted(token, value)) => {
-            let keys = keys.clone();
-            let handle = Arc::new(Written { keys, value });
+            let handle = Arc::new(Written::new(keys.clone(), value));
             Ok(Ok(request.granted(sent, request.ttl, token, handle)))
         }
         (_, Outcome::Contended(contended)) => Ok(Err(contended)),

@@ -19,7 +19,7 @@ use crate::{
     keys::Keys,
     longest_ttl::LongestTtl,
     pubsub::{Subscriptions, Waiter, spread},
-    scripts::{Contended, Waits},
+    scripts::{Contended, Waits, Written},
 };
 
 /// The poll interval of a waiter that may miss the release. The holder is not a dlock client and publishes
@@ -56,6 +56,10 @@ impl Waiting<'_> {
         if result.is_err() && effect == Effect::Unknown {
             undo(self.batcher, self.request, self.keys).await;
             return result.map_err(|error| error.with_effect(Effect::Unknown));
+        }
+        // Others may wait, too.
+        if let Some(written) = result.as_ref().ok().and_then(Lease::handle::<Arc<Written>>) {
+            written.mark_wanted();
         }
         result
     }

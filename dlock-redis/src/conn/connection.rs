@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -18,6 +18,12 @@ use crate::{
     scripts::{Call, Form, GrantCheck},
 };
 
+/// The reply of a native command that did what it should.
+const DONE: Value = Value::Int(1);
+
+/// The codes of a server that does not have a command, and of one that forbids it.
+const REFUSALS: [Option<&str>; 2] = [Some("ERR"), Some("NOPERM")];
+
 /// A server that cannot write its record is probed again after this.
 const REPROBE_AFTER: Duration = Duration::from_secs(1);
 
@@ -29,6 +35,26 @@ pub(crate) struct Connection {
     pub(super) grants: Grants,
     /// The single flight of waits for replicas: the connection answers nothing else until then.
     pub(super) replication: Arc<SingleFlight<()>>,
+    pub(super) native: Arc<NativeCommands>,
+}
+
+/// Whether the server has commands that make a script unnecessary.
+pub(super) struct NativeCommands(AtomicBool);
+
+impl NativeCommands {
+    /// Of a server that has them, as far as is known, or of one that does not.
+    pub(super) const fn new(has: bool) -> Self {
+        Self(AtomicBool::new(has))
+    }
+
+    fn has(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the server refuses one: it does not have it, or the user may not use it.
+    fn refused(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Whether the server behind a connection grants. Renewals and releases go on in any case.
@@ -61,13 +87,26 @@ impl Connection {
         }
     }
 
-    /// Sends a request; a script that the server does not know is sent again in full.
+    /// Sends a request: by a native command if that does, else by its script. A script that the server does not know is
+    /// sent again in full.
     pub(super) async fn send(
         &mut self,
         call: Call<'_>,
         scope: RedirectScope,
         highest_token: &AtomicU64,
     ) -> RedisResult<Value> {
+        if self.native.has()
+            && scope == RedirectScope::Slot
+            && let Some(command) = call.render_native()
+        {
+            match command.query_async(&mut self.stream).await {
+                Ok(DONE) => return Ok(DONE),
+                Err(error) if error.code().is_none() => return Err(error),
+                Err(error) if REFUSALS.contains(&error.code()) => self.native.refused(),
+                // The script settles it, or gets the same error.
+                Ok(_) | Err(_) => {}
+            }
+        }
         let reply = self.send_as(Form::Hash, call, scope, highest_token).await;
         // The server was restarted, or its scripts were flushed.
         let is_unknown = |error: &redis::RedisError| error.code() == Some("NOSCRIPT");

@@ -13,7 +13,7 @@ use crate::{
     conn::{
         abandoned::Abandoned,
         connect::Endpoint,
-        connection::{Connection, Grants},
+        connection::{Connection, Grants, NativeCommands},
         history::History,
         last_contact::LastContact,
         probe::{self, Expected, ServerInfo},
@@ -114,6 +114,7 @@ impl Opener {
             client: server.client,
             grants,
             replication: Arc::new(SingleFlight::new(())),
+            native: Arc::new(NativeCommands::new(server.has_native_release)),
         })
     }
 

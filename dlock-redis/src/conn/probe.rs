@@ -24,6 +24,8 @@ pub(crate) struct ServerInfo {
     pub(crate) client: ClientId,
     /// The server's uptime, as the server reports it.
     pub(crate) uptime: Duration,
+    /// Whether it deletes a key if it has a value: Valkey does from version 9 on.
+    pub(crate) has_native_release: bool,
 }
 
 impl ServerInfo {
@@ -102,7 +104,17 @@ pub(crate) async fn probe(
     if client.run_id.is_empty() && !expected.options.restart_guard.is_zero() {
         return Err(Error::new(ErrorKind::Unsupported, errors::NO_RUN_ID));
     }
-    Ok(ServerInfo { client, uptime })
+    Ok(ServerInfo {
+        client,
+        uptime,
+        has_native_release: has_native_release(&info),
+    })
+}
+
+fn has_native_release(info: &HashMap<&str, &str>) -> bool {
+    let version = info.get("valkey_version");
+    let major = version.and_then(|version| version.split('.').next()?.parse().ok());
+    major.is_some_and(|major: u32| major >= 9)
 }
 
 /// The reason why the server must not grant.
@@ -205,6 +217,16 @@ mod tests {
                      e7d1 10.0.0.2:6379@16379,host myself,master - 0 0 1 connected 0-5460 7000 [93-<-07c3]\n";
         assert_eq!(own_slots(nodes), [(0, 5460), (7000, 7000)]);
         assert_eq!(own_slots(""), []);
+    }
+
+    #[test]
+    fn only_valkey_9_has_a_native_release() {
+        let has = |text| has_native_release(&parse(text));
+        assert!(has("redis_version:7.2.4\r\nvalkey_version:9.1.2\r\n"));
+        assert!(has("valkey_version:10.0.0\r\n"));
+        assert!(!has("redis_version:7.2.4\r\nvalkey_version:8.1.4\r\n"));
+        assert!(!has("redis_version:9.0.0\r\n"));
+        assert!(!has(""));
     }
 
     #[test]

@@ -40,6 +40,14 @@ impl Call<'_> {
         matches!(self, Self::Acquire(_))
     }
 
+    /// The command without a script that may do the same, for a server that has it. If it replies with 1, it has.
+    pub(crate) fn render_native(&self) -> Option<Cmd> {
+        match self {
+            Self::Release(call) => call.render_native(),
+            _ => None,
+        }
+    }
+
     /// The command to send; `check` is for a request that grants.
     pub(crate) fn render(&self, form: Form, check: &GrantCheck<'_>) -> Cmd {
         match self {

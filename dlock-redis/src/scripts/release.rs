@@ -1,6 +1,9 @@
 //! `release.lua`: releases locks.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{
+    Arc, LazyLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use dlock_core::{AttemptId, Result};
 use redis::{Cmd, RedisWrite as _, Value};
@@ -12,6 +15,9 @@ use crate::{
 };
 
 static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
+
+/// The command of Valkey 9 that deletes a key if it has a value.
+const DELETE_IF_EQUAL: &str = "DELIFEQ";
 
 /// The hexadecimal digits of an attempt.
 const ATTEMPT_LEN: usize = 32;
@@ -32,6 +38,23 @@ pub(crate) struct Written {
     pub(crate) keys: Arc<Keys>,
     /// The value. An attempt that was granted before may have another one: it begins in the same way.
     pub(crate) value: String,
+    /// Whether other clients wanted the lock when it was granted, so that some may wait for its release.
+    is_wanted: AtomicBool,
+}
+
+impl Written {
+    pub(crate) fn new(keys: Arc<Keys>, value: String) -> Self {
+        Self {
+            keys,
+            value,
+            is_wanted: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that other clients want the lock.
+    pub(crate) fn mark_wanted(&self) {
+        self.is_wanted.store(true, Ordering::Relaxed);
+    }
 }
 
 impl ReleaseItem {
@@ -63,6 +86,22 @@ pub(crate) struct ReleaseCall<'a> {
 impl ReleaseCall<'_> {
     pub(super) fn key(&self) -> &str {
         self.items.first().map_or("", |item| &item.keys().lock)
+    }
+
+    /// The command of a server that deletes a key if it has a value (K4): for one lock that nobody was seen to want.
+    ///
+    /// Whoever waits has marked the value. Then it is not deleted, and the script, which publishes the release, follows.
+    pub(super) fn render_native(&self) -> Option<Cmd> {
+        let [ReleaseItem::Granted(written)] = self.items else {
+            return None;
+        };
+        if written.is_wanted.load(Ordering::Relaxed) {
+            return None;
+        }
+        let Written { keys, value, .. } = &**written;
+        let mut command = Cmd::with_capacity(3, DELETE_IF_EQUAL.len() + keys.lock.len() + value.len());
+        command.arg(DELETE_IF_EQUAL).arg(&keys.lock).arg(value);
+        Some(command)
     }
 
     pub(super) fn render(&self, form: Form) -> Cmd {
