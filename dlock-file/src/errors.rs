@@ -60,7 +60,7 @@ fn of_errno(errno: Errno) -> (ErrorKind, &'static str) {
             ErrorKind::InvalidConfig,
             "the path is too long; choose a shorter directory",
         ),
-        Errno::LOOP | Errno::ISDIR | Errno::NXIO => (
+        Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::SPIPE => (
             ErrorKind::Internal,
             "a lock file must be a plain file; remove what is there",
         ),
@@ -97,6 +97,7 @@ mod tests {
             (Errno::LOOP, Internal),
             (Errno::ISDIR, Internal),
             (Errno::NXIO, Internal),
+            (Errno::SPIPE, Internal),
             (Errno::NOSYS, Unsupported),
             (Errno::OPNOTSUPP, Unsupported),
         ];

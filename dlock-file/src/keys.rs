@@ -1,6 +1,6 @@
 //! Lock name ↔ file name, and the version of the layout.
 
-use std::{fmt, fmt::Write, sync::Arc};
+use std::{borrow::Cow, fmt, fmt::Write, sync::Arc};
 
 use dlock_core::{LockName, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -50,7 +50,8 @@ impl FileName {
     /// The file of the lock `name` of those that share `prefix`.
     pub(crate) fn of(prefix: &str, name: &LockName) -> Self {
         let full = full_name(prefix, name);
-        let mut file_name = utf8_percent_encode(&full, ESCAPED).to_string();
+        let mut file_name = String::with_capacity(FILE_NAME_BYTES_MAX);
+        file_name.extend(utf8_percent_encode(&full, ESCAPED));
         if file_name.len() + SUFFIX.len() > FILE_NAME_BYTES_MAX {
             cut_at_escape(&mut file_name, HEAD_BYTES_MAX);
             file_name.push(HASH_MARK);
@@ -84,8 +85,11 @@ impl fmt::Debug for FileName {
 }
 
 /// The prefixed name, which is escaped into the file name and written into the file for people.
-pub(crate) fn full_name(prefix: &str, name: &LockName) -> String {
-    format!("{prefix}{name}")
+pub(crate) fn full_name<'a>(prefix: &str, name: &'a LockName) -> Cow<'a, str> {
+    match prefix {
+        "" => name.as_str().into(),
+        prefix => [prefix, name.as_str()].concat().into(),
+    }
 }
 
 /// Shortens `escaped` to at most `bytes_max` without leaving half an escape at its end.

@@ -70,7 +70,7 @@ pub(crate) fn grant(
     sent: SentAt,
 ) -> Result<Option<Lease>> {
     let token = file
-        .read()?
+        .read_token()?
         .next_token(request.clock().unix_micros())
         .ok_or_else(|| {
             let message = format!("{}: its tokens are used up", file.path().display());
@@ -84,7 +84,7 @@ pub(crate) fn grant(
         lifecycle.held(),
         &request.attempt,
         token,
-        name,
+        name.into_owned(),
         file_name,
         file,
     )?;

@@ -27,7 +27,7 @@ const START_OVER_MAX: u32 = 100;
 pub(crate) async fn acquire(lifecycle: &Arc<Lifecycle>, request: &AcquireRequest) -> Result<Lease> {
     let file_name = FileName::of(lifecycle.config().name_prefix(), &request.name);
     for _ in 0..START_OVER_MAX {
-        if let Some(file) = LockFile::open(&*lifecycle.watched_directory()?, &file_name)? {
+        if let Some(file) = LockFile::open(&lifecycle.watched_directory()?, &file_name)? {
             let lease = match request.wait {
                 Wait::Never => try_acquire(lifecycle, request, &file_name, file).await?,
                 Wait::UntilCancelled => wait(lifecycle, request, &file_name, file).await?,

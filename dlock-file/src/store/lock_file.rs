@@ -4,7 +4,8 @@ use std::{
     fs::{File, TryLockError},
     io,
     os::unix::fs::FileExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
+    sync::Arc,
 };
 
 use dlock_core::{Error, ErrorKind, Result};
@@ -18,7 +19,7 @@ use crate::{
     keys::FileName,
     store::{
         directory::{Directory, Identity},
-        record::{RECORD_BYTES, Record},
+        record::{FIRST_LINE_BYTES, RECORD_BYTES, Record},
     },
 };
 
@@ -40,8 +41,8 @@ pub(crate) enum TryLock {
 #[derive(Debug)]
 pub(crate) struct LockFile {
     open: File,
-    path: PathBuf,
-    identity: Identity,
+    directory: Arc<Directory>,
+    name: FileName,
 }
 
 impl LockFile {
@@ -49,46 +50,59 @@ impl LockFile {
     ///
     /// The descriptor is closed on exec: a command that is started while the lock is held does not
     /// keep it.
-    pub(crate) fn open(directory: &Directory, name: &FileName) -> Result<Option<Self>> {
+    pub(crate) fn open(directory: &Arc<Directory>, name: &FileName) -> Result<Option<Self>> {
         Self::open_with(directory, name, OFlags::RDWR | OFlags::CREATE)
     }
 
     /// Opens the file to inspect it, if it is there. Read-only, so that closing it wakes no waiter.
-    pub(crate) fn open_existing(directory: &Directory, name: &FileName) -> Result<Option<Self>> {
-        Self::open_with(directory, name, OFlags::RDONLY)
+    pub(crate) fn open_existing(
+        directory: &Arc<Directory>,
+        name: &FileName,
+    ) -> Result<Option<Self>> {
+        let file = Self::open_with(directory, name, OFlags::RDONLY)?;
+        if let Some(file) = &file {
+            file.identity()?;
+        }
+        Ok(file)
     }
 
-    fn open_with(directory: &Directory, name: &FileName, how: OFlags) -> Result<Option<Self>> {
-        let path = directory.path().join(name.as_str());
+    fn open_with(directory: &Arc<Directory>, name: &FileName, how: OFlags) -> Result<Option<Self>> {
         // Never through a symbolic link, which would lock a file elsewhere, and never waiting for the
         // other end of a pipe.
         let flags = how | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let open = match rustix::fs::openat(directory.handle(), name.as_str(), flags, MODE) {
             Ok(descriptor) => File::from(descriptor),
             Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(errors::of_io(&path, error)),
+            Err(error) => return Err(errors::of_io(&directory.path().join(name.as_str()), error)),
         };
-        let metadata = open
-            .metadata()
-            .map_err(|error| errors::of_io(&path, error))?;
-        if !metadata.is_file() {
-            return Err(errors::of_io(&path, Errno::NXIO));
-        }
         Ok(Some(Self {
             open,
-            path,
-            identity: Identity::of(&metadata),
+            directory: directory.clone(),
+            name: name.clone(),
         }))
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join(self.name.as_str())
     }
 
     /// Whether its path still leads to it. A file that was removed or replaced does not exclude other holders.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
-        self.identity
-            .is_at(&self.path, std::fs::symlink_metadata(&self.path))
+        let (identity, path) = (self.identity()?, self.path());
+        identity.is_at(&path, std::fs::symlink_metadata(&path))
+    }
+
+    /// Which file it is; an error unless it is a plain one.
+    fn identity(&self) -> Result<Identity> {
+        let metadata = self.open.metadata().map_err(|error| self.failed(error))?;
+        if !metadata.is_file() {
+            return Err(self.failed(Errno::NXIO));
+        }
+        Ok(Identity::of(&metadata))
+    }
+
+    fn failed(&self, error: impl Into<io::Error>) -> Error {
+        errors::of_io(&self.path(), error)
     }
 
     /// Tries once to lock it exclusively.
@@ -109,7 +123,7 @@ impl LockFile {
             self.open.unlock()?;
             Ok(TryLock::Inspected)
         };
-        tried().map_err(|error| errors::of_io(&self.path, error))
+        tried().map_err(|error| self.failed(error))
     }
 
     /// Whether another process or locker holds it.
@@ -124,16 +138,30 @@ impl LockFile {
             self.open.unlock()?;
             Ok(false)
         };
-        held().map_err(|error| errors::of_io(&self.path, error))
+        held().map_err(|error| self.failed(error))
     }
 
     /// Reads the record. Other contents are an empty record; a record of another layout is an error.
     pub(crate) fn read(&self) -> Result<Record> {
-        let mut bytes = [0; RECORD_BYTES];
+        self.read_start::<RECORD_BYTES>()
+    }
+
+    /// Reads the token of the record, on the way to a grant.
+    pub(crate) fn read_token(&self) -> Result<Record> {
+        self.read_start::<FIRST_LINE_BYTES>()
+    }
+
+    fn read_start<const BYTES: usize>(&self) -> Result<Record> {
+        let mut bytes = [0; BYTES];
         let read = self.open.read_at(&mut bytes, 0);
-        let read = read.map_err(|error| errors::of_io(&self.path, error))?;
+        let read = read.map_err(|error| self.failed(error))?;
         Record::check_layout(&bytes[..read])?;
-        Ok(Record::parse(&bytes[..read]))
+        let record = Record::parse(&bytes[..read]);
+        if record.token.is_none() {
+            // Not a lock file yet: something else, such as a device, must not be written.
+            self.identity()?;
+        }
+        Ok(record)
     }
 
     /// Replaces its record, in one write.
@@ -142,13 +170,13 @@ impl LockFile {
     /// the clock takes over the counting (K5).
     pub(crate) fn write(&self, record: &[u8; RECORD_BYTES]) -> Result<()> {
         let written = self.open.write_at(record, 0);
-        match written.map_err(|error| errors::of_io(&self.path, error))? {
+        match written.map_err(|error| self.failed(error))? {
             RECORD_BYTES => Ok(()),
             short => Err(Error::new(
                 ErrorKind::Unavailable,
                 format!(
                     "{}: only {short} bytes were written; free some space",
-                    self.path.display()
+                    self.path().display()
                 ),
             )),
         }

@@ -27,6 +27,9 @@ const HEADER: &str = "dlock 1 ";
 /// Every token has this many digits, so that a shorter one never leaves digits of a longer one.
 const TOKEN_DIGITS: usize = 20;
 
+/// The size of the first line, which has all that a grant needs: the version and the last token.
+pub(crate) const FIRST_LINE_BYTES: usize = HEADER.len() + TOKEN_DIGITS + 1;
+
 /// The record that was read from a lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -37,15 +40,14 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Reads a record out of anything at all.
+    /// Reads a record out of anything at all. The first line alone gives the token.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(bytes);
-        let mut lines = text.split('\n');
+        let mut lines = bytes.split(|byte| *byte == b'\n');
         let token = lines.next().and_then(parse_token);
         // A line that was caught in the middle of a write belongs to another token.
         let holder = lines
             .nth(1)
-            .map(|line| Holder::decode(line.as_bytes(), None))
+            .map(|line| Holder::decode(line, None))
             .filter(|holder| holder.attempt.is_some() && holder.token == token);
         Self { token, holder }
     }
@@ -57,10 +59,10 @@ impl Record {
     ///
     /// `InvalidConfig`, with both numbers.
     pub(crate) fn check_layout(bytes: &[u8]) -> Result<()> {
-        let text = String::from_utf8_lossy(bytes);
-        let version = text
-            .strip_prefix(MARK)
-            .and_then(|rest| rest.split(' ').next());
+        let version = bytes
+            .strip_prefix(MARK.as_bytes())
+            .and_then(|rest| rest.split(|byte| *byte == b' ').next())
+            .and_then(|version| str::from_utf8(version).ok());
         match version.filter(|version| version.parse::<u32>().is_ok()) {
             Some(version) => LAYOUT.check(BACKEND, version),
             None => Ok(()),
@@ -78,22 +80,39 @@ impl Record {
 /// The record of the lock `name` with `token`: `holder` has it, as [`Holder::encode`] wrote it with the token, or it is
 /// free since.
 pub(crate) fn render(token: Token, name: &str, holder: Option<&str>) -> [u8; RECORD_BYTES] {
-    let holder = holder.unwrap_or_default();
-    let text = format!("{HEADER}{token:0TOKEN_DIGITS$}\n{name}\n{holder}\n");
     let mut record = [b'\n'; RECORD_BYTES];
-    // The limits of names, prefixes and notes keep it within; the last byte stays a line feed.
-    let bytes = text.len().min(RECORD_BYTES - 1);
-    record[..bytes].copy_from_slice(&text.as_bytes()[..bytes]);
+    let token = digits(token);
+    let lines = [name.as_bytes(), holder.unwrap_or_default().as_bytes()];
+    record[..HEADER.len()].copy_from_slice(HEADER.as_bytes());
+    record[HEADER.len()..][..TOKEN_DIGITS].copy_from_slice(&token);
+    let mut at = FIRST_LINE_BYTES;
+    for line in lines {
+        // The limits of names, prefixes and notes keep it within; the last byte stays a line feed.
+        let bytes = line.len().min(RECORD_BYTES - 1 - at);
+        record[at..][..bytes].copy_from_slice(&line[..bytes]);
+        at = (at + bytes + 1).min(RECORD_BYTES - 1);
+    }
     record
 }
 
-fn parse_token(line: &str) -> Option<Token> {
-    let digits = line.strip_prefix(HEADER)?;
-    if digits.len() != TOKEN_DIGITS || !digits.bytes().all(|b| b.is_ascii_digit()) {
+/// The token in decimal, with zeros in front. Several times as fast as by `fmt`, which was an eighth of a lock cycle.
+fn digits(token: Token) -> [u8; TOKEN_DIGITS] {
+    let (mut digits, mut rest) = ([b'0'; TOKEN_DIGITS], token.get());
+    for digit in digits.iter_mut().rev() {
+        *digit += u8::try_from(rest % 10).unwrap_or_default();
+        rest /= 10;
+    }
+    digits
+}
+
+fn parse_token(line: &[u8]) -> Option<Token> {
+    let digits = line.strip_prefix(HEADER.as_bytes())?;
+    if digits.len() != TOKEN_DIGITS || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     // A larger one was never given, and to count on from it would leave the range.
-    digits
+    str::from_utf8(digits)
+        .ok()?
         .parse()
         .ok()
         .filter(|token| *token < Token::MAX)
@@ -183,6 +202,14 @@ mod tests {
     }
 
     #[test]
+    fn the_first_line_is_enough_for_the_token() {
+        let record = render(token(77), "a", Some(LINE));
+        assert_eq!(record[FIRST_LINE_BYTES - 1], b'\n');
+        let found = Record::parse(&record[..FIRST_LINE_BYTES]);
+        assert_eq!((found.token, found.holder), (Some(token(77)), None));
+    }
+
+    #[test]
     fn a_holder_of_another_token_is_a_torn_read() {
         let torn = render(token(78), "a", Some(LINE));
         assert_eq!(
@@ -229,6 +256,32 @@ mod tests {
             let record = Record::parse(&bytes);
             let next = record.next_token(now).expect("within range");
             prop_assert!(next.get() >= now && record.token.is_none_or(|last| last < next));
+        }
+
+        #[test]
+        fn a_record_has_its_lines_and_line_feeds(
+            value in 1..Token::MAX,
+            name in "[^\\p{Cc}]{1,70}",
+            holder in prop::option::of("[^\\p{Cc}]{1,150}"),
+        ) {
+            let record = render(token(value), &name, holder.as_deref());
+            let holder = holder.unwrap_or_default();
+            let text = format!("{HEADER}{value:020}\n{name}\n{holder}\n");
+            prop_assert_eq!(&record[..text.len()], text.as_bytes());
+            prop_assert!(record[text.len()..].iter().all(|byte| *byte == b'\n'));
+        }
+
+        /// A full disk or a crash may end a write anywhere.
+        #[test]
+        fn a_record_written_in_part_gives_no_smaller_token(
+            cut in 0..RECORD_BYTES,
+            last in 1..Token::MAX - 1,
+            grows_by in prop_oneof![1..1000_u64, 1..Token::MAX],
+        ) {
+            let next = last.saturating_add(grows_by).min(Token::MAX - 1);
+            let mut file = render(token(last), "a", Some(LINE));
+            file[..cut].copy_from_slice(&render(token(next), "a", None)[..cut]);
+            prop_assert!(Record::parse(&file).token >= Some(token(last)));
         }
 
         #[test]
