@@ -22,6 +22,7 @@ mod late_grants;
 mod lost_acquires;
 mod lost_endings;
 mod memory;
+mod native;
 mod outages;
 mod partitions;
 mod pauses;
@@ -96,6 +97,9 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         wake_ups::trials,
     ];
     let mut trials: Vec<Trial> = groups.iter().flat_map(|group| group(flavour)).collect();
+    if flavour == Flavour::ValkeyNewest {
+        trials.extend(native::trials(flavour));
+    }
     if flavour == Flavour::RedisStable {
         trials.extend(clients::trials(flavour));
         trials.extend(if_available(
