@@ -10,7 +10,7 @@ use std::{
 
 use dlock_core::{
     Error, Holder,
-    backend::{AcquireRequest, Lease},
+    backend::{AcquireRequest, Lease, SentAt},
 };
 
 use crate::{
@@ -61,6 +61,14 @@ impl<'a> Acquisition<'a> {
 
     pub(crate) fn request_timeout(&self) -> Duration {
         self.pool.config().timeouts.reply
+    }
+
+    /// Whether a request of `sent` has to read the epoch behind the lock.
+    pub(crate) fn must_read_epoch(&self, connection: &mut Connection, sent: SentAt) -> bool {
+        let start = connection.session.start;
+        let epochs = &self.pool.epochs;
+        self.tokens() == TokenSource::Epoch
+            && epochs.must_read(&mut connection.epoch, start, sent.instant())
     }
 
     /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.

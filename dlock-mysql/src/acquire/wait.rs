@@ -10,8 +10,9 @@ use crate::{
     acquire::{
         acquisition::Acquisition,
         attempt::{Contended, Tried, try_acquire},
-        blocked, grant,
-        statement::{LockMode, LockedRow},
+        blocked,
+        grant::{self, Grant},
+        statement::LockMode,
         undo::leave_queue,
     },
     conn::{
@@ -20,7 +21,7 @@ use crate::{
     },
     errors,
     restart_guard::longest_ttl::whole_seconds,
-    sql::row::Row,
+    sql::row::number,
 };
 
 /// Waits until the lock is granted or the attempt is cancelled (K7). A cancelled wait kills its statement and
@@ -74,18 +75,9 @@ async fn queue(
     acquisition: &Acquisition<'_>,
     Contended(mut held): Contended,
 ) -> Result<Option<Lease>> {
-    let (request, pool) = (acquisition.request, acquisition.pool);
-    let sent = request.sent_now();
     let connection = &mut held.connection;
-    let locked = match request_row(acquisition, connection).await {
-        Ok(rows) => LockedRow::read(&rows, sent),
-        Err(error) => Err(error),
-    };
-    let wait_timeout = acquisition.wait_timeout;
-    let granted = match locked {
-        Ok(Some(locked)) => grant::grant(pool, request, connection, wait_timeout, locked, sent)
-            .await
-            .map(Some),
+    let granted = match request_row(acquisition, connection).await {
+        Ok(Some(serial)) => confirm(acquisition, connection, serial).await.map(Some),
         Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
@@ -102,15 +94,26 @@ async fn queue(
     }
 }
 
-/// Sends the statement that waits for the row, and awaits its end.
+/// Turns the row into a grant, behind whose request a table lock may delay the epoch.
+async fn confirm(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
+    serial: u64,
+) -> Result<Grant> {
+    let session = connection.session;
+    let grant = grant::confirm(acquisition, connection, serial);
+    blocked::reply_or_reason(acquisition, session, grant).await
+}
+
+/// Sends the statement that waits for the row, and awaits its end. Returns the server's serial number of the
+/// grant, or `None` if the row is missing.
 async fn request_row(
     acquisition: &Acquisition<'_>,
     connection: &mut Connection,
-) -> Result<Vec<Row>> {
+) -> Result<Option<u64>> {
     let request = acquisition.request;
     let (session, confirm_timeout) = (connection.session, confirm_timeout(acquisition));
-    let mut statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
-    statement.reads_epoch = true;
+    let statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
     let sql = statement.render();
     // It may wait for the table before the row, and the server checks the time once a second.
     let reply_timeout = ROW_WAIT_MAX * 2 + acquisition.request_timeout();
@@ -128,7 +131,7 @@ async fn request_row(
     if connection.is_reusable() {
         connection.wait_timeout = confirm_timeout;
     }
-    rows
+    rows?.first().map(|row| number(row, 0)).transpose()
 }
 
 /// The seconds in which a waiter that is granted the row has to confirm, or the server ends its session. A reply
