@@ -92,6 +92,11 @@ impl<'a> Acquisition<'a> {
         self.is_blocked.load(Ordering::Relaxed)
     }
 
+    /// Records whether the row was found locked, in reply to a request of `sent`.
+    pub(crate) fn record_taken(&self, is_taken: bool, sent: SentAt) {
+        self.pool.taken.record(&self.row, is_taken, sent.instant());
+    }
+
     /// Reports what the wait is for: `reason`, or else the row's holder (K6).
     pub(crate) fn report(&self, reason: Option<Error>) {
         let was_blocked = self.is_blocked.swap(reason.is_some(), Ordering::Relaxed);
@@ -102,8 +107,7 @@ impl<'a> Acquisition<'a> {
                 }
                 self.request.attempt.report_unavailable(&error);
             }
-            None if was_blocked => self.request.attempt.report_contended(),
-            None => {}
+            None => self.request.attempt.report_contended(),
         }
     }
 

@@ -113,12 +113,13 @@ async fn lock_row(
     loop {
         let (sent, session) = (request.sent_now(), connection.session);
         let reply = request_row(acquisition, connection, sent, mode);
-        let result = blocked::reply_or_reason(acquisition, session, reply).await;
+        let result = blocked::reply_or_reason(acquisition, session, false, reply).await;
         let result = match result {
             Err(error) if connection.fall_back_to_text(Statement::Lock, &error) => continue,
             result => result?,
         };
         connection.wait_timeout = acquisition.wait_timeout;
+        acquisition.record_taken(matches!(result, RowResult::Contended), sent);
         match result {
             RowResult::Locked(locked) => {
                 return grant::grant(acquisition, connection, locked, sent)
@@ -135,7 +136,12 @@ async fn lock_row(
                 pool.tables()?.insert_row(&row).await?;
             }
             // The server rolls back the statement only. The wait goes on in its transaction.
-            RowResult::Contended if request.wait != Wait::Never => return Ok(None),
+            RowResult::Contended if request.wait != Wait::Never => {
+                if !acquisition.is_blocked() {
+                    request.attempt.report_contended();
+                }
+                return Ok(None);
+            }
             RowResult::Contended => {
                 let timeout = acquisition.request_timeout();
                 connection

@@ -28,15 +28,14 @@ pub(crate) struct Grant {
 }
 
 /// The grant of a row that was waited for, with the server's `serial` number. The hold counts from the
-/// confirmation.
+/// confirmation, which is requested at `sent`.
 pub(super) async fn confirm(
     acquisition: &Acquisition<'_>,
     connection: &mut Connection,
     serial: u64,
+    sent: SentAt,
 ) -> Result<Grant> {
-    let (pool, request) = (acquisition.pool, acquisition.request);
-    let wait_timeout = acquisition.wait_timeout;
-    let sent = request.sent_now();
+    let (pool, wait_timeout) = (acquisition.pool, acquisition.wait_timeout);
     let reads_epoch = acquisition.must_read_epoch(connection, sent);
     // A waiter's session is short-lived until this heartbeat, so it comes first (K2).
     let (heartbeat, epoch) =
