@@ -107,7 +107,8 @@ impl<'a> Acquisition<'a> {
                 }
                 self.request.attempt.report_unavailable(&error);
             }
-            None => self.request.attempt.report_contended(),
+            None if was_blocked => self.request.attempt.report_contended(),
+            None => {}
         }
     }
 

@@ -113,7 +113,7 @@ async fn lock_row(
     loop {
         let (sent, session) = (request.sent_now(), connection.session);
         let reply = request_row(acquisition, connection, sent, mode);
-        let result = blocked::reply_or_reason(acquisition, session, false, reply).await;
+        let result = blocked::reply_or_reason(acquisition, session, reply).await;
         let result = match result {
             Err(error) if connection.fall_back_to_text(Statement::Lock, &error) => continue,
             result => result?,

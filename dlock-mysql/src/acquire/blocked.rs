@@ -10,15 +10,13 @@ use dlock_core::{Error, Result, backend::Wait};
 use crate::{acquire::acquisition::Acquisition, conn::pool::Pool, errors, sql::server::SessionId};
 
 /// A later reply is investigated. The server gives up on a table after a second.
-pub(super) const LATE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_millis(500);
 
-/// Awaits the reply of `session` to a statement that locks a row, or waits for it if `is_queued`. If a table lock
-/// delays it, a try ends with that reason, and a wait goes on and reports it. Otherwise a statement that is still
-/// queued waits for the row's holder.
+/// Awaits the reply of `session` to a statement that locks a row. If a table lock delays it, a try ends with
+/// that reason, and a wait goes on and reports it.
 pub(crate) async fn reply_or_reason<T>(
     acquisition: &Acquisition<'_>,
     session: SessionId,
-    is_queued: bool,
     reply: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let investigate = async {
@@ -31,9 +29,7 @@ pub(crate) async fn reply_or_reason<T>(
         {
             return error;
         }
-        if is_queued || acquisition.is_blocked() || reason.is_some() {
-            acquisition.report(reason);
-        }
+        acquisition.report(reason);
         std::future::pending().await
     };
     tokio::select! {

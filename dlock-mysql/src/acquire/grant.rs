@@ -62,13 +62,7 @@ pub(super) async fn grant(
             token
         }
     };
-    longest_ttl::cover(
-        pool,
-        start,
-        &mut connection.epoch,
-        acquisition.wait_timeout,
-    )
-    .await?;
+    longest_ttl::cover(pool, start, &mut connection.epoch, acquisition.wait_timeout).await?;
     let is_late = request.clock().now().since(sent.instant()) > request.ttl / LATE_DIVISOR;
     if !is_late && tokens == TokenSource::Epoch {
         return Ok(Grant { token, sent });

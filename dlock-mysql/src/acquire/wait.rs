@@ -30,8 +30,8 @@ use crate::{
 /// A wait whose reply took no longer than so many exchanges found the row free.
 const FREE_EXCHANGES_MAX: u32 = 2;
 
-/// A wait that ends sooner tries first. Otherwise it would end before it is known what it waits for (K6).
-const STRAIGHT_MIN: Duration = blocked::LATE.saturating_mul(2);
+/// A wait that ends sooner tries first: the server says only after [`ROW_WAIT_MAX`] that a row is still locked (K6).
+const STRAIGHT_MIN: Duration = ROW_WAIT_MAX.saturating_mul(2);
 
 /// An idle connection for a wait that goes to the queue without a try, as its name was taken a moment ago.
 pub(crate) fn straight_to_queue(
@@ -134,7 +134,7 @@ async fn confirm(
     let (session, request) = (connection.session, acquisition.request);
     let sent = request.sent_now();
     let grant = grant::confirm(acquisition, connection, locked.serial, sent);
-    let grant = blocked::reply_or_reason(acquisition, session, false, grant).await?;
+    let grant = blocked::reply_or_reason(acquisition, session, grant).await?;
     // The row was free if the wait for it took no longer than exchanges do.
     let exchange = request.clock().now().since(sent.instant());
     let is_taken = locked.took > exchange * FREE_EXCHANGES_MAX;
@@ -162,7 +162,7 @@ async fn request_row(
         rows.map_err(errors::of_request)
     };
     let rows = tokio::select! {
-        rows = blocked::reply_or_reason(acquisition, session, true, reply) => rows,
+        rows = blocked::reply_or_reason(acquisition, session, reply) => rows,
         () = request.attempt.cancelled() => Err(Error::cancelled()),
         // A server that is cut off never replies.
         () = tokio::time::sleep(reply_timeout) => Err(errors::request_timed_out(reply_timeout)),
