@@ -44,11 +44,21 @@ async fn t64_a_wait_without_a_try_that_is_not_confirmed_goes_to_the_next_one(
 ) -> Outcome {
     let contention = Contention::start(flavour).await?;
     let (node, holding) = (&contention.node, &contention.holding);
-    contention.until_without_try().await?;
-    let held = take(holding, "a").await?;
-    let sent = contention.sent().await?;
-    let waiter = queued(node, contention.waiting.acquire("a").wait_forever(), 1).await?;
-    assert_eq!(contention.sent().await? - sent, 1);
+    let mut without_try = None;
+    until("the wait is sent without a try", async || {
+        let held = take(holding, "a").await?;
+        let sent = contention.sent().await?;
+        let waiter = queued(node, contention.waiting.acquire("a").wait_forever(), 1).await?;
+        if contention.sent().await? - sent == 1 {
+            without_try = Some((held, waiter));
+            return Ok(true);
+        }
+        held.release().await?;
+        soon("it is granted", waiter).await???.release().await?;
+        Ok(false)
+    })
+    .await?;
+    let (held, waiter) = without_try.ok_or("no waiter")?;
     let connection = contention.proxy.connection(HOLDING_CONNECTION).await;
     connection.set_both(Fault::Hold);
     held.release().await?;
