@@ -12,6 +12,7 @@ mod keys;
 mod monitor;
 mod restart_guard;
 mod sql;
+mod taken;
 mod token;
 
 /// The driver, of the version whose settings [`MySqlConfig`] takes.

@@ -10,7 +10,7 @@ use std::{
 
 use dlock_core::{
     Error, Holder,
-    backend::{AcquireRequest, Lease},
+    backend::{AcquireRequest, Lease, SentAt},
 };
 
 use crate::{
@@ -63,6 +63,14 @@ impl<'a> Acquisition<'a> {
         self.pool.config().timeouts.reply
     }
 
+    /// Whether a request of `sent` has to read the epoch behind the lock.
+    pub(crate) fn must_read_epoch(&self, connection: &mut Connection, sent: SentAt) -> bool {
+        let start = connection.session.start;
+        let epochs = &self.pool.epochs;
+        self.tokens() == TokenSource::Epoch
+            && epochs.must_read(&mut connection.epoch, start, sent.instant())
+    }
+
     /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.
     pub(crate) fn statement(
         &self,
@@ -82,6 +90,11 @@ impl<'a> Acquisition<'a> {
     /// Whether a statement of another client locked the tables when that was last checked.
     pub(crate) fn is_blocked(&self) -> bool {
         self.is_blocked.load(Ordering::Relaxed)
+    }
+
+    /// Records whether the row was found locked, in reply to a request of `sent`.
+    pub(crate) fn record_taken(&self, is_taken: bool, sent: SentAt) {
+        self.pool.taken.record(&self.row, is_taken, sent.instant());
     }
 
     /// Reports what the wait is for: `reason`, or else the row's holder (K6).

@@ -30,7 +30,7 @@ const ROW_TRIES_MAX: usize = 3;
 /// The result of a try: the lease, or the connection of one whose row is locked by another holder.
 pub(crate) type Tried = Result<Result<Lease, Contended>>;
 
-/// Another holder has the row locked; the connection holds nothing.
+/// Another holder has the row locked. The connection holds nothing; that of a wait has an open transaction.
 pub(crate) struct Contended(pub(crate) HeldConnection);
 
 /// Locks the row if it is free. An idle connection that has ended is replaced once.
@@ -119,12 +119,12 @@ async fn lock_row(
             result => result?,
         };
         connection.wait_timeout = acquisition.wait_timeout;
+        acquisition.record_taken(matches!(result, RowResult::Contended), sent);
         match result {
             RowResult::Locked(locked) => {
-                let wait_timeout = acquisition.wait_timeout;
-                let grant =
-                    grant::grant(pool, request, connection, wait_timeout, locked, sent).await;
-                return grant.map(Some);
+                return grant::grant(acquisition, connection, locked, sent)
+                    .await
+                    .map(Some);
             }
             RowResult::Missing => {
                 tries += 1;
@@ -135,13 +135,19 @@ async fn lock_row(
                 let row = keys::literal(&acquisition.row);
                 pool.tables()?.insert_row(&row).await?;
             }
+            // The server rolls back the statement only. The wait goes on in its transaction.
+            RowResult::Contended if request.wait != Wait::Never => {
+                if !acquisition.is_blocked() {
+                    request.attempt.report_contended();
+                }
+                return Ok(None);
+            }
             RowResult::Contended => {
-                // The server rolls back the statement only; the transaction goes on.
                 let timeout = acquisition.request_timeout();
                 connection
                     .query(request.clock(), "ROLLBACK", timeout)
                     .await?;
-                if mode == LockMode::SkipLocked || request.wait != Wait::Never {
+                if mode == LockMode::SkipLocked {
                     return Ok(None);
                 }
                 mode = LockMode::SkipLocked;
@@ -159,9 +165,7 @@ async fn request_row(
 ) -> Result<RowResult> {
     let (clock, timeout) = (acquisition.request.clock(), acquisition.request_timeout());
     let wait_timeout = acquisition.wait_timeout;
-    let start = connection.session.start;
-    let epochs = &acquisition.pool.epochs;
-    let reads_epoch = epochs.must_read(&mut connection.epoch, start, sent.instant());
+    let reads_epoch = acquisition.must_read_epoch(connection, sent);
     let is_row_enough =
         !reads_epoch && acquisition.tokens() == TokenSource::Epoch && mode == LockMode::NoWait;
     if is_row_enough && connection.is_prepared() && connection.wait_timeout == wait_timeout {

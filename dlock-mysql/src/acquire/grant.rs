@@ -1,12 +1,9 @@
 //! Turns a locked row into a grant: the hold is confirmed, and its token and its ttl are covered by the epoch row.
 
-use dlock_core::{
-    Error, ErrorKind, LostCause, Result, Token,
-    backend::{AcquireRequest, SentAt},
-};
+use dlock_core::{Error, ErrorKind, LostCause, Result, Token, backend::SentAt};
 
 use crate::{
-    acquire::statement::LockedRow,
+    acquire::{acquisition::Acquisition, statement::LockedRow},
     config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     epoch::row::{self, Epoch},
@@ -20,7 +17,7 @@ use crate::{
 const RAISES_MAX: usize = 3;
 
 /// A grant whose reply took a longer part of the ttl is followed by a heartbeat. The hold then counts from the
-/// heartbeat, and a wait always does (K2).
+/// heartbeat (K2).
 const LATE_DIVISOR: u32 = 10;
 
 /// A row that is locked, proved to be a hold.
@@ -30,24 +27,32 @@ pub(crate) struct Grant {
     pub(crate) sent: SentAt,
 }
 
-/// The grant of a row that `locked` shows; its statement was sent at `sent`.
-pub(crate) async fn grant(
-    pool: &Pool,
-    request: &AcquireRequest,
+/// The grant of a row that was waited for, with the server's `serial` number. The hold counts from the
+/// confirmation, which is requested at `sent`.
+pub(super) async fn confirm(
+    acquisition: &Acquisition<'_>,
     connection: &mut Connection,
-    wait_timeout: u64,
+    serial: u64,
+    sent: SentAt,
+) -> Result<Grant> {
+    let (pool, wait_timeout) = (acquisition.pool, acquisition.wait_timeout);
+    let reads_epoch = acquisition.must_read_epoch(connection, sent);
+    // A waiter's session is short-lived until this heartbeat, so it comes first (K2).
+    let (heartbeat, epoch) =
+        heartbeat::confirm(pool, connection, wait_timeout, sent.instant(), reads_epoch).await?;
+    check(heartbeat)?;
+    let locked = LockedRow { serial, epoch };
+    grant(acquisition, connection, locked, sent).await
+}
+
+/// The grant of a row that `locked` shows; the hold counts from the request of `sent`.
+pub(super) async fn grant(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
     locked: LockedRow,
     sent: SentAt,
 ) -> Result<Grant> {
-    // A waiter's session is short-lived until this heartbeat, so it comes first (K2).
-    let sent = match connection.wait_timeout == wait_timeout {
-        true => sent,
-        false => {
-            let sent = request.sent_now();
-            check(heartbeat::confirm(pool, connection, wait_timeout).await?)?;
-            sent
-        }
-    };
+    let (pool, request) = (acquisition.pool, acquisition.request);
     let (start, tokens) = (connection.session.start, pool.config().tokens);
     let token = match tokens {
         TokenSource::Epoch => token_of(pool, connection, locked).await?,
@@ -57,7 +62,7 @@ pub(crate) async fn grant(
             token
         }
     };
-    longest_ttl::cover(pool, start, &mut connection.epoch, wait_timeout).await?;
+    longest_ttl::cover(pool, start, &mut connection.epoch, acquisition.wait_timeout).await?;
     let is_late = request.clock().now().since(sent.instant()) > request.ttl / LATE_DIVISOR;
     if !is_late && tokens == TokenSource::Epoch {
         return Ok(Grant { token, sent });

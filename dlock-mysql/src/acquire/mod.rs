@@ -11,7 +11,7 @@ use crate::{
     acquire::{
         acquisition::Acquisition,
         attempt::{Contended, try_acquire},
-        wait::wait,
+        wait::{straight_to_queue, wait},
     },
     conn::pool::Pool,
     monitor::Monitor,
@@ -41,9 +41,15 @@ pub(crate) async fn acquire(
                 Err(Error::contended())
             }
         },
-        Wait::UntilCancelled => match try_acquire(&acquisition, permit.clone()).await {
-            Ok(Ok(lease)) => Ok(lease),
-            first => wait(&acquisition, permit, first).await,
-        },
+        Wait::UntilCancelled => {
+            let first = match straight_to_queue(&acquisition, &permit) {
+                Some(contended) => Ok(Err(contended)),
+                None => try_acquire(&acquisition, permit.clone()).await,
+            };
+            match first {
+                Ok(Ok(lease)) => Ok(lease),
+                first => wait(&acquisition, permit, first).await,
+            }
+        }
     }
 }

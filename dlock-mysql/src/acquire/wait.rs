@@ -1,5 +1,7 @@
 //! Waiting for a locked row, in the server's own queue.
 
+use std::time::Duration;
+
 use dlock_core::{
     Error, ErrorKind, Result,
     backend::Lease,
@@ -10,8 +12,9 @@ use crate::{
     acquire::{
         acquisition::Acquisition,
         attempt::{Contended, Tried, try_acquire},
-        blocked, grant,
-        statement::{LockMode, LockedRow},
+        blocked,
+        grant::{self, Grant},
+        statement::LockMode,
         undo::leave_queue,
     },
     conn::{
@@ -19,9 +22,34 @@ use crate::{
         pool::{Permit, ROW_WAIT_MAX},
     },
     errors,
+    hold::handle::HeldConnection,
     restart_guard::longest_ttl::whole_seconds,
-    sql::row::Row,
+    sql::row::number,
 };
+
+/// A wait whose reply took no longer than so many exchanges found the row free.
+const FREE_EXCHANGES_MAX: u32 = 2;
+
+/// A wait that ends sooner tries first: the server says only after [`ROW_WAIT_MAX`] that a row is still locked (K6).
+const STRAIGHT_MIN: Duration = ROW_WAIT_MAX.saturating_mul(2);
+
+/// An idle connection for a wait that goes to the queue without a try, as its name was taken a moment ago.
+pub(crate) fn straight_to_queue(
+    acquisition: &Acquisition<'_>,
+    permit: &Permit,
+) -> Option<Contended> {
+    let (request, pool) = (acquisition.request, acquisition.pool);
+    let now = request.clock().now();
+    let ends_soon = request
+        .wait_until
+        .is_some_and(|until| until < now.after(STRAIGHT_MIN));
+    if ends_soon || !pool.taken.contains(&acquisition.row, now) {
+        return None;
+    }
+    let connection = pool.reuse()?;
+    let permit = permit.clone();
+    Some(Contended(HeldConnection { connection, permit }))
+}
 
 /// Waits until the lock is granted or the attempt is cancelled (K7). A cancelled wait kills its statement and
 /// closes its connection, within `connect_timeout` and `timeout`. `tried` is the result of the first try.
@@ -36,9 +64,6 @@ pub(crate) async fn wait(
         let failed = match tried {
             Ok(Ok(lease)) => return Ok(lease),
             Ok(Err(contended)) => {
-                if !acquisition.is_blocked() {
-                    request.attempt.report_contended();
-                }
                 backoff.reset();
                 match queue(acquisition, contended).await {
                     Ok(Some(lease)) => return Ok(lease),
@@ -74,18 +99,9 @@ async fn queue(
     acquisition: &Acquisition<'_>,
     Contended(mut held): Contended,
 ) -> Result<Option<Lease>> {
-    let (request, pool) = (acquisition.request, acquisition.pool);
-    let sent = request.sent_now();
     let connection = &mut held.connection;
-    let locked = match request_row(acquisition, connection).await {
-        Ok(rows) => LockedRow::read(&rows, sent),
-        Err(error) => Err(error),
-    };
-    let wait_timeout = acquisition.wait_timeout;
-    let granted = match locked {
-        Ok(Some(locked)) => grant::grant(pool, request, connection, wait_timeout, locked, sent)
-            .await
-            .map(Some),
+    let granted = match request_row(acquisition, connection).await {
+        Ok(Some(locked)) => confirm(acquisition, connection, locked).await.map(Some),
         Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
@@ -102,15 +118,42 @@ async fn queue(
     }
 }
 
-/// Sends the statement that waits for the row, and awaits its end.
+/// A row that is locked after a wait, and not confirmed yet.
+struct Waited {
+    /// The server's serial number of the grant.
+    serial: u64,
+    took: Duration,
+}
+
+/// Turns the row into a grant, behind whose request a table lock may delay the epoch.
+async fn confirm(
+    acquisition: &Acquisition<'_>,
+    connection: &mut Connection,
+    locked: Waited,
+) -> Result<Grant> {
+    let (session, request) = (connection.session, acquisition.request);
+    let sent = request.sent_now();
+    let grant = grant::confirm(acquisition, connection, locked.serial, sent);
+    let grant = blocked::reply_or_reason(acquisition, session, grant).await?;
+    // The row was free if the wait for it took no longer than exchanges do.
+    let exchange = request.clock().now().since(sent.instant());
+    let is_taken = locked.took > exchange * FREE_EXCHANGES_MAX;
+    acquisition.record_taken(is_taken, sent);
+    if is_taken {
+        request.attempt.report_contended();
+    }
+    Ok(grant)
+}
+
+/// Sends the statement that waits for the row, and awaits its end; `None` if the row is missing.
 async fn request_row(
     acquisition: &Acquisition<'_>,
     connection: &mut Connection,
-) -> Result<Vec<Row>> {
+) -> Result<Option<Waited>> {
     let request = acquisition.request;
     let (session, confirm_timeout) = (connection.session, confirm_timeout(acquisition));
-    let mut statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
-    statement.reads_epoch = true;
+    let began = request.clock().now();
+    let statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
     let sql = statement.render();
     // It may wait for the table before the row, and the server checks the time once a second.
     let reply_timeout = ROW_WAIT_MAX * 2 + acquisition.request_timeout();
@@ -128,7 +171,13 @@ async fn request_row(
     if connection.is_reusable() {
         connection.wait_timeout = confirm_timeout;
     }
-    rows
+    let rows = rows?;
+    let locked = |row| {
+        let serial = number(row, 0)?;
+        let took = request.clock().now().since(began);
+        Ok(Waited { serial, took })
+    };
+    rows.first().map(locked).transpose()
 }
 
 /// The seconds in which a waiter that is granted the row has to confirm, or the server ends its session. A reply

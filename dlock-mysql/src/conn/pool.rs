@@ -16,6 +16,7 @@ use crate::{
     epoch::cache::{EpochCache, TABLE_WAIT_MAX},
     errors,
     sql::server::{Product, ServerInfo},
+    taken::TakenNames,
 };
 
 /// How long a statement waits for a row before it is sent again.
@@ -31,6 +32,7 @@ pub(crate) struct Pool {
     sessions: Control,
     /// The epoch that tokens are counted by.
     pub(crate) epochs: EpochCache,
+    pub(crate) taken: TakenNames,
     idle: Arc<Idle>,
     permits: Arc<Semaphore>,
 }
@@ -48,6 +50,7 @@ impl Pool {
             idle: Arc::new(Idle::new(connector.clone())),
             connector,
             epochs: EpochCache::default(),
+            taken: TakenNames::default(),
             permits,
         }
     }

@@ -1,12 +1,13 @@
 //! Heartbeats: whether the session still holds its lock.
 
-use dlock_core::{LostCause, Result};
+use dlock_core::{BootInstant, LostCause, Result};
 
 use crate::{
     conn::{
         connection::Connection,
         pool::{Pool, set_wait_timeout},
     },
+    epoch::row::{self, Epoch},
     errors,
     sql::{
         row::{Row, is_on, number},
@@ -26,33 +27,42 @@ pub(crate) enum Heartbeat {
 
 /// Sends one heartbeat. After an error the state of the session is unknown.
 pub(crate) async fn send(pool: &Pool, connection: &mut Connection) -> Result<Heartbeat> {
-    request(pool, connection, HEARTBEAT).await
+    let rows = request(pool, connection, HEARTBEAT).await?;
+    read(rows.first(), connection.session)
 }
 
-/// Sends the first heartbeat after a wait. The session had a short `wait_timeout` until then, and has this one
-/// from now on.
+/// Sends the first heartbeat after a wait, at `sent`, with a query of the epoch behind it if `reads_epoch`. The
+/// session had a short `wait_timeout` until then, and has this one from now on.
 pub(crate) async fn confirm(
     pool: &Pool,
     connection: &mut Connection,
     wait_timeout: u64,
-) -> Result<Heartbeat> {
-    let sql = format!(
+    sent: BootInstant,
+    reads_epoch: bool,
+) -> Result<(Heartbeat, Option<Epoch>)> {
+    let mut sql = format!(
         "SET SESSION {}; {HEARTBEAT}",
         set_wait_timeout(wait_timeout)
     );
-    let heartbeat = request(pool, connection, &sql).await?;
-    connection.wait_timeout = wait_timeout;
-    Ok(heartbeat)
+    if reads_epoch {
+        sql += &format!("; {}", row::select());
+    }
+    let rows = request(pool, connection, &sql).await;
+    // The first statement has set it, also if a later one failed.
+    if connection.is_reusable() {
+        connection.wait_timeout = wait_timeout;
+    }
+    let rows = rows?;
+    let heartbeat = read(rows.first(), connection.session)?;
+    Ok((heartbeat, Epoch::find(&rows, sent)?))
 }
 
-async fn request(pool: &Pool, connection: &mut Connection, sql: &str) -> Result<Heartbeat> {
+/// The rows of a reply; none if the session is over.
+async fn request(pool: &Pool, connection: &mut Connection, sql: &str) -> Result<Vec<Row>> {
     let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
     match connection.query(clock, sql, request_timeout).await {
-        Ok(rows) => read(rows.first(), connection.session),
-        Err(error) if errors::is_session_over(&error) => {
-            Ok(Heartbeat::Lost(LostCause::SessionEnded))
-        }
-        Err(error) => Err(error),
+        Err(error) if errors::is_session_over(&error) => Ok(Vec::new()),
+        rows => rows,
     }
 }
 

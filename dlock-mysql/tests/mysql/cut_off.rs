@@ -1,6 +1,6 @@
 //! Replies that are late or lost, and ends that one side alone knows of (T64, T70).
 
-use std::time::Duration;
+use std::{future::IntoFuture as _, time::Duration};
 
 use dlock::{ErrorKind, LostCause};
 use dlock_core::Clock;
@@ -17,6 +17,7 @@ cases![
     t64_a_holder_whose_connection_had_a_longer_ttl_is_lost_as_soon,
     t64_a_grant_whose_reply_comes_after_the_ttl_is_none,
     k02_a_deadline_counts_from_before_the_request,
+    k02_a_grant_whose_reply_is_late_has_its_whole_ttl,
     t70_a_lost_reply_ends_the_connection,
     a_session_that_only_the_server_knows_to_be_over_is_lost_by_its_ttl,
     a_session_that_the_network_ended_at_the_server_alone_is_known_at_once,
@@ -108,6 +109,29 @@ async fn k02_a_deadline_counts_from_before_the_request(flavour: Flavour) -> Outc
         );
         guard.renew().await?;
     }
+    Ok(guard.release().await?)
+}
+
+/// A heartbeat follows it, and the hold counts from that.
+async fn k02_a_grant_whose_reply_is_late_has_its_whole_ttl(flavour: Flavour) -> Outcome {
+    const TTL: Duration = Duration::from_secs(8);
+    /// More than a tenth of the ttl.
+    const LATE: Duration = Duration::from_millis(1_500);
+    let node = start(flavour).await?;
+    let proxy = Proxy::start(node.address())?;
+    let locker = open(&node.url_at(proxy.address()), TTL).await?;
+    take(&locker, "a").await?.release().await?;
+    let connection = proxy.connection(HOLDING_CONNECTION).await;
+    let seen = connection.seen(Direction::ToClient);
+    connection.set(Direction::ToClient, Fault::Hold);
+    let granting = tokio::spawn(locker.acquire("a").no_renewal().into_future());
+    let replied = connection.until_seen(Direction::ToClient, seen + 1);
+    soon("it is granted", replied).await?;
+    tokio::time::sleep(LATE).await;
+    connection.set(Direction::ToClient, Fault::None);
+    let guard = soon("the grant", granting).await???;
+    let left = guard.remaining();
+    assert!(left > TTL - LATE / 2, "{left:?} of {TTL:?} are left");
     Ok(guard.release().await?)
 }
 

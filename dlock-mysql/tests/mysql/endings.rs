@@ -8,8 +8,8 @@ use dlock_servers::mysql::Flavour;
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
 
 use crate::support::{
-    Outcome, TTL_LONG, cases, holder, open, queued, sessions, soon, start, take, until,
-    until_granting, waiting,
+    EPOCH_FRESH, Outcome, TTL_LONG, cases, holder, open, queued, sessions, soon, start, take,
+    until, until_granting, waiting,
 };
 
 cases![
@@ -64,6 +64,7 @@ async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) 
     let held = take(&holder, "a").await?;
     let token = held.token();
     let waiter = queued(&node, other.acquire("a").wait_forever(), 1).await?;
+    tokio::time::sleep(EPOCH_FRESH).await;
     let before = sessions(&node).await?;
     // Gets the table of the epoch, which the waiter reads next, and waits for the one that both have.
     let mut tables = MySqlConnection::connect(&node.url()).await?;

@@ -4,6 +4,7 @@
 
 mod clocks;
 mod connecting;
+mod contended;
 mod cut_off;
 mod endings;
 mod failover;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let files = [
         connecting::trials(flavour),
+        contended::trials(flavour),
         cut_off::trials(flavour),
         endings::trials(flavour),
         failover::trials(flavour),

@@ -28,6 +28,9 @@ pub(crate) const TTL_LONG: Duration = Duration::from_secs(120);
 /// The shortest: no server remembers to wait for it for long.
 const TTL_SHORT: Duration = Duration::from_secs(1);
 
+/// A grant reads the row of the epoch again if the last reading is older.
+pub(crate) const EPOCH_FRESH: Duration = Duration::from_millis(500);
+
 /// The bound of a case: one that hangs is named by its failure.
 const CASE_MAX: Duration = Duration::from_secs(100);
 

@@ -10,8 +10,8 @@ use sqlx::MySqlConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, end_session, execute, holder, open, queued, root,
-    sessions, soon, start, take, until, waiting, warm, within,
+    EPOCH_FRESH, HOLDING_CONNECTION, Outcome, TTL_LONG, cases, end_session, execute, holder, open,
+    queued, root, sessions, soon, start, take, until, waiting, warm, within,
 };
 
 cases![
@@ -238,6 +238,7 @@ async fn renewals_go_on_beside_a_change_of_the_epochs_table(flavour: Flavour) ->
     let first = take(&locker, "a").await?;
     let before = take(&locker, "b").await?;
     let waiter = queued(&node, other.acquire("b").wait_forever(), 1).await?;
+    tokio::time::sleep(EPOCH_FRESH).await;
     before.release().await?;
     let second = soon("it is granted", waiter).await???;
     let mut admin = root(&node).await?;

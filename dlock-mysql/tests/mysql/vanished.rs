@@ -101,7 +101,7 @@ async fn a_grant_that_was_waited_for_has_its_whole_ttl(flavour: Flavour) -> Outc
     Ok(())
 }
 
-/// The session has this ttl from the begin of its wait, so the grant is not confirmed. A heartbeat proves it.
+/// The session has this ttl from the begin of its wait. The hold counts from the confirmation all the same.
 async fn a_ttl_as_short_as_the_time_to_confirm_is_not_eaten_by_a_wait(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let (first, second) = (
