@@ -96,7 +96,8 @@ impl AcquireCall<'_> {
     }
 
     pub(super) fn render(&self, form: Form, check: &GrantCheck<'_>) -> Cmd {
-        let of_item = |item: &AcquireItem| item.keys.lock.len() + item.holder.len() + 2 * NUMBER_MAX;
+        let of_item =
+            |item: &AcquireItem| item.keys.lock.len() + item.holder.len() + 2 * NUMBER_MAX;
         let bytes = self.items.iter().map(of_item).sum::<usize>()
             + self.counter.len()
             + check.record_keys.iter().map(String::len).sum::<usize>()

@@ -52,7 +52,8 @@ impl HistoryCall<'_> {
             .record_keys
             .split_first()
             .map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
-        let mut command = HISTORY.command(Form::Text, 1 + usize::from(self.counter.is_some()), 0, 0);
+        let mut command =
+            HISTORY.command(Form::Text, 1 + usize::from(self.counter.is_some()), 0, 0);
         command.arg(first).arg(self.counter);
         command
             .arg(self.layout.to_string())

@@ -99,7 +99,8 @@ impl ReleaseCall<'_> {
             return None;
         }
         let Written { keys, value, .. } = &**written;
-        let mut command = Cmd::with_capacity(3, DELETE_IF_EQUAL.len() + keys.lock.len() + value.len());
+        let mut command =
+            Cmd::with_capacity(3, DELETE_IF_EQUAL.len() + keys.lock.len() + value.len());
         command.arg(DELETE_IF_EQUAL).arg(&keys.lock).arg(value);
         Some(command)
     }

@@ -88,6 +88,7 @@ async fn hold_many(locker: &Locker) -> Outcome<Vec<Guard>> {
 async fn releases_of_many_are_one_deletion(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
+    release(hold_many(&locker).await?).await?;
     let held = hold_many(&locker).await?;
     let before = calls(&node, "del").await?;
     release(held).await?;

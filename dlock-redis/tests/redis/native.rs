@@ -21,7 +21,9 @@ async fn native(node: &Node) -> Outcome<(u64, u64)> {
     let line = node.info(&format!("cmdstat_{NATIVE}")).await?;
     let field = |name: &str| -> Outcome<u64> {
         let mut fields = line.split(',').filter_map(|field| field.split_once('='));
-        let found = fields.find(|(key, _)| *key == name).ok_or("no such field")?;
+        let found = fields
+            .find(|(key, _)| *key == name)
+            .ok_or("no such field")?;
         Ok(found.1.parse()?)
     };
     Ok((field("calls")?, field("rejected_calls")?))
@@ -48,7 +50,9 @@ async fn k06_a_lock_that_others_want_is_released_by_the_script(program: Program)
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
     until("the release is to be published", async || {
-        Ok(value(&node, "a").await?.is_some_and(|value| value.ends_with('\n')))
+        Ok(value(&node, "a")
+            .await?
+            .is_some_and(|value| value.ends_with('\n')))
     })
     .await?;
     held.release().await?;
