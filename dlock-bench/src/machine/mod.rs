@@ -6,9 +6,12 @@ mod listener;
 mod load;
 mod threads;
 
+pub use self::{
+    describe::{describe, now_utc},
+    load::cpu_time_of,
+};
 pub(crate) use self::{
     cpu_time::own_cpu_time,
-    describe::{describe, now_utc},
     listener::server_of,
     load::{Load, LoadParts},
     threads::{Spent, Threads},
