@@ -5,7 +5,10 @@ use std::{env, ffi::OsString, path::PathBuf};
 use dlock_servers::{clients::installed, zk::Java};
 use serde::Serialize;
 
-use crate::{rust, server::Family};
+use crate::{
+    names::{DLOCK, RAW, VERB},
+    server::Family,
+};
 
 /// A client of a store.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -41,12 +44,6 @@ enum Program {
     /// A class of `clients/java`, with the distribution's own jars.
     Debian(&'static str, &'static [&'static str]),
 }
-
-/// The name of the driver alone, which the others are compared with.
-pub(crate) const RAW: &str = "raw";
-
-/// The name of dlock.
-pub(crate) const DLOCK: &str = "dlock";
 
 /// The jars that Curator loads, its own among them.
 const CURATOR: &[&str] = &[
@@ -268,7 +265,7 @@ impl Client {
         let mut words: Vec<OsString> = match self.program {
             Program::Rust => {
                 let own = env::current_exe().map_err(|error| error.to_string())?;
-                return Ok(vec![own.into(), rust::VERB.into(), self.name.into(), url.into()]);
+                return Ok(vec![own.into(), VERB.into(), self.name.into(), url.into()]);
             }
             Program::Python(file) => {
                 // -B: no compiled module is left beside the sources.
@@ -290,7 +287,10 @@ impl Client {
             Program::Debian(class, jars) => {
                 let jars = Java::with(jars)?;
                 let classes = installed("java/curator/classes")?;
-                java(class, &format!("{}:{}", classes.display(), jars.class_path()))
+                java(
+                    class,
+                    &format!("{}:{}", classes.display(), jars.class_path()),
+                )
             }
         };
         words.push(address.into());

@@ -5,27 +5,25 @@
 mod catalogue;
 mod cli;
 mod data;
+mod failure;
 mod measure;
+mod names;
 mod process;
 mod record;
 mod rust;
 mod say;
 mod server;
-mod summary;
 
-use std::{env, error::Error, process::ExitCode};
+use std::{env, process::ExitCode};
 
 use clap::Parser as _;
 
-use crate::{cli::Cli, say::complain};
-
-/// What any part of this program may fail with.
-type Failure = Box<dyn Error + Send + Sync>;
+use crate::{cli::Cli, names::VERB, say::complain};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().collect();
     let done = match &words[..] {
-        [_, verb, name, url] if verb == rust::VERB => rust::serve(name, url),
+        [_, verb, name, url] if verb == VERB => rust::serve(name, url),
         _ => measure::run(&Cli::parse()),
     };
     match done {

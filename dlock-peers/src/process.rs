@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A line to a client.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::{Failure, data::StoreRun};
+use crate::{data::StoreRun, failure::Failure};
 
 /// Puts `run` in the place of the store's earlier one.
 ///

@@ -26,14 +26,25 @@ fn smoke() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("peers.json");
     let status = Command::new(env!("CARGO_BIN_EXE_dlock-peers"))
-        .args(["redis", "--rounds", "1", "--seconds", "0.05", "--only", CLIENTS, "--record"])
+        .args([
+            "redis",
+            "--rounds",
+            "1",
+            "--seconds",
+            "0.05",
+            "--only",
+            CLIENTS,
+            "--record",
+        ])
         .arg(&file)
         .status()?;
     assert!(status.success(), "{status}");
     let run: Value = serde_json::from_slice(&fs::read(file)?)?;
     let clients = run["stores"][0]["clients"].as_array().ok_or("no clients")?;
     let count = |client: &Value| {
-        let measured = WORKLOADS.iter().filter(|workload| client[**workload].is_object());
+        let measured = WORKLOADS
+            .iter()
+            .filter(|workload| client[**workload].is_object());
         measured.count()
     };
     let mut workloads = BTreeMap::new();
@@ -44,8 +55,15 @@ fn smoke() -> Result<(), Box<dyn Error>> {
             None => drop(workloads.insert(name, count(client))),
         }
     }
-    assert_eq!((workloads["dlock"], workloads["rslock"], workloads["raw"]), (4, 4, 2));
+    assert_eq!(
+        (workloads["dlock"], workloads["rslock"], workloads["raw"]),
+        (4, 4, 2)
+    );
     let others = ["node-redlock", "redis-py"].into_iter();
-    assert!(others.filter_map(|name| workloads.get(name)).all(|count| *count == 4));
+    assert!(
+        others
+            .filter_map(|name| workloads.get(name))
+            .all(|count| *count == 4)
+    );
     Ok(())
 }

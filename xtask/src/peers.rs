@@ -73,7 +73,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let named = |name: &'static str, value: &Option<String>| {
         let value = value.clone();
-        value.into_iter().flat_map(move |value| [name.to_owned(), value])
+        value
+            .into_iter()
+            .flat_map(move |value| [name.to_owned(), value])
     };
     Tool::cargo("run --quiet --release --package dlock-peers -- --record")
         .args([&file])

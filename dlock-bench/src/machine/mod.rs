@@ -6,13 +6,13 @@ mod listener;
 mod load;
 mod threads;
 
-pub use self::{
-    describe::{describe, now_utc},
-    load::cpu_time_of,
-};
 pub(crate) use self::{
     cpu_time::own_cpu_time,
     listener::server_of,
     load::{Load, LoadParts},
     threads::{Spent, Threads},
+};
+pub use self::{
+    describe::{describe, now_utc},
+    load::cpu_time_of,
 };

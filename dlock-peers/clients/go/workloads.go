@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
@@ -60,7 +60,7 @@ func handOver(connect func() client, window time.Duration) handOversDone {
 			check(waiter.acquire())
 			granted <- time.Now()
 		}()
-		time.Sleep(time.Duration(5+rand.Float64()*100) * time.Millisecond)
+		time.Sleep(time.Duration(100+rand.IntN(100)) * time.Millisecond)
 		released := time.Now()
 		check(holder.release())
 		times = append(times, millis((<-granted).Sub(released)))

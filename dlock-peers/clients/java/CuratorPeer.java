@@ -1,3 +1,4 @@
+import java.util.Properties;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -5,8 +6,14 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /** Curator's mutex. */
 final class CuratorPeer {
+    /** The distribution's jar has no version in its name. */
+    private static final String MADE =
+            "/META-INF/maven/org.apache.curator/curator-recipes/pom.properties";
+
     public static void main(String[] args) throws Exception {
-        Peer.serve(InterProcessMutex.class, tasks -> connect(args[0]));
+        Properties made = new Properties();
+        made.load(InterProcessMutex.class.getResourceAsStream(MADE));
+        Peer.serve(made.getProperty("version"), tasks -> connect(args[0]));
     }
 
     private static Peer.Client connect(String address) throws Exception {

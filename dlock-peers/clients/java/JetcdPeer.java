@@ -3,6 +3,7 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.grpc.stub.StreamObserver;
 import java.nio.charset.StandardCharsets;
+import java.util.logging.LogManager;
 
 /** The Lock RPC by jetcd: one lease for all locks of a client, which is kept alive. */
 final class JetcdPeer {
@@ -10,7 +11,9 @@ final class JetcdPeer {
     private static final long TTL = 30;
 
     public static void main(String[] args) throws Exception {
-        Peer.serve(Client.class, tasks -> connect("http://" + args[0]));
+        // The driver's own remarks would be among the lines of the measurement.
+        LogManager.getLogManager().reset();
+        Peer.serve(Peer.version(Client.class), tasks -> connect("http://" + args[0]));
     }
 
     private static Peer.Client connect(String endpoint) throws Exception {

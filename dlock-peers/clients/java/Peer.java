@@ -24,22 +24,22 @@ final class Peer {
         Client connect(int tasks) throws Exception;
     }
 
-    /** Answers requests to the end of the input; {@code library} is a class of the measured jar. */
-    static void serve(Class<?> library, Connect connect) throws Exception {
+    /** Answers requests to the end of the input. */
+    static void serve(String version, Connect connect) throws Exception {
         Client client = connect.connect(Workloads.MANY);
         System.out.println("ready");
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            System.out.println(answer(line.split(" "), library, client, connect));
+            System.out.println(answer(line.split(" "), version, client, connect));
         }
         System.exit(0);
     }
 
     private static String answer(
-            String[] words, Class<?> library, Client client, Connect connect) throws Exception {
+            String[] words, String version, Client client, Connect connect) throws Exception {
         switch (words[0]) {
             case "version":
-                return "{\"version\": \"" + version(library) + "\"}";
+                return "{\"version\": \"" + version + "\"}";
             case "cycles":
                 int tasks = Integer.parseInt(words[1]);
                 return Workloads.cycles(client, tasks, Double.parseDouble(words[2]));
@@ -51,10 +51,10 @@ final class Peer {
         }
     }
 
-    /** The version in the name of the class's jar. */
-    private static String version(Class<?> library) throws Exception {
+    /** The version in the name of the jar of a class. */
+    static String version(Class<?> library) throws Exception {
         Path jar = Path.of(library.getProtectionDomain().getCodeSource().getLocation().toURI());
-        Matcher found = Pattern.compile("-([0-9].*)\\.jar").matcher(jar.toRealPath().toString());
+        Matcher found = Pattern.compile("-([0-9].*)\\.jar").matcher(jar.getFileName().toString());
         return found.find() ? found.group(1) : "";
     }
 }

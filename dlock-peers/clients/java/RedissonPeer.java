@@ -6,7 +6,7 @@ import org.redisson.config.Config;
 /** Redisson's lock, which a watchdog renews. */
 final class RedissonPeer {
     public static void main(String[] args) throws Exception {
-        Peer.serve(Redisson.class, tasks -> connect(args[0], tasks));
+        Peer.serve(Peer.version(Redisson.class), tasks -> connect(args[0], tasks));
     }
 
     private static Peer.Client connect(String address, int tasks) {

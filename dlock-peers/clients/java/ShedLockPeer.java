@@ -22,7 +22,8 @@ final class ShedLockPeer {
                     + " locked_by VARCHAR(255) NOT NULL)";
 
     public static void main(String[] args) throws Exception {
-        Peer.serve(LockProvider.class, tasks -> connect(URI.create(args[0]), tasks));
+        URI server = URI.create(args[0]);
+        Peer.serve(Peer.version(LockProvider.class), tasks -> connect(server, tasks));
     }
 
     private static Peer.Client connect(URI server, int tasks) throws Exception {

@@ -52,7 +52,7 @@ final class Workloads {
             first.acquire().get();
             while (System.nanoTime() < end) {
                 Future<Long> granted = second.acquire();
-                Thread.sleep(5 + ThreadLocalRandom.current().nextInt(100));
+                Thread.sleep(100 + ThreadLocalRandom.current().nextInt(100));
                 long released = first.release();
                 times.add((granted.get() - released) / 1e6);
                 Turn next = first;

@@ -51,7 +51,7 @@ async function handOver(seconds) {
   await holder.acquire();
   while (performance.now() < end) {
     const granted = waiter.acquire().then(() => performance.now());
-    await sleep(5 + 100 * Math.random());
+    await sleep(100 + 100 * Math.random());
     const released = performance.now();
     await holder.release();
     times.push((await granted) - released);

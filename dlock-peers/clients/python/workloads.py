@@ -62,7 +62,7 @@ def hand_over(connect, seconds):
         granted = []
         waiting = threading.Thread(target=lambda: (waiter.acquire(), granted.append(time.monotonic())))
         waiting.start()
-        time.sleep(random.uniform(0.005, 0.105))
+        time.sleep(random.uniform(0.1, 0.2))
         released = time.monotonic()
         holder.release()
         waiting.join()

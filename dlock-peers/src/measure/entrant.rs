@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 
 use super::slice::Slice;
 use crate::{
-    Failure,
     catalogue::Client,
+    failure::Failure,
     process::{Request, Version},
     server::Server,
 };

@@ -1,28 +1,25 @@
 //! A run: for each store its server, its clients and their rounds.
 
 mod entrant;
+mod meter;
 mod rounds;
 mod slice;
+mod summary;
 
 use dlock_bench::machine;
 use dlock_core::config::Config;
 use tokio::runtime::Runtime;
 
-pub(crate) use self::{
-    entrant::Entrant,
-    rounds::{MANY, ONE},
-    slice::{Done, Slice},
-};
-use self::rounds::rounds;
+use self::{entrant::Entrant, rounds::rounds, summary::summary};
 use crate::{
-    Failure,
-    catalogue::{self, Client, DLOCK},
+    catalogue::{self, Client},
     cli::Cli,
     data::StoreRun,
+    failure::Failure,
+    names::DLOCK,
     record,
     say::{complain, say},
     server::{Server, Store},
-    summary::summary,
 };
 
 /// Measures the stores, one after another.
@@ -88,9 +85,7 @@ fn chosen(cli: &Cli, store: Store) -> impl Iterator<Item = (Client, bool)> {
     let again = all.iter().filter(|client| client.name == DLOCK);
     let all = all.iter().map(|client| (*client, false));
     let all = all.chain(again.map(|client| (*client, true)));
-    all.filter(|(client, _)| {
-        cli.only.is_empty() || cli.only.iter().any(|name| name == client.name)
-    })
+    all.filter(|(client, _)| cli.only.is_empty() || cli.only.iter().any(|name| name == client.name))
 }
 
 async fn version(server: &Server) -> Result<String, Failure> {

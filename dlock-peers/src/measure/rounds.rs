@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{entrant::Entrant, slice::slice};
+use super::{entrant::Entrant, meter::slice};
 use crate::{
     cli::Cli,
     process::Request,

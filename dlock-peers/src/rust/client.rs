@@ -2,11 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{dlock, etcd, mysql, raw, redis};
-use crate::{
-    Failure,
-    catalogue::{DLOCK, RAW},
-};
+use crate::failure::Failure;
 
 /// A client that is connected; tasks share it.
 #[async_trait]
@@ -22,19 +18,6 @@ pub(super) trait Lock: Send {
     async fn acquire(&mut self) -> Result<(), Failure>;
     /// Releases it; it is held.
     async fn release(&mut self) -> Result<(), Failure>;
-}
-
-/// Connects the client `name` to the server of dlock's `url`.
-pub(super) async fn connect(name: &str, url: &str) -> Result<Box<dyn Client>, Failure> {
-    Ok(match name {
-        DLOCK => Box::new(dlock::Dlock::connect(url).await?),
-        RAW if url.starts_with("mysql") => Box::new(mysql::RowLock::connect(url)?),
-        RAW => Box::new(raw::Raw::connect(url).await?),
-        "rslock" => Box::new(redis::Rslock::connect(url)),
-        "Lock RPC" => Box::new(etcd::LockRpc::connect(url).await?),
-        "GET_LOCK" => Box::new(mysql::GetLock::connect(url)?),
-        other => return Err(format!("there is no client {other}").into()),
-    })
 }
 
 /// Why a lock that is not held was to be released.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use dlock::{Guard, Locker};
 
 use super::client::{Client, Lock, not_held};
-use crate::Failure;
+use crate::failure::Failure;
 
 pub(super) struct Dlock(Locker);
 

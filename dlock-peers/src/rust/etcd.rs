@@ -7,7 +7,7 @@ use etcd_client::{LeaseClient, LockClient, LockOptions};
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::client::{Client, Lock, not_held, without_keys};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// dlock's default, in seconds.
 const TTL_S: i64 = 30;

@@ -1,6 +1,7 @@
 //! The clients in Rust, as processes of their own.
 
 mod client;
+mod connect;
 mod dlock;
 mod etcd;
 mod mysql;
@@ -14,15 +15,12 @@ use std::io::{self, BufRead as _};
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
-use self::client::{Client, connect};
+use self::{client::Client, connect::connect};
 use crate::{
-    Failure,
+    failure::Failure,
     process::{Request, parse},
     say::say,
 };
-
-/// The first argument of such a process; the client's name and the URL follow.
-pub(crate) const VERB: &str = "serve";
 
 /// Does what the lines of the input request, to its end.
 ///
@@ -48,9 +46,7 @@ async fn answer(
 ) -> Result<String, Failure> {
     match request {
         Request::Version => line(&version::of(name)?),
-        Request::Cycles { tasks, window } => {
-            line(&workloads::cycles(client, tasks, window).await?)
-        }
+        Request::Cycles { tasks, window } => line(&workloads::cycles(client, tasks, window).await?),
         Request::HandOver { window } => line(&workloads::hand_over(name, url, window).await?),
         Request::Contend { clients, window } => {
             line(&workloads::contend(name, url, clients, window).await?)

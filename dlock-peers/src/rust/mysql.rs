@@ -9,7 +9,7 @@ use sqlx::{
 };
 
 use super::client::{Client, Lock, without_keys};
-use crate::Failure;
+use crate::failure::Failure;
 
 pub(super) struct RowLock(MySqlConnectOptions);
 
@@ -27,7 +27,7 @@ struct Named {
     name: String,
 }
 
-/// Its own table, which dlock does not use.
+/// The table of the rows, which dlock does not use.
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS row_locks (name VARBINARY(255) PRIMARY KEY) ENGINE = InnoDB";
 

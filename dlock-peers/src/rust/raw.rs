@@ -5,11 +5,11 @@ use dlock_core::config::Config;
 use dlock_raw::baseline::{self, Cycle, Floor};
 
 use super::client::{Client, Lock};
-use crate::Failure;
+use crate::failure::Failure;
 
 pub(super) struct Raw(Box<dyn Floor>);
 
-/// Its acquire is the whole cycle: the driver has no lock that could be held.
+/// A lock whose acquire is the whole cycle: the driver has none that could be held.
 struct Whole(Box<dyn Cycle>);
 
 impl Raw {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use rslock::{LockGuard, LockManager};
 
 use super::client::{Client, Lock, not_held, without_keys};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// dlock's default.
 const TTL: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ struct Held {
 }
 
 impl Rslock {
-    /// It connects with its first request.
+    /// Makes the client, which connects with its first request.
     pub(super) fn connect(url: &str) -> Self {
         Self(LockManager::new(vec![without_keys(url)]))
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Failure, process::Version};
+use crate::{failure::Failure, process::Version};
 
 const LOCK: &str = include_str!("../../../Cargo.lock");
 

@@ -1,6 +1,7 @@
 //! The workloads, as the README has them.
 
 use std::{
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -12,14 +13,18 @@ use dlock_core::{BootInstant, Clock};
 use rand::RngExt as _;
 use tokio::{task::JoinSet, time::sleep};
 
-use super::client::{Client, Lock, connect};
+use super::{
+    client::{Client, Lock},
+    connect::connect,
+};
 use crate::{
-    Failure,
+    failure::Failure,
     process::{Contended, Cycles, HandOvers},
 };
 
-/// How long a lock is held before it is handed over: a waiter that polls is at any point of its pause.
-const HELD_MS: std::ops::Range<u64> = 5..105;
+/// How long a lock is held before it is handed over. A waiter that polls is at any point of its pause, and etcd, which
+/// attaches new watches every 100 ms, has attached its own.
+const HELD_MS: Range<u64> = 100..200;
 
 /// Acquires and releases by `tasks` tasks, each with a name of its own.
 pub(super) async fn cycles(
@@ -47,11 +52,7 @@ pub(super) async fn cycles(
     })
 }
 
-async fn repeat(
-    mut lock: Box<dyn Lock>,
-    clock: Clock,
-    end: BootInstant,
-) -> Result<u64, Failure> {
+async fn repeat(mut lock: Box<dyn Lock>, clock: Clock, end: BootInstant) -> Result<u64, Failure> {
     let mut cycles = 0;
     while clock.now() < end {
         lock.acquire().await?;

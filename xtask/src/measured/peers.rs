@@ -120,8 +120,17 @@ impl Peers {
         let mut shown: Vec<(&Client, Vec<&str>)> = Vec::new();
         for store in &self.stores {
             for client in store.clients.iter().filter(|client| !client.again) {
-                let row = |client: &Client| (client.name.clone(), client.wake_up.clone(), client.settings.clone());
-                match shown.iter_mut().find(|(other, _)| row(other) == row(client)) {
+                let row = |client: &Client| {
+                    (
+                        client.name.clone(),
+                        client.wake_up.clone(),
+                        client.settings.clone(),
+                    )
+                };
+                match shown
+                    .iter_mut()
+                    .find(|(other, _)| row(other) == row(client))
+                {
                     Some((_, stores)) => stores.push(&store.store),
                     None => shown.push((client, vec![&store.store])),
                 }
@@ -178,7 +187,10 @@ impl Client {
         let hand_over = |client: &Self| Some(client.hand_over.as_ref()?.median_ms);
         let moved = |client: &Self| Some(client.contended.as_ref()?.moved_per_second.value);
         let of_dlock = |of: &dyn Fn(&Self) -> Option<f64>| Some(short(of(self)? / of(dlock?)?));
-        let jain = self.contended.as_ref().map(|contended| plain(contended.jain));
+        let jain = self
+            .contended
+            .as_ref()
+            .map(|contended| plain(contended.jain));
         let name = match self.again {
             true => format!("{}, again", self.name),
             false => self.name.clone(),
@@ -235,14 +247,22 @@ mod tests {
         let text = format!(
             r#"{{"stores": [{{"store": "etcd", "server": "etcd 3", "begun_at": "2026-01-02T03:04:05Z",
                 "machine": {{"cores": 2}}, "rounds": 5, "seconds": 1.0, "clients": [{}, {}]}}]}}"#,
-            client("dlock", &format!(r#", "version": "0.1.0", "one": {cycles}, "hand_over": {{"median_ms": 2}}"#)),
+            client(
+                "dlock",
+                &format!(
+                    r#", "version": "0.1.0", "one": {cycles}, "hand_over": {{"median_ms": 2}}"#
+                )
+            ),
             client("jetcd", r#", "missing": "no Java""#),
         );
         let peers: Peers = serde_json::from_str(&text).expect("a run");
         let tables = peers.tables();
         let row = "| dlock | 0.50 ± 0.25 | – | 1.00 ± 0.00 | – | 20 ± 2 | – | 1.00 | – | – |\n";
         assert!(tables.contains(row), "{tables}");
-        assert!(tables.contains("on 2026-01-02;") && tables.contains("Not measured: jetcd."), "{tables}");
+        assert!(
+            tables.contains("on 2026-01-02;") && tables.contains("Not measured: jetcd."),
+            "{tables}"
+        );
         assert!(tables.contains("| dlock | etcd | 0.1.0 |"), "{tables}");
     }
 }

@@ -124,7 +124,7 @@ const CLIENTS: &[Requirement] = &[
     },
 ];
 
-/// What `cargo xtask peers` measures beside those.
+/// Further clients, which only `cargo xtask peers` uses.
 const PEERS: &[Requirement] = &[
     Requirement {
         name: "redsync, concurrency and go-zookeeper",

@@ -43,7 +43,7 @@ pub(super) const SHEDLOCK: Java = Java {
     name: "shedlock",
     class: "ShedLockPeer",
 };
-/// Its jars are the distribution's, as in the tests.
+/// The client whose jars are the distribution's, as in the tests.
 pub(super) const CURATOR_OF_DEBIAN: Java = Java {
     name: "curator",
     class: "CuratorPeer",

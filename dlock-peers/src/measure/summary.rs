@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use dlock_bench::jain;
 
+use super::{
+    entrant::Entrant,
+    rounds::{MANY, ONE},
+    slice::{Done, Slice},
+};
 use crate::{
-    catalogue::RAW,
     data::{ClientRun, Contended, Cycles, HandOver, Interval, Ratios},
-    measure::{Done, Entrant, MANY, ONE, Slice},
+    names::RAW,
 };
 
 /// The figures of all clients.
@@ -105,20 +109,25 @@ fn contended(slices: &[Slice]) -> Option<Contended> {
             _ => None,
         })
         .collect();
-    let grants = |contended: &crate::process::Contended| {
-        contended.grants.iter().sum::<u64>().max(1) as f64
-    };
-    let waits = rounds.iter().map(|(_, contended)| contended.longest_wait_ms);
+    let grants =
+        |contended: &crate::process::Contended| contended.grants.iter().sum::<u64>().max(1) as f64;
+    let waits = rounds
+        .iter()
+        .map(|(_, contended)| contended.longest_wait_ms);
     Some(Contended {
         per_second: Interval::of(rounds.iter().map(|(_, c)| grants(c) / c.seconds))?,
         moved_per_second: Interval::of(rounds.iter().map(|(_, c)| c.moved as f64 / c.seconds))?,
         jain: Interval::of(rounds.iter().map(|(_, c)| jain(&c.grants)))?,
         longest_wait_ms: waits.fold(0.0, f64::max),
         client_us: Interval::of(
-            rounds.iter().map(|(slice, c)| micros(slice.client_cpu) / grants(c)),
+            rounds
+                .iter()
+                .map(|(slice, c)| micros(slice.client_cpu) / grants(c)),
         )?,
         server_us: Interval::of(
-            rounds.iter().map(|(slice, c)| micros(slice.server_cpu) / grants(c)),
+            rounds
+                .iter()
+                .map(|(slice, c)| micros(slice.server_cpu) / grants(c)),
         )?,
     })
 }
@@ -155,10 +164,7 @@ mod tests {
         };
         Slice {
             round,
-            done: Done::Cycles {
-                tasks: ONE,
-                cycles,
-            },
+            done: Done::Cycles { tasks: ONE, cycles },
             client_cpu: cpu,
             server_cpu: cpu * 2,
         }
