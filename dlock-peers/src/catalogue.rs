@@ -41,22 +41,9 @@ enum Program {
     Go(&'static str),
     /// A class of `clients/java`, with jars from Maven in a folder of this name.
     Java(&'static str, &'static str),
-    /// A class of `clients/java`, with the distribution's own jars.
-    Debian(&'static str, &'static [&'static str]),
+    /// A class of `clients/java`, with the distribution's jars of Curator.
+    Curator(&'static str),
 }
-
-/// The jars that Curator loads, its own among them.
-const CURATOR: &[&str] = &[
-    "curator-recipes.jar",
-    "curator-framework.jar",
-    "curator-client.jar",
-    "zookeeper.jar",
-    "zookeeper-jute.jar",
-    "guava.jar",
-    "slf4j-api.jar",
-    "slf4j-nop.jar",
-    "metrics-core.jar",
-];
 
 const NONE: &str = "no";
 
@@ -161,7 +148,7 @@ const ZK: &[Client] = &[
         wake_up: "watch of the node before",
         settings: "`InterProcessMutex`, defaults",
         waits: true,
-        program: Program::Debian("CuratorPeer", CURATOR),
+        program: Program::Curator("CuratorPeer"),
     },
     Client {
         name: "kazoo",
@@ -284,8 +271,8 @@ impl Client {
                 let classes = classes.display();
                 java(class, &format!("{classes}/classes:{classes}/lib/*"))
             }
-            Program::Debian(class, jars) => {
-                let jars = Java::with(jars)?;
+            Program::Curator(class) => {
+                let jars = Java::with_curator()?;
                 let classes = installed("java/curator/classes")?;
                 java(
                     class,

@@ -61,9 +61,8 @@ impl Load {
 /// Unlike the times of threads it has those of threads that have ended.
 #[must_use]
 pub fn cpu_time_of(pid: u32) -> Option<Duration> {
-    let tick = Duration::from_secs(1).div_f64(clock_ticks_per_second() as f64);
-    let ticks = u32::try_from(ticks_of(&pid.to_string())?).ok()?;
-    Some(tick * ticks)
+    let millis = ticks_of(&pid.to_string())? * 1000 / clock_ticks_per_second();
+    Some(Duration::from_millis(millis))
 }
 
 /// The ticks of a process, by its folder in `/proc`.

@@ -62,7 +62,8 @@ async fn measure(cli: &Cli, store: Store, server: &Server) -> Result<StoreRun, F
         }
         entrants.push(entrant);
     }
-    rounds(cli, server, &mut entrants).await;
+    let pid = server.pid().ok_or("the server has ended")?;
+    rounds(cli, pid, &mut entrants).await;
     let clients = summary(&entrants);
     let ours = clients.iter().find(|run| run.client.name == DLOCK);
     if let Some(why) = ours.and_then(|run| run.missing.as_ref()) {

@@ -7,7 +7,6 @@ use crate::{
     cli::Cli,
     process::Request,
     say::{complain, say},
-    server::Server,
 };
 
 /// The tasks of the two measurements of cycles.
@@ -21,8 +20,9 @@ const CLIENTS: usize = 16;
 const WARM_UP: u32 = 0;
 
 /// Runs all rounds. A client that fails leaves them.
-pub(super) async fn rounds(cli: &Cli, server: &Server, entrants: &mut [Entrant]) {
-    let Some(pid) = server.pid() else { return };
+///
+/// `server` is the process whose processor time is counted.
+pub(super) async fn rounds(cli: &Cli, server: u32, entrants: &mut [Entrant]) {
     for round in WARM_UP..=cli.rounds {
         for request in workloads(cli.seconds) {
             for place in 0..entrants.len() {
@@ -31,7 +31,7 @@ pub(super) async fn rounds(cli: &Cli, server: &Server, entrants: &mut [Entrant])
                 if entrant.missing().is_some() || !takes_part(entrant, request) {
                     continue;
                 }
-                let done = slice(entrant, pid, round, request).await;
+                let done = slice(entrant, server, round, request).await;
                 if let Some(why) = entrant.missing() {
                     complain(&format!("{} failed: {why}", entrant.client.name));
                 }

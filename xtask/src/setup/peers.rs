@@ -111,7 +111,7 @@ impl Java {
         let class_path = if pom.is_file() {
             let jars = folder.join("lib");
             Tool::new("mvn")
-                .args(["--batch-mode", "--quiet", "--file"])
+                .args(["--batch-mode", "--quiet", "-Dstyle.color=never", "--file"])
                 .args([pom])
                 .args(["dependency:copy-dependencies", "-DincludeScope=runtime"])
                 .args([format!("-DoutputDirectory={}", jars.display())])
