@@ -1,6 +1,6 @@
 //! The clients: what each one guarantees, how it is set up here, and its program.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{collections::BTreeSet, env, ffi::OsString, path::PathBuf};
 
 use dlock_servers::{clients::installed, zk::Java};
 use serde::Serialize;
@@ -240,6 +240,12 @@ pub(crate) fn of(family: Family) -> &'static [Client] {
         Family::Zk => ZK,
         Family::MySql => MYSQL,
     }
+}
+
+/// The names of all clients.
+pub(crate) fn names() -> BTreeSet<&'static str> {
+    let all = [REDIS, ETCD, ZK, MYSQL].into_iter().flatten();
+    all.map(|client| client.name).collect()
 }
 
 impl Client {

@@ -2,9 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::Parser;
+use clap::{Parser, builder::PossibleValuesParser};
 
-use crate::server::Store;
+use crate::{catalogue, server::Store};
 
 /// Measure dlock beside other lock clients on the same servers
 #[derive(Clone, Debug, Parser)]
@@ -23,7 +23,12 @@ pub(crate) struct Cli {
     pub(crate) seconds: Duration,
 
     /// Only these clients
-    #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "CLIENT",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(catalogue::names())
+    )]
     pub(crate) only: Vec<String>,
 
     /// Put the figures of each store into this file, in the place of its earlier ones
