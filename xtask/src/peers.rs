@@ -8,6 +8,7 @@ use crate::{
     command::Tool,
     failure::{Failure, Result},
     measured,
+    memory_folder::MemoryFolder,
     metadata::Metadata,
     setup,
     step::{complain, say},
@@ -77,8 +78,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .into_iter()
             .flat_map(move |value| [name.to_owned(), value])
     };
-    Tool::cargo("run --quiet --release --package dlock-peers -- --record")
-        .args([&file])
+    let memory = MemoryFolder::open();
+    let tool = Tool::cargo("run --quiet --release --package dlock-peers -- --record");
+    let tool = match &memory {
+        Some(memory) => tool.env("TMPDIR", &memory.path().display().to_string()),
+        None => {
+            complain(
+                "warning: no room in memory for the servers' data: their disk is measured, too",
+            );
+            tool
+        }
+    };
+    tool.args([&file])
         .args(named("--rounds", &options.rounds))
         .args(named("--seconds", &options.seconds))
         .args(named("--only", &options.only))
