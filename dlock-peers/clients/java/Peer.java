@@ -26,12 +26,18 @@ final class Peer {
 
     /** Answers requests to the end of the input. */
     static void serve(String version, Connect connect) throws Exception {
-        Client client = connect.connect(Workloads.MANY);
-        System.out.println("ready");
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            System.out.println(answer(line.split(" "), version, client, connect));
+        try {
+            Client client = connect.connect(Workloads.MANY);
+            System.out.println("ready");
+            BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                System.out.println(answer(line.split(" "), version, client, connect));
+            }
+        } catch (Exception failure) {
+            failure.printStackTrace();
+            System.exit(1);
         }
+        // The threads of the client would keep the process alive.
         System.exit(0);
     }
 

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -62,12 +63,15 @@ final class ShedLockPeer {
             this.name = name;
         }
 
+        /** Its times are rounded, so a lock that was just released may be refused within the same millisecond. */
         @Override
         public void acquire() {
-            Duration atLeast = Duration.ZERO;
-            LockConfiguration wanted =
-                    new LockConfiguration(Instant.now(), name, TTL, atLeast);
-            lock = provider.lock(wanted).orElseThrow();
+            Optional<SimpleLock> granted;
+            do {
+                Instant now = Instant.now();
+                granted = provider.lock(new LockConfiguration(now, name, TTL, Duration.ZERO));
+            } while (granted.isEmpty());
+            lock = granted.get();
         }
 
         @Override
