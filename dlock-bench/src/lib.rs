@@ -17,7 +17,7 @@ pub mod data;
 mod entrants;
 mod extras;
 mod labels;
-mod machine;
+pub mod machine;
 mod names;
 mod plan;
 pub mod report;
@@ -39,4 +39,5 @@ pub use self::{
     plan::{Plan, Scope},
     store::Left,
     target::{Target, WorkerCommand},
+    workloads::jain,
 };

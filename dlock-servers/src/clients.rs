@@ -143,18 +143,28 @@ impl Peer {
         self.says.write_all(format!("{line}\n").as_bytes()).await
     }
 
+    /// Waits for an answer of any kind.
+    ///
+    /// # Errors
+    ///
+    /// When none comes within 30 s, or the process has ended.
+    pub async fn hear(&mut self) -> io::Result<String> {
+        let heard = timeout(ANSWER_MAX, self.hears.next_line()).await;
+        let heard = heard.map_err(|_| io::Error::other("no answer"))??;
+        heard.ok_or_else(|| io::Error::other("it has ended"))
+    }
+
     /// Waits for an answer.
     ///
     /// # Errors
     ///
     /// When it is another one, or comes too late.
     pub async fn expect(&mut self, answer: &str) -> io::Result<()> {
-        let heard = timeout(ANSWER_MAX, self.hears.next_line()).await;
-        let heard =
-            heard.map_err(|_| io::Error::other(format!("no answer; wanted: {answer}")))??;
-        match heard.as_deref() == Some(answer) {
+        let wanted = |heard| io::Error::other(format!("{heard}; wanted: {answer}"));
+        let heard = self.hear().await.map_err(|why| wanted(why.to_string()))?;
+        match heard == answer {
             true => Ok(()),
-            false => Err(io::Error::other(format!("{heard:?}; wanted: {answer}"))),
+            false => Err(wanted(heard)),
         }
     }
 
@@ -166,6 +176,12 @@ impl Peer {
     pub async fn request(&mut self, line: &str, answer: &str) -> io::Result<()> {
         self.say(line).await?;
         self.expect(answer).await
+    }
+
+    /// The process id, while it runs.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Kills the process, and waits for its end.
@@ -184,8 +200,12 @@ fn python(program: &str) -> Result<Vec<OsString>, String> {
     Ok(vec![python.into(), "-B".into(), source(program)?.into()])
 }
 
-/// A file that `cargo xtask setup` has installed.
-fn installed(path: &str) -> Result<PathBuf, String> {
+/// A file that `cargo xtask setup` has installed, below `target/clients`.
+///
+/// # Errors
+///
+/// What is missing, in a line.
+pub fn installed(path: &str) -> Result<PathBuf, String> {
     in_target(&Path::new("clients").join(path))
 }
 

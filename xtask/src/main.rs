@@ -1,5 +1,5 @@
-//! `cargo xtask setup | test | ci | nightly | dist | chaos | mutants | measured | tidy | report-shots | dlock …`: what a
-//! fresh machine needs, and what continuous integration runs.
+//! `cargo xtask setup | test | ci | nightly | dist | chaos | mutants | measured | peers | tidy | report-shots | dlock …`:
+//! what a fresh machine needs, and what continuous integration runs.
 
 mod chaos;
 mod ci;
@@ -15,6 +15,7 @@ mod memory_folder;
 mod metadata;
 mod mutants;
 mod nightly;
+mod peers;
 mod program;
 mod report_shots;
 mod section;
@@ -62,7 +63,7 @@ enum Task {
 
     /// Run the slow checks, about an hour: dependencies, packages, the shipped build, long tests
     Nightly {
-        /// Which parts: deny, advisories, packages, doctests, pasted, dist, model, kills [default: all]
+        /// Which parts: deny, advisories, packages, doctests, pasted, dist, model, kills, peers [default: all]
         #[arg(value_name = "PART")]
         parts: Vec<String>,
     },
@@ -88,6 +89,9 @@ enum Task {
 
     /// Print the tables of the docs that show measured runs, from docs/measured
     Measured(measured::Options),
+
+    /// Measure dlock beside other lock clients on the same servers; with all stores half an hour
+    Peers(peers::Options),
 
     /// Check the rules of CONTRIBUTING.md: imports, prose, references, packages; takes seconds
     Tidy(tidy::Options),
@@ -130,6 +134,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test { arguments } => test::run(&arguments),
         Task::Ci => ci::run(),
         Task::Measured(options) => measured::run(&options),
+        Task::Peers(options) => peers::run(&options),
         Task::Nightly { parts } => nightly::run(&parts),
         Task::Dist => dist::run(),
         Task::Chaos { arguments } => Err(chaos::become_it(&arguments)),

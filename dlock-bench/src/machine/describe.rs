@@ -7,7 +7,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::data::Machine;
 
 /// Reads it from the system; a part that is not there is `None`.
-pub(crate) fn describe() -> Machine {
+#[must_use]
+pub fn describe() -> Machine {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let uname = rustix::system::uname();
     let kernel = [uname.sysname(), uname.release()].map(|part| part.to_string_lossy().into_owned());
@@ -33,7 +34,8 @@ fn kibibytes(text: &str) -> Option<u64> {
 }
 
 /// The date and time, as RFC 3339 in UTC.
-pub(crate) fn now_utc() -> String {
+#[must_use]
+pub fn now_utc() -> String {
     let now = clock_gettime(ClockId::Realtime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
     let since_epoch = Duration::from_secs(seconds);

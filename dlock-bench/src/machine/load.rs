@@ -1,6 +1,8 @@
 //! The load of the machine: by this run, by others, and by the hypervisor.
 
-use std::fs;
+use std::{fs, time::Duration};
+
+use rustix::param::clock_ticks_per_second;
 
 /// The times since the boot, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,11 +31,8 @@ impl Load {
     pub(crate) fn read(others: &[u32]) -> Option<Self> {
         let machine = fs::read_to_string("/proc/stat").ok()?;
         let (all, busy, stolen) = of_machine(&machine)?;
-        let own = fs::read_to_string("/proc/self/stat").ok()?;
-        let others = others
-            .iter()
-            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok());
-        let own = of_process(&own)? + others.filter_map(|text| of_process(&text)).sum::<u64>();
+        let others = others.iter().filter_map(|pid| ticks_of(&pid.to_string()));
+        let own = ticks_of("self")? + others.sum::<u64>();
         Some(Self {
             all,
             busy,
@@ -54,6 +53,22 @@ impl Load {
             foreign: part(busy.saturating_sub(own)),
         })
     }
+}
+
+/// The processor time of the process `pid` and of its children that have ended, in whole ticks of the kernel (10 ms
+/// mostly); `None` when it is gone.
+///
+/// Unlike the times of threads it has those of threads that have ended.
+#[must_use]
+pub fn cpu_time_of(pid: u32) -> Option<Duration> {
+    let millis = ticks_of(&pid.to_string())? * 1000 / clock_ticks_per_second();
+    Some(Duration::from_millis(millis))
+}
+
+/// The ticks of a process, by its folder in `/proc`.
+fn ticks_of(process: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    of_process(&text)
 }
 
 /// All, busy and stolen ticks, by the first line of `/proc/stat`.
@@ -104,5 +119,6 @@ mod tests {
         assert!((parts.foreign - 0.2).abs() < 1e-9 && (parts.steal - 0.02).abs() < 1e-9);
         assert_eq!(load(5, 0, 0, 0).since(load(5, 0, 0, 0)), None);
         assert!(Load::read(&[]).is_some());
+        assert!(cpu_time_of(std::process::id()).is_some() && cpu_time_of(u32::MAX).is_none());
     }
 }

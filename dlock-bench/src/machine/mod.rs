@@ -8,8 +8,11 @@ mod threads;
 
 pub(crate) use self::{
     cpu_time::own_cpu_time,
-    describe::{describe, now_utc},
     listener::server_of,
     load::{Load, LoadParts},
     threads::{Spent, Threads},
+};
+pub use self::{
+    describe::{describe, now_utc},
+    load::cpu_time_of,
 };

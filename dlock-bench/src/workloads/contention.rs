@@ -70,13 +70,14 @@ pub(crate) async fn contention(store: &Store, run_for: Duration) -> Result<Conte
     })
 }
 
-/// Jain's index of fairness (Jain, Chiu, Hawe 1984).
-fn jain(shares: &[u64]) -> f64 {
+/// Jain's index of fairness (Jain, Chiu, Hawe 1984): 1 if all shares are equal, 1/n if one has all.
+#[must_use]
+pub fn jain(shares: &[u64]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
     let shares: Vec<f64> = shares.iter().map(|&share| share as f64).collect();
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
-    #[expect(clippy::cast_precision_loss, reason = "eight processes")]
+    #[expect(clippy::cast_precision_loss, reason = "a few processes")]
     let count = shares.len() as f64;
     if squares == 0.0 {
         return 1.0;

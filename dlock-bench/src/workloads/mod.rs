@@ -5,4 +5,5 @@ mod held;
 mod steady;
 mod takeover;
 
+pub use self::contention::jain;
 pub(crate) use self::{contention::contention, held::held, steady::steady, takeover::takeover};

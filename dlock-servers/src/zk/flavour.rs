@@ -32,6 +32,19 @@ const OTHERS: [&str; 16] = [
     "servlet-api.jar",
 ];
 
+/// The jars that Curator loads, its own among them.
+const CURATOR: [&str; 9] = [
+    "curator-recipes.jar",
+    "curator-framework.jar",
+    "curator-client.jar",
+    "zookeeper.jar",
+    "zookeeper-jute.jar",
+    "guava.jar",
+    "slf4j-api.jar",
+    "slf4j-nop.jar",
+    "metrics-core.jar",
+];
+
 /// The arguments for tests.
 const SMALL: [&str; 4] = [
     // Little memory, and a quick start.
@@ -93,13 +106,13 @@ impl Flavour {
 }
 
 impl Java {
-    /// The machine's own Java with these of its jars.
+    /// The machine's own Java with Curator's jars.
     ///
     /// # Errors
     ///
     /// What is missing, in a line.
-    pub fn with(jars: &[&str]) -> Result<Self, String> {
-        Self::running(installed(jars)?)
+    pub fn with_curator() -> Result<Self, String> {
+        Self::running(installed(&CURATOR)?)
     }
 
     fn running(jars: Vec<PathBuf>) -> Result<Self, String> {

@@ -22,24 +22,11 @@ cases![
 /// The time-out of the session of a client that does not die.
 const SESSION_LONG: Duration = Duration::from_secs(30);
 
-/// The jars that Curator loads, its own among them.
-const JARS: [&str; 9] = [
-    "curator-recipes.jar",
-    "curator-framework.jar",
-    "curator-client.jar",
-    "zookeeper.jar",
-    "zookeeper-jute.jar",
-    "guava.jar",
-    "slf4j-api.jar",
-    "slf4j-nop.jar",
-    "metrics-core.jar",
-];
-
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/zk/curator/Peer.java");
 
 /// A process with the real Curator, whose session has this time-out.
 async fn start_curator(address: impl ToString, path: &str, session: Duration) -> Outcome<Peer> {
-    let java = Java::with(&JARS)?;
+    let java = Java::with_curator()?;
     let words = [
         "java",
         "-cp",

@@ -2,6 +2,7 @@
 
 mod chaos;
 mod data;
+mod peers;
 mod speed;
 mod table;
 
@@ -9,11 +10,14 @@ use std::path::Path;
 
 use clap::Args;
 
-use self::{chaos::Chaos, speed::Speed};
+use self::{chaos::Chaos, peers::Peers, speed::Speed};
 use crate::{failure::Result, metadata::Metadata, section::Section, step::say};
 
 /// The folder of the runs that the tables are made of.
 const FOLDER: &str = "docs/measured";
+
+/// The run of `cargo xtask peers`.
+pub(crate) const PEERS: &str = "docs/measured/peers.json";
 
 /// The options of `cargo xtask measured`.
 #[derive(Debug, Args)]
@@ -50,6 +54,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The tables of a run of `cargo xtask peers`.
+///
+/// # Errors
+///
+/// When `file` has no such run.
+pub(crate) fn peers(file: &Path) -> Result<String> {
+    Ok(Peers::read(file)?.tables())
+}
+
+/// Writes the tables of the kept run into their page.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn write_peers(root: &Path) -> Result<()> {
+    let shown = peers_shown(root)?;
+    section(&shown).write(root, &shown.table)
+}
+
 /// The pages whose tables are not those of the runs.
 ///
 /// # Errors
@@ -82,5 +105,14 @@ fn tables(root: &Path) -> Result<Vec<Shown>> {
         shown("docs/choosing.md", "speed", speed.table()),
         shown("dlock-chaos/README.md", "bites", chaos.bites()),
         shown("dlock-chaos/README.md", "exceptions", chaos.exceptions()),
+        peers_shown(root)?,
     ])
+}
+
+fn peers_shown(root: &Path) -> Result<Shown> {
+    Ok(Shown {
+        page: "docs/peers.md",
+        name: "peers",
+        table: peers(&root.join(PEERS))?,
+    })
 }

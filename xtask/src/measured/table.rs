@@ -17,6 +17,10 @@ impl Table {
         self.text += &format!("| {} |\n", cells.join(" | "));
     }
 
+    pub(super) fn text(self) -> String {
+        self.text
+    }
+
     pub(super) fn with_words(self, words: &str) -> String {
         format!("{}\n{words}\n", self.text)
     }

@@ -8,7 +8,7 @@ mod pasted;
 use crate::{
     command::Tool,
     failure::{Failure, Result},
-    setup,
+    peers, setup,
     step::{complain, step},
 };
 
@@ -33,6 +33,7 @@ const PARTS: &[Part] = &[
     ("dist", dist::run),
     ("model", model),
     ("kills", kills),
+    ("peers", || peers::run(&peers::Options::small())),
 ];
 
 /// Runs setup, then the parts that `chosen` names, or all; also after one that failed.

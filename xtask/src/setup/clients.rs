@@ -30,7 +30,7 @@ const NODE: &[&str] = &["redlock@5.0.0-beta.2", "ioredis@5"];
 const SOURCES: &str = "dlock-servers/clients";
 
 /// Where they are; the tests have the same path.
-fn folder(part: &str) -> Result<PathBuf> {
+pub(super) fn folder(part: &str) -> Result<PathBuf> {
     let root = Metadata::read()?.workspace_root;
     Ok(root.join("target/clients").join(part))
 }

@@ -3,6 +3,7 @@
 mod apt;
 mod clients;
 mod jars;
+mod peers;
 mod protoc;
 mod servers;
 
@@ -123,6 +124,35 @@ const CLIENTS: &[Requirement] = &[
     },
 ];
 
+/// Further clients, which only `cargo xtask peers` uses.
+const PEERS: &[Requirement] = &[
+    Requirement {
+        name: "redsync, concurrency and go-zookeeper",
+        is_there: peers::has_go,
+        get: peers::get_go,
+    },
+    Requirement {
+        name: "Redisson",
+        is_there: || peers::REDISSON.is_there(),
+        get: || peers::REDISSON.get(),
+    },
+    Requirement {
+        name: "jetcd",
+        is_there: || peers::JETCD.is_there(),
+        get: || peers::JETCD.get(),
+    },
+    Requirement {
+        name: "ShedLock",
+        is_there: || peers::SHEDLOCK.is_there(),
+        get: || peers::SHEDLOCK.get(),
+    },
+    Requirement {
+        name: "Curator's program",
+        is_there: || peers::CURATOR_OF_DEBIAN.is_there(),
+        get: || peers::CURATOR_OF_DEBIAN.get(),
+    },
+];
+
 /// Installs what is missing.
 ///
 /// # Errors
@@ -131,13 +161,26 @@ const CLIENTS: &[Requirement] = &[
 pub(crate) fn run() -> Result<()> {
     step("setup", || {
         REQUIREMENTS.iter().try_for_each(Requirement::meet)?;
-        for client in CLIENTS {
-            if let Err(failure) = client.meet() {
-                say(&format!("{failure}; its tests are skipped"));
-            }
-        }
+        meet_all(CLIENTS, "its tests are skipped");
         Ok(())
     })
+}
+
+/// Installs what `cargo xtask peers` measures, as far as it can be had: a client that is missing is left out.
+pub(crate) fn for_peers() -> Result<()> {
+    step("peers", || {
+        meet_all(PEERS, "it is left out");
+        Ok(())
+    })
+}
+
+/// Says what cannot be had, and goes on.
+fn meet_all(requirements: &[Requirement], otherwise: &str) {
+    for requirement in requirements {
+        if let Err(failure) = requirement.meet() {
+            say(&format!("{failure}; {otherwise}"));
+        }
+    }
 }
 
 /// Gets what etcd's driver is built with, if it is missing.

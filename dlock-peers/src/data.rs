@@ -1,0 +1,81 @@
+//! The figures of a run, as `cargo xtask peers` reads them.
+
+use dlock_bench::data::Machine;
+use serde::Serialize;
+
+use crate::catalogue::Client;
+
+/// The clients of a store, beside each other.
+#[derive(Debug, Serialize)]
+pub(crate) struct StoreRun {
+    pub(crate) store: String,
+    pub(crate) server: String,
+    pub(crate) begun_at: String,
+    pub(crate) machine: Machine,
+    pub(crate) rounds: u32,
+    pub(crate) seconds: f64,
+    pub(crate) clients: Vec<ClientRun>,
+}
+
+/// The figures of a client; none of a workload that it does not have.
+#[derive(Debug, Serialize)]
+pub(crate) struct ClientRun {
+    #[serde(flatten)]
+    pub(crate) client: Client,
+    pub(crate) version: Option<String>,
+    /// Why it was not measured.
+    pub(crate) missing: Option<String>,
+    /// Further figures of the same client, which show the noise.
+    pub(crate) again: bool,
+    pub(crate) one: Option<Cycles>,
+    pub(crate) many: Option<Cycles>,
+    pub(crate) hand_over: Option<HandOver>,
+    pub(crate) contended: Option<Contended>,
+}
+
+/// Acquires and releases of free locks.
+#[derive(Debug, Serialize)]
+pub(crate) struct Cycles {
+    pub(crate) per_second: Interval,
+    /// Processor time, in microseconds a cycle.
+    pub(crate) client_us: Interval,
+    pub(crate) server_us: Interval,
+    /// The same, as ratios to the driver in the same round.
+    pub(crate) of_raw: Option<Ratios>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Ratios {
+    pub(crate) per_second: Interval,
+    pub(crate) client_cpu: Interval,
+    pub(crate) server_cpu: Interval,
+}
+
+/// From a release to the grant of a waiter, in milliseconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct HandOver {
+    pub(crate) count: usize,
+    pub(crate) median_ms: f64,
+    pub(crate) p90_ms: f64,
+}
+
+/// Sixteen clients on one name.
+#[derive(Debug, Serialize)]
+pub(crate) struct Contended {
+    pub(crate) per_second: Interval,
+    /// Grants to another client than the holder before.
+    pub(crate) moved_per_second: Interval,
+    pub(crate) jain: Interval,
+    pub(crate) longest_wait_ms: f64,
+    /// Processor time, in microseconds a grant.
+    pub(crate) client_us: Interval,
+    pub(crate) server_us: Interval,
+}
+
+/// The median of the rounds, the least and the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Interval {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
