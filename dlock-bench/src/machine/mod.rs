@@ -2,6 +2,7 @@
 
 mod cpu_time;
 mod describe;
+mod group;
 mod listener;
 mod load;
 mod threads;
@@ -9,6 +10,7 @@ mod threads;
 pub(crate) use self::{
     cpu_time::own_cpu_time,
     describe::{describe, now_utc},
+    group::scheduling_group,
     listener::server_of,
     load::{Load, LoadParts},
     threads::{Spent, Threads},

@@ -6,8 +6,12 @@
 mod handle;
 mod protocol;
 mod serve;
+mod spin;
 
-pub use self::serve::{one_shot, serve};
+pub use self::{
+    serve::{one_shot, serve},
+    spin::spin,
+};
 pub(crate) use self::{
     handle::{Worker, unexpected},
     protocol::{Reply, Request, Turn},
