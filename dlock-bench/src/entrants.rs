@@ -7,8 +7,8 @@ use dlock_raw::baseline::{Cycle, Floor, NewName};
 
 use crate::{
     data::{Side, SideKey, Workload},
-    rounds::{Entrant, Meter},
     plan::Plan,
+    rounds::{Entrant, Meter},
     sides::{Cycling, Exchanging, HandingOver, Locked, NewNames, OneShots},
     store::Store,
     sweep::Sweep,

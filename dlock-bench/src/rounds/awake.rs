@@ -20,7 +20,10 @@ impl KeepAwake {
             return Self(Err("there is no store to measure".to_owned()));
         };
         let own = scheduling_group(std::process::id());
-        if servers.iter().any(|server| scheduling_group(*server) != own) {
+        if servers
+            .iter()
+            .any(|server| scheduling_group(*server) != own)
+        {
             // Between groups the kernel shares the cores without regard to the classes inside.
             let why = "a server is in another control group, and would have to share its core";
             return Self(Err(why.to_owned()));

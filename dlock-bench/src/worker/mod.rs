@@ -8,12 +8,12 @@ mod protocol;
 mod serve;
 mod spin;
 
-pub use self::{
-    serve::{one_shot, serve},
-    spin::spin,
-};
 pub(crate) use self::{
     handle::{Worker, unexpected},
     protocol::{Reply, Request, Turn},
     serve::{HOLD, take_turns},
+};
+pub use self::{
+    serve::{one_shot, serve},
+    spin::spin,
 };

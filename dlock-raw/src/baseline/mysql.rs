@@ -19,7 +19,8 @@ use super::{
 use crate::driver::mysql as driver;
 
 /// The settings of a session, as dlock-mysql has them.
-const SESSION: &str = "SET SESSION autocommit = 0; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+const SESSION: &str =
+    "SET SESSION autocommit = 0; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /// The server of the URL.
 pub(crate) struct MySqlFloor {
