@@ -252,6 +252,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn names_used_once_are_removed_too() {
+        let folder = tempfile::tempdir().expect("directory");
+        let (config, names) = (of_files(folder.path()), Names::new("7f3a"));
+        let locks = dlock::connect(config.clone()).await.expect("locks");
+        let numbered = names.numbered("once", 2);
+        // More than fit into one batch.
+        for _ in 0..100 {
+            for names in &numbered {
+                let guard = locks.acquire(names.next()).await.expect("lock");
+                guard.release().await.expect("free");
+            }
+        }
+        let files = || {
+            std::fs::read_dir(folder.path())
+                .expect("a directory")
+                .count()
+        };
+        assert!(files() > 200);
+        clean_up(&config, &names, None).await.expect("cleaned");
+        // The layout.
+        assert_eq!(files(), 1);
+    }
+
+    #[tokio::test]
     async fn a_store_that_cannot_be_listed_may_have_some_left() {
         let (config, names) = (of_files(Path::new("/dev/null/locks")), Names::new("7f3a"));
         names.make("first");

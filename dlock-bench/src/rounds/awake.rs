@@ -10,7 +10,8 @@ use crate::{
     worker::{Reply, Request, Worker, unexpected},
 };
 
-/// The process that does it, or why there is none.
+/// The process that does it, or why there is none. It is killed with this value, and not waited for: on a busy machine its
+/// threads come to their end late.
 pub(crate) struct KeepAwake(Result<Worker, String>);
 
 impl KeepAwake {
@@ -59,11 +60,5 @@ impl KeepAwake {
     /// The process, while it runs.
     pub(super) fn process(&self) -> Option<u32> {
         self.0.as_ref().ok()?.pid()
-    }
-
-    pub(super) async fn end(self) {
-        if let Ok(worker) = self.0 {
-            worker.end().await;
-        }
     }
 }

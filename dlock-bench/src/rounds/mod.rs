@@ -124,7 +124,6 @@ impl Rounds {
 
     /// Ends the further processes of all sides.
     pub(crate) async fn end(self) {
-        self.awake.end().await;
         for entrant in self.entrants {
             entrant.side.end().await;
         }

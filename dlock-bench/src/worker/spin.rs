@@ -10,7 +10,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc,
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -56,28 +55,19 @@ pub fn spin() -> Result<()> {
 /// Starts a thread for each core; why that is not possible.
 fn start(until: &Arc<AtomicU64>) -> Result<Vec<JoinHandle<()>>, String> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let (report, reports) = mpsc::channel();
     let threads = (0..cores).map(|_| {
-        let (until, report) = (until.clone(), report.clone());
-        let spin = move || {
-            let is_idle = class::become_idle();
-            let is_refused = is_idle.is_err();
-            // The receiver is there until all have reported.
-            let _ = report.send(is_idle);
-            if !is_refused {
-                spin_until(&until);
-            }
-        };
-        let thread = thread::Builder::new().spawn(spin);
-        thread.map_err(|error| format!("cannot start a thread: {error}"))
+        let until = until.clone();
+        let thread = thread::Builder::new().spawn(move || spin_until(&until));
+        let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        // Not by the thread itself: on a busy machine its answer would be late.
+        class::make_idle(&thread)?;
+        Ok(thread)
     });
-    let threads = threads.collect::<Result<Vec<_>, _>>()?;
-    drop(report);
-    reports.into_iter().collect::<Result<(), _>>()?;
-    Ok(threads)
+    threads.collect()
 }
 
-/// Spins as long as there is an end in the future.
+/// Spins as long as there is an end in the future. Between its turns it may rest for long, so it has nothing that another
+/// thread waits for.
 fn spin_until(until: &AtomicU64) {
     let clock = Clock::boottime();
     loop {
@@ -90,22 +80,27 @@ fn spin_until(until: &AtomicU64) {
 
 #[cfg(target_os = "linux")]
 mod class {
+    use std::{os::unix::thread::JoinHandleExt as _, thread::JoinHandle};
+
     use thread_priority::{
         NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
-        set_thread_priority_and_policy, thread_native_id,
+        set_thread_priority_and_policy,
     };
 
-    /// Moves this thread to the class `SCHED_IDLE`.
-    pub(super) fn become_idle() -> Result<(), String> {
+    /// Moves a thread to the class `SCHED_IDLE`.
+    pub(super) fn make_idle(thread: &JoinHandle<()>) -> Result<(), String> {
         let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-        let set = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
+        let id = thread.as_pthread_t();
+        let set = set_thread_priority_and_policy(id, ThreadPriority::Min, idle);
         set.map_err(|error| format!("the system refuses the class SCHED_IDLE: {error}"))
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod class {
-    pub(super) fn become_idle() -> Result<(), String> {
+    use std::thread::JoinHandle;
+
+    pub(super) fn make_idle(_: &JoinHandle<()>) -> Result<(), String> {
         Err("this system has no class SCHED_IDLE".to_owned())
     }
 }
