@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::SLICE_MAX;
+use super::pace::SLICE_MAX;
 use crate::{
     data::Awake,
     machine::{describe, scheduling_group},

@@ -36,7 +36,7 @@ pub(crate) struct Record {
     pub(crate) flush: Option<Duration>,
     /// How many cycles the server worked for.
     pub(crate) all: u64,
-    /// What the slices left in the store, which was removed.
+    /// Entries that the slices left in the store, which were removed.
     pub(crate) cleared: Cleared,
     /// The slices of all rounds.
     pub(crate) slices: Vec<Slice>,

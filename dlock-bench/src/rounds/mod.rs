@@ -12,6 +12,7 @@ use dlock_core::{Clock, Error};
 use rand::{SeedableRng as _, rngs::Xoshiro256PlusPlus, seq::SliceRandom as _};
 use tokio::time::timeout;
 
+use self::pace::SLICE_MAX;
 pub(crate) use self::{
     awake::KeepAwake,
     entrant::{Entrant, Record},
@@ -25,9 +26,6 @@ use crate::{
 
 /// The length of the slices that warm up.
 const WARM_UP: Duration = Duration::from_millis(30);
-
-/// How long a slice may take with all that belongs to it: a worker's answer alone may take half of it.
-const SLICE_MAX: Duration = Duration::from_secs(60);
 
 /// All sides, and the rounds so far.
 pub(crate) struct Rounds {

@@ -19,7 +19,7 @@ use dlock_core::{Clock, Error, ErrorKind, Result};
 
 use super::protocol::{Reply, Request};
 
-/// How often a thread spins between two looks at the clock: some microseconds.
+/// How often a thread spins between two reads of the clock: some microseconds.
 const SPINS: u32 = 100;
 
 /// Keeps all cores from sleeping when standard input says so, until its end.

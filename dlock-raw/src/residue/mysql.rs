@@ -95,15 +95,15 @@ impl Store for MySql {
             .map(|name| literal(&[&self.prefix, name.as_str()].concat()));
         let rows = rows.collect::<Vec<_>>().join(", ");
         let kept = self.delete("dlock_locks", &rows).await?;
-        let asked = self.delete("dlock_asked", &rows).await?;
+        let inspected = self.delete("dlock_asked", &rows).await?;
         // Those that are locked.
         let stays = self
             .count(format!("SELECT 1 FROM dlock_locks WHERE name IN ({rows})"))
             .await?;
         Ok(Cleared {
-            removed: kept + asked,
+            removed: kept + inspected,
             stays,
-            locks: asked + stays,
+            locks: inspected + stays,
         })
     }
 }
