@@ -6,13 +6,13 @@ use dlock_core::{BootInstant, Clock, Result};
 use tokio::task::JoinSet;
 
 use crate::{
-    data::{FORMAT, Run, Settings},
+    data::{Awake, FORMAT, Run, Settings},
     entrants, extras,
     labels::labels,
     machine::{Load, LoadParts, describe, now_utc},
     names::Names,
     plan::{Plan, Scope},
-    rounds::{self, HALF_WIDTH_MAX, Pace, Rounds, SETTLE},
+    rounds::{self, HALF_WIDTH_MAX, KeepAwake, Pace, Rounds, SETTLE},
     slot::Slot,
     stats::{Bootstrap, RESAMPLES},
     store::{Left, Store},
@@ -150,11 +150,19 @@ impl Bench {
                 Err(error) => slot.fail("starting the workers", &error),
             }
         }
-        let mut rounds = Rounds::new(all, self.plan.seed);
+        let mut rounds = Rounds::new(all, self.keep_awake().await, self.plan.seed);
         for failure in rounds.warm_up().await {
             self.slots[failure.store as usize].fail("warming up", &failure.error);
         }
         rounds
+    }
+
+    async fn keep_awake(&self) -> KeepAwake {
+        // Any store's worker does it: it does not connect.
+        let mut commands = self.slots.iter().map(|slot| &slot.target.worker);
+        let servers = self.slots.iter().filter_map(|slot| slot.live()?.pid);
+        let servers: Vec<u32> = servers.collect();
+        KeepAwake::start(commands.next(), &servers).await
     }
 
     async fn rounds(&mut self, rounds: &mut Rounds, progress: Progress<'_>) -> Outcome {
@@ -190,10 +198,9 @@ impl Bench {
                 .map(|server| server.unit());
             let is_local = slot.any().is_some_and(|store| store.pid.is_some());
             let data = &mut slot.data;
-            let cycles = summary.tasks(number).into_iter();
-            data.cycles = cycles
-                .filter_map(|tasks| summary.cycles(number, tasks, is_local))
-                .collect();
+            data.cycles = summary.cycles(number, is_local);
+            data.new_names = summary.new_names(number);
+            data.used_once = summary.used_once(number);
             data.exchange = unit.and_then(|unit| summary.exchange(number, unit));
             data.hand_over = summary.hand_over(number);
             data.one_shot = summary.one_shot(number);
@@ -211,7 +218,7 @@ impl Bench {
             took_ms: 0,
             settled: outcome.settled,
             machine: describe(),
-            settings: self.settings(outcome),
+            settings: self.settings(outcome, rounds.awake.state()),
             noise: summary.noise(
                 u32::try_from(labels.len()).unwrap_or(u32::MAX),
                 outcome.load,
@@ -229,7 +236,7 @@ impl Bench {
         self.plan.forecast(&configs.collect::<Vec<_>>())
     }
 
-    fn settings(&self, outcome: &Outcome) -> Settings {
+    fn settings(&self, outcome: &Outcome, awake: Awake) -> Settings {
         Settings {
             run_for_ms: millis(self.plan.run_for),
             all: self.plan.scope == Scope::All,
@@ -239,6 +246,7 @@ impl Bench {
             settle_ms: millis(SETTLE),
             resamples: RESAMPLES,
             half_width_max: HALF_WIDTH_MAX,
+            awake: Some(awake),
         }
     }
 }

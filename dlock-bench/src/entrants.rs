@@ -3,13 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::Result;
-use dlock_raw::baseline::{Cycle, Floor};
+use dlock_raw::baseline::{Cycle, Floor, NewName};
 
 use crate::{
     data::{Side, SideKey, Workload},
+    plan::Plan,
     rounds::{Entrant, Meter},
-    sides::{Cycling, Exchanging, HandingOver, OneShots},
+    sides::{Cycling, Exchanging, HandingOver, Locked, NewNames, OneShots},
     store::Store,
+    sweep::Sweep,
     worker::{HOLD, Worker},
 };
 
@@ -20,7 +22,7 @@ const EXCHANGE_WEIGHT: f64 = 0.5;
 ///
 /// # Errors
 ///
-/// When a worker cannot be started.
+/// When a worker cannot be started, or the store does not answer.
 pub(crate) async fn of_store(store: &Store, number: u32, tasks: &[u32]) -> Result<Vec<Entrant>> {
     let maker = Maker {
         store,
@@ -33,6 +35,11 @@ pub(crate) async fn of_store(store: &Store, number: u32, tasks: &[u32]) -> Resul
     let mut entrants = Vec::new();
     for &tasks in tasks {
         entrants.extend(maker.cycles(tasks)?);
+    }
+    // Without a list of what they left they could not be removed.
+    if Sweep::can_list(&store.config) {
+        let sweep = Sweep::open(&store.config, store.floor.clone()).await?;
+        entrants.extend(maker.new_names(&Arc::new(sweep)));
     }
     entrants.extend(maker.exchanges());
     entrants.extend(maker.processes().await?);
@@ -78,6 +85,25 @@ impl Maker<'_> {
             sides.push(entrant(Side::OwnLock, own));
         }
         Ok(sides)
+    }
+
+    /// The names have the same length on both sides.
+    fn new_names(&self, sweep: &Arc<Sweep>) -> Vec<Entrant> {
+        let mut sides = Vec::new();
+        for &tasks in Plan::tasks_of_new_names() {
+            let mut add = |side, what: &str, make: &dyn Fn() -> Box<dyn NewName>| {
+                let names = self.store.names.numbered(&format!("{what}-{tasks}"), tasks);
+                let key = self.key(Workload::NewNames, tasks, side);
+                let new_names = NewNames::new(names, sweep, make);
+                sides.push(Entrant::new(key, new_names, 1.0, &self.meter));
+            };
+            let locks = &self.store.locks;
+            add(Side::Dlock, "once", &|| Box::new(Locked(locks.clone())));
+            if let Some(floor) = &self.store.floor {
+                add(Side::Floor, "bare", &|| floor.new_names());
+            }
+        }
+        sides
     }
 
     /// Exchanges back to back, as a cycle has them, and with the pause of a hand-over.

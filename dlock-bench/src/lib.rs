@@ -4,6 +4,7 @@
 //! server offers by itself, and dlock once more. The last one shows how much of a difference is noise.
 //!
 //! * cycle: an uncontended acquire and release, by one task and by many on names of their own.
+//! * new names: the same, each time on a name that was never used before.
 //! * hand-over: from the release in one process to the grant in another, on a contended name.
 //! * one shot: a process that connects, acquires, releases and closes.
 //! * with [`Scope::All`] also steady arrivals, contention of several processes, take-overs and held locks.
@@ -28,6 +29,7 @@ mod slot;
 mod stats;
 mod store;
 mod summary;
+mod sweep;
 mod target;
 mod tasks;
 pub mod text;

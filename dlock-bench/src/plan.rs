@@ -30,7 +30,7 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Cycles by 1 and by 64 tasks, hand-over, one shot.
+    /// Cycles by 1 and by 64 tasks, on the same names and on names that are used once; hand-over, one shot.
     #[default]
     Default,
     /// Also cycles by 8 tasks, steady arrivals, contention, take-overs and held locks. It loads the servers.
@@ -96,5 +96,10 @@ impl Plan {
             Scope::Default => &[1, 64],
             Scope::All => &[1, 8, 64],
         }
+    }
+
+    /// The numbers of tasks of the cycles on names that are used once.
+    pub(crate) fn tasks_of_new_names() -> &'static [u32] {
+        &[1, 64]
     }
 }

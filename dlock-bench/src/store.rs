@@ -1,20 +1,20 @@
 //! A store that is connected, and what all workloads need of it.
 
-use std::{collections::BTreeSet, slice, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use dlock::config::Config;
-use dlock_core::{Error, ErrorKind, LockName, Locker, Result};
+use dlock_core::{Error, ErrorKind, Locker, Result};
 use dlock_raw::{
     backend,
     baseline::{self, Floor, Found, Server},
-    residue::Residue,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::{
     data,
     machine::server_of,
     names::Names,
+    sweep::Sweep,
     target::{Target, WorkerCommand},
 };
 
@@ -30,9 +30,6 @@ const SHUTDOWN_MAX: Duration = Duration::from_secs(10);
 /// How long removing what is left may take: all of it, and each name.
 const REMOVE_MAX: Duration = Duration::from_secs(60);
 const REMOVE_EACH_MAX: Duration = Duration::from_millis(20);
-
-/// The pause before what could not be removed is tried again.
-const REMOVE_AGAIN: Duration = Duration::from_millis(200);
 
 /// The ports of servers whose URL has none, by backend.
 const PORTS: [(&str, u16); 4] = [
@@ -80,6 +77,7 @@ impl Store {
         data.notes.extend(note.map(str::to_owned));
         let floor = store.floor.as_deref();
         data.floor = floor.map(|floor| floor.what().to_owned());
+        data.floor_of_new_names = floor.map(|floor| floor.what_new().to_owned());
         let own_lock = floor.and_then(Floor::own_lock);
         data.own_lock = own_lock.map(|lock| lock.what().to_owned());
         if let Some(server) = store.server() {
@@ -155,61 +153,28 @@ pub(crate) async fn clean_up(
 ) -> Result<(), Left> {
     let names = names.all();
     let each = REMOVE_EACH_MAX.saturating_mul(u32::try_from(names.len()).unwrap_or(u32::MAX));
-    let mut left = BTreeSet::new();
+    let mut left = 0;
     let removing = async {
         let closed = match store {
             Some(store) => store.close().await,
             None => Ok(()),
         };
-        remove(config, &names, &mut left).await?;
+        // Either the store was never reached, or nothing is known about how it keeps locks.
+        if !names.is_empty() && Sweep::can_list(config) {
+            let floor = store.and_then(|store| store.floor.clone());
+            let sweep = Sweep::open(config, floor).await?;
+            sweep.remove(&names, &mut left).await?;
+            sweep.close().await;
+        }
         closed
     };
     let removed = timeout(REMOVE_MAX.max(each), removing).await;
     let late = || Error::new(ErrorKind::Unavailable, "no end in time");
     let removed = removed.unwrap_or_else(|_| Err(late()));
-    removed.map_err(|error| match left.is_empty() {
+    removed.map_err(|error| match left == 0 {
         true => Left::Unknown(error),
         false => Left::Some(error),
     })
-}
-
-/// Removes all that is left of the names, without an end of its own. `left` are the names of which something is known
-/// to be there.
-async fn remove(config: &Config, names: &[String], left: &mut BTreeSet<LockName>) -> Result<()> {
-    // Either the store was never reached, or nothing is known about how it keeps locks.
-    if names.is_empty() || backend(config.url().scheme()).is_none() {
-        return Ok(());
-    }
-    let traces = Residue::open(config).await?;
-    for name in names {
-        remove_one(&traces, &LockName::new(name)?, left).await?;
-    }
-    while !left.is_empty() {
-        // The session of a worker that was killed may keep its row or file for a moment.
-        sleep(REMOVE_AGAIN).await;
-        for name in left.clone() {
-            remove_one(&traces, &name, left).await?;
-        }
-    }
-    traces.close().await;
-    Ok(())
-}
-
-/// Removes what is there of the name. `left` has the name from when something was found until all of it is removed.
-async fn remove_one(
-    traces: &Residue,
-    name: &LockName,
-    left: &mut BTreeSet<LockName>,
-) -> Result<()> {
-    let found = traces.list(slice::from_ref(name)).await?.len();
-    if found > 0 {
-        left.insert(name.clone());
-        if traces.remove(slice::from_ref(name)).await?.len() < found {
-            return Ok(());
-        }
-    }
-    left.remove(name);
-    Ok(())
 }
 
 /// The data of a store of which nothing is known yet.
@@ -248,6 +213,8 @@ pub(crate) fn no_answer_within(max: Duration) -> Error {
 mod tests {
     use std::path::Path;
 
+    use dlock_core::LockName;
+    use dlock_raw::residue::Residue;
     use tokio::time::pause;
 
     use super::*;
@@ -282,6 +249,30 @@ mod tests {
             .map(|name| LockName::new(&name).expect("name"))
             .collect();
         assert_eq!(traces.list(&names).await.expect("traces"), []);
+    }
+
+    #[tokio::test]
+    async fn names_used_once_are_removed_too() {
+        let folder = tempfile::tempdir().expect("directory");
+        let (config, names) = (of_files(folder.path()), Names::new("7f3a"));
+        let locks = dlock::connect(config.clone()).await.expect("locks");
+        let numbered = names.numbered("once", 2);
+        // More than fit into one batch.
+        for _ in 0..100 {
+            for names in &numbered {
+                let guard = locks.acquire(names.next()).await.expect("lock");
+                guard.release().await.expect("free");
+            }
+        }
+        let files = || {
+            std::fs::read_dir(folder.path())
+                .expect("a directory")
+                .count()
+        };
+        assert!(files() > 200);
+        clean_up(&config, &names, None).await.expect("cleaned");
+        // The layout.
+        assert_eq!(files(), 1);
     }
 
     #[tokio::test]

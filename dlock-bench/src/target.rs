@@ -39,11 +39,12 @@ impl Target {
 
 /// Makes the command of a further process.
 ///
-/// The command has no arguments for the work yet. The benchmark appends `--once NAME` for [`one_shot`] or
-/// `--host HOST` for [`serve`], which the process then calls.
+/// The command has no arguments for the work yet. The benchmark appends `--once NAME` for [`one_shot`], `--spin` for
+/// [`spin`] or `--host HOST` for [`serve`], which the process then calls.
 ///
 /// [`one_shot`]: crate::worker::one_shot
 /// [`serve`]: crate::worker::serve
+/// [`spin`]: crate::worker::spin
 #[derive(Clone)]
 pub struct WorkerCommand(Arc<dyn Fn() -> Command + Send + Sync>);
 

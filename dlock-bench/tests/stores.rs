@@ -14,7 +14,7 @@ use dlock::config::Config;
 use dlock_bench::{
     Bench, Plan, Target, WorkerCommand,
     data::{Run, Store},
-    worker::{one_shot, serve},
+    worker::{one_shot, serve, spin},
 };
 use dlock_core::ErrorKind;
 use dlock_servers::local::{Kind, NoServer};
@@ -118,6 +118,7 @@ fn work(url: &str) -> ExitCode {
     let worked = runtime().block_on(async {
         match &arguments[..] {
             [flag, name] if flag == "--once" => one_shot(&registry, &config, name).await,
+            [flag] if flag == "--spin" => spin(),
             _ => serve(&registry, config, Vec::new()).await,
         }
     });

@@ -107,10 +107,12 @@ fn figures(store: &Store) -> Vec<Figure> {
     let mut add = |what: String, value: Option<Interval>, good| {
         figures.extend(value.map(|value| Figure { what, value, good }));
     };
-    for row in &store.cycles {
+    let cycles = store.cycles.iter().map(|row| (row, ""));
+    let new_names = store.new_names.iter().map(|row| (row, ", names used once"));
+    for (row, names) in cycles.chain(new_names) {
         let tasks = match row.tasks {
-            1 => "1 task".to_owned(),
-            tasks => format!("{tasks} tasks"),
+            1 => format!("1 task{names}"),
+            tasks => format!("{tasks} tasks{names}"),
         };
         let rate = format!("{tasks}, rate of the driver's");
         add(rate, row.of_floor, Good::High);
@@ -157,6 +159,27 @@ mod tests {
         );
         assert_eq!(compared.worse_by_more_than(0.11).count(), 0);
         assert!(compared.to_string().contains("worse"), "{compared}");
+    }
+
+    #[test]
+    fn names_used_once_are_compared_if_both_runs_have_them() {
+        let (mut old, new) = (sample(), sample());
+        let has = |compared: &Compared| {
+            let mut changes = compared.changes.iter();
+            changes.any(|change| change.what == "64 tasks, names used once, rate of the driver's")
+        };
+        assert!(has(&compare(&old, &new)));
+        old.stores
+            .iter_mut()
+            .for_each(|store| store.new_names.clear());
+        let compared = compare(&old, &new);
+        assert!(!has(&compared) && compared.missing.is_empty(), "{compared}");
+        // The other way round a figure is missing.
+        let why = compare(&new, &old).unknown(0.05).expect("unknown");
+        assert!(
+            why.contains("redis, 1 task, names used once, rate"),
+            "{why}"
+        );
     }
 
     #[test]

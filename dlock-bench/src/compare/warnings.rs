@@ -2,7 +2,7 @@
 
 use humantime::parse_rfc3339;
 
-use crate::data::{Run, Store};
+use crate::data::{Awake, Run, Store};
 
 /// The reasons in words: the order of the runs, the machines, the servers.
 pub(super) fn warnings(old: &Run, new: &Run) -> Vec<String> {
@@ -17,6 +17,7 @@ pub(super) fn warnings(old: &Run, new: &Run) -> Vec<String> {
         let (before, after) = (old.machine.to_string(), new.machine.to_string());
         warnings.push(format!("the machines differ: {before} → {after}"));
     }
+    warnings.extend(awake(old, new));
     // The servers of --local have other ports each time.
     let are_given = !old.settings.local && !new.settings.local;
     for before in &old.stores {
@@ -29,6 +30,19 @@ pub(super) fn warnings(old: &Run, new: &Run) -> Vec<String> {
         }));
     }
     warnings
+}
+
+/// Figures by one task have the time of a core to wake up in them, or not.
+fn awake(old: &Run, new: &Run) -> Option<String> {
+    let is_kept = |run: &Run| matches!(run.settings.awake, Some(Awake::Cores(_)));
+    let words = |is_kept| if is_kept { "kept awake" } else { "asleep" };
+    let (before, after) = (is_kept(old), is_kept(new));
+    (before != after).then(|| {
+        let (before, after) = (words(before), words(after));
+        format!(
+            "idle cores were {before}, and then {after}: 1 task and the hand-over differ by that"
+        )
+    })
 }
 
 fn other_server(before: &Store, after: &Store) -> Option<String> {
@@ -59,6 +73,17 @@ mod tests {
             "the server of redis differs: Redis 7.0.15 → Redis 8.2.0",
         ];
         assert_eq!(warnings(&old, &new), expected);
+    }
+
+    #[test]
+    fn cores_that_slept_in_one_run_are_named() {
+        let (mut old, new) = (sample(), sample());
+        for awake in [None, Some(Awake::Not("a reason".to_owned()))] {
+            old.settings.awake = awake;
+            let expected = "idle cores were asleep, and then kept awake: 1 task and the hand-over differ by that";
+            assert_eq!(warnings(&old, &new), [expected]);
+        }
+        assert!(warnings(&old, &old).is_empty());
     }
 
     #[test]

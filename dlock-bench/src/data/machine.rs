@@ -52,6 +52,21 @@ pub struct Settings {
     pub resamples: u32,
     /// A run is settled when no half-width is larger: `0.03` is ± 3 %.
     pub half_width_max: f64,
+    /// Whether idle cores were kept from sleeping while latencies were measured. Earlier versions never did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awake: Option<Awake>,
+}
+
+/// Whether idle cores were kept from sleeping in the workloads that have one request at a time. There the time of a
+/// core to wake up is a part of each request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Awake {
+    /// So many cores, by a process of the scheduling class `SCHED_IDLE`.
+    Cores(u32),
+    /// None, for this reason.
+    Not(String),
 }
 
 /// How much of a difference is noise.

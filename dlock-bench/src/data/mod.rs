@@ -13,11 +13,11 @@ mod workloads;
 
 pub use self::{
     latency::{Bucket, Interval, Latency},
-    machine::{Badge, Machine, Noise, Settings},
+    machine::{Awake, Badge, Machine, Noise, Settings},
     read::ReadError,
     rounds::{Round, Side, SideKey, Slice, Workload},
     run::{Comparison, FORMAT, Run},
-    store::{Ceiling, Cycles, Exchange, Limit, Store, Throughput},
+    store::{Ceiling, Cycles, Exchange, Limit, Store, Throughput, UsedOnce},
     workloads::{Contention, HandOver, Held, OneShot, Steady, Takeover},
 };
 pub(crate) use self::{

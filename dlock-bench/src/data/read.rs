@@ -88,6 +88,26 @@ mod tests {
     }
 
     #[test]
+    fn a_run_from_before_names_were_used_once_is_read() {
+        let mut older: serde_json::Value = serde_json::from_str(SAMPLE).expect("JSON");
+        let settings = older["settings"].as_object_mut().expect("settings");
+        settings.remove("awake").expect("a setting");
+        for store in older["stores"].as_array_mut().expect("stores") {
+            let store = store.as_object_mut().expect("a store");
+            for field in ["new_names", "used_once", "floor_of_new_names"] {
+                store.remove(field).expect("a field");
+            }
+        }
+        let run = Run::parse(&older.to_string()).expect("an older run");
+        let names = run.stores.iter().map(|store| store.new_names.len());
+        assert_eq!(
+            (names.sum::<usize>(), run.settings.awake.clone()),
+            (0, None)
+        );
+        assert_eq!(serde_json::to_value(&run).expect("JSON"), older);
+    }
+
+    #[test]
     fn another_version_is_refused_with_both() {
         let error = Run::parse(r#"{"format":"dlock-bench/2"}"#).expect_err("another version");
         let text = error.to_string();

@@ -23,6 +23,8 @@ pub struct SideKey {
 pub enum Workload {
     /// Acquire and release of a lock without contention.
     Cycle,
+    /// The same, each time on a name that was never used before.
+    NewNames,
     /// From the release in one process to the grant in another one.
     HandOver,
     /// A process that connects, acquires, releases and closes.

@@ -23,6 +23,9 @@ pub struct Store {
     /// One cycle of the floor, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<String>,
+    /// One cycle of the floor on a name that is used once, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor_of_new_names: Option<String>,
     /// One cycle of the server's own lock, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_lock: Option<String>,
@@ -35,6 +38,12 @@ pub struct Store {
     /// The cycles, by the number of tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<Cycles>,
+    /// Cycles on names that are used once, by the number of tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_names: Vec<Cycles>,
+    /// How many names were used once, and what they left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_once: Option<UsedOnce>,
     /// The hand-over between two processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hand_over: Option<HandOver>,
@@ -65,6 +74,19 @@ pub struct Exchange {
     pub for_each_cycle: f64,
     /// How long it takes.
     pub latency: Latency,
+}
+
+/// Names that were used once in the rounds, by dlock and by the driver alone. After each slice all that is left of its
+/// names is removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UsedOnce {
+    /// How many names.
+    pub names: u64,
+    /// How many rows, files or directories were removed, which the store keeps for the next holder.
+    pub removed: u64,
+    /// How many locks were found: none may be left when all guards have ended (K12).
+    pub locks: u64,
 }
 
 /// Acquire and release without contention, by a number of tasks.

@@ -2,12 +2,14 @@
 
 mod cpu_time;
 mod describe;
+mod group;
 mod listener;
 mod load;
 mod threads;
 
 pub(crate) use self::{
     cpu_time::own_cpu_time,
+    group::scheduling_group,
     listener::server_of,
     load::{Load, LoadParts},
     threads::{Spent, Threads},

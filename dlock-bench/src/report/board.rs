@@ -6,7 +6,7 @@ use super::{
     format, safety,
     shown::{Shown, ShownStore},
 };
-use crate::data::{Badge, Latency};
+use crate::data::{Badge, Interval, Latency};
 
 /// How many characters of an error are shown.
 const ERROR_MAX: usize = 400;
@@ -113,22 +113,34 @@ fn columns<'a>(shown: &'a Shown<'a>) -> Vec<Column<'a>> {
     let tasks = most.map_or_else(String::new, |most| format::plural(most as usize, "task"));
     let all = [
         (
+            "Server’s work",
+            format!("for a lock, {tasks}"),
+            false,
+            Box::new(move |store: &ShownStore<'_>| {
+                let cycles = store.cycles(most.unwrap_or(1))?;
+                Some(cpu(cycles.dlock.server_cpu_ns?, cycles.server_cpu_of_floor))
+            }) as Read<'_>,
+        ),
+        (
+            "Client’s work",
+            format!("for a lock, {tasks}"),
+            false,
+            Box::new(move |store| {
+                let cycles = store.cycles(most.unwrap_or(1))?;
+                Some(cpu(cycles.dlock.client_cpu_ns, cycles.client_cpu_of_floor))
+            }),
+        ),
+        (
             "One lock",
             "taken and freed".to_owned(),
             true,
-            Box::new(one_lock) as Read<'_>,
+            Box::new(one_lock),
         ),
         (
             "Locks a second",
             tasks.clone(),
             true,
             Box::new(move |store| rate(store, most?, highest)),
-        ),
-        (
-            "Server’s work",
-            format!("for a lock, {tasks}"),
-            false,
-            Box::new(move |store| server_cpu(store, most.unwrap_or(1))),
         ),
         (
             "Hand-over",
@@ -182,16 +194,14 @@ fn rate(store: &ShownStore<'_>, tasks: u32, highest: f64) -> Option<Cell> {
     })
 }
 
-fn server_cpu(store: &ShownStore<'_>, tasks: u32) -> Option<Cell> {
-    let cycles = store.cycles(tasks)?;
-    let of_floor = cycles
-        .server_cpu_of_floor
-        .map(|ratio| format!("{} × driver", format::ratio(ratio.value)));
-    Some(Cell {
-        number: format::time(cycles.dlock.server_cpu_ns?),
+/// A processor time in nanoseconds, and how many times the driver's it is.
+fn cpu(nanos: f64, of_floor: Option<Interval>) -> Cell {
+    let of_floor = of_floor.map(|ratio| format!("{} × driver", format::ratio(ratio.value)));
+    Cell {
+        number: format::time(nanos),
         below: of_floor.unwrap_or_default(),
         bar: None,
-    })
+    }
 }
 
 fn latency(latency: &Latency) -> Option<Cell> {

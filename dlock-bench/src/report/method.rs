@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::{format, numbers, shown::Shown};
+use crate::data::{Awake, Settings, UsedOnce};
 
 /// How many notes of a store are shown, and how many characters of each.
 const NOTES_MAX: usize = 12;
@@ -18,6 +19,7 @@ pub(super) fn render(shown: &Shown<'_>, left_out: Option<&str>) -> Markup {
                     "All stores took turns: " (format::plural(shown.run.rounds.len(), "round")) ", in each a slice of "
                     (format::plain_time(format::float(settings.slice_ms) * 1e6)) " of every store and of its bare driver, in an order "
                     "that the seed shuffles. A disturbance is the same for all."
+                    (awake(settings))
                 }
                 p {
                     "A ratio is the median over the rounds. Its interval of 95 % is a bootstrap over blocks of rounds, with "
@@ -39,6 +41,21 @@ pub(super) fn render(shown: &Shown<'_>, left_out: Option<&str>) -> Markup {
     }
 }
 
+/// Whether idle cores slept in the workloads that have one request at a time.
+fn awake(settings: &Settings) -> String {
+    match &settings.awake {
+        None => String::new(),
+        Some(Awake::Cores(cores)) => format!(
+            " Where there is one request at a time, a process of the class SCHED_IDLE kept {} awake.",
+            format::plural(*cores as usize, "core")
+        ),
+        Some(Awake::Not(why)) => format!(
+            " Where there is one request at a time, cores slept in between: {}.",
+            format::clipped(why, NOTE_MAX)
+        ),
+    }
+}
+
 /// The baselines in words, and what could not be measured.
 fn notes(shown: &Shown<'_>) -> Markup {
     html! {
@@ -47,6 +64,8 @@ fn notes(shown: &Shown<'_>) -> Markup {
                 li {
                     b class=(store.series().class()) { (store.name) } " " code { (store.data.url) }
                     @if let Some(floor) = &store.data.floor { ". The driver alone: " (floor) }
+                    @if let Some(floor) = &store.data.floor_of_new_names { ". With a name that is used once: " (floor) }
+                    @if let Some(used) = &store.data.used_once { ". " (used_once(*used)) }
                     @if let Some(own) = &store.data.own_lock { ". The server’s own lock: " (own) }
                     @for note in store.data.notes.iter().take(NOTES_MAX) { ". " (format::clipped(note, NOTE_MAX)) }
                     @if store.data.notes.len() > NOTES_MAX { ". And " (store.data.notes.len() - NOTES_MAX) " more notes" }
@@ -55,4 +74,11 @@ fn notes(shown: &Shown<'_>) -> Markup {
             }
         }
     }
+}
+
+fn used_once(used: UsedOnce) -> String {
+    let [names, removed, locks] = [used.names, used.removed, used.locks].map(format::count);
+    format!(
+        "Names used once: {names}, of which {removed} rows, files or directories were removed and {locks} locks were left"
+    )
 }

@@ -8,17 +8,19 @@ use super::{
 };
 use crate::data::{Cycles, Held, Interval, Latency, Throughput};
 
-const RATES: [&str; 12] = [
+/// Processor time comes before rates: it depends least on what else the machine does.
+const RATES: [&str; 13] = [
     "Tasks",
+    "server",
+    "× driver",
+    "client",
+    "× driver",
     "dlock /s",
     "95 %",
     "driver /s",
     "ratio",
     "95 %",
     "of own lock",
-    "client",
-    "server",
-    "× driver",
     "disk",
     "limit /s",
 ];
@@ -33,8 +35,11 @@ const HELD: [&str; 7] = [
     "of a core",
 ];
 
+/// The rows of cycles each of which has a new name.
+const USED_ONCE: &str = "names used once";
+
 pub(super) fn render(shown: &Shown<'_>) -> Markup {
-    let rates = rows(shown, |store| store.data.cycles.iter().map(rate).collect());
+    let rates = rows(shown, rates);
     let latencies = rows(shown, latencies);
     let held = rows(shown, |store| store.data.held.iter().map(held).collect());
     html! {
@@ -84,23 +89,32 @@ fn table(heads: &[&str], rows: &[Row<'_>]) -> Markup {
     }
 }
 
-fn rate(cycles: &Cycles) -> Vec<String> {
+fn rates(store: &ShownStore<'_>) -> Vec<Vec<String>> {
+    let cycles = store.data.cycles.iter();
+    let cycles = cycles.map(|row| rate(row.tasks.to_string(), row));
+    let new_names = store.data.new_names.iter();
+    let new_names = new_names.map(|row| rate(format!("{}, {USED_ONCE}", row.tasks), row));
+    cycles.chain(new_names).collect()
+}
+
+fn rate(tasks: String, cycles: &Cycles) -> Vec<String> {
     let own = &cycles.dlock;
     let floor = cycles
         .floor
         .as_ref()
         .map(|floor: &Throughput| floor.per_second.value);
     vec![
-        cycles.tasks.to_string(),
+        tasks,
+        or_none(own.server_cpu_ns, format::time),
+        or_none(value(cycles.server_cpu_of_floor), format::ratio),
+        format::time(own.client_cpu_ns),
+        or_none(value(cycles.client_cpu_of_floor), format::ratio),
         format::rate(own.per_second.value),
         interval(Some(own.per_second), format::rate),
         or_none(floor, format::rate),
         or_none(value(cycles.of_floor), format::ratio),
         interval(cycles.of_floor, format::ratio),
         or_none(value(cycles.of_own_lock), format::ratio),
-        format::time(own.client_cpu_ns),
-        or_none(own.server_cpu_ns, format::time),
-        or_none(value(cycles.server_cpu_of_floor), format::ratio),
         or_none(own.server_flush_ns, format::time),
         or_none(
             cycles.limit.as_ref().map(|limit| limit.per_second()),
@@ -114,6 +128,11 @@ fn latencies(store: &ShownStore<'_>) -> Vec<Vec<String>> {
     let cycles = data.cycles.iter().map(|cycles| {
         let tasks = format::plural(cycles.tasks as usize, "task");
         (format!("cycle, {tasks}"), Some(&cycles.dlock.latency))
+    });
+    let new_names = data.new_names.iter().map(|cycles| {
+        let tasks = format::plural(cycles.tasks as usize, "task");
+        let what = format!("cycle, {tasks}, {USED_ONCE}");
+        (what, Some(&cycles.dlock.latency))
     });
     let others = [
         (
@@ -137,6 +156,7 @@ fn latencies(store: &ShownStore<'_>) -> Vec<Vec<String>> {
         .into_iter()
         .map(|(what, latency)| (what.to_owned(), latency));
     cycles
+        .chain(new_names)
         .chain(others)
         .filter_map(|(what, latency)| Some(latency_row(what, latency?)))
         .collect()

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{Clock, Result};
+use dlock_raw::residue::Cleared;
 
 use super::meter::Meter;
 use crate::{
@@ -35,6 +36,8 @@ pub(crate) struct Record {
     pub(crate) flush: Option<Duration>,
     /// How many cycles the server worked for.
     pub(crate) all: u64,
+    /// Entries that the slices left in the store, which were removed.
+    pub(crate) cleared: Cleared,
     /// The slices of all rounds.
     pub(crate) slices: Vec<Slice>,
 }
@@ -71,6 +74,7 @@ impl Entrant {
         self.cycle = cycle_of(took, &sample).unwrap_or(self.cycle);
         let client = own_cpu_time().saturating_sub(client);
         let server = self.meter.since(&before).await?;
+        let cleared = self.side.clear().await?;
         let counted = |time: Duration| of_counted(time, &sample);
         let slice = Slice {
             side: number,
@@ -89,6 +93,8 @@ impl Entrant {
         let flush = self.record.flush.zip(server.flush);
         self.record.flush = flush.map(|(sum, one)| sum + one);
         self.record.all += sample.all;
+        self.record.cleared.removed += cleared.removed;
+        self.record.cleared.locks += cleared.locks;
         Ok(slice)
     }
 }
@@ -100,6 +106,7 @@ impl Record {
             server: Spent::default(),
             flush: Some(Duration::ZERO),
             all: 0,
+            cleared: Cleared::default(),
             slices: Vec::new(),
         }
     }

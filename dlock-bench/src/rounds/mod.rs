@@ -1,6 +1,7 @@
 //! The rounds of a run: in each, every side of every store runs for a slice, in an order that is shuffled by the
 //! seed. A disturbance of the machine thus hits all alike, and a ratio is that of one round.
 
+mod awake;
 mod entrant;
 mod meter;
 mod pace;
@@ -11,26 +12,26 @@ use dlock_core::{Clock, Error};
 use rand::{SeedableRng as _, rngs::Xoshiro256PlusPlus, seq::SliceRandom as _};
 use tokio::time::timeout;
 
+use self::pace::SLICE_MAX;
 pub(crate) use self::{
+    awake::KeepAwake,
     entrant::{Entrant, Record},
     meter::Meter,
     pace::{HALF_WIDTH_MAX, Pace, SETTLE},
 };
 use crate::{
-    data::{Round, Slice},
+    data::{Round, SideKey, Slice, Workload},
     store::no_answer_within,
 };
 
 /// The length of the slices that warm up.
 const WARM_UP: Duration = Duration::from_millis(30);
 
-/// How long a slice may take with all that belongs to it: a worker's answer alone may take half of it.
-const SLICE_MAX: Duration = Duration::from_secs(60);
-
 /// All sides, and the rounds so far.
 pub(crate) struct Rounds {
     pub(crate) entrants: Vec<Entrant>,
     pub(crate) rounds: Vec<Round>,
+    pub(crate) awake: KeepAwake,
     random: Xoshiro256PlusPlus,
 }
 
@@ -41,10 +42,11 @@ pub(crate) struct StoreFailure {
 }
 
 impl Rounds {
-    pub(crate) fn new(entrants: Vec<Entrant>, seed: u64) -> Self {
+    pub(crate) fn new(entrants: Vec<Entrant>, awake: KeepAwake, seed: u64) -> Self {
         Self {
             entrants,
             rounds: Vec::new(),
+            awake,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
@@ -103,6 +105,7 @@ impl Rounds {
 
     async fn slice(&mut self, at: usize, window: Duration) -> Result<Slice, Error> {
         let side = u32::try_from(at).unwrap_or(u32::MAX);
+        self.awake.set(is_latency(self.entrants[at].key)).await;
         let slice = timeout(SLICE_MAX, self.entrants[at].slice(side, window)).await;
         slice.unwrap_or_else(|_| Err(no_answer_within(SLICE_MAX)))
     }
@@ -124,11 +127,17 @@ impl Rounds {
         }
     }
 
-    /// The further processes of all sides.
+    /// The further processes of all sides, and the one that keeps the cores awake.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let sides = self.entrants.iter();
-        sides.flat_map(|entrant| entrant.side.processes()).collect()
+        let sides = sides.flat_map(|entrant| entrant.side.processes());
+        sides.chain(self.awake.process()).collect()
     }
+}
+
+/// Whether a side has one request at a time, so that client and server sleep in turns.
+fn is_latency(key: SideKey) -> bool {
+    key.tasks == 1 || key.workload == Workload::HandOver
 }
 
 /// Runs rounds until the pace ends them, and reports whether all intervals became narrow.

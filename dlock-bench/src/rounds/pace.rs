@@ -20,6 +20,9 @@ pub(crate) const HALF_WIDTH_MAX: f64 = 0.03;
 const WINDOW_MIN: Duration = Duration::from_millis(20);
 const WINDOW_MAX: Duration = Duration::from_millis(100);
 
+/// How long a slice may take with all that belongs to it: a worker's answer alone may take half of it.
+pub(super) const SLICE_MAX: Duration = Duration::from_secs(60);
+
 /// After how many rounds the intervals are computed again.
 const SETTLED_EVERY: usize = 5;
 

@@ -1,6 +1,12 @@
 //! Tasks that repeat a cycle, each on a name of its own.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use dlock_core::{BootInstant, Clock, LockName, Locker, Result, backend::async_trait};
 use dlock_raw::baseline::Cycle;
@@ -15,6 +21,10 @@ const LEAD_IN: u32 = 10;
 /// A slice is at least so many cycles long, and at most this.
 const CYCLES_MIN: u32 = 4;
 const WINDOW_MAX: Duration = Duration::from_secs(1);
+
+/// How many cycles a slice has at most, of all tasks: it ends before its time then. It bounds the durations in memory,
+/// and the names that are used once and not yet removed.
+const CYCLES_MAX: u64 = 50_000;
 
 /// Tasks side by side.
 pub(crate) struct Cycling(Vec<Box<dyn Cycle>>);
@@ -57,15 +67,18 @@ impl Runner for Cycling {
         let window = window.max(cycle * CYCLES_MIN).min(WINDOW_MAX);
         let lead_in = (window / LEAD_IN).max(cycle).min(WINDOW_MAX);
         let counts_from = clock.now().after(lead_in);
-        let end = counts_from.after(window);
         let tasks = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        let part = Part {
+            counts_from,
+            end: Arc::new(AtomicU64::new(counts_from.after(window).as_nanos())),
+            cycles_max: CYCLES_MAX / u64::from(tasks.max(1)),
+        };
         let mut running = JoinSet::new();
         for task in self.0.drain(..) {
-            running.spawn(one_task(task, clock.clone(), counts_from, end));
+            running.spawn(one_task(task, clock.clone(), part.clone()));
         }
         let mut sample = Sample {
             tasks,
-            window,
             ..Sample::default()
         };
         while let Some(task) = running.join_next().await {
@@ -74,7 +87,27 @@ impl Runner for Cycling {
             sample.all += its.all;
             self.0.push(task);
         }
+        sample.window = part.end().since(counts_from);
         Ok(sample)
+    }
+}
+
+/// The part of the time that counts.
+#[derive(Clone)]
+struct Part {
+    counts_from: BootInstant,
+    /// In nanoseconds of the clock. The first task that has no more cycles moves it forward, for all.
+    end: Arc<AtomicU64>,
+    cycles_max: u64,
+}
+
+impl Part {
+    fn end(&self) -> BootInstant {
+        BootInstant::from_nanos(self.end.load(Ordering::Relaxed))
+    }
+
+    fn end_at(&self, now: BootInstant) {
+        self.end.fetch_min(now.as_nanos(), Ordering::Relaxed);
     }
 }
 
@@ -87,8 +120,7 @@ struct Cycled {
 async fn one_task(
     mut task: Box<dyn Cycle>,
     clock: Clock,
-    counts_from: BootInstant,
-    end: BootInstant,
+    part: Part,
 ) -> Result<(Box<dyn Cycle>, Cycled)> {
     let mut cycled = Cycled::default();
     let mut before = clock.now();
@@ -96,10 +128,13 @@ async fn one_task(
         task.cycle().await?;
         let after = clock.now();
         cycled.all += 1;
-        if (counts_from..end).contains(&after) {
+        if (part.counts_from..part.end()).contains(&after) {
             cycled.durations.push(after.since(before));
         }
-        if after >= end {
+        if cycled.all >= part.cycles_max {
+            part.end_at(after);
+        }
+        if after >= part.end() {
             return Ok((task, cycled));
         }
         before = after;
@@ -153,6 +188,15 @@ mod tests {
         let mut side = Cycling::new([Box::new(Takes(cycle)) as Box<dyn Cycle>]);
         let sample = side.slice(Duration::from_millis(1), cycle).await;
         assert_eq!(sample.expect("a slice").window, cycle * CYCLES_MIN);
+    }
+
+    #[tokio::test]
+    async fn a_slice_has_a_bound_of_cycles() {
+        let tasks = (0..8).map(|_| Box::new(Takes(Duration::ZERO)) as Box<dyn Cycle>);
+        let mut side = Cycling::new(tasks);
+        let sample = side.slice(WINDOW_MAX, Duration::ZERO).await;
+        let sample = sample.expect("a slice");
+        assert!(sample.all <= CYCLES_MAX, "{}", sample.all);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 mod cycles;
 mod exchange;
 mod hand_over;
+mod new_names;
 mod one_shot;
 mod runner;
 
@@ -10,6 +11,7 @@ pub(crate) use self::{
     cycles::Cycling,
     exchange::Exchanging,
     hand_over::HandingOver,
+    new_names::{Locked, NewNames},
     one_shot::OneShots,
     runner::{Runner, Sample},
 };

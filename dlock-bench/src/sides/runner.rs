@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use dlock_core::{Result, backend::async_trait};
+use dlock_raw::residue::Cleared;
 
 /// One side of a comparison.
 #[async_trait]
@@ -13,6 +14,15 @@ pub(crate) trait Runner: Send {
     ///
     /// The first error of the store; the side cannot run again then.
     async fn slice(&mut self, window: Duration, cycle: Duration) -> Result<Sample>;
+
+    /// Removes what the slice left in the store. It is no part of any time.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    async fn clear(&mut self) -> Result<Cleared> {
+        Ok(Cleared::default())
+    }
 
     /// Further processes that belong to the run.
     fn processes(&self) -> Vec<u32> {

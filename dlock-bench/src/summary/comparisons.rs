@@ -14,7 +14,9 @@ impl Summary<'_> {
     /// `labels` are the names of the stores.
     pub(crate) fn comparisons(&self, labels: &[String]) -> Vec<Comparison> {
         let stores = 0..u32::try_from(labels.len()).unwrap_or(u32::MAX);
-        let mut tasks: Vec<u32> = stores.flat_map(|store| self.tasks(store)).collect();
+        let mut tasks: Vec<u32> = stores
+            .flat_map(|store| self.tasks(store, Workload::Cycle))
+            .collect();
         tasks.sort_unstable();
         tasks.dedup();
         let cycles = tasks.into_iter().map(|tasks| (Workload::Cycle, tasks));

@@ -2,25 +2,66 @@
 
 use super::recorded::{Summary, quotient};
 use crate::{
-    data::{Cycles, Interval, Side, Slice, Throughput, Workload},
+    data::{Cycles, Interval, Side, Slice, Throughput, UsedOnce, Workload},
     rounds::Record,
 };
 
 impl Summary<'_> {
-    /// The cycles of a store by a number of tasks; `None` if they did not run.
-    pub(crate) fn cycles(&self, store: u32, tasks: u32, is_local: bool) -> Option<Cycles> {
-        let dlock = self.throughput(store, tasks, Side::Dlock)?;
+    /// The cycles of a store on the same names, by each number of tasks.
+    pub(crate) fn cycles(&self, store: u32, is_local: bool) -> Vec<Cycles> {
+        let with_limit = |mut row: Cycles| {
+            row.limit = self.limit(store, row.tasks, &row.dlock, is_local);
+            row
+        };
+        let rows = self.rows(store, Workload::Cycle).into_iter();
+        rows.map(with_limit).collect()
+    }
+
+    /// The cycles of a store on names that are used once, by each number of tasks.
+    pub(crate) fn new_names(&self, store: u32) -> Vec<Cycles> {
+        self.rows(store, Workload::NewNames)
+    }
+
+    /// How many names were used once, and what they left; `None` if there were none.
+    pub(crate) fn used_once(&self, store: u32) -> Option<UsedOnce> {
+        let sides = self.rounds.entrants.iter().filter(|entrant| {
+            let key = entrant.key;
+            key.store == store && key.workload == Workload::NewNames
+        });
+        let mut all = UsedOnce::default();
+        for record in sides.map(|entrant| &entrant.record) {
+            all.names += record.all;
+            all.removed += record.cleared.removed;
+            all.locks += record.cleared.locks;
+        }
+        (all.names > 0).then_some(all)
+    }
+
+    fn rows(&self, store: u32, workload: Workload) -> Vec<Cycles> {
+        let tasks = self.tasks(store, workload).into_iter();
+        tasks
+            .filter_map(|tasks| self.row(store, workload, tasks))
+            .collect()
+    }
+
+    fn row(&self, store: u32, workload: Workload, tasks: u32) -> Option<Cycles> {
+        let of = |side| self.record(store, workload, tasks, side);
+        let dlock = of(Side::Dlock)?;
+        let [again, floor, own_lock] = [Side::Again, Side::Floor, Side::OwnLock].map(of);
+        let beside = |one: Option<&Record>, other: Option<&Record>| {
+            self.bootstrap.median(&ratios(one?, other?))
+        };
         Some(Cycles {
             tasks,
-            floor: self.throughput(store, tasks, Side::Floor),
-            own_lock: self.throughput(store, tasks, Side::OwnLock),
-            of_floor: self.rate_ratio(store, tasks, Side::Dlock, Side::Floor),
-            of_own_lock: self.rate_ratio(store, tasks, Side::Dlock, Side::OwnLock),
-            same_twice: self.rate_ratio(store, tasks, Side::Again, Side::Dlock),
-            server_cpu_of_floor: self.cpu_ratio(store, tasks, server_cpu),
-            client_cpu_of_floor: self.cpu_ratio(store, tasks, client_cpu),
-            limit: self.limit(store, tasks, &dlock, is_local),
-            dlock,
+            dlock: self.throughput(dlock)?,
+            floor: floor.and_then(|record| self.throughput(record)),
+            own_lock: own_lock.and_then(|record| self.throughput(record)),
+            of_floor: beside(Some(dlock), floor),
+            of_own_lock: beside(Some(dlock), own_lock),
+            same_twice: beside(again, Some(dlock)),
+            server_cpu_of_floor: floor.and_then(|floor| self.cpu_ratio(dlock, floor, server_cpu)),
+            client_cpu_of_floor: floor.and_then(|floor| self.cpu_ratio(dlock, floor, client_cpu)),
+            limit: None,
         })
     }
 
@@ -28,8 +69,7 @@ impl Summary<'_> {
         self.record(store, Workload::Cycle, tasks, side)
     }
 
-    fn throughput(&self, store: u32, tasks: u32, side: Side) -> Option<Throughput> {
-        let record = self.cycle_record(store, tasks, side)?;
+    fn throughput(&self, record: &Record) -> Option<Throughput> {
         let rates: Vec<f64> = record.slices.iter().map(Slice::rate).collect();
         Some(Throughput {
             per_second: self.bootstrap.median(&rates)?,
@@ -44,23 +84,21 @@ impl Summary<'_> {
     pub(super) fn rate_ratio(
         &self,
         store: u32,
+        workload: Workload,
         tasks: u32,
-        one: Side,
-        other: Side,
+        [one, other]: [Side; 2],
     ) -> Option<Interval> {
-        let one = self.cycle_record(store, tasks, one)?;
-        let other = self.cycle_record(store, tasks, other)?;
+        let one = self.record(store, workload, tasks, one)?;
+        let other = self.record(store, workload, tasks, other)?;
         self.bootstrap.median(&ratios(one, other))
     }
 
     fn cpu_ratio(
         &self,
-        store: u32,
-        tasks: u32,
+        one: &Record,
+        other: &Record,
         cpu: impl Fn(&Slice) -> Option<u64>,
     ) -> Option<Interval> {
-        let one = self.cycle_record(store, tasks, Side::Dlock)?;
-        let other = self.cycle_record(store, tasks, Side::Floor)?;
         let rounds = one.slices.len().min(other.slices.len());
         self.bootstrap.interval(rounds, |drawn| {
             let of = |record: &Record| {

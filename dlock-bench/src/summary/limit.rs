@@ -31,7 +31,7 @@ impl Summary<'_> {
 
     /// The scarcest resource: by what a cycle costs where most tasks share the requests.
     fn ceiling(&self, store: u32, is_local: bool) -> Option<(f64, Ceiling)> {
-        let tasks = self.tasks(store).into_iter().max()?;
+        let tasks = self.tasks(store, Workload::Cycle).into_iter().max()?;
         let record = self.cycle_record(store, tasks, Side::Dlock)?;
         let server = cpu_of_cycle(&record.slices, |slice| slice.server_cpu_us);
         let client = cpu_of_cycle(&record.slices, |slice| Some(slice.client_cpu_us));

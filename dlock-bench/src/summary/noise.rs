@@ -2,7 +2,7 @@
 
 use super::recorded::Summary;
 use crate::{
-    data::{Badge, Noise, SAME_TWICE, Side},
+    data::{Badge, Noise, SAME_TWICE, Side, Workload},
     machine::LoadParts,
 };
 
@@ -33,9 +33,10 @@ impl Summary<'_> {
 
     /// By how much the same thing differed that was measured twice, on one store.
     pub(super) fn same_twice(&self, store: u32) -> f64 {
-        let tasks = self.tasks(store).into_iter();
+        let tasks = self.tasks(store, Workload::Cycle).into_iter();
+        let sides = [Side::Again, Side::Dlock];
         let ratios =
-            tasks.filter_map(|tasks| self.rate_ratio(store, tasks, Side::Again, Side::Dlock));
+            tasks.filter_map(|tasks| self.rate_ratio(store, Workload::Cycle, tasks, sides));
         ratios
             .map(|ratio| differs_by(ratio.value))
             .fold(0.0, f64::max)

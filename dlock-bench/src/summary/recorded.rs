@@ -37,10 +37,10 @@ impl Summary<'_> {
         (!found.record.slices.is_empty()).then_some(&found.record)
     }
 
-    /// The numbers of tasks of the cycles of a store.
-    pub(crate) fn tasks(&self, store: u32) -> Vec<u32> {
+    /// The numbers of tasks of a workload of a store.
+    pub(super) fn tasks(&self, store: u32, workload: Workload) -> Vec<u32> {
         let keys = self.rounds.entrants.iter().map(|entrant| entrant.key);
-        let cycles = keys.filter(|key| key.workload == Workload::Cycle && key.store == store);
+        let cycles = keys.filter(|key| key.workload == workload && key.store == store);
         let mut tasks: Vec<u32> = cycles.map(|key| key.tasks).collect();
         tasks.sort_unstable();
         tasks.dedup();
@@ -85,10 +85,12 @@ impl Summary<'_> {
     pub(crate) fn is_settled(&self) -> bool {
         let mut keys = self.rounds.entrants.iter().map(|entrant| entrant.key);
         keys.all(|key| {
-            if key.workload != Workload::Cycle || key.side != Side::Floor {
+            let is_cycle = matches!(key.workload, Workload::Cycle | Workload::NewNames);
+            if !is_cycle || key.side != Side::Floor {
                 return true;
             }
-            let ratio = self.rate_ratio(key.store, key.tasks, Side::Dlock, Side::Floor);
+            let sides = [Side::Dlock, Side::Floor];
+            let ratio = self.rate_ratio(key.store, key.workload, key.tasks, sides);
             ratio.is_none_or(|ratio| ratio.half_width() <= HALF_WIDTH_MAX)
         })
     }

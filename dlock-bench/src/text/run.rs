@@ -5,7 +5,7 @@ use super::{
     verdict::verdict,
 };
 use crate::{
-    data::{Badge, Comparison, Run, SAME_TWICE, Store, Workload},
+    data::{Awake, Badge, Comparison, Run, SAME_TWICE, Store, UsedOnce, Workload},
     labels::address,
 };
 
@@ -14,8 +14,8 @@ const NOISY: &str = "~";
 
 /// The run as text: a header, a line for each store, and the differences that are larger than the noise.
 ///
-/// On a noisy machine ratios of processor time come first, and rates have a `~` before them. A table that is wider than
-/// `width` columns is broken into several.
+/// Ratios of processor time come first. On a noisy machine rates have a `~` before them. A table that is wider than `width`
+/// columns is broken into several.
 #[must_use]
 pub fn show(run: &Run, width: usize) -> String {
     let shown = Shown(run);
@@ -23,6 +23,7 @@ pub fn show(run: &Run, width: usize) -> String {
     lines.extend(shown.main().lines(width));
     lines.extend(shown.more().lines(width));
     lines.extend(shown.differences());
+    lines.extend(shown.used_once());
     lines.extend(run.stores.iter().flat_map(|store| verdict(run, store)));
     for store in &run.stores {
         let label = &store.label;
@@ -66,6 +67,13 @@ impl Shown<'_> {
                 "rates with {NOISY} depend on that: compare the processor time"
             ));
         }
+        lines.extend(run.settings.awake.as_ref().map(|awake| match awake {
+            Awake::Cores(cores) => format!(
+                "latency: {} kept awake by a process of the class SCHED_IDLE",
+                count(*cores as usize, "core")
+            ),
+            Awake::Not(why) => format!("latency: idle cores slept, which is a part of it: {why}"),
+        }));
         if !run.settled {
             let wanted = percent(run.settings.half_width_max);
             lines.push(format!(
@@ -100,6 +108,22 @@ impl Shown<'_> {
         vec![format!(
             "locks/s by {words}: no difference is larger than the noise of {noise:.1} %"
         )]
+    }
+
+    /// How many names were used once, and what they left; nothing if there were none.
+    fn used_once(&self) -> Option<String> {
+        let mut all = self.0.stores.iter().filter_map(|store| store.used_once);
+        let first = all.next()?;
+        let sum = all.fold(first, |sum, one| UsedOnce {
+            names: sum.names + one.names,
+            removed: sum.removed + one.removed,
+            locks: sum.locks + one.locks,
+        });
+        let [names, removed, locks] =
+            [sum.names, sum.removed, sum.locks].map(|number| number.to_string());
+        Some(format!(
+            "{names} names were used once: {removed} rows, files or directories removed by name, {locks} locks left"
+        ))
     }
 
     /// The label of a store, with its address where several have the same backend.
@@ -167,6 +191,46 @@ mod tests {
             !text.contains('~') && !text.contains("not settled"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn names_used_once_are_beside_the_others_and_counted() {
+        let mut run = sample();
+        let text = shown(&run);
+        for part in [
+            "  names used once, 64 tasks  ",
+            "\n1000000 names were used once: 540000 rows, files or directories removed by name, 0 locks left\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        for store in &mut run.stores {
+            store.new_names.clear();
+            store.used_once = None;
+        }
+        assert!(!shown(&run).contains("used once"), "{}", shown(&run));
+    }
+
+    #[test]
+    fn it_is_said_whether_cores_slept() {
+        let mut run = sample();
+        let text = shown(&run);
+        let line = "\nlatency: 2 cores kept awake by a process of the class SCHED_IDLE\n";
+        assert!(text.contains(line), "{text}");
+        run.settings.awake = Some(Awake::Not("no right to it".to_owned()));
+        let text = shown(&run);
+        assert!(
+            text.contains("cores slept, which is a part of it: no right to it\n"),
+            "{text}"
+        );
+        run.settings.awake = None;
+        assert!(!shown(&run).contains("latency:"), "{}", shown(&run));
+    }
+
+    #[test]
+    fn processor_time_comes_before_rates() {
+        let text = shown(&sample());
+        let [cpu, rate, locks] = ["server CPU", "rate", "locks/s"].map(|title| text.find(title));
+        assert!(cpu.is_some() && cpu < rate && rate < locks, "{text}");
     }
 
     #[test]

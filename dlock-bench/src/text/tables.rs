@@ -8,7 +8,7 @@ use super::{
     run::Shown,
 };
 use crate::{
-    data::{Badge, Cycles, Store},
+    data::{Cycles, Interval, Store},
     safety::Safety,
     stats::median_ns,
 };
@@ -18,8 +18,10 @@ impl Shown<'_> {
     pub(super) fn main(&self) -> Table {
         let most = self.most_tasks();
         let one = |store: &Store| cycles(store, 1).map(|row| row.dlock.latency.clone());
-        let mut groups = vec![
-            self.safety(),
+        let mut groups = vec![self.safety()];
+        // Processor time first: it depends least on what else the machine does.
+        groups.extend(self.of_driver(most));
+        groups.extend([
             Group::new("one lock")
                 .column("p50", self.each(|store| Some(time(one(store)?.p50_ns))))
                 .column("p99", self.each(|store| Some(time(one(store)?.p99_ns)))),
@@ -53,27 +55,7 @@ impl Shown<'_> {
                     "cut off",
                     self.each(|store| median(store.takeover.as_ref()?.cut_off_ns.as_ref()?)),
                 ),
-            self.of_driver(most),
-        ];
-        let cpu = Group::new("CPU of the driver's")
-            .column(
-                "server",
-                self.each(|store| {
-                    let ratio = cycles(store, most)?.server_cpu_of_floor?;
-                    Some(format!("{:.1} ×", ratio.value))
-                }),
-            )
-            .column(
-                "client",
-                self.each(|store| {
-                    let ratio = cycles(store, most)?.client_cpu_of_floor?;
-                    Some(format!("{:.1} ×", ratio.value))
-                }),
-            );
-        match self.0.noise.badge {
-            Badge::Quiet => groups.push(cpu),
-            Badge::Noisy => groups.insert(0, cpu),
-        }
+        ]);
         Table {
             rows: self.rows(),
             groups,
@@ -91,12 +73,7 @@ impl Shown<'_> {
     }
 
     fn throughput(&self, most: u32) -> Group {
-        let title = match most {
-            64 => "64 tasks",
-            8 => "8 tasks",
-            _ => "most tasks",
-        };
-        Group::new(title)
+        Group::new(by(most))
             .column(
                 "locks/s",
                 self.each(|store| {
@@ -111,18 +88,44 @@ impl Shown<'_> {
                     Some(self.marked(percent(limit.reached)))
                 }),
             )
+            .column(
+                "names used once/s",
+                self.each(|store| {
+                    let row = new_names(store, most)?;
+                    Some(self.marked(rate(row.dlock.per_second.value)))
+                }),
+            )
     }
 
-    fn of_driver(&self, most: u32) -> Group {
-        let of = |store: &Store, tasks| {
-            let found = cycles(store, tasks)?.of_floor?;
-            Some(self.marked(ratio(found)))
-        };
-        let group = Group::new("rate of the driver's").column("1", self.each(|store| of(store, 1)));
-        match most {
-            1 => group,
-            most => group.column(most.to_string(), self.each(|store| of(store, most))),
+    /// Processor time and rate of a cycle as multiples of the driver's.
+    fn of_driver(&self, most: u32) -> Vec<Group> {
+        let mut groups = vec![self.beside("of the driver's, 1 task", |store| cycles(store, 1))];
+        if most > 1 {
+            groups.push(self.beside(of_driver_by(most), |store| cycles(store, most)));
         }
+        groups.push(self.beside("names used once, 1 task", |store| new_names(store, 1)));
+        if most > 1 {
+            let title = "names used once, 64 tasks";
+            groups.push(self.beside(title, |store| new_names(store, 64)));
+        }
+        groups
+    }
+
+    fn beside(&self, title: &'static str, row: impl Fn(&Store) -> Option<&Cycles>) -> Group {
+        let cpu = |ratio: Option<Interval>| ratio.map(|ratio| format!("{:.1} ×", ratio.value));
+        Group::new(title)
+            .column(
+                "server CPU",
+                self.each(|store| cpu(row(store)?.server_cpu_of_floor)),
+            )
+            .column(
+                "client CPU",
+                self.each(|store| cpu(row(store)?.client_cpu_of_floor)),
+            )
+            .column(
+                "rate",
+                self.each(|store| Some(self.marked(ratio(row(store)?.of_floor?)))),
+            )
     }
 
     /// The numbers of the other workloads; nothing if none was measured.
@@ -178,6 +181,26 @@ impl Shown<'_> {
 
 fn cycles(store: &Store, tasks: u32) -> Option<&Cycles> {
     store.cycles.iter().find(|row| row.tasks == tasks)
+}
+
+fn new_names(store: &Store, tasks: u32) -> Option<&Cycles> {
+    store.new_names.iter().find(|row| row.tasks == tasks)
+}
+
+fn by(tasks: u32) -> &'static str {
+    match tasks {
+        64 => "64 tasks",
+        8 => "8 tasks",
+        _ => "most tasks",
+    }
+}
+
+fn of_driver_by(tasks: u32) -> &'static str {
+    match tasks {
+        64 => "of the driver's, 64 tasks",
+        8 => "of the driver's, 8 tasks",
+        _ => "of the driver's, most tasks",
+    }
 }
 
 fn median(nanos: &[u64]) -> Option<String> {

@@ -41,6 +41,21 @@ impl Worker {
         for host in hosts {
             command.arg("--host").arg(host.to_string());
         }
+        Self::spawn(command).await
+    }
+
+    /// Starts a process that keeps cores from sleeping, and does not connect.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` when it cannot be started; `Unavailable` when the system refuses its scheduling class.
+    pub(crate) async fn start_spinner(command: &WorkerCommand) -> Result<Self> {
+        let mut command: Command = command.make();
+        command.arg("--spin");
+        Self::spawn(command).await
+    }
+
+    async fn spawn(mut command: Command) -> Result<Self> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

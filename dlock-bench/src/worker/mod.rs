@@ -6,10 +6,14 @@
 mod handle;
 mod protocol;
 mod serve;
+mod spin;
 
-pub use self::serve::{one_shot, serve};
 pub(crate) use self::{
     handle::{Worker, unexpected},
     protocol::{Reply, Request, Turn},
     serve::{HOLD, take_turns},
+};
+pub use self::{
+    serve::{one_shot, serve},
+    spin::spin,
 };

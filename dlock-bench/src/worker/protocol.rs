@@ -20,13 +20,15 @@ pub(crate) enum Request {
         ttl_ms: u64,
         within_ms: u64,
     },
+    /// Keep all cores from sleeping for so long, or until the next request.
+    Spin { millis: u64 },
 }
 
 /// The answer of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// The worker is connected: its first line, without a request.
+    /// The worker is connected, or ready to spin: its first line, without a request.
     Connected,
     /// The result of [`Request::Turns`].
     Turns(Vec<Turn>),
@@ -34,6 +36,8 @@ pub(crate) enum Reply {
     Contended { grants: u64, longest_wait_ns: u64 },
     /// All names are held.
     Held,
+    /// The answer to [`Request::Spin`].
+    Spinning,
     /// The failure; the worker ends.
     Failed(String),
 }

@@ -89,6 +89,9 @@ async fn requests(locks: &Locker) -> Result<()> {
                 held.extend(hold(locks, names, Duration::from_millis(ttl_ms), within).await?);
                 Reply::Held
             }
+            Request::Spin { .. } => {
+                return Err(Error::new(ErrorKind::Internal, "a worker does not spin"));
+            }
         };
         print(&reply).await?;
     }

@@ -108,6 +108,32 @@ fn what_was_not_measured_is_said_and_has_no_figure() {
 }
 
 #[test]
+fn names_used_once_are_rows_beside_the_others() {
+    let text = words_of(&html(&run()));
+    for part in [
+        "Redis 64, names used once ",
+        "Redis cycle, 64 tasks, names used once ",
+        "Names used once: 200 000, of which 180 000 rows, files or directories were removed and 0 locks were left",
+        "a process of the class SCHED_IDLE kept 2 cores awake.",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    // A run of an earlier version has none.
+    let older = changed(|run| {
+        run.settings.awake = None;
+        for store in &mut run.stores {
+            store.new_names.clear();
+            (store.used_once, store.floor_of_new_names) = (None, None);
+        }
+    });
+    let text = words_of(&html(&older));
+    assert!(
+        !text.contains("used once") && !text.contains("SCHED_IDLE"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_run_without_any_result_has_a_report() {
     let run = changed(|run| {
         run.comparisons.clear();

@@ -1,7 +1,7 @@
 //! A further process of a run.
 
 use dlock::config::Registry;
-use dlock_bench::worker::{one_shot, serve};
+use dlock_bench::worker::{one_shot, serve, spin};
 
 use crate::{
     base::{
@@ -17,6 +17,10 @@ pub(crate) fn main(
     global: &Global,
     args: &BenchWorker,
 ) -> Result<Exit, Failure> {
+    if args.spin {
+        spin()?;
+        return Ok(Exit::OK);
+    }
     let config = Store::of_worker(registry, global)?.config().clone();
     runtime::block_on(async {
         match &args.once {

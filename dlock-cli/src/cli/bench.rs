@@ -69,6 +69,10 @@ pub(crate) struct BenchWorker {
     #[arg(long)]
     pub(crate) once: Option<String>,
 
+    /// Keep the cores from sleeping, instead of serving requests
+    #[arg(long)]
+    pub(crate) spin: bool,
+
     /// The servers, instead of those of the URL
     #[arg(long)]
     pub(crate) host: Vec<Host>,

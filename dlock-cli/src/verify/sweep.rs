@@ -1,6 +1,6 @@
 //! Removes what a verification has left, by the names of its locks.
 
-use std::sync::Arc;
+use std::{slice::from_ref, sync::Arc};
 
 use dlock::{LockName, Result};
 use dlock_raw::residue::Residue as Traces;
@@ -65,7 +65,7 @@ async fn remove(
             let (pace, traces) = (subject.pace.clone(), traces.clone());
             running.spawn(async move {
                 pace.turn().await;
-                (traces.clear(&name).await, name)
+                (traces.clear(from_ref(&name)).await, name)
             });
         }
         // A task fails only when the runtime ends.

@@ -18,6 +18,9 @@ pub(crate) async fn all_workloads_are_measured<S: Server>() -> Outcome {
     let found = &run.stores[0];
     ensure!(found.error.is_none(), "{found:?}");
     ensure!(found.steady.is_some(), "{:?}", found.notes);
+    ensure!(found.new_names.len() == 2, "{found:?}");
+    let used = found.used_once.ok_or("no names used once")?;
+    ensure!(used.names > 0 && used.locks == 0, "{used:?}");
     let contention = found.contention.as_ref().ok_or("no contention")?;
     ensure!(contention.grants.len() == PROCESSES, "{contention:?}");
     ensure!(contention.grants.iter().sum::<u64>() > 0, "{contention:?}");

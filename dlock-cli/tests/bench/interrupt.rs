@@ -31,6 +31,10 @@ pub(crate) async fn in_the_rounds<S: Server>() -> Outcome {
     interrupted_at::<S>(&["--for", "60s"], "first-64-").await
 }
 
+pub(crate) async fn among_names_used_once<S: Server>() -> Outcome {
+    interrupted_at::<S>(&["--for", "60s"], "once-64-").await
+}
+
 pub(crate) async fn in_the_takeovers<S: Server>() -> Outcome {
     interrupted_at::<S>(&SHORT, "killed-").await
 }

@@ -34,6 +34,10 @@ fn of<S: server::Server + 'static>() -> Vec<Trial> {
             all::all_workloads_are_measured::<S>,
         ),
         trial::<S, _>("ctrl_c_in_the_rounds", interrupt::in_the_rounds::<S>),
+        trial::<S, _>(
+            "ctrl_c_among_names_used_once",
+            interrupt::among_names_used_once::<S>,
+        ),
         trial::<S, _>("ctrl_c_in_the_take_overs", interrupt::in_the_takeovers::<S>),
         trial::<S, _>(
             "ctrl_c_while_locks_are_held",

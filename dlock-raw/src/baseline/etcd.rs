@@ -12,7 +12,7 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use super::{
     etcd_lock::{EtcdLock, TTL_S, failed, revoke},
-    floor::{Cycle, Floor, OwnLock, Server, Times, Usage, WRITE},
+    floor::{Cycle, Floor, NewName, OwnLock, Server, Times, Usage, WRITE},
 };
 use crate::driver::{etcd::Members, http};
 
@@ -88,10 +88,15 @@ impl Floor for EtcdFloor {
 
     fn task(&self, name: &str) -> Box<dyn Cycle> {
         Box::new(EtcdTask {
-            client: self.client.clone(),
-            key: format!("{}{name}/00000000000000000000000000000000", self.prefix),
-            lease: self.lease,
-            in_txn: self.in_txn,
+            puts: self.puts(),
+            key: key_of(&self.prefix, name),
+        })
+    }
+
+    fn new_names(&self) -> Box<dyn NewName> {
+        Box::new(EtcdNewName {
+            puts: self.puts(),
+            prefix: self.prefix.clone(),
         })
     }
 
@@ -112,16 +117,44 @@ impl Floor for EtcdFloor {
 }
 
 struct EtcdTask {
-    client: Client,
+    puts: Puts,
     key: String,
-    lease: i64,
-    in_txn: bool,
 }
 
 #[async_trait]
 impl Cycle for EtcdTask {
     async fn cycle(&mut self) -> Result<()> {
-        let key = &*self.key;
+        self.puts.put_and_delete(&self.key).await
+    }
+}
+
+struct EtcdNewName {
+    puts: Puts,
+    prefix: String,
+}
+
+#[async_trait]
+impl NewName for EtcdNewName {
+    async fn cycle(&mut self, name: &str) -> Result<()> {
+        let key = key_of(&self.prefix, name);
+        self.puts.put_and_delete(&key).await
+    }
+}
+
+/// The key of a lock, as long as one of dlock-etcd.
+fn key_of(prefix: &str, name: &str) -> String {
+    format!("{prefix}{name}/00000000000000000000000000000000")
+}
+
+/// A connection that puts keys with a lease, and deletes them.
+struct Puts {
+    client: Client,
+    lease: i64,
+    in_txn: bool,
+}
+
+impl Puts {
+    async fn put_and_delete(&mut self, key: &str) -> Result<()> {
         let options = Some(PutOptions::new().with_lease(self.lease));
         let deleted = if self.in_txn {
             let put = Txn::new().and_then([TxnOp::put(key, VALUE, options)]);
@@ -142,7 +175,7 @@ impl Cycle for EtcdTask {
         if deleted == 1 {
             return Ok(());
         }
-        let why = format!("another client uses the key {:?}", self.key);
+        let why = format!("another client uses the key {key:?}");
         Err(Error::new(ErrorKind::Internal, why))
     }
 }
@@ -188,6 +221,14 @@ impl Server for EtcdFloor {
 }
 
 impl EtcdFloor {
+    fn puts(&self) -> Puts {
+        Puts {
+            client: self.client.clone(),
+            lease: self.lease,
+            in_txn: self.in_txn,
+        }
+    }
+
     /// The member's metrics; `None` if it does not offer them here, as with a URL of their own.
     async fn metrics(&self) -> Option<String> {
         let (host, port) = &self.members.addresses[0];

@@ -9,7 +9,7 @@ use std::{
 use dlock_core::{Error, ErrorKind, Result, backend::async_trait, config::BackendUrl};
 use dlock_file::FileConfig;
 
-use super::floor::{Cycle, Floor, Server};
+use super::floor::{Cycle, Floor, NewName, Server};
 
 /// Opens, locks and closes a file of the directory that the locks are in.
 pub(crate) struct FileFloor {
@@ -34,9 +34,23 @@ impl Floor for FileFloor {
     }
 
     fn task(&self, name: &str) -> Box<dyn Cycle> {
-        // Lock files end with `.lock`: none of them has this name.
-        let path = self.directory.join(name.replace('/', "-"));
+        let path = path_of(&self.directory, name);
         Box::new(FileTask { path })
+    }
+
+    fn new_names(&self) -> Box<dyn NewName> {
+        let directory = self.directory.clone();
+        Box::new(FileNewName { directory })
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let path = path_of(&self.directory, name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", &path, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn server(&self) -> Option<&dyn Server> {
@@ -52,11 +66,26 @@ struct FileTask {
 #[async_trait]
 impl Cycle for FileTask {
     async fn cycle(&mut self) -> Result<()> {
-        lock_and_close(&self.path).map_err(|error| {
-            let why = format!("cannot lock {}", self.path.display());
-            Error::new(ErrorKind::Unavailable, why).with_source(error)
-        })
+        lock_and_close(&self.path).map_err(|error| failed("lock", &self.path, error))
     }
+}
+
+/// A task whose files stay, as those of dlock do.
+struct FileNewName {
+    directory: PathBuf,
+}
+
+#[async_trait]
+impl NewName for FileNewName {
+    async fn cycle(&mut self, name: &str) -> Result<()> {
+        let path = path_of(&self.directory, name);
+        lock_and_close(&path).map_err(|error| failed("lock", &path, error))
+    }
+}
+
+/// The file of a name. Lock files end with `.lock`: none of them has this path.
+fn path_of(directory: &Path, name: &str) -> PathBuf {
+    directory.join(name.replace('/', "-"))
 }
 
 fn lock_and_close(path: &Path) -> io::Result<()> {
@@ -73,4 +102,9 @@ impl Drop for FileTask {
         // It is not there if the task never ran.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+fn failed(what: &str, path: &Path, error: io::Error) -> Error {
+    let why = format!("cannot {what} {}", path.display());
+    Error::new(ErrorKind::Unavailable, why).with_source(error)
 }

@@ -21,6 +21,17 @@ pub trait Cycle: Send {
     async fn cycle(&mut self) -> Result<()>;
 }
 
+/// A cycle whose name is another one each time, as those of orders or users are.
+#[async_trait]
+pub trait NewName: Send {
+    /// Takes a lock that was never taken before, and frees it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver says, or that another client uses the name.
+    async fn cycle(&mut self, name: &str) -> Result<()>;
+}
+
 /// The driver of one store, connected with the URL that dlock has.
 #[async_trait]
 pub trait Floor: Send + Sync {
@@ -29,6 +40,24 @@ pub trait Floor: Send + Sync {
 
     /// A task that takes and frees `name`, which no other task uses.
     fn task(&self, name: &str) -> Box<dyn Cycle>;
+
+    /// Describes one cycle on a new name in words.
+    fn what_new(&self) -> &'static str {
+        self.what()
+    }
+
+    /// A task that takes and frees names, each once.
+    fn new_names(&self) -> Box<dyn NewName>;
+
+    /// Removes what [`new_names`](Self::new_names) left of a name and [`Residue`](crate::residue::Residue) does not
+    /// know of. By default that is nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the store refuses it.
+    fn remove(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
 
     /// The server, if the store has one.
     fn server(&self) -> Option<&dyn Server>;

@@ -24,7 +24,7 @@ use dlock_core::{Result, config::Config};
 
 use crate::backend;
 
-pub use self::floor::{Cycle, Floor, OwnLock, ROUND_TRIP, Server, Times, Usage, WRITE};
+pub use self::floor::{Cycle, Floor, NewName, OwnLock, ROUND_TRIP, Server, Times, Usage, WRITE};
 
 /// Why a store that could have a floor has none.
 const NO_TLS: &str = "no driver beside it: dlock-raw was built without TLS";

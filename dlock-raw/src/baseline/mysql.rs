@@ -13,10 +13,14 @@ use sqlx::{
 use tokio::sync::Mutex;
 
 use super::{
-    floor::{Cycle, Floor, OwnLock, Server, Usage},
+    floor::{Cycle, Floor, NewName, OwnLock, Server, Usage},
     mysql_lock::{MySqlLock, failed},
 };
 use crate::driver::mysql as driver;
+
+/// The settings of a session, as dlock-mysql has them.
+const SESSION: &str =
+    "SET SESSION autocommit = 0; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /// The server of the URL.
 pub(crate) struct MySqlFloor {
@@ -58,6 +62,18 @@ impl Floor for MySqlFloor {
         })
     }
 
+    fn what_new(&self) -> &'static str {
+        "INSERT of the row, which locks it, and COMMIT by the driver alone, on a ready connection"
+    }
+
+    fn new_names(&self) -> Box<dyn NewName> {
+        Box::new(MySqlNewName {
+            options: self.options.clone(),
+            connection: None,
+            prefix: self.prefix.clone(),
+        })
+    }
+
     fn server(&self) -> Option<&dyn Server> {
         Some(self)
     }
@@ -79,11 +95,9 @@ impl MySqlTask {
     async fn open(&self) -> Result<MySqlConnection> {
         let mut connection = self.options.connect().await.map_err(failed)?;
         let row = &self.row;
-        let setup = format!(
-            "INSERT IGNORE INTO dlock_locks VALUES (x'{row}'); SET SESSION autocommit = 0; SET SESSION \
-             TRANSACTION ISOLATION LEVEL READ COMMITTED"
-        );
-        run(&mut connection, setup).await?;
+        let insert = format!("INSERT IGNORE INTO dlock_locks VALUES (x'{row}')");
+        run(&mut connection, insert).await?;
+        run(&mut connection, SESSION.to_owned()).await?;
         Ok(connection)
     }
 }
@@ -100,6 +114,33 @@ impl Cycle for MySqlTask {
             self.row
         );
         run(&mut connection, lock).await?;
+        run(&mut connection, "COMMIT".to_owned()).await?;
+        self.connection = Some(connection);
+        Ok(())
+    }
+}
+
+struct MySqlNewName {
+    options: MySqlConnectOptions,
+    /// Made by the first cycle, which is part of the warm-up.
+    connection: Option<MySqlConnection>,
+    prefix: String,
+}
+
+#[async_trait]
+impl NewName for MySqlNewName {
+    async fn cycle(&mut self, name: &str) -> Result<()> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let mut connection = self.options.connect().await.map_err(failed)?;
+                run(&mut connection, SESSION.to_owned()).await?;
+                connection
+            }
+        };
+        let row = hex(&self.prefix, name);
+        let insert = format!("INSERT INTO dlock_locks VALUES (x'{row}')");
+        run(&mut connection, insert).await?;
         run(&mut connection, "COMMIT".to_owned()).await?;
         self.connection = Some(connection);
         Ok(())

@@ -9,7 +9,7 @@ use dlock_core::{
 };
 use redis::RedisError;
 
-use super::floor::{Cycle, Floor, Server, Times, Usage};
+use super::floor::{Cycle, Floor, NewName, Server, Times, Usage};
 use crate::driver::redis::{Connection, Servers};
 
 /// The ttl of the keys, in milliseconds: what a killed benchmark leaves is gone after it.
@@ -53,6 +53,13 @@ impl Floor for RedisFloor {
         })
     }
 
+    fn new_names(&self) -> Box<dyn NewName> {
+        Box::new(RedisNewName {
+            connection: self.connection.clone(),
+            prefix: self.prefix.clone(),
+        })
+    }
+
     fn server(&self) -> Option<&dyn Server> {
         Some(self)
     }
@@ -66,28 +73,35 @@ struct RedisTask {
 #[async_trait]
 impl Cycle for RedisTask {
     async fn cycle(&mut self) -> Result<()> {
-        let mut set = redis::cmd("SET");
-        set.arg(&self.key)
-            .arg(VALUE)
-            .arg("NX")
-            .arg("PX")
-            .arg(TTL_MS);
-        let free: bool = set
-            .query_async(&mut self.connection)
-            .await
-            .map_err(failed)?;
-        let mut delete = redis::cmd("DEL");
-        delete.arg(&self.key);
-        let deleted: bool = delete
-            .query_async(&mut self.connection)
-            .await
-            .map_err(failed)?;
-        if free && deleted {
-            return Ok(());
-        }
-        let why = format!("another client uses the key {:?}", self.key);
-        Err(Error::new(ErrorKind::Internal, why))
+        set_and_delete(&mut self.connection, &self.key).await
     }
+}
+
+struct RedisNewName {
+    connection: Connection,
+    prefix: String,
+}
+
+#[async_trait]
+impl NewName for RedisNewName {
+    async fn cycle(&mut self, name: &str) -> Result<()> {
+        let key = format!("{}{name}", self.prefix);
+        set_and_delete(&mut self.connection, &key).await
+    }
+}
+
+async fn set_and_delete(connection: &mut Connection, key: &str) -> Result<()> {
+    let mut set = redis::cmd("SET");
+    set.arg(key).arg(VALUE).arg("NX").arg("PX").arg(TTL_MS);
+    let free: bool = set.query_async(connection).await.map_err(failed)?;
+    let mut delete = redis::cmd("DEL");
+    delete.arg(key);
+    let deleted: bool = delete.query_async(connection).await.map_err(failed)?;
+    if free && deleted {
+        return Ok(());
+    }
+    let why = format!("another client uses the key {key:?}");
+    Err(Error::new(ErrorKind::Internal, why))
 }
 
 #[async_trait]

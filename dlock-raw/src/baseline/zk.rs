@@ -7,7 +7,7 @@ use dlock_core::{
 };
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as ZkError};
 
-use super::floor::{Cycle, Floor, Server, Usage, WRITE};
+use super::floor::{Cycle, Floor, NewName, Server, Usage, WRITE};
 use crate::driver::zk::Servers;
 
 /// dlock-zk's own default prefix: a login may be limited to it.
@@ -57,13 +57,22 @@ impl Floor for ZkFloor {
     }
 
     fn task(&self, name: &str) -> Box<dyn Cycle> {
-        let directory = self.directory(name);
+        let directory = directory_of(&self.prefix, name);
         Box::new(ZkTask {
-            client: self.client.clone(),
-            stem: format!("{directory}/_c_00000000-0000-0000-0000-000000000000-lock-"),
+            stem: stem_of(&directory),
             directory,
-            options: CreateMode::EphemeralSequential.with_acls(self.acls),
-            container: CreateMode::Container.with_acls(self.acls),
+            nodes: self.nodes(),
+        })
+    }
+
+    fn what_new(&self) -> &'static str {
+        "create of a container, create and delete of an ephemeral sequential node by the driver alone"
+    }
+
+    fn new_names(&self) -> Box<dyn NewName> {
+        Box::new(ZkNewName {
+            nodes: self.nodes(),
+            prefix: self.prefix.clone(),
         })
     }
 
@@ -81,28 +90,72 @@ impl Floor for ZkFloor {
 }
 
 struct ZkTask {
-    client: Client,
+    nodes: Nodes,
     directory: String,
     stem: String,
-    options: CreateOptions<'static>,
-    container: CreateOptions<'static>,
 }
 
 #[async_trait]
 impl Cycle for ZkTask {
     async fn cycle(&mut self) -> Result<()> {
-        let made = match self.client.create(&self.stem, DATA, &self.options).await {
+        let made = match self.nodes.create(&self.stem).await {
             Err(ZkError::NoNode) => {
-                let made = self.client.create(&self.directory, &[], &self.container);
-                made.await.map_err(failed)?;
-                self.client.create(&self.stem, DATA, &self.options).await
+                self.nodes.create_container(&self.directory).await?;
+                self.nodes.create(&self.stem).await
             }
             made => made,
         };
-        let (_, sequence) = made.map_err(failed)?;
-        let node = format!("{}{sequence}", self.stem);
-        self.client.delete(&node, None).await.map_err(failed)
+        self.nodes.delete(&made.map_err(failed)?).await
     }
+}
+
+struct ZkNewName {
+    nodes: Nodes,
+    prefix: String,
+}
+
+#[async_trait]
+impl NewName for ZkNewName {
+    async fn cycle(&mut self, name: &str) -> Result<()> {
+        let directory = directory_of(&self.prefix, name);
+        self.nodes.create_container(&directory).await?;
+        let made = self.nodes.create(&stem_of(&directory)).await;
+        self.nodes.delete(&made.map_err(failed)?).await
+    }
+}
+
+/// The session, and how its nodes are made.
+struct Nodes {
+    client: Client,
+    options: CreateOptions<'static>,
+    container: CreateOptions<'static>,
+}
+
+impl Nodes {
+    /// Creates a node whose path begins with `stem`, and returns its path.
+    async fn create(&self, stem: &str) -> Result<String, ZkError> {
+        let (_, sequence) = self.client.create(stem, DATA, &self.options).await?;
+        Ok(format!("{stem}{sequence}"))
+    }
+
+    async fn create_container(&self, directory: &str) -> Result<()> {
+        let made = self.client.create(directory, &[], &self.container).await;
+        made.map(drop).map_err(failed)
+    }
+
+    async fn delete(&self, node: &str) -> Result<()> {
+        self.client.delete(node, None).await.map_err(failed)
+    }
+}
+
+/// The directory of a lock.
+fn directory_of(prefix: &str, name: &str) -> String {
+    format!("{prefix}/{}", name.replace('/', "%2F"))
+}
+
+/// The begin of the paths of the nodes in it.
+fn stem_of(directory: &str) -> String {
+    format!("{directory}/_c_00000000-0000-0000-0000-000000000000-lock-")
 }
 
 #[async_trait]
@@ -148,9 +201,12 @@ impl ZkFloor {
         format!("{}/%bench", self.prefix)
     }
 
-    /// The node of a lock.
-    fn directory(&self, name: &str) -> String {
-        format!("{}/{}", self.prefix, name.replace('/', "%2F"))
+    fn nodes(&self) -> Nodes {
+        Nodes {
+            client: self.client.clone(),
+            options: CreateMode::EphemeralSequential.with_acls(self.acls),
+            container: CreateMode::Container.with_acls(self.acls),
+        }
     }
 
     /// The answer to a four-letter word; `None` if the server does not allow it. By default it allows `srvr`.

@@ -24,6 +24,18 @@ pub struct Left {
     pub kind: Kind,
 }
 
+/// The count of what was removed of locks, and of what stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cleared {
+    /// Entries that were removed.
+    pub removed: u64,
+    /// Entries that are in use, or that were removed by another client just then.
+    pub stays: u64,
+    /// How many of both were of [`Kind::Lock`].
+    pub locks: u64,
+}
+
 /// A store in which a lock's traces are found by its name.
 #[async_trait]
 pub(super) trait Store: Send + Sync {
@@ -32,6 +44,21 @@ pub(super) trait Store: Send + Sync {
 
     /// Removes it; whether it did.
     async fn remove(&self, left: &Left) -> Result<bool>;
+
+    /// Removes the traces of several locks. By default one after another.
+    async fn clear(&self, names: &[LockName]) -> Result<Cleared> {
+        let mut cleared = Cleared::default();
+        for name in names {
+            for left in self.list(name).await? {
+                cleared.locks += u64::from(left.kind == Kind::Lock);
+                match self.remove(&left).await? {
+                    true => cleared.removed += 1,
+                    false => cleared.stays += 1,
+                }
+            }
+        }
+        Ok(cleared)
+    }
 
     /// Ends what the connection itself has in the store. By default that is nothing.
     async fn close(self: Box<Self>) {}

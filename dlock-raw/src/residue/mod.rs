@@ -19,7 +19,7 @@ use std::fmt;
 use dlock_core::{Error, ErrorKind, LockName, Result, config::Config};
 
 use self::left::Store;
-pub use self::left::{Kind, Left};
+pub use self::left::{Cleared, Kind, Left};
 use crate::family::Family;
 
 /// The traces of locks in one store.
@@ -38,16 +38,6 @@ use crate::family::Family;
 /// # }
 /// ```
 pub struct Residue(Box<dyn Store>);
-
-/// The count of what was removed of a lock, and of what stays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Cleared {
-    /// Entries that were removed.
-    pub removed: u64,
-    /// Entries that are in use, or that were removed by another client just then.
-    pub stays: u64,
-}
 
 /// The permanent entries that dlock makes in a store for all locks, in words; `None` for an unknown `scheme` of a URL.
 ///
@@ -133,7 +123,8 @@ impl Residue {
         self.remove_of(&[Kind::Lock, Kind::Kept], names).await
     }
 
-    /// Removes what is left of one lock, as [`remove`](Self::remove) does; also counts what stays.
+    /// Removes what is left of these locks, as [`remove`](Self::remove) does; also counts what stays. A store may do it
+    /// with one request for all of them.
     ///
     /// # Errors
     ///
@@ -142,15 +133,8 @@ impl Residue {
     /// # Cancel safety
     ///
     /// As [`remove`](Self::remove).
-    pub async fn clear(&self, name: &LockName) -> Result<Cleared> {
-        let mut cleared = Cleared::default();
-        for left in self.0.list(name).await? {
-            match self.0.remove(&left).await? {
-                true => cleared.removed += 1,
-                false => cleared.stays += 1,
-            }
-        }
-        Ok(cleared)
+    pub async fn clear(&self, names: &[LockName]) -> Result<Cleared> {
+        self.0.clear(names).await
     }
 
     /// As [`remove`](Self::remove), but leaves what is [`Kind::Kept`]: the holders of the locks lose them.

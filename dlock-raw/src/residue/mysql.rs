@@ -9,7 +9,7 @@ use dlock_core::{
 };
 use tokio::sync::Mutex;
 
-use super::left::{Kind, Left, Store};
+use super::left::{Cleared, Kind, Left, Store};
 use crate::driver::mysql::{Connection, Failure, Server};
 
 /// The table does not exist: then nothing is left.
@@ -32,9 +32,27 @@ impl MySql {
 
     /// Whether the statement returns a row.
     async fn finds(&self, sql: String) -> Result<bool> {
+        Ok(self.count(sql).await? > 0)
+    }
+
+    /// How many rows the statement returns.
+    async fn count(&self, sql: String) -> Result<u64> {
         match self.connection.lock().await.query(sql).await {
-            Ok(rows) => Ok(!rows.is_empty()),
-            Err(failure) => absent(failure).map(|()| false),
+            Ok(rows) => Ok(rows.len() as u64),
+            Err(failure) => absent(failure).map(|()| 0),
+        }
+    }
+
+    /// Deletes the rows with these names, and returns how many there were.
+    async fn delete(&self, table: &str, names: &str) -> Result<u64> {
+        // A row that is locked is not waited for.
+        let sql = format!(
+            "DELETE old FROM (SELECT * FROM {table} WHERE name IN ({names}) LIMIT 1000 FOR UPDATE SKIP LOCKED) AS free \
+             STRAIGHT_JOIN {table} AS old ON old.name = free.name"
+        );
+        match self.connection.lock().await.execute(sql).await {
+            Ok(removed) => Ok(removed),
+            Err(failure) => absent(failure).map(|()| 0),
         }
     }
 }
@@ -65,15 +83,28 @@ impl Store for MySql {
 
     async fn remove(&self, left: &Left) -> Result<bool> {
         let (table, row) = left.place.split_once(' ').unwrap_or_default();
-        // A row that is locked is not waited for.
-        let sql = format!(
-            "DELETE old FROM (SELECT * FROM {table} WHERE name = {row} LIMIT 1000 FOR UPDATE SKIP LOCKED) AS free \
-             STRAIGHT_JOIN {table} AS old ON old.name = free.name"
-        );
-        match self.connection.lock().await.execute(sql).await {
-            Ok(removed) => Ok(removed > 0),
-            Err(failure) => absent(failure).map(|()| false),
+        Ok(self.delete(table, row).await? > 0)
+    }
+
+    async fn clear(&self, names: &[LockName]) -> Result<Cleared> {
+        if names.is_empty() {
+            return Ok(Cleared::default());
         }
+        let rows = names
+            .iter()
+            .map(|name| literal(&[&self.prefix, name.as_str()].concat()));
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        let kept = self.delete("dlock_locks", &rows).await?;
+        let inspected = self.delete("dlock_asked", &rows).await?;
+        // Those that are locked.
+        let stays = self
+            .count(format!("SELECT 1 FROM dlock_locks WHERE name IN ({rows})"))
+            .await?;
+        Ok(Cleared {
+            removed: kept + inspected,
+            stays,
+            locks: inspected + stays,
+        })
     }
 }
 

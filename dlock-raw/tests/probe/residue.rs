@@ -3,7 +3,7 @@
 use std::{slice::from_ref, time::Duration};
 
 use dlock::{LockName, Locker, config::Config};
-use dlock_raw::residue::{Kind, Residue};
+use dlock_raw::residue::{Cleared, Kind, Residue};
 use dlock_servers::{etcd, mysql, redis, zk};
 use dlock_verify::support::take;
 use tempfile::TempDir;
@@ -128,9 +128,16 @@ async fn what_is_left_is_listed_and_removed_by_name(flavour: Flavour) -> Outcome
     let removed = residue.remove(from_ref(&second)).await?;
     let can_remove = !matches!(flavour, Flavour::Files | Flavour::MySql(_));
     assert_eq!(!removed.is_empty(), can_remove, "{removed:?}");
+    let cleared = residue.clear(&all).await?;
+    let expected = if can_remove { (0, 0) } else { (1, 1) };
+    assert_eq!((cleared.locks, cleared.stays), expected, "{cleared:?}");
     drop(b);
     locker.shutdown(END_MAX).await?;
-    residue.remove(&all).await?;
+    // All names at once: what stores keep is no lock.
+    let cleared = residue.clear(&all).await?;
+    assert_eq!((cleared.locks, cleared.stays), (0, 0), "{cleared:?}");
+    assert_eq!(cleared.removed > 0, !can_remove, "{cleared:?}");
     assert_eq!(residue.list(&all).await?, []);
+    assert_eq!(residue.clear(&[]).await?, Cleared::default());
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::tile::{Tile, names};
 use crate::{
-    data::{Cycles, Workload},
+    data::{Cycles, Interval, Workload},
     report::{
         format,
         shown::{Shown, ShownStore},
@@ -33,6 +33,8 @@ pub(super) fn fastest(shown: &Shown<'_>) -> Option<Tile> {
         ];
         format!(" One lock takes {median} (n\u{a0}=\u{a0}{n}).")
     });
+    let cpu = ranked.first().filter(|_| equal.len() == 1);
+    let cpu = cpu.map_or_else(String::new, |(_, cycles)| cpu_of_driver(cycles));
     let noise = format::percent(shown.run.noise.same_twice);
     let compared = match times {
         _ if equal.len() > 1 => format!("; no difference between them beyond the noise of {noise}"),
@@ -42,8 +44,20 @@ pub(super) fn fastest(shown: &Shown<'_>) -> Option<Tile> {
     Some(Tile::new(
         about,
         names(&equal),
-        format!("{rate} locks a second with {tasks}{compared}.{one}"),
+        format!("{rate} locks a second with {tasks}{compared}.{cpu}{one}"),
     ))
+}
+
+/// The processor time of a lock beside the driver's, as far as it is known.
+fn cpu_of_driver(cycles: &Cycles) -> String {
+    let times = |ratio: Option<Interval>| ratio.map(|ratio| format::ratio(ratio.value));
+    let server = times(cycles.server_cpu_of_floor).map(|times| format!("the server {times} times"));
+    let client = times(cycles.client_cpu_of_floor).map(|times| format!("the client {times} times"));
+    let known: Vec<String> = server.into_iter().chain(client).collect();
+    match known.is_empty() {
+        true => String::new(),
+        false => format!(" A lock costs {} the driver's work.", known.join(" and ")),
+    }
 }
 
 /// The stores that share the first place, and how many times as fast they are as the next one.
