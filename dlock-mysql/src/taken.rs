@@ -11,7 +11,7 @@ use dlock_core::BootInstant;
 /// How long a name counts as taken after it was found so.
 const RECENT: Duration = Duration::from_secs(1);
 
-/// The number of names that are told apart. Names that share a place cost a round trip, and no more.
+/// The number of places. Names that share one cost a round trip, and no more.
 const PLACES: usize = 1_024;
 
 /// When the names of a locker were last found taken.

@@ -14,10 +14,7 @@ use dlock_core::{
 };
 
 use crate::{
-    acquire::{
-        grant::Grant,
-        statement::{LockMode, LockStatement},
-    },
+    acquire::statement::{LockMode, LockStatement},
     config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     hold::handle::{HeldConnection, Hold},
@@ -25,6 +22,13 @@ use crate::{
     monitor::Monitor,
     restart_guard::longest_ttl::whole_seconds,
 };
+
+/// A row that is locked, proved to be a hold.
+pub(crate) struct Grant {
+    pub(crate) token: Token,
+    /// The request that the hold counts from.
+    pub(crate) sent: SentAt,
+}
 
 /// One acquisition of a lock.
 pub(crate) struct Acquisition<'a> {

@@ -7,9 +7,8 @@ use dlock_core::{
 
 use crate::{
     acquire::{
-        acquisition::Acquisition,
-        blocked,
-        grant::{self, Grant},
+        acquisition::{Acquisition, Grant},
+        blocked, grant,
         statement::{LockMode, LockedRow, RowResult},
         undo::undo,
     },

@@ -3,7 +3,10 @@
 use dlock_core::{Error, ErrorKind, LostCause, Result, Token, backend::SentAt};
 
 use crate::{
-    acquire::{acquisition::Acquisition, statement::LockedRow},
+    acquire::{
+        acquisition::{Acquisition, Grant},
+        statement::LockedRow,
+    },
     config::TokenSource,
     conn::{connection::Connection, pool::Pool},
     epoch::row::{self, Epoch},
@@ -19,13 +22,6 @@ const RAISES_MAX: usize = 3;
 /// A grant whose reply took a longer part of the ttl is followed by a heartbeat. The hold then counts from the
 /// heartbeat (K2).
 const LATE_DIVISOR: u32 = 10;
-
-/// A row that is locked, proved to be a hold.
-pub(crate) struct Grant {
-    pub(crate) token: Token,
-    /// The request that the hold counts from.
-    pub(crate) sent: SentAt,
-}
 
 /// The grant of a row that was waited for, with the server's `serial` number. The hold counts from the
 /// confirmation, which is requested at `sent`.

@@ -10,10 +10,9 @@ use dlock_core::{
 
 use crate::{
     acquire::{
-        acquisition::Acquisition,
+        acquisition::{Acquisition, Grant},
         attempt::{Contended, Tried, try_acquire},
-        blocked,
-        grant::{self, Grant},
+        blocked, grant,
         statement::LockMode,
         undo::leave_queue,
     },

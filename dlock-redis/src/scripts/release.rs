@@ -88,9 +88,9 @@ impl ReleaseCall<'_> {
         self.items.first().map_or("", |item| &item.keys().lock)
     }
 
-    /// The command of a server that deletes a key if it has a value (K4): for one lock that nobody was seen to want.
+    /// The command of a server that deletes a key if it has a value (K4): for one lock that no other client was seen to want.
     ///
-    /// Whoever waits has marked the value. Then it is not deleted, and the script, which publishes the release, follows.
+    /// A waiter marks the value. It is not deleted then, and the script follows, which publishes the release.
     pub(super) fn render_native(&self) -> Option<Cmd> {
         let [ReleaseItem::Granted(written)] = self.items else {
             return None;
