@@ -24,6 +24,28 @@ fn json(output: &std::process::Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("json")
 }
 
+/// Names used once were measured, and are gone.
+fn assert_new_names(found: &Value) {
+    for (row, tasks) in found["new_names"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .zip([1, 64])
+    {
+        assert_eq!(row["tasks"], tasks);
+        for ratio in ["of_floor", "client_cpu_of_floor"] {
+            assert!(row[ratio]["value"].as_f64() > Some(0.0), "{ratio}: {row}");
+        }
+    }
+    // Each name of dlock has left a file, those of the floor are not counted; and no lock.
+    let used = &found["used_once"];
+    assert!(
+        used["removed"].as_u64() > Some(0) && used["names"].as_u64() > used["removed"].as_u64(),
+        "{used}"
+    );
+    assert_eq!(used["locks"], 0);
+}
+
 #[test]
 fn every_workload_is_measured_and_nothing_is_left() {
     let (store, other) = (Store::new(), Store::new());
@@ -77,24 +99,7 @@ fn every_workload_is_measured_and_nothing_is_left() {
                 assert!(low > Some(0.0) && high >= low, "{ratio}: {row}");
             }
         }
-        for (row, tasks) in found["new_names"]
-            .as_array()
-            .expect("rows")
-            .iter()
-            .zip([1, 64])
-        {
-            assert_eq!(row["tasks"], tasks);
-            for ratio in ["of_floor", "client_cpu_of_floor"] {
-                assert!(row[ratio]["value"].as_f64() > Some(0.0), "{ratio}: {row}");
-            }
-        }
-        // Each name of dlock has left a file, those of the floor are not counted; and no lock.
-        let used = &found["used_once"];
-        assert!(
-            used["removed"].as_u64() > Some(0) && used["names"].as_u64() > used["removed"].as_u64(),
-            "{used}"
-        );
-        assert_eq!(used["locks"], 0);
+        assert_new_names(found);
         for workload in ["hand_over", "one_shot"] {
             assert!(
                 found[workload]["median_ns"]["value"].as_f64() > Some(0.0),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use dlock_core::{
-    Error, Holder,
+    Error, Holder, Token,
     backend::{AcquireRequest, Lease, SentAt},
 };
 
