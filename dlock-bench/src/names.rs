@@ -6,12 +6,17 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use dlock_core::toolkit::Lock;
+use tokio::time::sleep;
 
 /// The begin of all names.
 const PREFIX: &str = "dlock-bench";
+
+/// The pause between two looks whether tasks have ended.
+const CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// The names that one store was given so far.
 #[derive(Clone)]
@@ -78,12 +83,24 @@ impl Names {
         made.names.iter().cloned().chain(numbered).collect()
     }
 
+    /// Waits until no task uses names once any more. A task that is aborted ends when it waits the next time.
+    pub(crate) async fn unused(&self) {
+        while self.made.lock().numbered.iter().any(Numbered::is_used) {
+            sleep(CHECK_EVERY).await;
+        }
+    }
+
     fn of_run(&self, what: &str) -> String {
         format!("{PREFIX}/{}/{what}", self.run)
     }
 }
 
 impl Numbered {
+    /// Whether a task has it, beside the list of all.
+    fn is_used(&self) -> bool {
+        Arc::strong_count(&self.next) > 1
+    }
+
     /// A name that was not used before. It is recorded before its use.
     pub(crate) fn next(&self) -> String {
         self.name(self.next.fetch_add(1, Ordering::Relaxed))
@@ -129,7 +146,10 @@ mod tests {
         let of_first = [tasks[0].next(), tasks[0].next()];
         assert_eq!(of_first[1], "dlock-bench/7f3a/once-00000-00000001");
         let of_second = tasks[1].next();
-        assert_eq!(names.all(), [&of_first[..], &[of_second.clone()]].concat());
+        assert_eq!(
+            names.all(),
+            [&of_first[..], std::slice::from_ref(&of_second)].concat()
+        );
         tasks[0].clear();
         assert_eq!(names.all(), [of_second]);
         assert_eq!(tasks[0].next(), "dlock-bench/7f3a/once-00000-00000002");

@@ -151,6 +151,8 @@ pub(crate) async fn clean_up(
     names: &Names,
     store: Option<&Store>,
 ) -> Result<(), Left> {
+    // An aborted task may use one more name before it ends.
+    let _ = timeout(REMOVE_MAX, names.unused()).await;
     let names = names.all();
     let each = REMOVE_EACH_MAX.saturating_mul(u32::try_from(names.len()).unwrap_or(u32::MAX));
     let mut left = 0;
@@ -270,6 +272,7 @@ mod tests {
                 .count()
         };
         assert!(files() > 200);
+        drop(numbered);
         clean_up(&config, &names, None).await.expect("cleaned");
         // The layout.
         assert_eq!(files(), 1);
