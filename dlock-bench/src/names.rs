@@ -15,7 +15,7 @@ use tokio::time::sleep;
 /// The begin of all names.
 const PREFIX: &str = "dlock-bench";
 
-/// The pause between two looks whether tasks have ended.
+/// How often it is checked whether the tasks have ended.
 const CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// The names that one store was given so far.

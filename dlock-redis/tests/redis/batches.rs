@@ -91,7 +91,7 @@ async fn releases_of_many_are_one_deletion(program: Program) -> Outcome {
     release(hold_many(&locker).await?).await?;
     let held = hold_many(&locker).await?;
     let before = calls(&node, "del").await?;
-    // Without a reply meanwhile, those that come later wait for each other, however busy the machine is.
+    // Until the first has its reply, those that come later wait for each other, however busy the machine is.
     node.stop()?;
     let releasing = tokio::spawn(release(held));
     tokio::time::sleep(Duration::from_millis(200)).await;
