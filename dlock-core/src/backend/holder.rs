@@ -78,7 +78,7 @@ impl Holder {
         // Each acquire does it: `fmt` takes four times as long.
         let mut line = String::with_capacity(length);
         let mut digits = itoa::Buffer::new();
-        request.attempt.id().push_to(&mut line);
+        line.extend(request.attempt.id().digits());
         line.push(' ');
         if let Some(token) = token {
             line.push_str(digits.format(token.get()));

@@ -3,8 +3,8 @@
 use dlock_servers::{Program, redis::Node};
 
 use crate::support::{
-    Outcome, calls, cases, connect, connect_as_user, soon, start, take, until, until_clean,
-    until_listeners, value,
+    Outcome, calls, cases, connect, connect_as_user, soon, start, take, until_clean,
+    until_listeners, until_marked, value,
 };
 
 cases![
@@ -49,12 +49,7 @@ async fn k06_a_lock_that_others_want_is_released_by_the_script(program: Program)
     let held = take(&holder, "a").await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
-    until("the release is to be published", async || {
-        Ok(value(&node, "a")
-            .await?
-            .is_some_and(|value| value.ends_with('\n')))
-    })
-    .await?;
+    until_marked(&node, "a").await?;
     held.release().await?;
     let guard = soon("it is notified", waiter).await???;
     assert_eq!(native(&node).await?, (1, 0), "the value was marked");

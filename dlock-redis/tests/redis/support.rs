@@ -192,6 +192,15 @@ pub(crate) async fn until_clean(node: &Node) -> Outcome {
     .await
 }
 
+/// Waits until a waiter has marked the lock, so that its release is published.
+pub(crate) async fn until_marked(node: &Node, name: &str) -> Outcome {
+    until("the release is to be published", async || {
+        let value = value(node, name).await?;
+        Ok(value.is_some_and(|value| value.ends_with('\n')))
+    })
+    .await
+}
+
 /// Waits until so many clients listen for the release of `name`.
 pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outcome {
     until_key_listeners(node, &format!("dlock:{name}"), count).await

@@ -6,8 +6,8 @@ use dlock::ErrorKind;
 use dlock_servers::Program;
 
 use crate::support::{
-    Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take, until,
-    until_clean, until_listeners, value, within,
+    Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take,
+    until_clean, until_listeners, until_marked, within,
 };
 
 cases![
@@ -25,12 +25,7 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     let held = holder.acquire("a").ttl(ttl).no_renewal().await?;
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
-    until("the holder is to publish", async || {
-        Ok(value(&node, "a")
-            .await?
-            .is_some_and(|value| value.ends_with('\n')))
-    })
-    .await?;
+    until_marked(&node, "a").await?;
     held.release().await?;
     // No release is published, so the waiter tries again when the ttl would have ended.
     let most = ttl + other.capabilities().takeover_max;
