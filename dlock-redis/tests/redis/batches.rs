@@ -8,7 +8,7 @@ use dlock_servers::{Program, redis::Node};
 
 use crate::support::{
     Outcome, WOKEN, calls, cases, connect, connect_as_user, locks, refused, soon, start, take,
-    until, until_clean, until_listeners, value, warm_up, within,
+    until, until_clean, until_listeners, until_marked, value, warm_up, within,
 };
 
 cases![
@@ -119,12 +119,7 @@ async fn k04_a_release_of_many_compares_each(program: Program) -> Outcome {
         let held = hold_many(&locker).await?;
         node.command(&["DEL", "dlock:ok-21"]).await?;
         let waiter = tokio::spawn(other.acquire("ok-22").into_future());
-        until("the holder is to publish", async || {
-            Ok(value(&node, "ok-22")
-                .await?
-                .is_some_and(|value| value.ends_with('\n')))
-        })
-        .await?;
+        until_marked(&node, "ok-22").await?;
         until_listeners(&node, "ok-22", 1).await?;
         release(held).await?;
         let woken = within(WOKEN, "it is woken", waiter).await???;

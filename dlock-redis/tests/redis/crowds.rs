@@ -9,8 +9,8 @@ use tokio::{
 };
 
 use crate::support::{
-    Outcome, WOKEN, calls, cases, connect, connect_as_user, soon, start, take, until, until_clean,
-    until_listeners, value, within,
+    Outcome, WOKEN, calls, cases, connect, connect_as_user, soon, start, take, until_clean,
+    until_listeners, until_marked, value, within,
 };
 
 cases![
@@ -91,11 +91,7 @@ async fn a_waiter_among_others_requests_the_notification_with_its_grant(
     let waiter = tokio::spawn(other.acquire("a").into_future());
     until_listeners(&node, "a", 1).await?;
     let listener = Listener::start(&node).await?;
-    until("its try after the subscription", async || {
-        let value = value(&node, "a").await?;
-        Ok(value.is_some_and(|value| value.ends_with('\n')))
-    })
-    .await?;
+    until_marked(&node, "a").await?;
     held.release().await?;
     let guard = soon("it is woken", waiter).await???;
     let value = value(&node, "a").await?.ok_or("no lock")?;

@@ -13,8 +13,8 @@ use dlock_verify::proxy::{
 use crate::{
     proxied::Proxied,
     support::{
-        Outcome, RACES, cases, connect, ends_first, locks, refused, soon, start, take, until,
-        until_clean, until_listeners, value, warm_up,
+        Outcome, RACES, cases, connect, ends_first, locks, refused, soon, start, take, until_clean,
+        until_listeners, until_marked, value, warm_up,
     },
 };
 
@@ -81,12 +81,7 @@ async fn t01_lost_reply_of_a_waiter_that_was_woken(program: Program) -> Outcome 
         let waiter = tokio::spawn(client.locker.acquire("a").into_future());
         until_listeners(&client.node, "a", 1).await?;
         // The waiter may be sending its second request just now.
-        let is_registered = async || {
-            Ok(value(&client.node, "a")
-                .await?
-                .is_some_and(|v| v.ends_with('\n')))
-        };
-        until("it is registered", is_registered).await?;
+        until_marked(&client.node, "a").await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
         requests.set(ToClient, Fault::CutInstead);
         held.release().await?;
