@@ -125,6 +125,9 @@ mod tests {
 
     use super::*;
 
+    /// Digits of two tokens up to this one never make a number past the range. The clock reaches it in the year 128,000.
+    const UNTORN_MAX: u64 = 3_999_999_999_999_999_999;
+
     const LINE: &str =
         "4f0000000000000000000000000000a1 77 1780000000000000 4711@web-3 checkout 77";
 
@@ -275,10 +278,10 @@ mod tests {
         #[test]
         fn a_record_written_in_part_gives_no_smaller_token(
             cut in 0..RECORD_BYTES,
-            last in 1..Token::MAX - 1,
-            grows_by in prop_oneof![1..1000_u64, 1..Token::MAX],
+            last in 1..UNTORN_MAX,
+            grows_by in prop_oneof![1..1000_u64, 1..UNTORN_MAX],
         ) {
-            let next = last.saturating_add(grows_by).min(Token::MAX - 1);
+            let next = (last + grows_by).min(UNTORN_MAX);
             let mut file = render(token(last), "a", Some(LINE));
             file[..cut].copy_from_slice(&render(token(next), "a", None)[..cut]);
             prop_assert!(Record::parse(&file).token >= Some(token(last)));
