@@ -153,7 +153,7 @@ impl Driven {
                 }),
             }
         };
-        Box::pin(async move { home.on_home_runtime(work).await })
+        Box::pin(home.on_home_runtime(work))
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use tokio::{runtime::Handle, sync::oneshot};
-use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tokio_util::{either::Either, sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     backend::{
@@ -101,25 +101,31 @@ impl Shared {
         Error::new(ErrorKind::Unavailable, why)
     }
 
-    /// Runs `work` of the backend in the runtime that the locker lives in, wherever the user calls from. A
+    /// Runs `work` of the backend, from now on, in the runtime that the locker lives in, wherever the user calls from. A
     /// backend shares connections and batches among all locks. In another runtime they would stall while it
     /// is not driven, and end when it ends (K13).
     ///
     /// Dropping the future drops `work`.
-    pub(crate) async fn on_home_runtime<T: Send + 'static>(
+    pub(crate) fn on_home_runtime<T, W>(
         &self,
-        work: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<T> {
+        work: W,
+    ) -> impl Future<Output = Result<T>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T>> + Send + 'static,
+    {
         let is_home = Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id());
         // Nothing is shared any more when the home is gone: then the user's is as good.
         if is_home || self.cleanup.is_gone() {
-            return work.await;
+            return Either::Left(work);
         }
         let working = AbortOnDropHandle::new(self.runtime.spawn(work));
-        working.await.unwrap_or_else(|gone| {
-            let why = "the locker's runtime has ended";
-            let error = Error::new(ErrorKind::Unavailable, why).with_source(gone);
-            Err(error.with_effect(Effect::Unknown))
+        Either::Right(async move {
+            working.await.unwrap_or_else(|gone| {
+                let why = "the locker's runtime has ended";
+                let error = Error::new(ErrorKind::Unavailable, why).with_source(gone);
+                Err(error.with_effect(Effect::Unknown))
+            })
         })
     }
 }

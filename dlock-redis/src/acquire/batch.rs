@@ -58,7 +58,8 @@ impl CommandBatcher {
         // In a Cluster a script has keys of one slot only, so there are no batches.
         if !self.router.is_single() {
             let sent = SentAt::now(&self.clock);
-            let outcome = single(acquire(&self.router, &[item]).await?)?;
+            // Boxed here and below: the futures of batched requests stay small.
+            let outcome = single(Box::pin(acquire(&self.router, &[item])).await?)?;
             return Ok((sent, outcome));
         }
         match self.batcher.join(Command::Acquire(item)).await? {
@@ -70,7 +71,7 @@ impl CommandBatcher {
     /// Releases one lock, if the attempt holds it; success also if it had ended.
     pub(crate) async fn release(&self, item: ReleaseItem) -> Result<Listeners> {
         if !self.router.is_single() {
-            return single(release(&self.router, &[item]).await?);
+            return single(Box::pin(release(&self.router, &[item])).await?);
         }
         match self.batcher.join(Command::Release(item)).await? {
             (_, Reply::Release(released)) => released,
@@ -143,7 +144,7 @@ async fn acquire(router: &Router, items: &[AcquireItem]) -> Result<Vec<Result<Ou
 async fn release(router: &Router, items: &[ReleaseItem]) -> Result<Vec<Result<Listeners>>> {
     let call = ReleaseCall {
         items,
-        publish: router.publish_commands(),
+        publish: router.publish_command(),
     };
     let hedge_after = Some(HEDGE_AFTER_MAX);
     let reply = router.send(Call::Release(call), hedge_after).await?;

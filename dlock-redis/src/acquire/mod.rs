@@ -56,7 +56,8 @@ impl Acquirer<'_> {
             request,
             keys,
         };
-        waiting.wait(first).await
+        // Boxed, as most locks are free: the future stays small.
+        Box::pin(waiting.wait(first)).await
     }
 
     async fn acquire_now(self, request: &AcquireRequest, keys: &Arc<Keys>) -> Result<Lease> {

@@ -22,7 +22,10 @@ static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The arguments of each lock.
-const PER_LOCK: usize = 3;
+const PER_LOCK: usize = 2;
+
+/// At the end of a value: the release is to be published.
+const PUBLISHED: &str = "\n";
 
 /// A lock to acquire.
 pub(crate) struct AcquireItem {
@@ -38,11 +41,11 @@ pub(crate) struct AcquireItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The attempt ends if the lock is taken.
-    Never = 0,
+    Never,
     /// The attempt waits if the lock is taken.
-    IfTaken = 1,
+    IfTaken,
     /// Others wait, too, and some of them make a pause now: they need to hear of the release.
-    WithOthers = 2,
+    WithOthers,
 }
 
 /// Locks to acquire in one command.
@@ -103,22 +106,33 @@ impl AcquireCall<'_> {
             + check.record_keys.iter().map(String::len).sum::<usize>()
             + check.record.len()
             + 2 * NUMBER_MAX;
-        let args = PER_LOCK * self.items.len() + check.record_keys.len() + 3;
+        let args = 4 + PER_LOCK * self.items.len() + check.record_keys.len();
         let mut command = ACQUIRE.command(form, 1 + self.items.len(), args, bytes);
         command.arg(self.counter);
         for item in self.items {
             command.arg(&item.keys.lock);
         }
-        for item in self.items {
-            command
-                .arg(&item.holder)
-                .arg(item.ttl)
-                .arg(item.waits as u8);
-        }
-        command.arg(check.record_keys).arg(check.record);
+        command.arg(check.record);
         command
             .arg(u8::from(self.creates_counter))
             .arg(check.least_token);
+        let waits = |item: &AcquireItem| {
+            if item.waits == Waits::Never {
+                b'0'
+            } else {
+                b'1'
+            }
+        };
+        let waiting: Vec<u8> = self.items.iter().map(waits).collect();
+        command.arg(waiting);
+        for item in self.items {
+            match item.waits {
+                Waits::WithOthers => command.arg([&item.holder, PUBLISHED].concat()),
+                Waits::Never | Waits::IfTaken => command.arg(&item.holder),
+            };
+            command.arg(item.ttl);
+        }
+        command.arg(check.record_keys);
         command
     }
 

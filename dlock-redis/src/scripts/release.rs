@@ -79,8 +79,8 @@ impl ReleaseItem {
 #[derive(Clone, Copy)]
 pub(crate) struct ReleaseCall<'a> {
     pub(crate) items: &'a [ReleaseItem],
-    /// The command that publishes a release, and the part of `PUBSUB` that counts the listeners.
-    pub(crate) publish: [&'static str; 2],
+    /// The command that publishes a release.
+    pub(crate) publish: &'static str,
 }
 
 impl ReleaseCall<'_> {
@@ -107,7 +107,7 @@ impl ReleaseCall<'_> {
 
     pub(super) fn render(&self, form: Form) -> Cmd {
         let bytes = self.items.iter().map(ReleaseItem::len).sum();
-        let args = 2 * self.items.len() + self.publish.len();
+        let args = 2 * self.items.len() + 1;
         let mut command = RELEASE.command(form, self.items.len(), args, bytes);
         for item in self.items {
             command.arg(&item.keys().lock);
@@ -124,8 +124,7 @@ impl ReleaseCall<'_> {
                 command.arg(channel.unwrap_or_default());
             }
         }
-        let [publish, count] = self.publish;
-        command.arg(publish).arg(count);
+        command.arg(self.publish);
         command
     }
 

@@ -160,13 +160,12 @@ impl Router {
         matches!(self.deployment, Deployment::Single(_))
     }
 
-    /// The command that publishes a release, and the part of `PUBSUB` that counts who listens: in a Cluster only the
-    /// subscribers of the key's slot.
-    pub(crate) fn publish_commands(&self) -> [&'static str; 2] {
+    /// The command that publishes a release: in a Cluster only to the subscribers of the key's slot.
+    pub(crate) fn publish_command(&self) -> &'static str {
         if self.is_single() {
-            ["PUBLISH", "NUMSUB"]
+            "PUBLISH"
         } else {
-            ["SPUBLISH", "SHARDNUMSUB"]
+            "SPUBLISH"
         }
     }
 
