@@ -78,7 +78,8 @@ impl Holder {
         // Each acquire does it: `fmt` takes four times as long.
         let mut line = String::with_capacity(length);
         let mut digits = itoa::Buffer::new();
-        line.extend(request.attempt.id().digits());
+        let id = request.attempt.id();
+        id.with_digits(|digits| line.push_str(digits));
         line.push(' ');
         if let Some(token) = token {
             line.push_str(digits.format(token.get()));

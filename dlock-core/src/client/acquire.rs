@@ -98,10 +98,15 @@ impl Acquire {
         }
     }
 
-    async fn run(self) -> Result<Guard> {
-        let Self { options, name } = self;
-        let name = name.map_err(|error| options.in_context(error, None))?;
-        options.begin(Some(&name))?.acquire(name).await
+    /// Not an `async fn`, which would have its arguments twice: this future is allocated and moved for each acquire.
+    #[expect(clippy::manual_async_fn, reason = "it is smaller")]
+    fn run(self) -> impl Future<Output = Result<Guard>> + Send {
+        async move {
+            let options = &self.options;
+            let name = self.name.map_err(|error| options.in_context(error, None))?;
+            let begun = self.options.begin(Some(&name))?;
+            begun.acquire(name).await
+        }
     }
 }
 

@@ -27,51 +27,56 @@ use crate::{
 };
 
 /// Takes the lock as `request` says, waiting until `until` at most. The span of the hold is a child of `parent`.
-pub(crate) async fn drive(
+///
+/// Not an `async fn`, which would have its arguments twice: this future is allocated and moved for each acquire.
+#[expect(clippy::manual_async_fn, reason = "it is smaller")]
+pub(crate) fn drive(
     shared: Arc<Shared>,
     request: AcquireRequest,
     until: BootInstant,
     parent: Span,
-) -> Result<Guard> {
-    // A backend that answers without waiting would let a loop of acquires starve the renewals (K13).
-    tokio::task::coop::consume_budget().await;
-    if shared.closed.is_cancelled() {
-        return Err(shared.closed_error());
+) -> impl Future<Output = Result<Guard>> + Send {
+    async move {
+        // A backend that answers without waiting would let a loop of acquires starve the renewals (K13).
+        tokio::task::coop::consume_budget().await;
+        if shared.closed.is_cancelled() {
+            return Err(shared.closed_error());
+        }
+        let waiting = Waiting::begin(&shared);
+        let attempt = request.attempt.clone();
+        let end = EndOfWait {
+            shared: shared.clone(),
+            until,
+        };
+        let permit = match request.wait {
+            // K6: a try sends its request to the store itself, without waiting for other attempts of this
+            // process.
+            Wait::Never => None,
+            Wait::UntilCancelled => Some(end.wait_for_turn(&request).await?),
+        };
+        let may_wait = permit.is_some();
+        // A try that times out is not `Contended`: the store never answered.
+        let why = || {
+            let why = attempt.wait_error();
+            why.filter(|why| may_wait || why.kind() != ErrorKind::Contended)
+        };
+        let mut driven = Driven::new(shared.clone(), request, parent);
+        let result = tokio::select! {
+            biased;
+            result = &mut driven => result,
+            // Only a grant precedes the end, and that was checked just now.
+            error = end.reached(why) => Err(match error.kind() {
+                ErrorKind::Contended => error,
+                // Its answer is missing: it may be granted at this moment, and is undone then (K9).
+                _ => error.with_effect(Effect::Unknown),
+            }),
+        };
+        if let Some(permit) = permit {
+            permit.leave(result.is_ok() || attempt.is_contended());
+        }
+        drop(waiting);
+        result
     }
-    let waiting = Waiting::begin(&shared);
-    let attempt = request.attempt.clone();
-    let end = EndOfWait {
-        shared: shared.clone(),
-        until,
-    };
-    let permit = match request.wait {
-        // K6: a try sends its request to the store itself, without waiting for other attempts of this
-        // process.
-        Wait::Never => None,
-        Wait::UntilCancelled => Some(end.wait_for_turn(&request).await?),
-    };
-    let may_wait = permit.is_some();
-    // A try that times out is not `Contended`: the store never answered.
-    let why = || {
-        let why = attempt.wait_error();
-        why.filter(|why| may_wait || why.kind() != ErrorKind::Contended)
-    };
-    let mut driven = Driven::new(shared.clone(), request, parent);
-    let result = tokio::select! {
-        biased;
-        result = &mut driven => result,
-        // Only a grant precedes the end, and that was checked just now.
-        error = end.reached(why) => Err(match error.kind() {
-            ErrorKind::Contended => error,
-            // Its answer is missing: it may be granted at this moment, and is undone then (K9).
-            _ => error.with_effect(Effect::Unknown),
-        }),
-    };
-    if let Some(permit) = permit {
-        permit.leave(result.is_ok() || attempt.is_contended());
-    }
-    drop(waiting);
-    result
 }
 
 /// The end of an attempt without a grant: its wait is over, or the locker ends.
@@ -140,13 +145,14 @@ impl Driven {
             let answer = catch_panic(shared.backend.acquire(&request)).await;
             let attempt = &request.attempt;
             let has_waited = request.wait != Wait::Never && attempt.is_contended();
+            let answered = shared.clock.now();
             if !has_waited && !attempt.is_cancelled() {
-                let took = shared.clock.now().since(sent);
+                let took = answered.since(sent);
                 shared.metrics.store_took(StoreOp::Acquire, took);
             }
             match answer {
                 // A guard, as nothing else releases it when its caller goes away at this moment.
-                Ok(lease) => Hold::grant(&shared, lease, &parent).map(Guard::new),
+                Ok(lease) => Hold::grant(&shared, lease, answered, &parent).map(Guard::new),
                 Err(error) => Err(match attempt.state().phase() {
                     Phase::Lost(cause) => Error::lost(cause),
                     _ => error,

@@ -104,6 +104,17 @@ pub(crate) struct Begun {
 impl Begun {
     /// Takes `name`, and waits for it as long as the options say.
     pub(crate) async fn acquire(&self, name: LockName) -> Result<Guard> {
+        let (driven, span) = self.drive(&name);
+        let result = driven.instrument(span.span().clone()).await;
+        span.end(result.as_ref().map(Guard::token));
+        result.map_err(|error| {
+            self.options.shared.metrics.acquire_failed(&error);
+            self.options.in_context(error, Some(&name))
+        })
+    }
+
+    /// An attempt, and its span.
+    fn drive(&self, name: &LockName) -> (impl Future<Output = Result<Guard>> + use<>, AcquireSpan) {
         let options = &self.options;
         let shared = Arc::clone(&options.shared);
         let wait = if matches!(self.wait, WaitFor::Never) {
@@ -123,15 +134,8 @@ impl Begun {
         request.mode = options.mode;
         request.renewal = options.renewal;
         request.note = options.note.clone();
-        let caller = Span::current();
         let span = AcquireSpan::new(shared.capabilities.backend, &request);
-        let driven = drive(shared.clone(), request, until, caller);
-        let result = driven.instrument(span.span().clone()).await;
-        span.end(result.as_ref().map(Guard::token));
-        result.map_err(|error| {
-            shared.metrics.acquire_failed(&error);
-            options.in_context(error, Some(&name))
-        })
+        (drive(shared, request, until, Span::current()), span)
     }
 }
 

@@ -51,14 +51,20 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Makes `lease` a hold, unless the attempt was cancelled or lost by then or the answer came after the
-    /// deadline (K2, K7). What could not be held is released in the background. Its span is a child of `parent`.
-    pub(crate) fn grant(shared: &Arc<Shared>, lease: Lease, parent: &Span) -> Result<Arc<Self>> {
+    /// deadline (K2, K7). What could not be held is released in the background. The answer came at `since`. Its span is
+    /// a child of `parent`.
+    pub(crate) fn grant(
+        shared: &Arc<Shared>,
+        lease: Lease,
+        since: BootInstant,
+        parent: &Span,
+    ) -> Result<Arc<Self>> {
         let token = Token::with_base(lease.token, shared.token_base).unwrap_or(lease.token);
         let hold = Arc::new(Self {
             shared: shared.clone(),
             token,
             span: HoldSpan::new(parent, shared.capabilities.backend, &lease, token),
-            since: shared.clock.now(),
+            since,
             entry: shared.scheduler.new_entry(),
             failing: Lock::default(),
             lease,
@@ -211,15 +217,14 @@ impl Hold {
     /// Fails with the cause if it was lost before.
     pub(crate) fn begin_release(&self) -> Result<(), LostCause> {
         let attempt = &self.lease.attempt;
-        attempt.expire(self.shared.clock.now());
+        let now = self.shared.clock.now();
+        attempt.expire(now);
         match attempt.state().release() {
             Ok(()) => {
                 self.shared.scheduler.remove(&self.entry);
                 *self.failing.lock() = None;
                 self.span.end("released");
-                self.shared
-                    .metrics
-                    .ended(self.shared.clock.now().since(self.since));
+                self.shared.metrics.ended(now.since(self.since));
                 Ok(())
             }
             Err(Phase::Lost(cause)) => Err(cause),

@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use foldhash::fast::RandomState;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
 };
 
 #[derive(Clone, Default)]
-pub(crate) struct LocalQueue(Arc<Lock<HashMap<LockName, Queue>>>);
+pub(crate) struct LocalQueue(Arc<Lock<HashMap<LockName, Queue, RandomState>>>);
 
 /// The right of one attempt to be on the wire; dropping it admits the next one.
 pub(crate) struct Permit {

@@ -55,8 +55,9 @@ impl CommandBatcher {
 
     /// Acquires one lock: when the command was sent, and its outcome.
     pub(crate) async fn acquire(&self, item: AcquireItem) -> Result<(SentAt, Outcome)> {
+        let alone = self.batcher.alone();
         // In a Cluster a script has keys of one slot only, so there are no batches.
-        if !self.router.is_single() {
+        if alone.is_some() || !self.router.is_single() {
             let sent = SentAt::now(&self.clock);
             // Boxed here and below: the futures of batched requests stay small.
             let outcome = single(Box::pin(acquire(&self.router, &[item])).await?)?;
@@ -70,7 +71,8 @@ impl CommandBatcher {
 
     /// Releases one lock, if the attempt holds it; success also if it had ended.
     pub(crate) async fn release(&self, item: ReleaseItem) -> Result<Listeners> {
-        if !self.router.is_single() {
+        let alone = self.batcher.alone();
+        if alone.is_some() || !self.router.is_single() {
             return single(Box::pin(release(&self.router, &[item])).await?);
         }
         match self.batcher.join(Command::Release(item)).await? {

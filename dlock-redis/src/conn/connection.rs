@@ -1,10 +1,7 @@
 //! One connection for requests.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -28,14 +25,13 @@ const REFUSALS: [Option<&str>; 2] = [Some("ERR"), Some("NOPERM")];
 const REPROBE_AFTER: Duration = Duration::from_secs(1);
 
 /// A connection to a server that was probed.
-#[derive(Clone)]
 pub(crate) struct Connection {
     pub(super) stream: DriverConnection,
     pub(super) client: ClientId,
     pub(super) grants: Grants,
     /// The single flight of waits for replicas: the connection answers nothing else until then.
-    pub(super) replication: Arc<SingleFlight<()>>,
-    pub(super) native: Arc<NativeCommands>,
+    pub(super) replication: SingleFlight<()>,
+    pub(super) native: NativeCommands,
 }
 
 /// Whether the server has commands that make a script unnecessary.
@@ -58,12 +54,11 @@ impl NativeCommands {
 }
 
 /// Whether the server behind a connection grants. Renewals and releases go on in any case.
-#[derive(Clone)]
 pub(super) enum Grants {
     /// The server grants from this time on, while it has this history.
-    From(BootInstant, Arc<History>),
+    From(BootInstant, History),
     /// The server could not write the record of its history at that time.
-    Refused(BootInstant, Arc<Error>),
+    Refused(BootInstant, Error),
 }
 
 /// The reaction to a connection that must not grant.
@@ -90,8 +85,8 @@ impl Connection {
     /// Sends a request: by a native command if that does, else by its script. A script that the server does not know is
     /// sent again in full.
     pub(super) async fn send(
-        &mut self,
-        call: Call<'_>,
+        &self,
+        call: &Call<'_>,
         scope: RedirectScope,
         highest_token: &AtomicU64,
     ) -> RedisResult<Value> {
@@ -99,7 +94,7 @@ impl Connection {
             && scope == RedirectScope::Slot
             && let Some(command) = call.render_native()
         {
-            match command.query_async(&mut self.stream).await {
+            match command.query_async(&mut self.stream.clone()).await {
                 Ok(DONE) => return Ok(DONE),
                 Err(error) if error.code().is_none() => return Err(error),
                 Err(error) if REFUSALS.contains(&error.code()) => self.native.refused(),
@@ -118,9 +113,9 @@ impl Connection {
     }
 
     async fn send_as(
-        &mut self,
+        &self,
         form: Form,
-        call: Call<'_>,
+        call: &Call<'_>,
         scope: RedirectScope,
         highest_token: &AtomicU64,
     ) -> RedisResult<Value> {
@@ -135,11 +130,11 @@ impl Connection {
         };
         let command = call.render(form, &check);
         match scope {
-            RedirectScope::Slot => command.query_async(&mut self.stream).await,
+            RedirectScope::Slot => command.query_async(&mut self.stream.clone()).await,
             RedirectScope::Request => {
                 let mut both = redis::pipe();
                 both.cmd("ASKING").ignore().add_command(command);
-                let (value,) = Box::pin(both.query_async(&mut self.stream)).await?;
+                let (value,) = Box::pin(both.query_async(&mut self.stream.clone())).await?;
                 Ok(value)
             }
         }

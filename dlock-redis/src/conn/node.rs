@@ -108,11 +108,12 @@ impl Node {
 
     /// Sends a request, and retries once on a new connection if this one has ended: an idle connection does
     /// not report that. The effect is unknown if connections fail under the request.
-    pub(crate) async fn send(&self, request: Request<'_>) -> Result<Reply> {
+    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Reply> {
         let connection = self.connection_for(request).await?;
         let sent = match request.hedge_after {
             None => self.send_on(connection, request).await,
-            Some(after) => self.send_hedged(connection, request, after).await,
+            // Boxed here and below: the futures of requests stay small.
+            Some(after) => Box::pin(self.send_hedged(connection, request, after)).await,
         };
         let error = match sent {
             Ok(reply) => return Ok(reply),
@@ -122,7 +123,6 @@ impl Node {
         if !was_cut && !errors::is_forgotten(&error) {
             return Err(errors::of_request(error));
         }
-        // Boxed, as it is rare: the futures of requests stay small.
         let retried = Box::pin(self.retry(request)).await;
         // The first request may have been executed, independent of the second one's effect.
         retried.map_err(|error| match was_cut {
@@ -131,14 +131,14 @@ impl Node {
         })
     }
 
-    async fn retry(&self, request: Request<'_>) -> Result<Reply> {
+    async fn retry(&self, request: &Request<'_>) -> Result<Reply> {
         let connection = self.connection_for(request).await?;
         let reply = self.send_on(connection, request).await;
         reply.map_err(errors::of_request)
     }
 
     /// The connection, if this request may be sent on it.
-    async fn connection_for(&self, request: Request<'_>) -> Result<Connected<Connection>> {
+    async fn connection_for(&self, request: &Request<'_>) -> Result<Connected<Arc<Connection>>> {
         let connection = self.reconnect.get().await?;
         if !request.call.grants() {
             return Ok(connection);
@@ -157,8 +157,8 @@ impl Node {
     /// connection may hang while new ones work, or be just slow.
     async fn send_hedged(
         &self,
-        connection: Connected<Connection>,
-        request: Request<'_>,
+        connection: Connected<Arc<Connection>>,
+        request: &Request<'_>,
         hedge_after: Duration,
     ) -> RedisResult<Reply> {
         let generation = connection.generation();
@@ -174,7 +174,7 @@ impl Node {
         &self,
         mut first: Pin<&mut impl Future<Output = RedisResult<Reply>>>,
         generation: u64,
-        request: Request<'_>,
+        request: &Request<'_>,
     ) -> RedisResult<Reply> {
         let answered = Arc::new(AtomicBool::new(false));
         let mut second = pin!(async {
@@ -200,12 +200,12 @@ impl Node {
 
     async fn send_on(
         &self,
-        mut connection: Connected<Connection>,
-        request: Request<'_>,
+        connection: Connected<Arc<Connection>>,
+        request: &Request<'_>,
     ) -> RedisResult<Reply> {
         let opener = &self.reconnect.opener;
         let value = connection
-            .send(request.call, request.scope, &opener.highest_token)
+            .send(&request.call, request.scope, &opener.highest_token)
             .await;
         if value.as_ref().is_err_and(errors::ends_connection) {
             self.reconnect.drop_connection(connection.generation());

@@ -113,8 +113,8 @@ impl Opener {
             stream,
             client: server.client,
             grants,
-            replication: Arc::new(SingleFlight::new(())),
-            native: Arc::new(NativeCommands::new(server.has_native_release)),
+            replication: SingleFlight::new(()),
+            native: NativeCommands::new(server.has_native_release),
         })
     }
 
@@ -137,14 +137,14 @@ impl Opener {
             Ok(history) => {
                 self.follow(endpoint, &history, now)?;
                 let from = now.after(history.grace(options));
-                Ok(Grants::From(from, Arc::new(history)))
+                Ok(Grants::From(from, history))
             }
             // The server cannot write: locks can still be renewed and released.
             Err(error)
                 if error.kind() == ErrorKind::Unavailable
                     && !errors::is_connection_failure(&error) =>
             {
-                Ok(Grants::Refused(now, Arc::new(error)))
+                Ok(Grants::Refused(now, error))
             }
             Err(error) => Err(error),
         }

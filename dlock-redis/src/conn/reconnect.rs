@@ -18,7 +18,7 @@ use crate::conn::{connection::Connection, open::Opener};
 /// The slot of the present connection.
 pub(super) struct Reconnect {
     pub(super) opener: Opener,
-    slot: ReconnectSlot<Connection>,
+    slot: ReconnectSlot<Arc<Connection>>,
 }
 
 impl Reconnect {
@@ -30,10 +30,10 @@ impl Reconnect {
     }
 
     /// The connection, which is made if there is none.
-    pub(super) async fn get(self: &Arc<Self>) -> Result<Connected<Connection>> {
+    pub(super) async fn get(self: &Arc<Self>) -> Result<Connected<Arc<Connection>>> {
         let open = || {
             let this = self.clone();
-            async move { this.opener.open(|| {}).await }
+            async move { this.opener.open(|| {}).await.map(Arc::new) }
         };
         self.slot.get(open).await
     }
@@ -44,7 +44,7 @@ impl Reconnect {
         self: &Arc<Self>,
         generation: u64,
         answered: Arc<AtomicBool>,
-    ) -> Result<Connected<Connection>> {
+    ) -> Result<Connected<Arc<Connection>>> {
         let this = self.clone();
         let open_beside = async move { this.open_beside(generation, &answered).await };
         self.slot.in_turn(open_beside).await
@@ -53,7 +53,7 @@ impl Reconnect {
     /// Abandons the connection of this generation; the next request opens another one.
     pub(super) fn drop_connection(&self, generation: u64) {
         if let Some(connection) = self.slot.abandon(generation) {
-            self.opener.abandoned.add(connection.client);
+            self.opener.abandoned.add(connection.client.clone());
         }
     }
 
@@ -80,11 +80,11 @@ impl Reconnect {
         &self,
         generation: u64,
         answered: &AtomicBool,
-    ) -> Result<Connected<Connection>> {
+    ) -> Result<Connected<Arc<Connection>>> {
         let former = match self.slot.current()? {
             Some(former) if former.generation() == generation => former,
             Some(newer) => return Ok(newer),
-            None => return self.slot.install(self.opener.open(|| {}).await?),
+            None => return self.slot.install(Arc::new(self.opener.open(|| {}).await?)),
         };
         // It is killed with other abandoned ones before the new one is used.
         let abandon_former = || {
@@ -96,6 +96,6 @@ impl Reconnect {
         if self.generation() == Some(generation) {
             return Ok(former);
         }
-        self.slot.install(fresh)
+        self.slot.install(Arc::new(fresh))
     }
 }

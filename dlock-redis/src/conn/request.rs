@@ -28,7 +28,7 @@ pub(crate) struct Request<'a> {
 /// The reply, and the connection that it came from.
 pub(crate) struct Reply {
     pub(crate) value: Value,
-    pub(crate) connection: Connected<Connection>,
+    pub(crate) connection: Connected<Arc<Connection>>,
     pub(super) reconnect: Arc<Reconnect>,
 }
 

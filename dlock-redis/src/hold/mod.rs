@@ -11,6 +11,7 @@ use dlock_core::{
     backend::{Lease, Renewed},
     toolkit::Lock,
 };
+use foldhash::fast::RandomState;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
 /// The held locks, by attempt: `close` releases them.
 #[derive(Default)]
 pub(crate) struct Holds {
-    held: Lock<HashMap<AttemptId, Arc<Keys>>>,
+    held: Lock<HashMap<AttemptId, Arc<Keys>, RandomState>>,
     after_release: AfterRelease,
 }
 

@@ -99,7 +99,7 @@ impl Keys {
     /// The channel of a lock whose key has braces. The key in braces would have another slot than the key.
     pub(crate) fn tagged_channel(&self) -> Option<String> {
         let Self { lock } = self;
-        let has_braces = lock.contains(['{', '}']);
+        let has_braces = lock.bytes().any(|byte| byte == b'{' || byte == b'}');
         has_braces.then(|| format!("{{{}}}{lock}:free", tag(slot(lock))))
     }
 }

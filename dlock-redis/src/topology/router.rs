@@ -113,18 +113,30 @@ impl Router {
         call: Call<'_>,
         hedge_after: Option<Duration>,
     ) -> Result<Reply> {
-        let mut request = Request {
+        let request = Request {
             call,
             hedge_after,
             scope: RedirectScope::Slot,
         };
-        let mut node = self.node_for(call.key()).await?;
-        let Deployment::Cluster(cluster) = &self.deployment else {
-            return node.send(request).await;
-        };
+        let node = self.node_for(request.call.key()).await?;
+        match &self.deployment {
+            Deployment::Single(_) => node.send(&request).await,
+            // Boxed: the futures of requests to a single server stay small.
+            Deployment::Cluster(cluster) => {
+                Box::pin(self.send_and_follow(request, node, cluster)).await
+            }
+        }
+    }
+
+    async fn send_and_follow(
+        &self,
+        mut request: Request<'_>,
+        mut node: Arc<Node>,
+        cluster: &Cluster,
+    ) -> Result<Reply> {
         let mut effect = Effect::None;
         for _ in 0..=REDIRECTS_MAX {
-            let error = match node.send(request).await {
+            let error = match node.send(&request).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };

@@ -128,6 +128,32 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         }
     }
 
+    /// For an eager batcher without requests pending or in flight: counts one as in flight until the result is dropped.
+    ///
+    /// A caller that has this may send its request by itself, which costs less than a batch of one.
+    ///
+    /// ```
+    /// use dlock_core::{Clock, Result, backend::SentAt, toolkit::Batcher};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let clock = Clock::boottime();
+    /// let batcher = Batcher::eager(500, move |numbers: Vec<u32>| {
+    ///     let sent = SentAt::now(&clock);
+    ///     Box::pin(async move { Ok((sent, numbers)) })
+    /// });
+    /// let alone = batcher.alone();
+    /// assert!(alone.is_some() && batcher.alone().is_none());
+    /// drop(alone);
+    /// assert!(batcher.alone().is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn alone(&self) -> Option<impl Send + use<T, A>> {
+        self.inner.start_alone()
+    }
+
     /// Adds `item` to the next batch, and waits for its answer.
     ///
     /// # Errors
