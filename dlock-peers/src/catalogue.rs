@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     names::{DLOCK, RAW, VERB},
-    server::Family,
+    store::Family,
 };
 
 /// A client of a store.
@@ -249,6 +249,21 @@ pub(crate) fn names() -> BTreeSet<&'static str> {
 }
 
 impl Client {
+    /// The command that the server executes once for each of its tries to acquire; `None` if it is not known.
+    pub(crate) fn try_command(&self) -> Option<&'static str> {
+        match self.name {
+            // Of its script.
+            DLOCK => Some("time"),
+            "rslock" => Some("set"),
+            _ => None,
+        }
+    }
+
+    /// Whether it can take a new name in each cycle.
+    pub(crate) fn takes_new_names(&self) -> bool {
+        matches!(self.program, Program::Rust)
+    }
+
     /// The words of its command line, for the server at `address`; a client in Rust takes dlock's `url`.
     ///
     /// # Errors
