@@ -13,12 +13,21 @@ impl Interval {
         let all_finite = values.iter().all(|value| value.is_finite());
         all_finite.then_some(())?;
         Some(Self {
-            value: *values.get(values.len() / 2)?,
+            value: median(&values)?,
             low: *values.first()?,
             high: *values.last()?,
             sure: sure(&values),
         })
     }
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(match sorted.len() % 2 {
+        0 => f64::midpoint(sorted[middle - 1], upper),
+        _ => upper,
+    })
 }
 
 /// By order statistics: each value is below the median with a chance of one half, whatever its distribution is.
@@ -42,6 +51,13 @@ fn sure(sorted: &[f64]) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_median_of_an_even_count_is_between_two() {
+        let of = |values: &[f64]| Interval::of(values.iter().copied()).unwrap().value;
+        assert_eq!(of(&[9.0, 1.0, 3.0]), 3.0);
+        assert_eq!(of(&[9.0, 1.0, 3.0, 4.0]), 3.5);
+    }
 
     #[test]
     fn an_interval_is_that_of_the_tables_of_the_binomial_distribution() {
