@@ -29,6 +29,13 @@ pub(crate) struct Client {
     program: Program,
 }
 
+/// A command that the server executes once for each try, and as often as this for a client that connects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tries {
+    pub(crate) command: &'static str,
+    pub(crate) by_connect: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Program {
     /// This program.
@@ -249,14 +256,18 @@ pub(crate) fn names() -> BTreeSet<&'static str> {
 }
 
 impl Client {
-    /// The command that the server executes once for each of its tries to acquire; `None` if it is not known.
-    pub(crate) fn try_command(&self) -> Option<&'static str> {
-        match self.name {
-            // Of its script.
-            DLOCK => Some("time"),
-            "rslock" => Some("set"),
-            _ => None,
-        }
+    /// How its tries to acquire are counted; `None` if that is not known.
+    pub(crate) fn tries(&self) -> Option<Tries> {
+        let (command, by_connect) = match self.name {
+            // Of its scripts.
+            DLOCK => ("time", 1),
+            "rslock" => ("set", 0),
+            _ => return None,
+        };
+        Some(Tries {
+            command,
+            by_connect,
+        })
     }
 
     /// Whether it can take a new name in each cycle.

@@ -31,13 +31,15 @@ pub(super) async fn slice(
         Request::HandOver { .. } => Done::HandOver(entrant.request(request).await?),
         Request::Contend { .. } => Done::Contended(entrant.request(request).await?),
         Request::Herd { clients, hold, .. } => {
-            let command = entrant.client.try_command()?;
-            let calls = server.calls(command).await.ok()?;
+            let tries = entrant.client.tries()?;
+            let before = server.calls(tries.command).await.ok()?;
+            let contended = entrant.request(request).await?;
+            let calls = server.calls(tries.command).await.ok()? - before;
             Done::Herd {
                 clients,
                 hold,
-                contended: entrant.request(request).await?,
-                tries: server.calls(command).await.ok()?.saturating_sub(calls),
+                contended,
+                tries: calls.saturating_sub(tries.by_connect * u64::try_from(clients).ok()?),
             }
         }
     };

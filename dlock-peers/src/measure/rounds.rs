@@ -110,6 +110,6 @@ fn takes_part(entrant: &Entrant, request: Request) -> bool {
         Request::Version | Request::Cycles { .. } => true,
         Request::Once { .. } => client.takes_new_names(),
         Request::HandOver { .. } | Request::Contend { .. } => client.waits,
-        Request::Herd { .. } => client.try_command().is_some(),
+        Request::Herd { .. } => client.tries().is_some(),
     }
 }
