@@ -58,6 +58,10 @@ const REDIS: &[Client] = &[
     dlock("each release is published"),
     raw("`SET NX PX` and `DEL` by redis-rs"),
     Client {
+        name: "floor",
+        ..raw("dlock's scripts and batches by redis-rs")
+    },
+    Client {
         name: "rslock",
         language: "Rust",
         token: NONE,

@@ -35,6 +35,10 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', value_enum)]
     pub(crate) workloads: Vec<Workload>,
 
+    /// Clients of a herd
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [20, 200])]
+    pub(crate) herd: Vec<usize>,
+
     /// Milliseconds from a client to the server, and as many back
     #[arg(long, value_name = "MS", value_parser = delay)]
     pub(crate) delay: Option<Duration>,

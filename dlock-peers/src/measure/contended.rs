@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use dlock_bench::jain;
 
-use super::{
-    slice::{Done, Slice},
-    summary::micros,
-};
+use super::slice::{Done, Slice, micros};
 use crate::{
     data::{Contended, HandOver, Herd, Interval},
     process,

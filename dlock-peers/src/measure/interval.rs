@@ -30,7 +30,7 @@ fn median(sorted: &[f64]) -> Option<f64> {
     })
 }
 
-/// By order statistics: each value is below the median with a chance of one half, whatever its distribution is.
+/// By order statistics: each value is below the median with a chance of one half in any distribution.
 fn sure(sorted: &[f64]) -> Option<[f64; 2]> {
     let count = u32::try_from(sorted.len()).ok()?;
     // The chance that exactly, and that at most `below` values are below the median.

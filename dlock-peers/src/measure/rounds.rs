@@ -19,8 +19,7 @@ pub(crate) const MANY: usize = 64;
 /// The clients that want one name.
 const CLIENTS: usize = 16;
 
-/// The same in a herd, and how long each holds it.
-const HERD: [usize; 2] = [20, 200];
+/// How long each client of a herd holds it.
 const HOLD: [Duration; 2] = [Duration::ZERO, Duration::from_millis(5)];
 
 /// The first round does not count: programs are compiled and connections made in it.
@@ -71,12 +70,13 @@ fn requests(cli: &Cli, family: Family) -> Vec<Request> {
         Workload::Herd,
     ];
     let all = all.into_iter().filter(|workload| chosen(*workload));
-    all.flat_map(|workload| requests_of(workload, family, cli.seconds))
+    all.flat_map(|workload| requests_of(workload, family, cli))
         .collect()
 }
 
 /// A hand-over takes longer with a client that polls, and shares need many grants.
-fn requests_of(workload: Workload, family: Family, window: Duration) -> Vec<Request> {
+fn requests_of(workload: Workload, family: Family, cli: &Cli) -> Vec<Request> {
+    let window = cli.seconds;
     match workload {
         Workload::Cycles => [ONE, MANY]
             .map(|tasks| Request::Cycles { tasks, window })
@@ -92,14 +92,14 @@ fn requests_of(workload: Workload, family: Family, window: Duration) -> Vec<Requ
         // The others do not count their commands.
         Workload::Herd if family != Family::Redis => Vec::new(),
         Workload::Herd => {
-            let of = |clients| {
+            let of = |&clients| {
                 HOLD.map(|hold| Request::Herd {
                     clients,
                     hold,
                     window: window * 3,
                 })
             };
-            HERD.into_iter().flat_map(of).collect()
+            cli.herd.iter().flat_map(of).collect()
         }
     }
 }

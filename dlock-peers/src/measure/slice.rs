@@ -32,3 +32,7 @@ pub(crate) enum Done {
         tries: u64,
     },
 }
+
+pub(super) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

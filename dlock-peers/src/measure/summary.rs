@@ -1,12 +1,10 @@
 //! From slices to medians, and to ratios to the driver in the same round.
 
-use std::time::Duration;
-
 use super::{
     contended::{contended, hand_over, herds},
     entrant::Entrant,
     rounds::{MANY, ONE},
-    slice::{Done, Slice},
+    slice::{Done, Slice, micros},
 };
 use crate::{
     data::{ClientRun, Cycles, Interval, Ratios},
@@ -133,12 +131,10 @@ fn rates(slices: &[Slice], of: impl Fn(&Done) -> Option<&process::Cycles>) -> Ve
     rates.collect()
 }
 
-pub(super) fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn slice(round: u32, cycles: u64, cpu_ms: u64) -> Slice {

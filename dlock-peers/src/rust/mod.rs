@@ -5,6 +5,7 @@ mod cluster;
 mod connect;
 mod dlock;
 mod etcd;
+mod floor;
 mod mysql;
 mod raw;
 mod redis;

@@ -90,3 +90,19 @@ pub(super) struct Interval {
     pub(super) high: f64,
     pub(super) sure: Option<[f64; 2]>,
 }
+
+impl Store {
+    pub(super) fn measured(&self) -> impl Iterator<Item = &Client> {
+        let clients = self.clients.iter();
+        clients.filter(|client| client.missing.is_none())
+    }
+}
+
+impl Client {
+    pub(super) fn shown_name(&self) -> String {
+        match self.again {
+            true => format!("{}, again", self.name),
+            false => self.name.clone(),
+        }
+    }
+}

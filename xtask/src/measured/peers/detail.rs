@@ -2,8 +2,8 @@
 
 use super::{
     super::table::{NONE, Table},
+    cells::sure,
     data::{Client, Cycles, Interval, Store},
-    short,
 };
 
 /// The columns of the ratios.
@@ -95,13 +95,4 @@ pub(super) fn herds(store: &Store) -> Option<String> {
     }
     let has_some = store.measured().any(|client| !client.herds.is_empty());
     has_some.then(|| table.text())
-}
-
-/// The value, and the interval if there were rounds enough.
-fn sure(interval: Interval) -> String {
-    let value = short(interval.value);
-    match interval.sure {
-        Some([low, high]) => format!("{value} ({}–{})", short(low), short(high)),
-        None => value,
-    }
 }

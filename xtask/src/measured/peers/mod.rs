@@ -1,5 +1,6 @@
-//! The run of `cargo xtask peers`: dlock beside other lock clients. Only ratios are shown: times depend on the machine.
+//! The run of `cargo xtask peers`: dlock beside other lock clients. Rates are shown as ratios: they depend on the machine.
 
+mod cells;
 mod data;
 mod detail;
 
@@ -7,7 +8,8 @@ use std::path::Path;
 
 pub(super) use self::data::Peers;
 use self::{
-    data::{Client, Interval, Store},
+    cells::{plain, short},
+    data::{Client, Store},
     detail::{detail, herds},
 };
 use super::{
@@ -92,7 +94,7 @@ impl Peers {
 }
 
 impl Store {
-    /// Its tables, each of what was measured.
+    /// The tables of what was measured.
     fn table(&self) -> String {
         let delay = match self.delay_ms {
             0.0 => String::new(),
@@ -117,12 +119,6 @@ impl Store {
             rows.iter().for_each(|cells| table.row(cells));
             table.text()
         })
-    }
-
-    fn measured(&self) -> impl Iterator<Item = &Client> {
-        self.clients
-            .iter()
-            .filter(|client| client.missing.is_none())
     }
 
     fn words(&self) -> String {
@@ -151,13 +147,6 @@ impl Store {
 }
 
 impl Client {
-    fn shown_name(&self) -> String {
-        match self.again {
-            true => format!("{}, again", self.name),
-            false => self.name.clone(),
-        }
-    }
-
     fn cells(&self, dlock: Option<&Self>) -> [String; COLUMNS.len()] {
         let [one, many] = [&self.one, &self.many].map(|cycles| cycles.as_ref()?.of_raw.as_ref());
         let hand_over = |client: &Self| Some(client.hand_over.as_ref()?.median_ms);
@@ -180,25 +169,6 @@ impl Client {
             jain,
         ];
         cells.map(|cell| cell.unwrap_or_else(|| NONE.to_owned()))
-    }
-}
-
-/// The value with half of its spread.
-fn plain(interval: Interval) -> String {
-    let half = (interval.high - interval.low) / 2.0;
-    let digits = digits(interval.value);
-    format!("{:.digits$} ± {half:.digits$}", interval.value)
-}
-
-fn short(number: f64) -> String {
-    format!("{number:.*}", digits(number))
-}
-
-/// How many digits behind the point are of use.
-fn digits(number: f64) -> usize {
-    match number {
-        10.0.. => 0,
-        _ => 2,
     }
 }
 
