@@ -56,8 +56,9 @@ pub(crate) struct Cycles {
 #[derive(Debug, Serialize)]
 pub(crate) struct Ratios {
     pub(crate) per_second: Interval,
-    pub(crate) client_cpu: Interval,
-    pub(crate) server_cpu: Interval,
+    /// None if the driver took less than a tick of the kernel.
+    pub(crate) client_cpu: Option<Interval>,
+    pub(crate) server_cpu: Option<Interval>,
 }
 
 /// From a release to the grant of a waiter, in milliseconds.

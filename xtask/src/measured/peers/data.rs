@@ -57,8 +57,8 @@ pub(super) struct Cycles {
 #[derive(Debug, Deserialize)]
 pub(super) struct Ratios {
     pub(super) per_second: Interval,
-    pub(super) client_cpu: Interval,
-    pub(super) server_cpu: Interval,
+    pub(super) client_cpu: Option<Interval>,
+    pub(super) server_cpu: Option<Interval>,
 }
 
 #[derive(Debug, Deserialize)]
