@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     names::{DLOCK, RAW, VERB},
-    server::Family,
+    store::Family,
 };
 
 /// A client of a store.
@@ -27,6 +27,13 @@ pub(crate) struct Client {
     pub(crate) waits: bool,
     #[serde(skip)]
     program: Program,
+}
+
+/// A command that the server executes once for each try, and as often as this for a client that connects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tries {
+    pub(crate) command: &'static str,
+    pub(crate) by_connect: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +57,10 @@ const NONE: &str = "no";
 const REDIS: &[Client] = &[
     dlock("each release is published"),
     raw("`SET NX PX` and `DEL` by redis-rs"),
+    Client {
+        name: "floor",
+        ..raw("dlock's scripts and batches by redis-rs")
+    },
     Client {
         name: "rslock",
         language: "Rust",
@@ -249,6 +260,25 @@ pub(crate) fn names() -> BTreeSet<&'static str> {
 }
 
 impl Client {
+    /// How its tries to acquire are counted; `None` if that is not known.
+    pub(crate) fn tries(&self) -> Option<Tries> {
+        let (command, by_connect) = match self.name {
+            // Of its scripts.
+            DLOCK => ("time", 1),
+            "rslock" => ("set", 0),
+            _ => return None,
+        };
+        Some(Tries {
+            command,
+            by_connect,
+        })
+    }
+
+    /// Whether it can take a new name in each cycle.
+    pub(crate) fn takes_new_names(&self) -> bool {
+        matches!(self.program, Program::Rust)
+    }
+
     /// The words of its command line, for the server at `address`; a client in Rust takes dlock's `url`.
     ///
     /// # Errors

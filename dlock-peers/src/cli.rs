@@ -2,9 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Parser, builder::PossibleValuesParser};
+use clap::{Parser, ValueEnum, builder::PossibleValuesParser};
 
-use crate::{catalogue, server::Store};
+use crate::{catalogue, store::Store};
 
 /// Measure dlock beside other lock clients on the same servers
 #[derive(Clone, Debug, Parser)]
@@ -31,18 +31,50 @@ pub(crate) struct Cli {
     )]
     pub(crate) only: Vec<String>,
 
+    /// Only these workloads
+    #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', value_enum)]
+    pub(crate) workloads: Vec<Workload>,
+
+    /// Clients of a herd
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [20, 200])]
+    pub(crate) herd: Vec<usize>,
+
+    /// Milliseconds from a client to the server, and as many back
+    #[arg(long, value_name = "MS", value_parser = delay)]
+    pub(crate) delay: Option<Duration>,
+
     /// Put the figures of each store into this file, in the place of its earlier ones
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }
 
+/// A workload of the README.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Workload {
+    Cycles,
+    Once,
+    #[value(name = "handover")]
+    HandOver,
+    Contention,
+    Herd,
+}
+
 /// The shortest slice has some hundred cycles, the longest does not let a client's lock expire.
 const SECONDS: [f64; 2] = [0.05, 5.0];
 
+/// A lock is not to expire on its way.
+const DELAY_MS: [f64; 2] = [0.1, 500.0];
+
 fn seconds(text: &str) -> Result<Duration, String> {
-    let [least, most] = SECONDS;
-    let seconds = text.parse().ok();
-    let seconds = seconds.filter(|seconds| (least..=most).contains(seconds));
-    let seconds = seconds.ok_or_else(|| format!("{least} to {most} are allowed"))?;
-    Ok(Duration::from_secs_f64(seconds))
+    number(text, SECONDS).map(Duration::from_secs_f64)
+}
+
+fn delay(text: &str) -> Result<Duration, String> {
+    number(text, DELAY_MS).map(|millis| Duration::from_secs_f64(millis / 1e3))
+}
+
+fn number(text: &str, [least, most]: [f64; 2]) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("{least} to {most} are allowed"))
 }

@@ -14,6 +14,10 @@ pub(crate) struct StoreRun {
     pub(crate) machine: Machine,
     pub(crate) rounds: u32,
     pub(crate) seconds: f64,
+    /// Of each way between clients and server.
+    pub(crate) delay_ms: f64,
+    /// The driver's, to the server and back.
+    pub(crate) round_trip_ms: Option<Interval>,
     pub(crate) clients: Vec<ClientRun>,
 }
 
@@ -29,8 +33,11 @@ pub(crate) struct ClientRun {
     pub(crate) again: bool,
     pub(crate) one: Option<Cycles>,
     pub(crate) many: Option<Cycles>,
+    pub(crate) once_one: Option<Cycles>,
+    pub(crate) once_many: Option<Cycles>,
     pub(crate) hand_over: Option<HandOver>,
     pub(crate) contended: Option<Contended>,
+    pub(crate) herds: Vec<Herd>,
 }
 
 /// Acquires and releases of free locks.
@@ -42,13 +49,16 @@ pub(crate) struct Cycles {
     pub(crate) server_us: Interval,
     /// The same, as ratios to the driver in the same round.
     pub(crate) of_raw: Option<Ratios>,
+    /// Of names used once: the ratio to the driver, as a part of that of names that are used again.
+    pub(crate) of_again: Option<Interval>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Ratios {
     pub(crate) per_second: Interval,
-    pub(crate) client_cpu: Interval,
-    pub(crate) server_cpu: Interval,
+    /// None if the driver took less than a tick of the kernel.
+    pub(crate) client_cpu: Option<Interval>,
+    pub(crate) server_cpu: Option<Interval>,
 }
 
 /// From a release to the grant of a waiter, in milliseconds.
@@ -57,6 +67,8 @@ pub(crate) struct HandOver {
     pub(crate) count: usize,
     pub(crate) median_ms: f64,
     pub(crate) p90_ms: f64,
+    /// The medians of the rounds, in round trips of the same round.
+    pub(crate) round_trips: Option<Interval>,
 }
 
 /// Sixteen clients on one name.
@@ -72,10 +84,24 @@ pub(crate) struct Contended {
     pub(crate) server_us: Interval,
 }
 
+/// Many clients on one name, which each holds for a while.
+#[derive(Debug, Serialize)]
+pub(crate) struct Herd {
+    pub(crate) clients: usize,
+    pub(crate) hold_ms: f64,
+    /// The requests that the server had for a grant.
+    pub(crate) tries: Interval,
+    pub(crate) moved_per_second: Interval,
+    pub(crate) jain: Interval,
+    pub(crate) longest_wait_ms: f64,
+}
+
 /// The median of the rounds, the least and the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Interval {
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
+    /// Where the median of all rounds is, with a confidence of 95 %; six rounds are the least for that.
+    pub(crate) sure: Option<[f64; 2]>,
 }

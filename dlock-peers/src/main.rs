@@ -5,6 +5,7 @@
 mod catalogue;
 mod cli;
 mod data;
+mod delay;
 mod failure;
 mod measure;
 mod names;
@@ -13,6 +14,7 @@ mod record;
 mod rust;
 mod say;
 mod server;
+mod store;
 
 use std::{env, process::ExitCode};
 

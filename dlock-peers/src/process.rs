@@ -10,9 +10,28 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Request {
     Version,
-    Cycles { tasks: usize, window: Duration },
-    HandOver { window: Duration },
-    Contend { clients: usize, window: Duration },
+    Cycles {
+        tasks: usize,
+        window: Duration,
+    },
+    /// Cycles with a new name each.
+    Once {
+        tasks: usize,
+        window: Duration,
+    },
+    HandOver {
+        window: Duration,
+    },
+    Contend {
+        clients: usize,
+        window: Duration,
+    },
+    /// Contention by locks that are held.
+    Herd {
+        clients: usize,
+        hold: Duration,
+        window: Duration,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,6 +58,9 @@ pub(crate) struct Contended {
     pub(crate) moved: u64,
     pub(crate) longest_wait_ms: f64,
     pub(crate) seconds: f64,
+    /// All grants, also those after the end.
+    #[serde(default)]
+    pub(crate) granted: u64,
 }
 
 impl Request {
@@ -46,10 +68,20 @@ impl Request {
         match self {
             Self::Version => "version".to_owned(),
             Self::Cycles { tasks, window } => format!("cycles {tasks} {}", window.as_secs_f64()),
+            Self::Once { tasks, window } => format!("once {tasks} {}", window.as_secs_f64()),
             Self::HandOver { window } => format!("handover {}", window.as_secs_f64()),
             Self::Contend { clients, window } => {
                 format!("contend {clients} {}", window.as_secs_f64())
             }
+            Self::Herd {
+                clients,
+                hold,
+                window,
+            } => format!(
+                "herd {clients} {} {}",
+                hold.as_secs_f64(),
+                window.as_secs_f64()
+            ),
         }
     }
 }
@@ -64,11 +96,20 @@ pub(crate) fn parse(line: &str) -> Result<Request, Failure> {
             tasks: tasks.parse()?,
             window: window(seconds)?,
         },
+        ["once", tasks, seconds] => Request::Once {
+            tasks: tasks.parse()?,
+            window: window(seconds)?,
+        },
         ["handover", seconds] => Request::HandOver {
             window: window(seconds)?,
         },
         ["contend", clients, seconds] => Request::Contend {
             clients: clients.parse()?,
+            window: window(seconds)?,
+        },
+        ["herd", clients, hold, seconds] => Request::Herd {
+            clients: clients.parse()?,
+            hold: window(hold)?,
             window: window(seconds)?,
         },
         _ => return Err(format!("there is no request {line}").into()),
@@ -85,9 +126,15 @@ mod tests {
         for request in [
             Request::Version,
             Request::Cycles { tasks: 64, window },
+            Request::Once { tasks: 64, window },
             Request::HandOver { window },
             Request::Contend {
                 clients: 16,
+                window,
+            },
+            Request::Herd {
+                clients: 200,
+                hold: window / 300,
                 window,
             },
         ] {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{data::StoreRun, failure::Failure};
 
-/// Puts `run` in the place of the store's earlier one.
+/// Puts `run` in the place of the store's earlier one with the same delay.
 ///
 /// # Errors
 ///
@@ -23,7 +23,11 @@ pub(crate) fn put(file: &Path, run: &StoreRun) -> Result<(), Failure> {
         Err(_) => Vec::new(),
     };
     let new = serde_json::to_value(run)?;
-    match stores.iter_mut().find(|old| old["store"] == new["store"]) {
+    let key = |run: &Value| {
+        let delay = run["delay_ms"].as_f64().unwrap_or(0.0);
+        (run["store"].clone(), delay)
+    };
+    match stores.iter_mut().find(|old| key(old) == key(&new)) {
         Some(old) => *old = new,
         None => stores.push(new),
     }

@@ -1,5 +1,5 @@
 //! Each client of Redis that is installed without a build of its own: its program starts, answers each request, and its
-//! figures are kept.
+//! figures are kept. The stores and workloads that only clients in Rust have are tried with those.
 
 use std::{collections::BTreeMap, error::Error, fs, process::Command, process::ExitCode};
 
@@ -8,39 +8,57 @@ use dlock_verify::support::if_available;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
+type Tried = Result<(), Box<dyn Error>>;
+
 const CLIENTS: &str = "dlock,raw,rslock,node-redlock,redis-py";
 
-/// The workloads that a client has figures of, if it waits.
-const WORKLOADS: [&str; 4] = ["one", "many", "hand_over", "contended"];
+/// The workloads that a client has figures of, if it waits and takes new names.
+const WORKLOADS: [&str; 6] = [
+    "one",
+    "many",
+    "once_one",
+    "once_many",
+    "hand_over",
+    "contended",
+];
 
 fn main() -> ExitCode {
-    let trial = Trial::test("each_client_answers_each_request", || {
-        smoke().map_err(Failed::from)
-    });
+    let trial = |name, test: fn() -> Tried| Trial::test(name, move || test().map_err(Failed::from));
+    let trials = vec![
+        trial("each_client_answers_each_request", smoke),
+        trial("a_cluster_has_cycles", cluster),
+        trial("a_delay_is_measured_with_tls", delayed),
+        trial("the_tries_of_a_herd_are_counted", herd),
+    ];
     let flavour = Flavour::RedisStable;
-    let trials = if_available(flavour.name(), flavour.find(), vec![trial]);
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let trials = if_available(flavour.name(), flavour.find(), trials);
+    let mut arguments = Arguments::from_args();
+    // Mostly they wait, for a Cluster that agrees or a client that polls.
+    arguments.test_threads.get_or_insert(trials.len());
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn smoke() -> Result<(), Box<dyn Error>> {
+/// The figures of a run of one round.
+fn measured(words: &[&str]) -> Result<Value, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("peers.json");
     let status = Command::new(env!("CARGO_BIN_EXE_dlock-peers"))
-        .args([
-            "redis",
-            "--rounds",
-            "1",
-            "--seconds",
-            "0.05",
-            "--only",
-            CLIENTS,
-            "--record",
-        ])
+        .args(["--rounds", "1", "--seconds", "0.05", "--record"])
         .arg(&file)
+        .args(words)
         .status()?;
     assert!(status.success(), "{status}");
-    let run: Value = serde_json::from_slice(&fs::read(file)?)?;
-    let clients = run["stores"][0]["clients"].as_array().ok_or("no clients")?;
+    let mut run: Value = serde_json::from_slice(&fs::read(file)?)?;
+    Ok(run["stores"][0].take())
+}
+
+fn clients(run: &Value) -> Result<&Vec<Value>, Box<dyn Error>> {
+    Ok(run["clients"].as_array().ok_or("no clients")?)
+}
+
+fn smoke() -> Tried {
+    let workloads = "cycles,once,handover,contention";
+    let run = measured(&["redis", "--only", CLIENTS, "--workloads", workloads])?;
     let count = |client: &Value| {
         let measured = WORKLOADS
             .iter()
@@ -48,7 +66,10 @@ fn smoke() -> Result<(), Box<dyn Error>> {
         measured.count()
     };
     let mut workloads = BTreeMap::new();
-    for client in clients.iter().filter(|client| client["again"] == false) {
+    for client in clients(&run)?
+        .iter()
+        .filter(|client| client["again"] == false)
+    {
         let name = client["name"].as_str().unwrap_or_default();
         match client["missing"].as_str() {
             Some(why) => assert!(why.contains("cargo xtask setup"), "{name}: {why}"),
@@ -57,7 +78,7 @@ fn smoke() -> Result<(), Box<dyn Error>> {
     }
     assert_eq!(
         (workloads["dlock"], workloads["rslock"], workloads["raw"]),
-        (4, 4, 2)
+        (6, 6, 4)
     );
     let others = ["node-redlock", "redis-py"].into_iter();
     assert!(
@@ -65,5 +86,38 @@ fn smoke() -> Result<(), Box<dyn Error>> {
             .filter_map(|name| workloads.get(name))
             .all(|count| *count == 4)
     );
+    Ok(())
+}
+
+fn cluster() -> Tried {
+    let run = measured(&["redis-cluster", "--workloads", "cycles,once"])?;
+    // dlock, the driver alone, and dlock again.
+    assert_eq!(clients(&run)?.len(), 3);
+    for client in clients(&run)? {
+        let (one, once) = (&client["one"], &client["once_many"]);
+        assert!(one.is_object() && once.is_object(), "{client}");
+    }
+    Ok(())
+}
+
+fn delayed() -> Tried {
+    let words = ["redis-tls", "--delay", "5", "--workloads", "handover"];
+    let run = measured(&words)?;
+    let round_trip = run["round_trip_ms"]["value"].as_f64().ok_or("none")?;
+    assert!(round_trip > 9.0, "{round_trip}");
+    let round_trips = &clients(&run)?[0]["hand_over"]["round_trips"];
+    assert!(round_trips["value"].is_f64(), "{round_trips}");
+    Ok(())
+}
+
+fn herd() -> Tried {
+    let words = ["--only", "dlock", "--workloads", "herd", "--herd", "20"];
+    let run = measured(&[&["redis"], &words[..]].concat())?;
+    let herds = clients(&run)?[0]["herds"].as_array().ok_or("no herds")?;
+    assert_eq!(herds.len(), 2);
+    for herd in herds {
+        let tries = herd["tries"]["value"].as_f64().ok_or("no tries")?;
+        assert!(tries >= 1.0, "{herd}");
+    }
     Ok(())
 }

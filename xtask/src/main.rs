@@ -90,7 +90,7 @@ enum Task {
     /// Print the tables of the docs that show measured runs, from docs/measured
     Measured(measured::Options),
 
-    /// Measure dlock beside other lock clients on the same servers; with all stores half an hour
+    /// Measure dlock beside other lock clients on the same servers; with all stores an hour
     Peers(peers::Options),
 
     /// Check the rules of CONTRIBUTING.md: imports, prose, references, packages; takes seconds

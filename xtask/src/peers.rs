@@ -20,7 +20,8 @@ const NOT_KEPT: &str = "target/peers.json";
 /// The options of `cargo xtask peers`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which of redis, valkey, etcd, zk, mysql, mariadb [default: all that are installed]
+    /// Which of redis, redis-stable, valkey, redis-tls, redis-cluster, etcd, zk, mysql, mariadb [default: all that are
+    /// installed]
     #[arg(value_name = "STORE")]
     stores: Vec<String>,
 
@@ -36,6 +37,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CLIENT")]
     only: Option<String>,
 
+    /// Only these of cycles, once, handover, contention, herd, separated by commas
+    #[arg(long, value_name = "WORKLOAD")]
+    workloads: Option<String>,
+
+    /// Milliseconds of delay each way between clients and server
+    #[arg(long, value_name = "MS")]
+    delay: Option<String>,
+
     /// Keep the figures of these stores, and write them into docs/peers.md
     #[arg(long)]
     write: bool,
@@ -49,6 +58,8 @@ impl Options {
             rounds: Some("1".to_owned()),
             seconds: Some("0.2".to_owned()),
             only: None,
+            workloads: None,
+            delay: None,
             write: false,
         }
     }
@@ -93,6 +104,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .args(named("--rounds", &options.rounds))
         .args(named("--seconds", &options.seconds))
         .args(named("--only", &options.only))
+        .args(named("--workloads", &options.workloads))
+        .args(named("--delay", &options.delay))
         .args(&options.stores)
         .run()?;
     say(&measured::peers(&file)?);

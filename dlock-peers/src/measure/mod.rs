@@ -1,25 +1,29 @@
 //! A run: for each store its server, its clients and their rounds.
 
+mod contended;
 mod entrant;
+mod interval;
 mod meter;
+mod round_trip;
 mod rounds;
 mod slice;
 mod summary;
 
+use clap::ValueEnum as _;
 use dlock_bench::machine;
-use dlock_core::config::Config;
 use tokio::runtime::Runtime;
 
-use self::{entrant::Entrant, rounds::rounds, summary::summary};
+use self::{entrant::Entrant, round_trip::RoundTrip, rounds::rounds, summary::summary};
 use crate::{
     catalogue::{self, Client},
     cli::Cli,
-    data::StoreRun,
+    data::{Interval, StoreRun},
     failure::Failure,
-    names::DLOCK,
+    names::{DLOCK, RAW},
     record,
     say::{complain, say},
-    server::{Server, Store},
+    server::Server,
+    store::Store,
 };
 
 /// Measures the stores, one after another.
@@ -30,11 +34,11 @@ use crate::{
 pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
     let runtime = Runtime::new()?;
     let stores = match &cli.stores[..] {
-        [] => Store::ALL,
+        [] => Store::value_variants(),
         named => named,
     };
     for &store in stores {
-        let server = match runtime.block_on(store.start()) {
+        let server = match runtime.block_on(Server::start(store, cli.delay)) {
             Ok(server) => server,
             Err(missing) if cli.stores.is_empty() => {
                 complain(&format!("{store}: left out: {missing}"));
@@ -52,7 +56,8 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
 
 async fn measure(cli: &Cli, store: Store, server: &Server) -> Result<StoreRun, Failure> {
     let begun_at = machine::now_utc();
-    let version = version(server).await?;
+    let mut round_trip = RoundTrip::connect(server).await?;
+    let version = round_trip.version().await?;
     say(&format!("{store}: {version}"));
     let mut entrants = Vec::new();
     for (client, again) in chosen(cli, store) {
@@ -62,9 +67,10 @@ async fn measure(cli: &Cli, store: Store, server: &Server) -> Result<StoreRun, F
         }
         entrants.push(entrant);
     }
-    let pid = server.pid().ok_or("the server has ended")?;
-    rounds(cli, pid, &mut entrants).await;
-    let clients = summary(&entrants);
+    let family = store.family();
+    rounds(cli, family, server, &mut round_trip, &mut entrants).await?;
+    let round_trips = round_trip.close().await?;
+    let clients = summary(&entrants, &round_trips);
     let ours = clients.iter().find(|run| run.client.name == DLOCK);
     if let Some(why) = ours.and_then(|run| run.missing.as_ref()) {
         return Err(format!("{store}: dlock failed: {why}").into());
@@ -76,6 +82,8 @@ async fn measure(cli: &Cli, store: Store, server: &Server) -> Result<StoreRun, F
         machine: machine::describe(),
         rounds: cli.rounds,
         seconds: cli.seconds.as_secs_f64(),
+        delay_ms: cli.delay.unwrap_or_default().as_secs_f64() * 1e3,
+        round_trip_ms: Interval::of(round_trips.iter().map(|(_, millis)| *millis)),
         clients,
     })
 }
@@ -86,19 +94,7 @@ fn chosen(cli: &Cli, store: Store) -> impl Iterator<Item = (Client, bool)> {
     let again = all.iter().filter(|client| client.name == DLOCK);
     let all = all.iter().map(|client| (*client, false));
     let all = all.chain(again.map(|client| (*client, true)));
-    all.filter(|(client, _)| cli.only.is_empty() || cli.only.iter().any(|name| name == client.name))
-}
-
-async fn version(server: &Server) -> Result<String, Failure> {
-    let config: Config = server.url().parse()?;
-    // dlock makes what the driver alone expects, such as a table.
-    drop(dlock::connect(config.clone()).await?);
-    let found = dlock_raw::baseline::open(&config).await?;
-    let floor = found.floor.ok_or("the store has no driver")?;
-    let version = match floor.server() {
-        Some(server) => server.version().await?,
-        None => None,
-    };
-    floor.close().await?;
-    Ok(version.unwrap_or_default())
+    let is_named = |name| cli.only.is_empty() || cli.only.iter().any(|only| only == name);
+    let can_connect = move |name| store.is_plain() || [DLOCK, RAW].contains(&name);
+    all.filter(move |(client, _)| is_named(client.name) && can_connect(client.name))
 }

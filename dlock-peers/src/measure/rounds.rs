@@ -2,29 +2,40 @@
 
 use std::time::Duration;
 
-use super::{entrant::Entrant, meter::slice};
+use super::{entrant::Entrant, meter::slice, round_trip::RoundTrip};
 use crate::{
-    cli::Cli,
+    cli::{Cli, Workload},
+    failure::Failure,
     process::Request,
     say::{complain, say},
+    server::Server,
+    store::Family,
 };
 
-/// The tasks of the two measurements of cycles.
+/// The tasks of the measurements of cycles.
 pub(crate) const ONE: usize = 1;
 pub(crate) const MANY: usize = 64;
 
 /// The clients that want one name.
 const CLIENTS: usize = 16;
 
+/// How long each client of a herd holds it.
+const HOLD: [Duration; 2] = [Duration::ZERO, Duration::from_millis(5)];
+
 /// The first round does not count: programs are compiled and connections made in it.
 const WARM_UP: u32 = 0;
 
 /// Runs all rounds. A client that fails leaves them.
-///
-/// `server` is the process whose processor time is counted.
-pub(super) async fn rounds(cli: &Cli, server: u32, entrants: &mut [Entrant]) {
+pub(super) async fn rounds(
+    cli: &Cli,
+    family: Family,
+    server: &Server,
+    round_trip: &mut RoundTrip,
+    entrants: &mut [Entrant],
+) -> Result<(), Failure> {
+    let requests = requests(cli, family);
     for round in WARM_UP..=cli.rounds {
-        for request in workloads(cli.seconds) {
+        for &request in &requests {
             for place in 0..entrants.len() {
                 let at = (place + round as usize) % entrants.len();
                 let entrant = &mut entrants[at];
@@ -40,26 +51,65 @@ pub(super) async fn rounds(cli: &Cli, server: u32, entrants: &mut [Entrant]) {
                 }
             }
         }
+        if round != WARM_UP {
+            round_trip.measure(round).await?;
+        }
         say(&format!("  round {round} of {}", cli.rounds));
     }
+    Ok(())
+}
+
+/// The requests of a round.
+fn requests(cli: &Cli, family: Family) -> Vec<Request> {
+    let chosen = |workload| cli.workloads.is_empty() || cli.workloads.contains(&workload);
+    let all = [
+        Workload::Cycles,
+        Workload::Once,
+        Workload::HandOver,
+        Workload::Contention,
+        Workload::Herd,
+    ];
+    let all = all.into_iter().filter(|workload| chosen(*workload));
+    all.flat_map(|workload| requests_of(workload, family, cli))
+        .collect()
 }
 
 /// A hand-over takes longer with a client that polls, and shares need many grants.
-fn workloads(window: Duration) -> [Request; 4] {
-    [
-        Request::Cycles { tasks: ONE, window },
-        Request::Cycles {
-            tasks: MANY,
-            window,
-        },
-        Request::HandOver { window: window * 2 },
-        Request::Contend {
+fn requests_of(workload: Workload, family: Family, cli: &Cli) -> Vec<Request> {
+    let window = cli.seconds;
+    match workload {
+        Workload::Cycles => [ONE, MANY]
+            .map(|tasks| Request::Cycles { tasks, window })
+            .into(),
+        Workload::Once => [ONE, MANY]
+            .map(|tasks| Request::Once { tasks, window })
+            .into(),
+        Workload::HandOver => vec![Request::HandOver { window: window * 2 }],
+        Workload::Contention => vec![Request::Contend {
             clients: CLIENTS,
             window: window * 3,
-        },
-    ]
+        }],
+        // The others do not count their commands.
+        Workload::Herd if family != Family::Redis => Vec::new(),
+        Workload::Herd => {
+            let of = |&clients| {
+                HOLD.map(|hold| Request::Herd {
+                    clients,
+                    hold,
+                    window: window * 3,
+                })
+            };
+            cli.herd.iter().flat_map(of).collect()
+        }
+    }
 }
 
 fn takes_part(entrant: &Entrant, request: Request) -> bool {
-    entrant.client.waits || matches!(request, Request::Cycles { .. })
+    let client = &entrant.client;
+    match request {
+        Request::Version | Request::Cycles { .. } => true,
+        Request::Once { .. } => client.takes_new_names(),
+        Request::HandOver { .. } | Request::Contend { .. } => client.waits,
+        Request::Herd { .. } => client.tries().is_some(),
+    }
 }

@@ -14,7 +14,25 @@ pub(crate) struct Slice {
 
 #[derive(Debug)]
 pub(crate) enum Done {
-    Cycles { tasks: usize, cycles: Cycles },
+    Cycles {
+        tasks: usize,
+        cycles: Cycles,
+    },
+    Once {
+        tasks: usize,
+        cycles: Cycles,
+    },
     HandOver(HandOvers),
     Contended(Contended),
+    Herd {
+        clients: usize,
+        hold: Duration,
+        contended: Contended,
+        /// The requests that the server had.
+        tries: u64,
+    },
+}
+
+pub(super) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }

@@ -1,21 +1,19 @@
 //! From slices to medians, and to ratios to the driver in the same round.
 
-use std::time::Duration;
-
-use dlock_bench::jain;
-
 use super::{
+    contended::{contended, hand_over, herds},
     entrant::Entrant,
     rounds::{MANY, ONE},
-    slice::{Done, Slice},
+    slice::{Done, Slice, micros},
 };
 use crate::{
-    data::{ClientRun, Contended, Cycles, HandOver, Interval, Ratios},
+    data::{ClientRun, Cycles, Interval, Ratios},
     names::RAW,
+    process,
 };
 
-/// The figures of all clients.
-pub(crate) fn summary(entrants: &[Entrant]) -> Vec<ClientRun> {
+/// The figures of all clients. `round_trips` are the server's, in milliseconds by round.
+pub(crate) fn summary(entrants: &[Entrant], round_trips: &[(u32, f64)]) -> Vec<ClientRun> {
     let mut raw = entrants.iter();
     let raw = raw.find(|entrant| entrant.client.name == RAW);
     let raw = raw.map_or(&[][..], |raw| &raw.slices);
@@ -26,8 +24,11 @@ pub(crate) fn summary(entrants: &[Entrant]) -> Vec<ClientRun> {
         again: entrant.again,
         one: cycles(&entrant.slices, raw, ONE),
         many: cycles(&entrant.slices, raw, MANY),
-        hand_over: hand_over(&entrant.slices),
+        once_one: once(&entrant.slices, raw, ONE),
+        once_many: once(&entrant.slices, raw, MANY),
+        hand_over: hand_over(&entrant.slices, round_trips),
         contended: contended(&entrant.slices),
+        herds: herds(&entrant.slices),
     };
     entrants.iter().map(of).collect()
 }
@@ -41,12 +42,31 @@ struct Rates {
     server_us: f64,
 }
 
+/// Cycles on names that are used again and again.
 fn cycles(slices: &[Slice], raw: &[Slice], tasks: usize) -> Option<Cycles> {
-    let (ours, raw) = (rates(slices, tasks), rates(raw, tasks));
-    let pairs: Vec<_> = ours
-        .iter()
-        .filter_map(|ours| Some((ours, raw.iter().find(|raw| raw.round == ours.round)?)))
-        .collect();
+    let of = |slices| rates(slices, again(tasks));
+    figures(&of(slices), &of(raw))
+}
+
+/// Cycles on names that are used once.
+fn once(slices: &[Slice], raw: &[Slice], tasks: usize) -> Option<Cycles> {
+    let of = |slices| rates(slices, new(tasks));
+    let (ours, raw_once) = (of(slices), of(raw));
+    let ours_again = ratios_by_round(&rates(slices, again(tasks)), &rates(raw, again(tasks)));
+    let ours_once = ratios_by_round(&ours, &raw_once);
+    let of_again = ours_once.iter().filter_map(|(round, once)| {
+        let mut again = ours_again.iter();
+        let (_, again) = again.find(|(other, _)| other == round)?;
+        Some(once / again)
+    });
+    Some(Cycles {
+        of_again: Interval::of(of_again),
+        ..figures(&ours, &raw_once)?
+    })
+}
+
+fn figures(ours: &[Rates], raw: &[Rates]) -> Option<Cycles> {
+    let pairs = pairs(ours, raw);
     let ratio = |of: fn(&Rates) -> f64| Interval::of(pairs.iter().map(|(a, b)| of(a) / of(b)));
     let all = |of: fn(&Rates) -> f64| Interval::of(ours.iter().map(of));
     Some(Cycles {
@@ -54,107 +74,68 @@ fn cycles(slices: &[Slice], raw: &[Slice], tasks: usize) -> Option<Cycles> {
         client_us: all(|rates| rates.client_us)?,
         server_us: all(|rates| rates.server_us)?,
         of_raw: ratios(ratio),
+        of_again: None,
     })
+}
+
+/// The rates of one round beside each other.
+fn pairs<'a>(ours: &'a [Rates], raw: &'a [Rates]) -> Vec<(&'a Rates, &'a Rates)> {
+    ours.iter()
+        .filter_map(|ours| Some((ours, raw.iter().find(|raw| raw.round == ours.round)?)))
+        .collect()
+}
+
+fn ratios_by_round(ours: &[Rates], raw: &[Rates]) -> Vec<(u32, f64)> {
+    let pairs = pairs(ours, raw).into_iter();
+    pairs
+        .map(|(ours, raw)| (ours.round, ours.per_second / raw.per_second))
+        .collect()
+}
+
+/// The cycles of a slice of this many tasks.
+fn again(wanted: usize) -> impl Fn(&Done) -> Option<&process::Cycles> {
+    move |done| match done {
+        Done::Cycles { tasks, cycles } if *tasks == wanted => Some(cycles),
+        _ => None,
+    }
+}
+
+/// The same on names that are used once.
+fn new(wanted: usize) -> impl Fn(&Done) -> Option<&process::Cycles> {
+    move |done| match done {
+        Done::Once { tasks, cycles } if *tasks == wanted => Some(cycles),
+        _ => None,
+    }
 }
 
 fn ratios(of: impl Fn(fn(&Rates) -> f64) -> Option<Interval>) -> Option<Ratios> {
     Some(Ratios {
         per_second: of(|rates| rates.per_second)?,
-        client_cpu: of(|rates| rates.client_us)?,
-        server_cpu: of(|rates| rates.server_us)?,
+        client_cpu: of(|rates| rates.client_us),
+        server_cpu: of(|rates| rates.server_us),
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of some seconds")]
-fn rates(slices: &[Slice], wanted: usize) -> Vec<Rates> {
-    let rates = slices.iter().filter_map(|slice| match &slice.done {
-        Done::Cycles { tasks, cycles } if *tasks == wanted && cycles.cycles > 0 => {
-            let count = cycles.cycles as f64;
-            Some(Rates {
-                round: slice.round,
-                per_second: count / cycles.seconds,
-                client_us: micros(slice.client_cpu) / count,
-                server_us: micros(slice.server_cpu) / count,
-            })
-        }
-        _ => None,
+fn rates(slices: &[Slice], of: impl Fn(&Done) -> Option<&process::Cycles>) -> Vec<Rates> {
+    let rates = slices.iter().filter_map(|slice| {
+        let cycles = of(&slice.done).filter(|cycles| cycles.cycles > 0)?;
+        let count = cycles.cycles as f64;
+        Some(Rates {
+            round: slice.round,
+            per_second: count / cycles.seconds,
+            client_us: micros(slice.client_cpu) / count,
+            server_us: micros(slice.server_cpu) / count,
+        })
     });
     rates.collect()
 }
 
-fn hand_over(slices: &[Slice]) -> Option<HandOver> {
-    let mut times: Vec<f64> = slices
-        .iter()
-        .filter_map(|slice| match &slice.done {
-            Done::HandOver(times) => Some(&times.hand_overs_ms),
-            _ => None,
-        })
-        .flatten()
-        .copied()
-        .collect();
-    times.sort_by(f64::total_cmp);
-    Some(HandOver {
-        count: times.len(),
-        median_ms: *times.get(times.len() / 2)?,
-        p90_ms: *times.get(times.len() * 9 / 10)?,
-    })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of some seconds")]
-fn contended(slices: &[Slice]) -> Option<Contended> {
-    let rounds: Vec<_> = slices
-        .iter()
-        .filter_map(|slice| match &slice.done {
-            Done::Contended(contended) => Some((slice, contended)),
-            _ => None,
-        })
-        .collect();
-    let grants =
-        |contended: &crate::process::Contended| contended.grants.iter().sum::<u64>().max(1) as f64;
-    let waits = rounds
-        .iter()
-        .map(|(_, contended)| contended.longest_wait_ms);
-    Some(Contended {
-        per_second: Interval::of(rounds.iter().map(|(_, c)| grants(c) / c.seconds))?,
-        moved_per_second: Interval::of(rounds.iter().map(|(_, c)| c.moved as f64 / c.seconds))?,
-        jain: Interval::of(rounds.iter().map(|(_, c)| jain(&c.grants)))?,
-        longest_wait_ms: waits.fold(0.0, f64::max),
-        client_us: Interval::of(
-            rounds
-                .iter()
-                .map(|(slice, c)| micros(slice.client_cpu) / grants(c)),
-        )?,
-        server_us: Interval::of(
-            rounds
-                .iter()
-                .map(|(slice, c)| micros(slice.server_cpu) / grants(c)),
-        )?,
-    })
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
-impl Interval {
-    /// The median and the extremes; none of nothing, and of a ratio to less than a tick of the kernel.
-    fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let all_finite = values.iter().all(|value| value.is_finite());
-        all_finite.then_some(())?;
-        Some(Self {
-            value: *values.get(values.len() / 2)?,
-            low: *values.first()?,
-            high: *values.last()?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::process;
 
     fn slice(round: u32, cycles: u64, cpu_ms: u64) -> Slice {
         let cpu = Duration::from_millis(cpu_ms);
@@ -179,13 +160,15 @@ mod tests {
         assert_eq!(figures.client_us.value, 1e6 / 7.0 / 1e3);
         let ratios = figures.of_raw.unwrap();
         assert_eq!((ratios.per_second.low, ratios.per_second.high), (0.25, 0.5));
-        assert_eq!(ratios.client_cpu.value, 4.0);
+        assert_eq!(ratios.client_cpu.unwrap().value, 4.0);
         assert!(cycles(&ours, &raw, MANY).is_none());
     }
 
     #[test]
-    fn what_was_too_short_has_no_ratio() {
+    fn what_was_too_short_has_no_ratio_of_processor_time() {
         let figures = cycles(&[slice(1, 5, 10)], &[slice(1, 5, 0)], ONE).unwrap();
-        assert!(figures.of_raw.is_none());
+        let ratios = figures.of_raw.unwrap();
+        assert_eq!(ratios.per_second.value, 1.0);
+        assert_eq!(ratios.client_cpu, None);
     }
 }

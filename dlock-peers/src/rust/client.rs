@@ -18,6 +18,8 @@ pub(super) trait Lock: Send {
     async fn acquire(&mut self) -> Result<(), Failure>;
     /// Releases it; it is held.
     async fn release(&mut self) -> Result<(), Failure>;
+    /// Makes it the lock of another name, which no client has used. It is not held.
+    fn rename(&mut self, name: String);
 }
 
 /// Why a lock that is not held was to be released.

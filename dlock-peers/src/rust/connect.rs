@@ -1,6 +1,6 @@
 //! A client by its name.
 
-use super::{client::Client, dlock, etcd, mysql, raw, redis};
+use super::{client::Client, cluster, dlock, etcd, floor, mysql, raw, redis};
 use crate::{
     failure::Failure,
     names::{DLOCK, RAW},
@@ -11,7 +11,9 @@ pub(super) async fn connect(name: &str, url: &str) -> Result<Box<dyn Client>, Fa
     Ok(match name {
         DLOCK => Box::new(dlock::Dlock::connect(url).await?),
         RAW if url.starts_with("mysql") => Box::new(mysql::RowLock::connect(url)?),
+        RAW if url.starts_with("redis-cluster") => Box::new(cluster::Cluster::connect(url).await?),
         RAW => Box::new(raw::Raw::connect(url).await?),
+        "floor" => Box::new(floor::Floor::connect(url).await?),
         "rslock" => Box::new(redis::Rslock::connect(url)),
         "Lock RPC" => Box::new(etcd::LockRpc::connect(url).await?),
         "GET_LOCK" => Box::new(mysql::GetLock::connect(url)?),

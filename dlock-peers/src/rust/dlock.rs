@@ -42,4 +42,8 @@ impl Lock for Held {
         let guard = self.guard.take().ok_or_else(not_held)?;
         Ok(guard.release().await?)
     }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
+    }
 }

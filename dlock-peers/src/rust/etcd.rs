@@ -84,4 +84,8 @@ impl Lock for Held {
         self.locks.unlock(key).await?;
         Ok(())
     }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
+    }
 }

@@ -1,16 +1,21 @@
 //! The clients in Rust, as processes of their own.
 
 mod client;
+mod cluster;
 mod connect;
 mod dlock;
 mod etcd;
+mod floor;
 mod mysql;
 mod raw;
 mod redis;
 mod version;
 mod workloads;
 
-use std::io::{self, BufRead as _};
+use std::{
+    io::{self, BufRead as _},
+    time::Duration,
+};
 
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -47,10 +52,17 @@ async fn answer(
     match request {
         Request::Version => line(&version::of(name)?),
         Request::Cycles { tasks, window } => line(&workloads::cycles(client, tasks, window).await?),
+        Request::Once { tasks, window } => line(&workloads::once(client, tasks, window).await?),
         Request::HandOver { window } => line(&workloads::hand_over(name, url, window).await?),
         Request::Contend { clients, window } => {
-            line(&workloads::contend(name, url, clients, window).await?)
+            let hold = Duration::ZERO;
+            line(&workloads::contend(name, url, clients, hold, window).await?)
         }
+        Request::Herd {
+            clients,
+            hold,
+            window,
+        } => line(&workloads::contend(name, url, clients, hold, window).await?),
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) struct GetLock(MySqlConnectOptions);
 struct Row {
     connection: MySqlConnection,
     name: String,
+    is_there: bool,
 }
 
 /// The named lock of a connection.
@@ -57,21 +58,35 @@ impl Client for RowLock {
         insert.execute(&mut connection).await?;
         connection.execute("SET SESSION autocommit = 0").await?;
         let name = name.to_owned();
-        Ok(Box::new(Row { connection, name }))
+        Ok(Box::new(Row {
+            connection,
+            name,
+            is_there: true,
+        }))
     }
 }
 
 #[async_trait]
 impl Lock for Row {
     async fn acquire(&mut self) -> Result<(), Failure> {
-        let lock = query("SELECT 1 FROM row_locks WHERE name = ? FOR UPDATE").bind(&*self.name);
-        lock.fetch_one(&mut self.connection).await?;
+        // A row that is inserted is locked, too.
+        let sql = match self.is_there {
+            true => "SELECT 1 FROM row_locks WHERE name = ? FOR UPDATE",
+            false => "INSERT INTO row_locks VALUES (?)",
+        };
+        let lock = query(sql).bind(&*self.name);
+        lock.execute(&mut self.connection).await?;
         Ok(())
     }
 
     async fn release(&mut self) -> Result<(), Failure> {
         query("COMMIT").execute(&mut self.connection).await?;
         Ok(())
+    }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
+        self.is_there = false;
     }
 }
 
@@ -109,5 +124,9 @@ impl Lock for Named {
 
     async fn release(&mut self) -> Result<(), Failure> {
         self.call("SELECT RELEASE_LOCK(?)").await
+    }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
     }
 }

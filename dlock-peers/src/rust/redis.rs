@@ -48,4 +48,8 @@ impl Lock for Held {
         self.guard.take().ok_or_else(not_held)?.release().await;
         Ok(())
     }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
+    }
 }

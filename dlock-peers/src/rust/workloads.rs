@@ -36,11 +36,54 @@ pub(super) async fn cycles(
     for task in 0..tasks {
         locks.push(client.lock(&format!("peers-{task}")).await?);
     }
+    repeat_all(locks, window, |_| None).await
+}
+
+/// The same, with a new name in each cycle.
+pub(super) async fn once(
+    client: &dyn Client,
+    tasks: usize,
+    window: Duration,
+) -> Result<Cycles, Failure> {
+    let mut locks = Vec::new();
+    for _ in 0..tasks {
+        locks.push(client.lock("peers").await?);
+    }
+    let run: u32 = rand::rng().random();
+    repeat_all(locks, window, move |task| {
+        Some(Names {
+            start: format!("peers-{run:08x}-{task}"),
+            count: 0,
+        })
+    })
+    .await
+}
+
+/// Names that are used once.
+struct Names {
+    /// No other task's, in no run.
+    start: String,
+    count: u64,
+}
+
+impl Names {
+    fn next(&mut self) -> String {
+        self.count += 1;
+        format!("{}-{}", self.start, self.count)
+    }
+}
+
+/// Cycles of all tasks; `names` are those of a task if it has new ones.
+async fn repeat_all(
+    locks: Vec<Box<dyn Lock>>,
+    window: Duration,
+    names: impl Fn(usize) -> Option<Names>,
+) -> Result<Cycles, Failure> {
     let clock = Clock::boottime();
     let begin = clock.now();
-    let mut running: JoinSet<_> = locks
-        .into_iter()
-        .map(|lock| repeat(lock, clock.clone(), begin.after(window)))
+    let mut running: JoinSet<_> = (0..)
+        .zip(locks)
+        .map(|(task, lock)| repeat(lock, names(task), clock.clone(), begin.after(window)))
         .collect();
     let mut cycles = 0;
     while let Some(done) = running.join_next().await {
@@ -52,9 +95,17 @@ pub(super) async fn cycles(
     })
 }
 
-async fn repeat(mut lock: Box<dyn Lock>, clock: Clock, end: BootInstant) -> Result<u64, Failure> {
+async fn repeat(
+    mut lock: Box<dyn Lock>,
+    mut names: Option<Names>,
+    clock: Clock,
+    end: BootInstant,
+) -> Result<u64, Failure> {
     let mut cycles = 0;
     while clock.now() < end {
+        if let Some(names) = &mut names {
+            lock.rename(names.next());
+        }
         lock.acquire().await?;
         lock.release().await?;
         cycles += 1;
@@ -96,11 +147,12 @@ async fn granted(
     Ok((lock, clock.now()))
 }
 
-/// Several clients on one name, which is never held for long.
+/// Several clients on one name.
 pub(super) async fn contend(
     name: &str,
     url: &str,
     clients: usize,
+    hold: Duration,
     window: Duration,
 ) -> Result<Contended, Failure> {
     let (mut connected, mut locks) = (Vec::new(), Vec::new());
@@ -114,7 +166,7 @@ pub(super) async fn contend(
     let turns = Turns::default();
     let mut running: JoinSet<_> = (0..)
         .zip(locks)
-        .map(|(number, lock)| share(number, lock, turns.clone(), clock.clone(), end))
+        .map(|(number, lock)| share(number, lock, hold, turns.clone(), clock.clone(), end))
         .collect();
     let (mut grants, mut longest) = (Vec::new(), Duration::ZERO);
     while let Some(done) = running.join_next().await {
@@ -127,20 +179,23 @@ pub(super) async fn contend(
         moved: turns.moved.load(Ordering::Relaxed),
         longest_wait_ms: longest.as_secs_f64() * 1e3,
         seconds: window.as_secs_f64(),
+        granted: turns.all.load(Ordering::Relaxed),
     })
 }
 
-/// The last holder, and the grants to another one than it.
+/// The last holder, the grants to another one than it, and all grants.
 #[derive(Clone, Default)]
 struct Turns {
     last: Arc<AtomicUsize>,
     moved: Arc<AtomicU64>,
+    all: Arc<AtomicU64>,
 }
 
 /// The grants of one client, and its longest wait.
 async fn share(
     number: usize,
     mut lock: Box<dyn Lock>,
+    hold: Duration,
     turns: Turns,
     clock: Clock,
     end: BootInstant,
@@ -152,6 +207,7 @@ async fn share(
             return Ok((grants, longest));
         }
         lock.acquire().await?;
+        turns.all.fetch_add(1, Ordering::Relaxed);
         let now = clock.now();
         longest = longest.max(now.min(end).since(begin));
         if now < end {
@@ -159,6 +215,9 @@ async fn share(
             if turns.last.swap(number, Ordering::Relaxed) != number {
                 turns.moved.fetch_add(1, Ordering::Relaxed);
             }
+        }
+        if !hold.is_zero() {
+            sleep(hold).await;
         }
         lock.release().await?;
     }

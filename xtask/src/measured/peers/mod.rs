@@ -1,83 +1,22 @@
-//! The run of `cargo xtask peers`: dlock beside other lock clients. Only ratios are shown: times depend on the machine.
+//! The run of `cargo xtask peers`: dlock beside other lock clients. Rates are shown as ratios: they depend on the machine.
+
+mod cells;
+mod data;
+mod detail;
 
 use std::path::Path;
 
-use serde::Deserialize;
-
+pub(super) use self::data::Peers;
+use self::{
+    cells::{plain, short},
+    data::{Client, Store},
+    detail::{detail, herds},
+};
 use super::{
     data::read,
     table::{NONE, Table},
 };
 use crate::failure::Result;
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Peers {
-    stores: Vec<Store>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Store {
-    store: String,
-    server: String,
-    begun_at: String,
-    machine: Machine,
-    rounds: u32,
-    seconds: f64,
-    clients: Vec<Client>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Machine {
-    cores: u32,
-    processor: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Client {
-    name: String,
-    language: String,
-    token: String,
-    renewal: String,
-    wake_up: String,
-    settings: String,
-    version: Option<String>,
-    missing: Option<String>,
-    again: bool,
-    one: Option<Cycles>,
-    many: Option<Cycles>,
-    hand_over: Option<HandOver>,
-    contended: Option<Contended>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Cycles {
-    of_raw: Option<Ratios>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Ratios {
-    per_second: Interval,
-    client_cpu: Interval,
-    server_cpu: Interval,
-}
-
-#[derive(Debug, Deserialize)]
-struct HandOver {
-    median_ms: f64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Contended {
-    moved_per_second: Interval,
-    jain: Interval,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Interval {
-    value: f64,
-    low: f64,
-    high: f64,
-}
 
 /// The columns of a store's table.
 const COLUMNS: [&str; 10] = [
@@ -131,6 +70,7 @@ impl Peers {
                     .iter_mut()
                     .find(|(other, _)| row(other) == row(client))
                 {
+                    Some((_, stores)) if stores.contains(&&*store.store) => {}
                     Some((_, stores)) => stores.push(&store.store),
                     None => shown.push((client, vec![&store.store])),
                 }
@@ -154,30 +94,55 @@ impl Peers {
 }
 
 impl Store {
+    /// The tables of what was measured.
     fn table(&self) -> String {
-        let mut table = Table::new(&COLUMNS);
-        let mut absent = Vec::new();
+        let delay = match self.delay_ms {
+            0.0 => String::new(),
+            delay => format!(", {delay} ms each way"),
+        };
+        let mut parts = vec![format!("## {}: {}{delay}\n", self.store, self.server)];
+        parts.extend(self.beside_each_other());
+        parts.extend(detail(self));
+        parts.extend(herds(self));
+        parts.push(self.words());
+        parts.join("\n")
+    }
+
+    fn beside_each_other(&self) -> Option<String> {
         let ours = self.clients.iter().find(|client| client.name == "dlock");
-        for client in &self.clients {
-            match &client.missing {
-                Some(_) => absent.push(client.name.as_str()),
-                None => table.row(&client.cells(ours)),
-            }
-        }
-        let day = self.begun_at.split('T').next().unwrap_or_default();
-        let processor = self.machine.processor.as_deref();
+        let rows: Vec<_> = self.measured().map(|client| client.cells(ours)).collect();
+        let is_measured = rows
+            .iter()
+            .any(|cells| cells[1..].iter().any(|cell| cell != NONE));
+        is_measured.then(|| {
+            let mut table = Table::new(&COLUMNS);
+            rows.iter().for_each(|cells| table.row(cells));
+            table.text()
+        })
+    }
+
+    fn words(&self) -> String {
+        let absent = self
+            .clients
+            .iter()
+            .filter(|client| client.missing.is_some());
+        let absent: Vec<_> = absent.map(|client| client.name.as_str()).collect();
         let absent = match absent.is_empty() {
             true => String::new(),
             false => format!(" Not measured: {}.", absent.join(", ")),
         };
-        let text = table.with_words(&format!(
-            "{} rounds of {} s on {day}; {} cores of {}.{absent}",
+        let round_trip = self.round_trip_ms.map_or_else(String::new, |time| {
+            format!(" A round trip took {:.2} ms.", time.value)
+        });
+        let day = self.begun_at.split('T').next().unwrap_or_default();
+        let processor = self.machine.processor.as_deref();
+        format!(
+            "{} rounds of {} s on {day}; {} cores of {}.{round_trip}{absent}\n",
             self.rounds,
             self.seconds,
             self.machine.cores,
             processor.unwrap_or("a processor of unknown make")
-        ));
-        format!("## {}: {}\n\n{text}", self.store, self.server)
+        )
     }
 }
 
@@ -191,18 +156,14 @@ impl Client {
             .contended
             .as_ref()
             .map(|contended| plain(contended.jain));
-        let name = match self.again {
-            true => format!("{}, again", self.name),
-            false => self.name.clone(),
-        };
         let cells = [
-            Some(name),
+            Some(self.shown_name()),
             one.map(|of_raw| plain(of_raw.per_second)),
             many.map(|of_raw| plain(of_raw.per_second)),
-            one.map(|of_raw| plain(of_raw.client_cpu)),
-            many.map(|of_raw| plain(of_raw.client_cpu)),
-            one.map(|of_raw| plain(of_raw.server_cpu)),
-            many.map(|of_raw| plain(of_raw.server_cpu)),
+            one.and_then(|of_raw| of_raw.client_cpu).map(plain),
+            many.and_then(|of_raw| of_raw.client_cpu).map(plain),
+            one.and_then(|of_raw| of_raw.server_cpu).map(plain),
+            many.and_then(|of_raw| of_raw.server_cpu).map(plain),
             of_dlock(&hand_over),
             of_dlock(&moved),
             jain,
@@ -211,46 +172,29 @@ impl Client {
     }
 }
 
-/// The value with half of its spread.
-fn plain(interval: Interval) -> String {
-    let half = (interval.high - interval.low) / 2.0;
-    let digits = digits(interval.value);
-    format!("{:.digits$} ± {half:.digits$}", interval.value)
-}
-
-fn short(number: f64) -> String {
-    format!("{number:.*}", digits(number))
-}
-
-/// How many digits behind the point are of use.
-fn digits(number: f64) -> usize {
-    match number {
-        10.0.. => 0,
-        _ => 2,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_is_not_there_is_named_below() {
+    fn each_store_has_the_tables_of_what_was_measured() {
         let client = |name: &str, rest: &str| {
             format!(
                 r#"{{"name": "{name}", "language": "Rust", "token": "yes", "renewal": "yes", "wake_up": "watch",
                     "settings": "defaults", "again": false {rest}}}"#
             )
         };
-        let cycles = r#"{"of_raw": {"per_second": {"value": 0.5, "low": 0.25, "high": 0.75},
+        let cycles = r#"{"of_raw": {"per_second": {"value": 0.5, "low": 0.25, "high": 0.75, "sure": [0.3, 0.6]},
             "client_cpu": {"value": 1, "low": 1, "high": 1}, "server_cpu": {"value": 20, "low": 19, "high": 23}}}"#;
+        let two = r#"{"value": 2, "low": 1, "high": 3}"#;
         let text = format!(
-            r#"{{"stores": [{{"store": "etcd", "server": "etcd 3", "begun_at": "2026-01-02T03:04:05Z",
-                "machine": {{"cores": 2}}, "rounds": 5, "seconds": 1.0, "clients": [{}, {}]}}]}}"#,
+            r#"{{"stores": [{{"store": "etcd", "server": "etcd 3", "begun_at": "2026-01-02T03:04:05Z", "delay_ms": 0.5,
+                "round_trip_ms": {two}, "machine": {{"cores": 2}}, "rounds": 5, "seconds": 1.0, "clients": [{}, {}]}}]}}"#,
             client(
                 "dlock",
                 &format!(
-                    r#", "version": "0.1.0", "one": {cycles}, "hand_over": {{"median_ms": 2}}"#
+                    r#", "version": "0.1.0", "one": {cycles}, "hand_over": {{"median_ms": 2}}, "herds": [{{"clients": 20,
+                        "hold_ms": 5, "tries": {two}, "moved_per_second": {two}, "jain": {two}, "longest_wait_ms": 9.6}}]"#
                 )
             ),
             client("jetcd", r#", "missing": "no Java""#),
@@ -259,10 +203,15 @@ mod tests {
         let tables = peers.tables();
         let row = "| dlock | 0.50 ± 0.25 | – | 1.00 ± 0.00 | – | 20 ± 2 | – | 1.00 | – | – |\n";
         assert!(tables.contains(row), "{tables}");
-        assert!(
-            tables.contains("on 2026-01-02;") && tables.contains("Not measured: jetcd."),
-            "{tables}"
-        );
-        assert!(tables.contains("| dlock | etcd | 0.1.0 |"), "{tables}");
+        for part in [
+            "## etcd: etcd 3, 0.5 ms each way\n\n| client |",
+            "| dlock | 0.50 (0.30–0.60) | – | – |",
+            "| dlock | 20 | 5 ms | 2.00 | 2.00 | 2.00 | 10 ms |",
+            "on 2026-01-02;",
+            "A round trip took 2.00 ms. Not measured: jetcd.",
+            "| dlock | etcd | 0.1.0 |",
+        ] {
+            assert!(tables.contains(part), "{part}: {tables}");
+        }
     }
 }
