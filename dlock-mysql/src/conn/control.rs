@@ -16,7 +16,6 @@ use crate::{
     sql::{
         row::Row,
         server::{Product, ServerInfo, SessionId},
-        tables::LOCKS,
     },
 };
 
@@ -135,16 +134,6 @@ impl Control {
         }
         let why = "a session was killed and has not ended yet";
         Err(Error::new(ErrorKind::Unavailable, why))
-    }
-
-    /// Inserts the row of a name, unless it is there.
-    pub(crate) async fn insert_row(&self, row: &str) -> Result<()> {
-        let sql = format!("INSERT IGNORE INTO {} (name) VALUES ({row})", LOCKS);
-        match self.query(sql).await {
-            // The client that has it locked has inserted it.
-            Err(error) if error.kind() != ErrorKind::Contended => Err(error),
-            _ => Ok(()),
-        }
     }
 }
 

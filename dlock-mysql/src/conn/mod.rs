@@ -6,4 +6,5 @@ pub(crate) mod control;
 pub(crate) mod idle;
 pub(crate) mod pool;
 pub(crate) mod probe;
+pub(crate) mod rows;
 pub(crate) mod setup;

@@ -12,6 +12,7 @@ use crate::{
         connection::Connection,
         control::{Control, ControlTurn, Role},
         idle::Idle,
+        rows::RowBatcher,
     },
     epoch::cache::{EpochCache, TABLE_WAIT_MAX},
     errors,
@@ -28,7 +29,8 @@ pub(crate) const ROW_WAIT_MAX: Duration = Duration::from_secs(3);
 /// All connections of a locker.
 pub(crate) struct Pool {
     pub(crate) connector: Arc<Connector>,
-    tables: Control,
+    tables: Arc<Control>,
+    rows: RowBatcher,
     sessions: Control,
     /// The epoch that tokens are counted by.
     pub(crate) epochs: EpochCache,
@@ -44,8 +46,10 @@ impl Pool {
     pub(crate) fn new(config: MySqlConfig) -> Self {
         let permits = Arc::new(Semaphore::new(config.held_max as usize));
         let connector = Arc::new(Connector::new(config));
+        let tables = Arc::new(Control::new(connector.clone(), Role::Tables));
         Self {
-            tables: Control::new(connector.clone(), Role::Tables),
+            rows: RowBatcher::new(tables.clone(), connector.clock.clone()),
+            tables,
             sessions: Control::new(connector.clone(), Role::Sessions),
             idle: Arc::new(Idle::new(connector.clone())),
             connector,
@@ -63,6 +67,12 @@ impl Pool {
     pub(crate) fn tables(&self) -> Result<&Control> {
         self.check_open()?;
         Ok(&self.tables)
+    }
+
+    /// Inserts the row of a name, unless it is there. `row` is its key as a literal.
+    pub(crate) async fn insert_row(&self, row: String) -> Result<()> {
+        self.check_open()?;
+        self.rows.insert(row).await
     }
 
     /// The control connection for sessions.
