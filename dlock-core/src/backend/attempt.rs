@@ -61,8 +61,8 @@ impl AttemptId {
 }
 
 impl AttemptId {
-    /// The hexadecimal digits. Each acquire writes them, and `fmt` takes four times as long.
-    pub(crate) fn digits(self) -> impl Iterator<Item = char> {
+    /// The 32 hexadecimal digits. Each acquire writes them, and `fmt` takes four times as long.
+    pub fn digits(self) -> impl Iterator<Item = char> {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let bytes = self.0.to_be_bytes().into_iter();
         let halves = bytes.flat_map(|byte| [byte >> 4, byte & 0xf]);

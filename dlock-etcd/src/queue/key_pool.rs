@@ -78,7 +78,10 @@ impl Default for Table {
 impl KeyId {
     /// The id as 32 hexadecimal digits.
     pub(crate) fn digits(self) -> String {
-        format!("{:032x}", self.base.wrapping_add(self.index as u128))
+        let id = self.base.wrapping_add(self.index as u128);
+        let mut digits = String::with_capacity(32);
+        digits.extend(AttemptId::from_u128(id).digits());
+        digits
     }
 }
 

@@ -72,7 +72,7 @@ impl Waiter {
         Ok(within(NOTICE_MAX, "its turn", &mut self.waiting).await???)
     }
 
-    async fn is_granted_with_a_new_key(mut self) -> Outcome {
+    async fn expect_a_new_key(mut self) -> Outcome {
         let guard = self.granted().await?;
         assert!(guard.token().get() > self.created, "its key was deleted");
         Ok(guard.release().await?)
@@ -89,7 +89,7 @@ async fn k01_a_key_that_is_deleted_before_the_first_one_is_not_granted(
         node.delete(&waiter.keys[1]).await?;
         node.delete(&waiter.keys[0]).await?;
         waiter.hold(Fault::None);
-        waiter.is_granted_with_a_new_key().await?;
+        waiter.expect_a_new_key().await?;
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ async fn k01_a_key_that_is_deleted_with_the_first_one_is_not_granted(flavour: Fl
     for _ in 0..5 {
         let waiter = Waiter::new(&node, node.address()).await?;
         node.delete_all("dlock/a/").await?;
-        waiter.is_granted_with_a_new_key().await?;
+        waiter.expect_a_new_key().await?;
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ async fn k01_a_key_that_is_deleted_while_the_stream_breaks_is_not_granted(
         node.delete(&waiter.keys[1]).await?;
         waiter.proxy.end(End::Reset);
         node.delete(&waiter.keys[0]).await?;
-        waiter.is_granted_with_a_new_key().await?;
+        waiter.expect_a_new_key().await?;
     }
     Ok(())
 }
@@ -149,5 +149,5 @@ async fn k01_a_key_that_is_deleted_over_an_election_is_not_granted(flavour: Flav
     next.delete(&waiter.keys[1]).await?;
     next.delete(&waiter.keys[0]).await?;
     waiter.hold(Fault::None);
-    waiter.is_granted_with_a_new_key().await
+    waiter.expect_a_new_key().await
 }
