@@ -98,19 +98,22 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys of a name that was [checked](check).
-    pub(crate) fn new(format: Format, prefix: &str, name: &LockName, own: &str) -> Self {
-        let queue = queue(format, prefix, name);
+    /// The keys of a name that was [checked](check), in its `queue`.
+    pub(crate) fn new(
+        format: Format,
+        prefix: &str,
+        name: &LockName,
+        queue: String,
+        own: &str,
+    ) -> Self {
         match format {
-            Format::Concurrency => {
-                let path = path(prefix, name);
-                Self {
-                    own: format!("{queue}{own}"),
-                    tombstone: format!("{path}%/{own}"),
-                    queue,
-                    format,
-                }
-            }
+            // Each acquire writes them, and `fmt` takes longer.
+            Format::Concurrency => Self {
+                own: [&*queue, own].concat(),
+                tombstone: [queue.trim_end_matches('/'), "%/", own].concat(),
+                queue,
+                format,
+            },
             Format::PythonEtcd3 => Self {
                 own: queue.clone(),
                 tombstone: format!("{prefix}{OWN}undone/{own}/{name}"),
@@ -124,13 +127,15 @@ impl Keys {
 /// The prefix of all keys in the queue of `name`; without a queue, the only key.
 pub(crate) fn queue(format: Format, prefix: &str, name: &LockName) -> String {
     match format {
-        Format::Concurrency => format!("{}/", path(prefix, name)),
-        Format::PythonEtcd3 => format!("{prefix}{name}"),
+        Format::Concurrency => {
+            let mut queue = String::with_capacity(prefix.len() + name.as_str().len() + 1);
+            queue.push_str(prefix);
+            queue.extend(utf8_percent_encode(name.as_str(), ESCAPED));
+            queue.push('/');
+            queue
+        }
+        Format::PythonEtcd3 => [prefix, name.as_str()].concat(),
     }
-}
-
-fn path(prefix: &str, name: &LockName) -> String {
-    format!("{prefix}{}", utf8_percent_encode(name.as_str(), ESCAPED))
 }
 
 /// The holder, by the first key of a queue.
@@ -148,7 +153,8 @@ mod tests {
 
     fn of(format: Format, name: &str) -> Keys {
         let name = LockName::new(name).expect("name");
-        Keys::new(format, "app/", &name, "b2")
+        let queue = queue(format, "app/", &name);
+        Keys::new(format, "app/", &name, queue, "b2")
     }
 
     fn keys(name: &str) -> Keys {
@@ -170,9 +176,9 @@ mod tests {
         assert_eq!(layout_record("dlock/"), "dlock/%dlock-layout");
         let name = LockName::new("a/b 100% é").expect("name");
         let (format, own) = (Format::Concurrency, "4f0000000000000000000000000000a1");
-        let keys = Keys::new(format, "dlock/", &name, own);
         let queue = "dlock/a%2Fb 100%25 %C3%A9/";
         assert_eq!(super::queue(format, "dlock/", &name), queue);
+        let keys = Keys::new(format, "dlock/", &name, queue.to_owned(), own);
         assert_eq!(keys.queue, queue);
         assert_eq!(keys.own, format!("{queue}4f0000000000000000000000000000a1"));
         let tombstone = "dlock/a%2Fb 100%25 %C3%A9%/4f0000000000000000000000000000a1";

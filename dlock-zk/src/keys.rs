@@ -50,12 +50,23 @@ impl Format {
     }
 
     fn node_prefix(self, id: AttemptId) -> String {
+        // Each acquire writes it, and `fmt` takes longer.
+        let mut prefix = String::with_capacity(NODE_PREFIX_MAX);
         match self {
-            Self::Curator => format!("_c_{}-{}", guid(id), self.mark()),
-            Self::Kazoo => format!("{id}{}", self.mark()),
+            Self::Curator => {
+                prefix.push_str("_c_");
+                push_guid(&mut prefix, id);
+                prefix.push('-');
+            }
+            Self::Kazoo => id.with_digits(|digits| prefix.push_str(digits)),
         }
+        prefix.push_str(self.mark());
+        prefix
     }
 }
+
+/// No prefix of a node is longer.
+const NODE_PREFIX_MAX: usize = "_c_00000000-0000-0000-0000-000000000000-lock-".len();
 
 /// The directory of the sessions' nodes: no escaped name has a percent sign before these letters.
 const ALIVE: &str = "%alive";
@@ -82,7 +93,7 @@ impl AttemptPath {
 
     /// The path of a node in the lock's directory.
     pub(crate) fn child(&self, child: &str) -> String {
-        format!("{}/{child}", self.directory)
+        [&*self.directory, "/", child].concat()
     }
 
     /// The name of a node in the lock's directory.
@@ -119,7 +130,7 @@ pub(crate) fn check(format: Format, prefix: &str, name: &LockName) -> Result<()>
 
 /// The directory of a lock whose name was [checked](check).
 pub(crate) fn directory(prefix: &str, name: &LockName) -> String {
-    format!("{prefix}/{}", escape(name.as_str()))
+    [prefix, "/", &escape(name.as_str())].concat()
 }
 
 /// The directory of the sessions' nodes.
@@ -144,11 +155,16 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     ends.chain([path.len()]).map(|end| &path[..end])
 }
 
-/// The attempt's id as a UUID, by which Curator's clients find the end of its prefix.
-fn guid(id: AttemptId) -> String {
-    let digits = id.to_string();
-    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
-    parts.join("-")
+/// Writes the attempt's id as a UUID, by which Curator's clients find the end of its prefix.
+fn push_guid(text: &mut String, id: AttemptId) {
+    id.with_digits(|digits| {
+        for (at, digit) in digits.char_indices() {
+            if matches!(at, 8 | 12 | 16 | 20) {
+                text.push('-');
+            }
+            text.push(digit);
+        }
+    });
 }
 
 fn escape(name: &str) -> String {

@@ -61,8 +61,16 @@ impl AttemptId {
 }
 
 impl AttemptId {
-    /// Calls `write` with the hexadecimal digits. Each acquire writes them, and `fmt` takes ten times as long.
-    pub(crate) fn with_digits<T>(self, write: impl FnOnce(&str) -> T) -> T {
+    /// Calls `write` with the 32 hexadecimal digits. Each acquire writes them, and `fmt` takes ten times as long.
+    ///
+    /// ```
+    /// use dlock_core::AttemptId;
+    ///
+    /// let mut key = String::from("attempt-");
+    /// AttemptId::from_u128(0xa1).with_digits(|digits| key.push_str(digits));
+    /// assert_eq!(key, "attempt-000000000000000000000000000000a1");
+    /// ```
+    pub fn with_digits<T>(self, write: impl FnOnce(&str) -> T) -> T {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut digits = [0; 32];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {

@@ -6,9 +6,12 @@ use dlock_core::{Error, Result, backend::AcquireRequest, toolkit::Backoff};
 use tokio::sync::Notify;
 
 use crate::{
-    queue::{key::QueueKey, position::Position},
+    queue::{
+        key::QueueKey,
+        position::{Position, Predecessor},
+    },
     shared::Shared,
-    watch::{Watched, registry::Target},
+    watch::{Watched, pair::Pair, registry::Target},
 };
 
 /// A waiter reads its position after this time without an event: old servers lose some.
@@ -40,6 +43,8 @@ pub(super) struct Turn<'a> {
     own_watch: Option<Watched>,
     /// The key before it, or the holder's if there is no queue, and its watch.
     predecessor: Option<(Vec<u8>, Watched)>,
+    /// The watch of both, if that key is the first.
+    pair: Option<(Arc<Pair>, Watched)>,
 }
 
 impl<'a> Turn<'a> {
@@ -52,6 +57,7 @@ impl<'a> Turn<'a> {
             created: None,
             own_watch: None,
             predecessor: None,
+            pair: None,
         }
     }
 
@@ -93,6 +99,7 @@ impl<'a> Turn<'a> {
                 return EndOfTurn::Unpolled;
             }
             tried = match self.created {
+                Some(created) if self.is_first() => Ok(Position::First(created)),
                 None => self.key.enqueue().await,
                 Some(created) if woken => self.key.read_position_of_member(created).await,
                 Some(created) => self.key.read_position(created).await,
@@ -102,14 +109,36 @@ impl<'a> Turn<'a> {
 
     /// Watches the key and its predecessor for events after revision `seen`. An existing watch is kept: on a
     /// busy server each new watch causes another read.
-    fn watch(&mut self, created: i64, predecessor: Vec<u8>, seen: i64) {
+    fn watch(&mut self, created: i64, predecessor: Predecessor, seen: i64) {
         self.created = Some(created);
+        if predecessor.is_first {
+            return self.watch_pair(predecessor.key, seen);
+        }
         if self.own_watch.is_none() {
             let own = &*self.key.keys.own;
             let target = Target::Waiter(self.wake.clone());
             self.own_watch = Some(self.shared.watches.watch(own, created + 1, target));
         }
-        self.watch_predecessor(predecessor, seen);
+        self.watch_predecessor(predecessor.key, seen);
+    }
+
+    fn watch_pair(&mut self, first: Vec<u8>, seen: i64) {
+        match &self.pair {
+            Some((pair, watched)) if pair.has_first(&first) => watched.keys_seen(seen),
+            _ => {
+                let own = self.key.keys.own.clone().into_bytes();
+                let pair = Arc::new(Pair::new(own.clone(), first, self.wake.clone()));
+                let target = Target::Pair(pair.clone());
+                let watched = self.shared.watches.watch(own, seen + 1, target);
+                self.pair = Some((pair, watched));
+                (self.own_watch, self.predecessor) = (None, None);
+            }
+        }
+    }
+
+    /// Whether the watch shows that the key comes first.
+    fn is_first(&self) -> bool {
+        self.pair.as_ref().is_some_and(|(pair, _)| pair.is_first())
     }
 
     fn watch_predecessor(&mut self, predecessor: Vec<u8>, seen: i64) {

@@ -69,7 +69,7 @@ impl QueueKey {
         let range = ranges(reply.ops).next();
         let range = range.ok_or_else(|| errors::unexpected_reply("no range"))?;
         if created {
-            let predecessor = range.kvs().iter().find(|key| !self.is_own(key));
+            let predecessor = self.predecessor(&range);
             return Ok(Position::of(revision, predecessor, revision));
         }
         // An earlier try has created it.

@@ -30,8 +30,6 @@ use crate::{
 pub(crate) struct QueueKey {
     pub(crate) context: Arc<QueueContext>,
     id: KeyId,
-    /// The start of the values of this attempt, however often it is repeated.
-    attempt: String,
     pub(crate) keys: Keys,
     /// The lease that the key is created on.
     pub(crate) lease: Arc<EtcdLease>,
@@ -63,10 +61,9 @@ impl QueueKey {
         let queue = keys::queue(format, prefix, &request.name);
         let id = context.key_pool.take(&queue, request.attempt.id());
         let key = Arc::new(Self {
-            keys: Keys::new(format, prefix, &request.name, &id.digits()),
+            keys: Keys::new(format, prefix, &request.name, queue, &id.digits()),
             context: context.clone(),
             id,
-            attempt: format!("{} ", request.attempt.id()),
             lease: lease.lease.clone(),
             leases: AttachedLeases::new(lease),
             owns_lease: request.renewal == Renewal::None,
@@ -147,8 +144,14 @@ impl QueueKey {
     pub(crate) fn is_own(&self, key: &KeyValue) -> bool {
         match self.keys.format.has_queue() {
             true => key.key() == self.keys.own.as_bytes(),
-            false => key.value().starts_with(self.attempt.as_bytes()),
+            false => key.value().starts_with(self.attempt()),
         }
+    }
+
+    /// The start of the values of this attempt, however often it is repeated.
+    fn attempt(&self) -> &[u8] {
+        let attempt = self.value.split_inclusive(' ').next();
+        attempt.unwrap_or_default().as_bytes()
     }
 
     /// The value that makes the key ours, if other clients write the same key.

@@ -78,7 +78,8 @@ impl Default for Table {
 impl KeyId {
     /// The id as 32 hexadecimal digits.
     pub(crate) fn digits(self) -> String {
-        format!("{:032x}", self.base.wrapping_add(self.index as u128))
+        let id = self.base.wrapping_add(self.index as u128);
+        AttemptId::from_u128(id).with_digits(str::to_owned)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The position of a key in its queue.
 
 use dlock_core::Result;
-use etcd_client::{GetOptions, KeyValue, Txn, TxnOp};
+use etcd_client::{GetOptions, GetResponse, Txn, TxnOp};
 
 use crate::{
     queue::key::QueueKey,
@@ -16,7 +16,7 @@ pub(crate) enum Position {
     /// Behind the key of an earlier attempt, as of revision `seen`.
     Behind {
         created: i64,
-        predecessor: Vec<u8>,
+        predecessor: Predecessor,
         seen: i64,
     },
     /// Another one holds the lock, as of revision `seen`, and the attempt has no key.
@@ -27,14 +27,22 @@ pub(crate) enum Position {
     LeaseGone,
 }
 
+/// The key before an attempt's own key.
+#[derive(Debug)]
+pub(crate) struct Predecessor {
+    pub(crate) key: Vec<u8>,
+    /// Whether it is the first of the queue.
+    pub(crate) is_first: bool,
+}
+
 impl Position {
     /// The position of a key that was created in revision `created`, behind `predecessor`.
-    pub(crate) fn of(created: i64, predecessor: Option<&KeyValue>, seen: i64) -> Self {
+    pub(crate) fn of(created: i64, predecessor: Option<Predecessor>, seen: i64) -> Self {
         match predecessor {
             None => Self::First(created),
             Some(predecessor) => Self::Behind {
                 created,
-                predecessor: predecessor.key().to_vec(),
+                predecessor,
                 seen,
             },
         }
@@ -78,13 +86,22 @@ impl QueueKey {
         let seen = revision(&reply)?;
         let mut ranges = ranges(reply.op_responses());
         let own = ranges.next().and_then(first_key);
-        let predecessor = ranges.next().and_then(first_key);
+        let predecessor = ranges.next().and_then(|range| self.predecessor(&range));
         let position = match own {
             Some(own) if own.create_revision() == created => {
-                Position::of(created, predecessor.as_ref(), seen)
+                Position::of(created, predecessor, seen)
             }
             _ => Position::Absent,
         };
         Ok((position, seen))
+    }
+
+    /// The predecessor, of the last keys of the queue in descending order.
+    pub(super) fn predecessor(&self, last: &GetResponse) -> Option<Predecessor> {
+        let before = last.kvs().iter().find(|key| !self.is_own(key));
+        before.map(|key| Predecessor {
+            key: key.key().to_vec(),
+            is_first: !last.more(),
+        })
     }
 }

@@ -15,6 +15,7 @@ use crate::{
 };
 
 mod ids;
+pub(crate) mod pair;
 pub(crate) mod registry;
 mod stream;
 mod table;
@@ -47,6 +48,13 @@ impl Watches {
             id: added.id,
             registry: self.0.clone(),
         }
+    }
+}
+
+impl Watched {
+    /// The waiter has seen its keys in this revision.
+    pub(crate) fn keys_seen(&self, revision: i64) {
+        self.registry.keys_seen(self.id, revision);
     }
 }
 

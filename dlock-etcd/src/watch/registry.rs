@@ -52,7 +52,7 @@ impl Registry {
         table.last_id += 1;
         let id = table.last_id;
         let due = match target {
-            Target::Waiter(_) => {
+            Target::Waiter(_) | Target::Pair(_) => {
                 table.commands.push_back(Command::Create(id));
                 now
             }
@@ -65,6 +65,7 @@ impl Registry {
         let watch = Watch {
             key,
             from,
+            begins: None,
             target,
             is_requested: false,
         };
@@ -174,6 +175,19 @@ impl Registry {
         self.table.lock().restart();
     }
 
+    /// The waiter of this watch has seen its keys in `revision`.
+    pub(crate) fn keys_seen(&self, id: i64, revision: i64) {
+        if let Some(watch) = self.table.lock().watches.get_mut(&id) {
+            watch.from = watch.from.max(revision + 1);
+        }
+    }
+
+    /// The watch with this id of the server reports these deletions in one reply. Comes before
+    /// [`key_deleted`](Self::key_deleted), which wakes the waiters.
+    pub(crate) fn deletions_of(&self, server: i64, deletions: &[(&[u8], i64)]) {
+        self.table.lock().note(server, deletions);
+    }
+
     /// A key was deleted in `revision`.
     pub(crate) fn key_deleted(&self, key: &[u8], revision: i64) {
         let targets = self.table.lock().targets(key, revision);
@@ -181,6 +195,7 @@ impl Registry {
             match target {
                 Target::Holder { attempt, .. } => attempt.report_lost(LostCause::Removed),
                 Target::Waiter(wake) => wake.notify_one(),
+                Target::Pair(pair) => pair.wake.notify_one(),
             }
         }
     }
@@ -208,10 +223,11 @@ impl Registry {
         let Some(id) = table.ids.created(server) else {
             return false;
         };
-        match table.watches.get(&id) {
-            Some(Watch { target, from, .. }) => {
-                if let Target::Waiter(wake) = target
-                    && *from <= revision
+        match table.watches.get_mut(&id) {
+            Some(watch) => {
+                watch.begins = Some(revision + 1);
+                if let Some(wake) = watch.target.waiter()
+                    && watch.from <= revision
                 {
                     wake.notify_one();
                 }
@@ -234,10 +250,15 @@ impl Registry {
     }
 
     /// The store has no history before `revision` any more. The next renewal of a holder finds what
-    /// its watch may have missed.
+    /// its watch may have missed, and a waiter reads.
     pub(crate) fn compacted(&self, revision: i64) {
         for watch in self.table.lock().watches.values_mut() {
-            watch.from = watch.from.max(revision);
+            if watch.target.waiter().is_none() {
+                watch.from = watch.from.max(revision);
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

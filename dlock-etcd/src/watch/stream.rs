@@ -120,6 +120,7 @@ async fn receive(
         if !response.canceled() {
             backoff.reset();
         }
+        registry.deletions_of(response.watch_id(), &deletions(&response));
         for event in response.events() {
             // By its key: etcd's gRPC proxy does not keep our ids.
             let Some(key) = event.kv() else { continue };
@@ -142,6 +143,14 @@ async fn receive(
         }
     }
     Err(None)
+}
+
+/// The keys that were deleted, and in which revisions.
+fn deletions(response: &WatchResponse) -> Vec<(&[u8], i64)> {
+    let events = response.events().iter();
+    let deleted = events.filter(|event| event.event_type() == EventType::Delete);
+    let keys = deleted.filter_map(|event| event.kv());
+    keys.map(|key| (key.key(), key.mod_revision())).collect()
 }
 
 /// The server has ended a watch by itself: its history was compacted, or the login has expired.

@@ -9,7 +9,10 @@ use dlock_core::{BootInstant, backend::Attempt};
 use etcd_client::{WatchFilterType, WatchOptions};
 use tokio::sync::Notify;
 
-use crate::watch::ids::{self, WatchIds};
+use crate::watch::{
+    ids::{self, WatchIds},
+    pair::Pair,
+};
 
 /// The watches by our ids. Its queues are bounded by the attempts: each has at most two watches.
 pub(super) struct Table {
@@ -34,6 +37,8 @@ pub(super) struct Watch {
     pub(super) key: Vec<u8>,
     /// The first revision that was not seen.
     pub(super) from: i64,
+    /// The first revision that the present stream reports, once it is known.
+    pub(super) begins: Option<i64>,
     pub(super) target: Target,
     pub(super) is_requested: bool,
 }
@@ -48,6 +53,8 @@ pub(crate) enum Target {
     },
     /// A waiter, which then reads its position; it is notified also after a gap.
     Waiter(Arc<Notify>),
+    /// A waiter behind the first key. Its events may make a read needless.
+    Pair(Arc<Pair>),
 }
 
 /// A request to the server, by our id.
@@ -89,7 +96,9 @@ impl Table {
     pub(super) fn request(&mut self, id: i64, now: BootInstant) -> Option<NextAction> {
         let watch = self.watches.get_mut(&id)?;
         watch.is_requested = true;
-        self.by_key.entry(watch.key.clone()).or_default().push(id);
+        for key in watch.keys() {
+            self.by_key.entry(key.to_vec()).or_default().push(id);
+        }
         self.ids.request(id, now);
         let options = WatchOptions::new().with_watch_id(id);
         let deletions = options.clone().with_filters([WatchFilterType::NoPut]);
@@ -97,6 +106,10 @@ impl Table {
             Target::Holder { value: None, .. } => deletions.with_start_revision(watch.from),
             Target::Holder { value: Some(_), .. } => options.with_start_revision(watch.from),
             Target::Waiter(_) => deletions,
+            Target::Pair(pair) => {
+                let (begin, end) = pair.range();
+                return Some(NextAction::Create(begin, deletions.with_range(end)));
+            }
         };
         Some(NextAction::Create(watch.key.clone(), options))
     }
@@ -107,10 +120,12 @@ impl Table {
         let Some(watch) = watch.filter(|watch| watch.is_requested) else {
             return false;
         };
-        if let Some(ids) = self.by_key.get_mut(&watch.key) {
-            ids.retain(|other| *other != id);
-            if ids.is_empty() {
-                self.by_key.remove(&watch.key);
+        for key in watch.keys() {
+            if let Some(ids) = self.by_key.get_mut(key) {
+                ids.retain(|other| *other != id);
+                if ids.is_empty() {
+                    self.by_key.remove(key);
+                }
             }
         }
         self.commands.push_back(Command::Cancel(id));
@@ -138,10 +153,54 @@ impl Table {
             if std::mem::take(&mut watch.is_requested) {
                 again.push(Command::Create(*id));
             }
-            if let Target::Waiter(wake) = &watch.target {
+            watch.begins = None;
+            if let Some(wake) = watch.target.waiter() {
                 wake.notify_one();
             }
         }
         self.commands.extend(again);
+    }
+
+    /// Notes the deletions in one reply to the watch with this id of the server, each with its revision.
+    pub(super) fn note(&self, server: i64, deletions: &[(&[u8], i64)]) {
+        let id = self.ids.ours(server);
+        let Some(watch) = id.and_then(|id| self.watches.get(&id)) else {
+            return;
+        };
+        if let Target::Pair(pair) = &watch.target {
+            // Keys are used again: an earlier deletion is of another attempt's key.
+            let is_deleted = |key: &[u8]| {
+                let mut deletions = deletions.iter();
+                deletions.any(|(deleted, revision)| *deleted == key && watch.from <= *revision)
+            };
+            pair.note(is_deleted, watch.is_gapless());
+        }
+    }
+}
+
+impl Watch {
+    /// The keys whose events are of interest.
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let first = match &self.target {
+            Target::Pair(pair) => Some(&*pair.first),
+            Target::Holder { .. } | Target::Waiter(_) => None,
+        };
+        [&*self.key].into_iter().chain(first)
+    }
+
+    /// Whether the stream reports all that comes after what was seen.
+    fn is_gapless(&self) -> bool {
+        self.begins.is_some_and(|begins| begins <= self.from)
+    }
+}
+
+impl Target {
+    /// The waiter, which is also notified after a gap.
+    pub(super) fn waiter(&self) -> Option<&Notify> {
+        match self {
+            Self::Holder { .. } => None,
+            Self::Waiter(wake) => Some(wake),
+            Self::Pair(pair) => Some(&pair.wake),
+        }
     }
 }

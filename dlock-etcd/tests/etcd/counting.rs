@@ -11,6 +11,7 @@ use crate::support::{
 
 cases![
     t28_a_release_wakes_the_next_one_of_a_hundred,
+    t28_a_hand_over_to_the_second_one_reads_nothing,
     k06_a_try_at_what_is_taken_writes_nothing,
     k13_renewals_of_a_thousand_locks_are_one_keep_alive,
     k12_an_unused_lease_ends,
@@ -31,8 +32,8 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
         waiting.push(tokio::spawn(locker.acquire("a").into_future()));
         until_queue_length(&node, "a", at + 2).await?;
     }
-    // Each watches its own key and the one before it.
-    let watchers = f64::from(u32::try_from(WAITERS * 2)?);
+    // Each watches its own key and the one before it; the first of them both by one watch.
+    let watchers = f64::from(u32::try_from(WAITERS * 2 - 1)?);
     until("all of them watch", async || {
         Ok(node.metric("etcd_debugging_mvcc_watcher_total").await? >= watchers)
     })
@@ -46,6 +47,36 @@ async fn t28_a_release_wakes_the_next_one_of_a_hundred(flavour: Flavour) -> Outc
     // The next waiter, and at most the releasing one: its own watch ends at the same time.
     let most = f64::from(u32::try_from(WAITERS * 2 + 2)?);
     assert!(events <= most, "{events} events of {WAITERS} releases");
+    Ok(())
+}
+
+async fn t28_a_hand_over_to_the_second_one_reads_nothing(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let lockers = [
+        connect(node.address(), "").await?,
+        connect(node.address(), "").await?,
+    ];
+    let handled = async |method: &str| {
+        let label = format!("grpc_method=\"{method}\"");
+        node.metric_sum_of("grpc_server_handled_total", &label)
+            .await
+    };
+    for (holder, waiter) in [(0, 1), (1, 0)] {
+        let guard = take(&lockers[holder], "a").await?;
+        let waiting = tokio::spawn(lockers[waiter].acquire("a").into_future());
+        until_queue_length(&node, "a", 2).await?;
+        // The holder's one, and one of both keys.
+        until("both watch", async || {
+            Ok(node.metric("etcd_debugging_mvcc_watcher_total").await? > 1.5)
+        })
+        .await?;
+        let before = (handled("Txn").await?, handled("Range").await?);
+        guard.release().await?;
+        let next = soon("its turn", waiting).await???;
+        let after = (handled("Txn").await?, handled("Range").await?);
+        assert_eq!(before, after);
+        next.release().await?;
+    }
     Ok(())
 }
 

@@ -55,6 +55,17 @@ impl Node {
         self.call("/v3/kv/deleterange", &request).await.map(drop)
     }
 
+    /// Deletes all keys that begin with `prefix`, in one revision.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Node::call).
+    pub async fn delete_all(&self, prefix: &str) -> io::Result<()> {
+        let (key, range_end) = range(prefix);
+        let request = json!({"key": key, "range_end": range_end});
+        self.call("/v3/kv/deleterange", &request).await.map(drop)
+    }
+
     /// The revision of the last change.
     ///
     /// # Errors
