@@ -1,8 +1,12 @@
 //! The requests of a contended grant, as the server's log counts them.
 
+use std::time::Duration;
+
 use dlock::Locker;
 use dlock_servers::mysql::{Flavour, Node};
 use dlock_verify::proxy::{Fault, Proxy};
+
+use tokio::time::timeout;
 
 use crate::support::{
     HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, queued, soon, start, take, until,
@@ -11,11 +15,19 @@ use crate::support::{
 cases![
     a_contended_grant_is_a_wait_a_confirmation_and_a_release,
     a_name_that_is_free_again_costs_two_requests,
+    a_confirmation_is_one_prepared_statement,
+    t67_a_confirmation_on_a_server_made_read_only_is_no_grant,
     t64_a_wait_without_a_try_that_is_not_confirmed_goes_to_the_next_one,
 ];
 
 /// A wait, its confirmation, and the release. The bare row lock has all but the confirmation.
 const REQUESTS: u64 = 3;
+
+/// How long a connection uses what it has read of the epoch.
+const READ_MAX: Duration = Duration::from_millis(500);
+
+/// A waiter would be granted within.
+const REFUSED_FOR: Duration = Duration::from_millis(500);
 
 /// A try, and the release.
 const REQUESTS_UNCONTENDED: u64 = 2;
@@ -36,6 +48,40 @@ async fn a_name_that_is_free_again_costs_two_requests(flavour: Flavour) -> Outco
         Ok(contention.sent().await? - sent == REQUESTS_UNCONTENDED)
     })
     .await
+}
+
+/// The epoch, which is old when the wait begins, is read meanwhile.
+async fn a_confirmation_is_one_prepared_statement(flavour: Flavour) -> Outcome {
+    let contention = Contention::start(flavour).await?;
+    until("a confirmation is prepared", async || {
+        contention.grant().await?;
+        let before = contention.confirmations().await?;
+        tokio::time::sleep(READ_MAX).await;
+        contention.grant().await?;
+        let [text, prepared] = contention.confirmations().await?;
+        Ok([text, prepared] == [before[0], before[1] + 1])
+    })
+    .await
+}
+
+/// The prepared statement finds that, too.
+async fn t67_a_confirmation_on_a_server_made_read_only_is_no_grant(flavour: Flavour) -> Outcome {
+    let contention = Contention::start(flavour).await?;
+    let (node, waiting) = (&contention.node, &contention.waiting);
+    until("a confirmation is prepared", async || {
+        let [_, before] = contention.confirmations().await?;
+        contention.grant().await?;
+        Ok(contention.confirmations().await?[1] > before)
+    })
+    .await?;
+    let held = take(&contention.holding, "a").await?;
+    let mut waiter = queued(node, waiting.acquire("a").wait_forever(), 1).await?;
+    node.query("SET GLOBAL read_only = 1").await?;
+    held.release().await?;
+    let early = timeout(REFUSED_FOR, &mut waiter).await;
+    assert!(early.is_err(), "{early:?}");
+    node.query("SET GLOBAL read_only = 0").await?;
+    Ok(soon("it is granted", waiter).await???.release().await?)
 }
 
 /// As after a try: the session has a short time to confirm, and the next one does not wait for the ttl.
@@ -121,11 +167,27 @@ impl Contention {
         .await
     }
 
+    /// How many grants the session that waits has confirmed: by text, and by a prepared statement.
+    async fn confirmations(&self) -> Outcome<[u64; 2]> {
+        let count = async |which: &str| -> Outcome<u64> {
+            let sql = format!(
+                "SELECT COUNT(*) FROM mysql.general_log WHERE thread_id = {} AND {which}",
+                self.session
+            );
+            Ok(self.node.query(&sql).await?.concat().concat().parse()?)
+        };
+        let text = "command_type = 'Query' AND argument LIKE '%SELECT CONNECTION_ID()%'";
+        let prepared = "command_type = 'Execute' AND argument LIKE 'SET SESSION%'";
+        Ok([count(text).await?, count(prepared).await?])
+    }
+
     /// How many requests the session that waits has sent.
     async fn sent(&self) -> Outcome<u64> {
         // MariaDB logs requests, and MySQL each statement of one.
         let further_statements = match self.flavour {
-            Flavour::MySqlNewest => "argument LIKE 'SET %' OR argument LIKE 'SELECT epoch%'",
+            Flavour::MySqlNewest => {
+                "command_type = 'Query' AND (argument LIKE 'SET %' OR argument LIKE 'SELECT epoch%')"
+            }
             _ => "FALSE",
         };
         let sql = format!(
