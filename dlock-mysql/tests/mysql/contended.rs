@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use dlock::Locker;
 use dlock_servers::mysql::{Flavour, Node};
-use dlock_verify::proxy::{Fault, Proxy};
+use dlock_verify::proxy::{Direction, Fault, Proxy};
 
 use tokio::time::timeout;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, holder, open, queued, soon, start, take, until,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, queued, root, soon, start,
+    take, until,
 };
 
 cases![
@@ -25,6 +26,12 @@ const REQUESTS: u64 = 3;
 
 /// How long a connection uses what it has read of the epoch.
 const READ_MAX: Duration = Duration::from_millis(500);
+
+/// How often a connection is used until its statements are prepared.
+const UNTIL_PREPARED: usize = 3;
+
+/// The waiter is granted the row within.
+const SENT_AFTER: Duration = Duration::from_millis(50);
 
 /// A waiter would be granted within.
 const REFUSED_FOR: Duration = Duration::from_millis(500);
@@ -68,20 +75,30 @@ async fn a_confirmation_is_one_prepared_statement(flavour: Flavour) -> Outcome {
 async fn t67_a_confirmation_on_a_server_made_read_only_is_no_grant(flavour: Flavour) -> Outcome {
     let contention = Contention::start(flavour).await?;
     let (node, waiting) = (&contention.node, &contention.waiting);
-    until("a confirmation is prepared", async || {
+    let mut root = root(node).await?;
+    until("a refused confirmation was prepared", async || {
+        for _ in 0..UNTIL_PREPARED {
+            contention.grant().await?;
+        }
         let [_, before] = contention.confirmations().await?;
-        contention.grant().await?;
-        Ok(contention.confirmations().await?[1] > before)
+        let held = take(&contention.holding, "a").await?;
+        // Text reads the epoch, too, if the wait has not.
+        tokio::time::sleep(READ_MAX).await;
+        let mut waiter = queued(node, waiting.acquire("a").wait_forever(), 1).await?;
+        // The setting waits for statements, so it comes between the wait and the confirmation.
+        contention.proxy.set(Direction::ToServer, Fault::Hold);
+        held.release().await?;
+        tokio::time::sleep(SENT_AFTER).await;
+        execute(&mut root, "SET GLOBAL read_only = 1").await?;
+        contention.proxy.set(Direction::ToServer, Fault::None);
+        let early = timeout(REFUSED_FOR, &mut waiter).await;
+        assert!(early.is_err(), "{early:?}");
+        let [_, refused] = contention.confirmations().await?;
+        execute(&mut root, "SET GLOBAL read_only = 0").await?;
+        soon("it is granted", waiter).await???.release().await?;
+        Ok(refused > before)
     })
-    .await?;
-    let held = take(&contention.holding, "a").await?;
-    let mut waiter = queued(node, waiting.acquire("a").wait_forever(), 1).await?;
-    node.query("SET GLOBAL read_only = 1").await?;
-    held.release().await?;
-    let early = timeout(REFUSED_FOR, &mut waiter).await;
-    assert!(early.is_err(), "{early:?}");
-    node.query("SET GLOBAL read_only = 0").await?;
-    Ok(soon("it is granted", waiter).await???.release().await?)
+    .await
 }
 
 /// As after a try: the session has a short time to confirm, and the next one does not wait for the ttl.
@@ -167,16 +184,13 @@ impl Contention {
         .await
     }
 
-    /// How many grants the session that waits has confirmed: by text, and by a prepared statement.
+    /// How many grants were confirmed: by text, and by a prepared statement.
     async fn confirmations(&self) -> Outcome<[u64; 2]> {
         let count = async |which: &str| -> Outcome<u64> {
-            let sql = format!(
-                "SELECT COUNT(*) FROM mysql.general_log WHERE thread_id = {} AND {which}",
-                self.session
-            );
+            let sql = format!("SELECT COUNT(*) FROM mysql.general_log WHERE {which}");
             Ok(self.node.query(&sql).await?.concat().concat().parse()?)
         };
-        let text = "command_type = 'Query' AND argument LIKE '%SELECT CONNECTION_ID()%'";
+        let text = "command_type = 'Query' AND argument LIKE '%SELECT CONNECTION_ID(), @@global.read_only'";
         let prepared = "command_type = 'Execute' AND argument LIKE 'SET SESSION%'";
         Ok([count(text).await?, count(prepared).await?])
     }
