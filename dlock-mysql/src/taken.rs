@@ -26,7 +26,7 @@ pub(crate) struct TakenNames {
 pub(crate) struct TakenName<'a>(&'a AtomicU64);
 
 impl TakenNames {
-    /// What is known of `row`.
+    /// The place of `row`.
     pub(crate) fn name(&self, row: &[u8]) -> TakenName<'_> {
         let hash = self.hasher.hash_one(row) % self.places.len() as u64;
         TakenName(&self.places[usize::try_from(hash).unwrap_or(0)])

@@ -57,7 +57,7 @@ async fn a_name_that_is_free_again_costs_two_requests(flavour: Flavour) -> Outco
     .await
 }
 
-/// The epoch, which is old when the wait begins, is read meanwhile.
+/// The epoch is old when the wait begins, and is read while it lasts.
 async fn a_confirmation_is_one_prepared_statement(flavour: Flavour) -> Outcome {
     let contention = Contention::start(flavour).await?;
     until("a confirmation is prepared", async || {
