@@ -19,8 +19,11 @@ use crate::{
     sql::{row::number, server::SessionId},
 };
 
-/// The pause between two checks. A shorter hold is not checked.
+/// The pause between two checks.
 const CHECK_EVERY: Duration = Duration::from_millis(100);
+
+/// A younger hold is left to the next check: that is early enough (K8), and short holds cost the server none.
+const CHECKED_FROM: Duration = Duration::from_millis(50);
 
 /// The held locks of a locker, and the task that checks them.
 #[derive(Default)]
@@ -77,12 +80,14 @@ impl MonitorTask {
         let mut answering: Option<JoinHandle<()>> = None;
         while let Some(monitor) = &self.0 {
             tokio::time::sleep(CHECK_EVERY).await;
-            let holds = monitor.holds();
+            let mut holds = monitor.holds();
+            if holds.is_empty() && monitor.stop() {
+                self.0 = None;
+                return;
+            }
+            let now = pool.connector.clock.now();
+            holds.retain(|hold| now.since(hold.since) >= CHECKED_FROM);
             if holds.is_empty() {
-                if monitor.stop() {
-                    self.0 = None;
-                    return;
-                }
                 continue;
             }
             // The close ends all holds and reports their loss.

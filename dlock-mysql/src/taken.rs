@@ -22,25 +22,31 @@ pub(crate) struct TakenNames {
     hasher: RandomState,
 }
 
+/// The place of one name.
+pub(crate) struct TakenName<'a>(&'a AtomicU64);
+
 impl TakenNames {
-    /// Whether the last acquire of `row` found it taken, a moment before `now`.
-    pub(crate) fn contains(&self, row: &[u8], now: BootInstant) -> bool {
-        let found = self.place(row).load(Ordering::Relaxed);
+    /// The place of `row`.
+    pub(crate) fn name(&self, row: &[u8]) -> TakenName<'_> {
+        let hash = self.hasher.hash_one(row) % self.places.len() as u64;
+        TakenName(&self.places[usize::try_from(hash).unwrap_or(0)])
+    }
+}
+
+impl TakenName<'_> {
+    /// Whether the last acquire found it taken, a moment before `now`.
+    pub(crate) fn is_taken(&self, now: BootInstant) -> bool {
+        let found = self.0.load(Ordering::Relaxed);
         found != 0 && now.since(BootInstant::from_nanos(found)) < RECENT
     }
 
-    /// Records whether an acquire of `row` has found it taken.
-    pub(crate) fn record(&self, row: &[u8], is_taken: bool, now: BootInstant) {
-        let (place, found) = (self.place(row), if is_taken { now.as_nanos() } else { 0 });
+    /// Records whether an acquire has found it taken.
+    pub(crate) fn record(&self, is_taken: bool, now: BootInstant) {
+        let found = if is_taken { now.as_nanos() } else { 0 };
         // Most names are never taken, and all cores read the place.
-        if is_taken || place.load(Ordering::Relaxed) != 0 {
-            place.store(found, Ordering::Relaxed);
+        if is_taken || self.0.load(Ordering::Relaxed) != 0 {
+            self.0.store(found, Ordering::Relaxed);
         }
-    }
-
-    fn place(&self, row: &[u8]) -> &AtomicU64 {
-        let hash = self.hasher.hash_one(row) % self.places.len() as u64;
-        &self.places[usize::try_from(hash).unwrap_or(0)]
     }
 }
 
@@ -64,12 +70,13 @@ mod tests {
     #[test]
     fn a_name_is_taken_until_it_is_found_free_or_a_second_is_over() {
         let names = TakenNames::default();
-        assert!(!names.contains(b"a", at(0)));
-        names.record(b"a", true, at(0));
-        assert!(names.contains(b"a", at(999)));
-        assert!(!names.contains(b"a", at(1_000)));
-        names.record(b"a", true, at(1_000));
-        names.record(b"a", false, at(1_001));
-        assert!(!names.contains(b"a", at(1_002)));
+        let name = || names.name(b"a");
+        assert!(!name().is_taken(at(0)));
+        name().record(true, at(0));
+        assert!(name().is_taken(at(999)));
+        assert!(!name().is_taken(at(1_000)));
+        name().record(true, at(1_000));
+        name().record(false, at(1_001));
+        assert!(!name().is_taken(at(1_002)));
     }
 }

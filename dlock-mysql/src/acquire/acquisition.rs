@@ -21,6 +21,7 @@ use crate::{
     keys,
     monitor::Monitor,
     restart_guard::longest_ttl::whole_seconds,
+    taken::TakenName,
 };
 
 /// A row that is locked, proved to be a hold.
@@ -37,6 +38,7 @@ pub(crate) struct Acquisition<'a> {
     pub(crate) request: &'a AcquireRequest,
     /// The key of its row.
     pub(crate) row: Vec<u8>,
+    pub(crate) taken: TakenName<'a>,
     /// The server ends the hold after so many seconds of silence.
     pub(crate) wait_timeout: u64,
     /// A statement of another client locks the tables, as far as is known.
@@ -49,11 +51,13 @@ impl<'a> Acquisition<'a> {
         monitor: &'a Arc<Monitor>,
         request: &'a AcquireRequest,
     ) -> Self {
+        let row = keys::row(&pool.config().prefix, &request.name);
         Self {
             pool,
             monitor,
             request,
-            row: keys::row(&pool.config().prefix, &request.name),
+            taken: pool.taken.name(&row),
+            row,
             wait_timeout: whole_seconds(request.ttl),
             is_blocked: AtomicBool::new(false),
         }
@@ -84,6 +88,7 @@ impl<'a> Acquisition<'a> {
     ) -> LockStatement<'_> {
         LockStatement {
             row: &self.row,
+            product: connection.product,
             tokens: self.tokens(),
             mode,
             wait_timeout: (connection.wait_timeout != wait_timeout).then_some(wait_timeout),
@@ -98,7 +103,7 @@ impl<'a> Acquisition<'a> {
 
     /// Records whether the row was found locked, in reply to a request of `sent`.
     pub(crate) fn record_taken(&self, is_taken: bool, sent: SentAt) {
-        self.pool.taken.record(&self.row, is_taken, sent.instant());
+        self.taken.record(is_taken, sent.instant());
     }
 
     /// Reports what the wait is for: `reason`, or else the row's holder (K6).
@@ -120,8 +125,8 @@ impl<'a> Acquisition<'a> {
     pub(crate) fn lease(&self, held: HeldConnection, grant: Grant) -> Lease {
         let (request, token) = (self.request, grant.token);
         let holder = Holder::encode(request, Some(token));
-        let hold = Hold::new(request.attempt.clone(), self.row.clone(), holder, held);
-        let hold = Arc::new(hold);
+        let (attempt, since) = (request.attempt.clone(), grant.sent.instant());
+        let hold = Arc::new(Hold::new(attempt, since, self.row.clone(), holder, held));
         self.monitor.add(self.pool, &hold);
         let wait_timeout = Duration::from_secs(self.wait_timeout);
         request.granted(grant.sent, wait_timeout, token, hold)

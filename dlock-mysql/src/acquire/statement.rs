@@ -4,11 +4,12 @@ use dlock_core::{Result, backend::SentAt};
 
 use crate::{
     config::TokenSource,
-    conn::pool::set_wait_timeout,
+    conn::pool::{ROW_WAIT_MAX, set_wait_timeout},
     epoch::row::{self, Epoch},
     keys,
     sql::{
         row::{Row, number},
+        server::Product,
         tables::LOCKS,
     },
 };
@@ -28,6 +29,7 @@ pub(crate) enum LockMode {
 /// The statement that locks a row.
 pub(crate) struct LockStatement<'a> {
     pub(crate) row: &'a [u8],
+    pub(crate) product: Product,
     pub(crate) tokens: TokenSource,
     pub(crate) mode: LockMode,
     /// A `wait_timeout` to set before, in seconds.
@@ -39,19 +41,30 @@ pub(crate) struct LockStatement<'a> {
 impl LockStatement<'_> {
     pub(crate) fn render(&self) -> String {
         let row = keys::literal(self.row);
-        let mut sql = match self.wait_timeout {
-            Some(seconds) => format!("SET SESSION {}; ", set_wait_timeout(seconds)),
-            None => String::new(),
-        };
+        let mut sql = String::new();
+        if let Some(seconds) = self.wait_timeout {
+            sql += &format!("SET SESSION {}; ", set_wait_timeout(seconds));
+        }
         let serial = match self.tokens {
             TokenSource::Epoch => "UUID_SHORT()",
             TokenSource::Committed => "0",
         };
-        let mode = match self.mode {
-            LockMode::NoWait => "NOWAIT",
-            LockMode::SkipLocked => "SKIP LOCKED",
-            LockMode::Wait => "",
+        let mode = match (self.mode, self.product) {
+            (LockMode::SkipLocked, _) => "SKIP LOCKED",
+            (LockMode::NoWait, Product::MySql) => "NOWAIT",
+            (LockMode::NoWait, Product::MariaDb) | (LockMode::Wait, _) => "",
         };
+        if self.product == Product::MariaDb {
+            sql += &match self.mode {
+                // For the prepared statement, too: see `Product::lock_row`.
+                LockMode::NoWait => "SET SESSION innodb_lock_wait_timeout = 0; ".to_owned(),
+                // To skip a row is an error where a session does not wait for rows.
+                LockMode::SkipLocked | LockMode::Wait => format!(
+                    "SET STATEMENT innodb_lock_wait_timeout = {} FOR ",
+                    ROW_WAIT_MAX.as_secs()
+                ),
+            };
+        }
         sql += &format!("SELECT {serial} FROM {LOCKS} WHERE name = {row} FOR UPDATE {mode}");
         if self.reads_epoch && self.tokens == TokenSource::Epoch {
             sql += &format!("; {}", row::select());

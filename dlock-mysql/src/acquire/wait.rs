@@ -20,10 +20,12 @@ use crate::{
         connection::Connection,
         pool::{Permit, ROW_WAIT_MAX},
     },
+    epoch::row,
     errors,
     hold::handle::HeldConnection,
     restart_guard::longest_ttl::whole_seconds,
     sql::row::number,
+    token::epoch,
 };
 
 /// A wait whose reply took no longer than so many exchanges found the row free.
@@ -42,7 +44,7 @@ pub(crate) fn straight_to_queue(
     let ends_soon = request
         .wait_until
         .is_some_and(|until| until < now.after(STRAIGHT_MIN));
-    if ends_soon || !pool.taken.contains(&acquisition.row, now) {
+    if ends_soon || !acquisition.taken.is_taken(now) {
         return None;
     }
     let connection = pool.reuse()?;
@@ -151,7 +153,8 @@ async fn request_row(
 ) -> Result<Option<Waited>> {
     let request = acquisition.request;
     let (session, confirm_timeout) = (connection.session, confirm_timeout(acquisition));
-    let began = request.clock().now();
+    let sent = request.sent_now();
+    let reads_epoch = acquisition.must_read_epoch(connection, sent);
     let statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
     let sql = statement.render();
     // It may wait for the table before the row, and the server checks the time once a second.
@@ -160,8 +163,16 @@ async fn request_row(
         let rows = connection.query_unbounded(request.clock(), &sql).await;
         rows.map_err(errors::of_request)
     };
+    // Its later reading would delay the next waiter. A longer wait reads it again with the confirmation.
+    let refresh_epoch = async {
+        if reads_epoch {
+            let _ = epoch::query(acquisition.pool, session.start, row::select()).await;
+        }
+        std::future::pending().await
+    };
     let rows = tokio::select! {
         rows = blocked::reply_or_reason(acquisition, session, reply) => rows,
+        never = refresh_epoch => never,
         () = request.attempt.cancelled() => Err(Error::cancelled()),
         // A server that is cut off never replies.
         () = tokio::time::sleep(reply_timeout) => Err(errors::request_timed_out(reply_timeout)),
@@ -173,7 +184,7 @@ async fn request_row(
     let rows = rows?;
     let locked = |row| {
         let serial = number(row, 0)?;
-        let took = request.clock().now().since(began);
+        let took = request.clock().now().since(sent.instant());
         Ok(Waited { serial, took })
     };
     rows.first().map(locked).transpose()

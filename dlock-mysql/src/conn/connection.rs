@@ -1,10 +1,10 @@
 //! One connection to the server, and what is known of its session.
 
-use std::time::Duration;
+use std::{future::poll_fn, time::Duration};
 
 use dlock_core::{BootInstant, Clock, Error, Result};
 use sqlx::{
-    AssertSqlSafe, Connection as _, Execute, Executor as _, MySql, Row as _,
+    AssertSqlSafe, Connection as _, Either, Execute, Executor as _, MySql, Row as _,
     mysql::{MySqlConnection, MySqlRow},
     query, raw_sql,
 };
@@ -13,7 +13,10 @@ use tokio::time::timeout;
 use crate::{
     epoch::row::Epoch,
     errors,
-    sql::{row::Row, server::SessionId, tables::LOCK_ROW},
+    sql::{
+        row::Row,
+        server::{Product, SessionId},
+    },
 };
 
 /// The number of cycles after which a connection prepares its statements. Each costs one more round trip, once,
@@ -26,6 +29,11 @@ const PREPARING_ROUND_TRIPS: u32 = 2;
 /// Frees the locked row.
 const COMMIT: &str = "COMMIT";
 
+/// Sets the session's limit of silence. The server refuses it if the session is another one, or the server does not
+/// grant: the last value is an error, and `NULL` would be none. MySQL takes whole numbers only, hence the cast.
+const CONFIRM: &str = "SET SESSION wait_timeout = IF(CONNECTION_ID() = ? AND CONCAT(@@global.read_only) IN \
+                       ('0', 'OFF'), CAST(? AS UNSIGNED), ~0 + 1)";
+
 /// A statement that a connection prepares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Statement {
@@ -33,11 +41,14 @@ pub(crate) enum Statement {
     Lock,
     /// Frees the row.
     Commit,
+    /// Confirms a row that was waited for.
+    Confirm,
 }
 
 /// A connection to the server.
 pub(crate) struct Connection {
     connection: MySqlConnection,
+    pub(crate) product: Product,
     /// The session at the server.
     pub(crate) session: SessionId,
     /// The epoch of the tokens that this connection grants.
@@ -56,11 +67,12 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// The number of statements that are prepared.
-    pub(crate) const PREPARED_MAX: usize = 2;
+    pub(crate) const PREPARED_MAX: usize = 3;
 
     pub(crate) fn new(connection: MySqlConnection, now: BootInstant) -> Self {
         Self {
             connection,
+            product: Product::MySql,
             session: SessionId::default(),
             epoch: Epoch::default(),
             wait_timeout: 0,
@@ -94,8 +106,10 @@ impl Connection {
         sql: &str,
     ) -> Result<Vec<Row>, sqlx::Error> {
         let statements = raw_sql(AssertSqlSafe(sql.to_owned()));
-        let rows = self.exchange(clock, statements).await?;
-        rows.iter().map(texts).collect()
+        self.begin_exchange(clock);
+        let rows = self.connection.fetch_all(statements).await;
+        self.end_exchange(&rows);
+        rows?.iter().map(texts).collect()
     }
 
     /// Whether its statements are prepared, or will be now.
@@ -111,17 +125,27 @@ impl Connection {
         row: &[u8],
         request_timeout: Duration,
     ) -> Result<Option<u64>> {
-        let rows = self
-            .query_prepared(
-                clock,
-                Statement::Lock,
-                query(LOCK_ROW).bind(row),
-                request_timeout,
-            )
-            .await?;
-        let serial = |row: &MySqlRow| row.try_get_unchecked(0);
-        let serial = rows.first().map(serial).transpose();
+        let lock = query(self.product.lock_row()).bind(row);
+        let row = self.query_prepared(clock, Statement::Lock, lock, request_timeout);
+        let serial = row.await?.map(|row| row.try_get_unchecked(0)).transpose();
         serial.map_err(errors::of_request)
+    }
+
+    /// Proves by a prepared statement that the session is this one, on a server that grants, and sets its limit of
+    /// silence to `wait_timeout` seconds. Otherwise as [`query`](Self::query).
+    pub(crate) async fn confirm(
+        &mut self,
+        clock: &Clock,
+        wait_timeout: u64,
+        request_timeout: Duration,
+    ) -> Result<()> {
+        let confirm = query(CONFIRM)
+            .bind(self.session.connection)
+            .bind(wait_timeout);
+        self.query_prepared(clock, Statement::Confirm, confirm, request_timeout)
+            .await?;
+        self.wait_timeout = wait_timeout;
+        Ok(())
     }
 
     /// Frees the locked row.
@@ -150,39 +174,36 @@ impl Connection {
         goes_on
     }
 
-    /// Sends a statement that is prepared, or will be now, like [`query`](Self::query).
+    /// Sends a statement that is prepared, or will be now, like [`query`](Self::query). Its reply has one row at
+    /// the most.
     async fn query_prepared<'q>(
         &mut self,
         clock: &Clock,
         statement: Statement,
         bound: impl Execute<'q, MySql> + 'q,
         request_timeout: Duration,
-    ) -> Result<Vec<MySqlRow>> {
+    ) -> Result<Option<MySqlRow>> {
         let is_new = !self.prepared[statement as usize];
         let max = match is_new {
             true => request_timeout * PREPARING_ROUND_TRIPS,
             false => request_timeout,
         };
-        let rows = timeout(max, self.exchange(clock, bound));
-        let rows = rows.await.map_err(|_| errors::request_timed_out(max))?;
-        let rows = rows.map_err(errors::of_request)?;
-        if is_new {
-            self.prepared[statement as usize] = true;
-        }
-        Ok(rows)
+        self.begin_exchange(clock);
+        let row = timeout(max, read_row(&mut self.connection, bound)).await;
+        let row = row.map_err(|_| errors::request_timed_out(max))?;
+        self.end_exchange(&row);
+        self.prepared[statement as usize] |= row.is_ok();
+        row.map_err(errors::of_request)
     }
 
-    async fn exchange<'q>(
-        &mut self,
-        clock: &Clock,
-        statements: impl Execute<'q, MySql> + 'q,
-    ) -> Result<Vec<MySqlRow>, sqlx::Error> {
+    fn begin_exchange(&mut self, clock: &Clock) {
         self.used = clock.now();
         self.effect_unknown = true;
-        let rows = self.connection.fetch_all(statements).await;
+    }
+
+    fn end_exchange<T>(&mut self, reply: &Result<T, sqlx::Error>) {
         // An error that the server sent is a reply, too.
-        self.effect_unknown = rows.as_ref().is_err_and(errors::is_connection_error);
-        rows
+        self.effect_unknown = reply.as_ref().is_err_and(errors::is_connection_error);
     }
 
     /// Whether another lock may use it.
@@ -196,6 +217,21 @@ impl Connection {
             let _ = timeout(max, self.connection.close()).await;
         }
     }
+}
+
+/// The row of a reply, which is read to its end. The driver's own way to do so makes three more allocations.
+async fn read_row<'q>(
+    connection: &mut MySqlConnection,
+    bound: impl Execute<'q, MySql> + 'q,
+) -> Result<Option<MySqlRow>, sqlx::Error> {
+    let mut reply = connection.fetch_many(bound);
+    let mut row = None;
+    while let Some(part) = poll_fn(|cx| reply.as_mut().poll_next(cx)).await {
+        if let Either::Right(found) = part? {
+            row = Some(found);
+        }
+    }
+    Ok(row)
 }
 
 fn texts(row: &MySqlRow) -> Result<Row, sqlx::Error> {

@@ -125,6 +125,7 @@ impl Pool {
         if info.is_read_only {
             return Err(errors::read_only());
         }
+        connection.product = product;
         connection.session = info.session;
         connection.wait_timeout = wait_timeout;
         Ok((connection, info))

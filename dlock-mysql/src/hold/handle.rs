@@ -9,7 +9,7 @@ use std::{
 };
 
 use dlock_core::{
-    LostCause, Result,
+    BootInstant, LostCause, Result,
     backend::{Attempt, Lease, Renewed},
 };
 use tokio::sync::Mutex;
@@ -29,6 +29,8 @@ use crate::{
 pub(crate) struct Hold {
     pub(crate) attempt: Attempt,
     pub(crate) session: SessionId,
+    /// The begin of the request that was granted.
+    pub(crate) since: BootInstant,
     /// The server ends the session after so long a silence.
     wait_timeout: Duration,
     /// The key of the row.
@@ -50,6 +52,7 @@ pub(crate) struct HeldConnection {
 impl Hold {
     pub(crate) fn new(
         attempt: Attempt,
+        since: BootInstant,
         row: Vec<u8>,
         holder: String,
         held: HeldConnection,
@@ -57,6 +60,7 @@ impl Hold {
         Self {
             attempt,
             session: held.connection.session,
+            since,
             wait_timeout: Duration::from_secs(held.connection.wait_timeout),
             row,
             holder,

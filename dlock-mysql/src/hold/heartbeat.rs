@@ -4,7 +4,7 @@ use dlock_core::{BootInstant, LostCause, Result};
 
 use crate::{
     conn::{
-        connection::Connection,
+        connection::{Connection, Statement},
         pool::{Pool, set_wait_timeout},
     },
     epoch::row::{self, Epoch},
@@ -40,6 +40,21 @@ pub(crate) async fn confirm(
     sent: BootInstant,
     reads_epoch: bool,
 ) -> Result<(Heartbeat, Option<Epoch>)> {
+    if !reads_epoch && connection.is_prepared() {
+        let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
+        let confirmed = connection.confirm(clock, wait_timeout, request_timeout);
+        match confirmed.await {
+            Ok(()) => return Ok((Heartbeat::Alive, None)),
+            Err(error) if errors::is_session_over(&error) => {
+                return Ok((Heartbeat::Lost(LostCause::SessionEnded), None));
+            }
+            // The server has refused it. The reply to the text says why.
+            Err(error) if connection.is_reusable() => {
+                connection.fall_back_to_text(Statement::Confirm, &error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
     let mut sql = format!(
         "SET SESSION {}; {HEARTBEAT}",
         set_wait_timeout(wait_timeout)

@@ -53,6 +53,17 @@ impl Product {
         }
     }
 
+    /// Locks the row of a name if it is free, and reads the server's next serial number.
+    ///
+    /// MariaDB carries out `NOWAIT` by setting variables, for each execution. So there the session does not wait
+    /// for rows in any statement without a limit of its own.
+    pub(crate) fn lock_row(self) -> &'static str {
+        match self {
+            Self::MySql => "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE NOWAIT",
+            Self::MariaDb => "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE",
+        }
+    }
+
     /// The query that [`ServerInfo`] is read from.
     ///
     /// Time and uptime come from one reading of the clock, so their difference is the start, even if the

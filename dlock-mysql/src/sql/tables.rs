@@ -19,10 +19,6 @@ pub(crate) const EPOCH: &str = "dlock_epoch";
 /// The questions for the holder of a name, and their answers; empty unless an inspection is in progress.
 pub(crate) const ASKED: &str = "dlock_asked";
 
-/// Locks the row of a name if it is free, and reads the server's next serial number.
-pub(crate) const LOCK_ROW: &str =
-    "SELECT UUID_SHORT() FROM dlock_locks WHERE name = ? FOR UPDATE NOWAIT";
-
 /// The statements that create the tables, in order. Each can be repeated.
 pub(crate) const CREATE: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS dlock_locks (\n  name VARBINARY(383) NOT NULL PRIMARY KEY\n) \

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use dlock::{Guard, LostCause};
+use dlock::{Guard, Locker, LostCause};
 use dlock_core::Clock;
 use dlock_servers::mysql::{Flavour, Node};
 use dlock_verify::proxy::{Fault, Proxy};
@@ -22,11 +22,15 @@ cases![
     t65_a_killed_session_is_known_while_the_tables_are_not_answered,
     t65_a_killed_session_is_known_while_others_inspect,
     t65_a_killed_session_is_known_where_no_connection_is_left,
+    short_holds_are_not_monitored,
     an_account_that_logs_in_under_another_name_keeps_its_locks,
 ];
 
 /// How long a hold of a killed session may still call itself held.
 const KNOWN_MAX: Duration = Duration::from_millis(200);
+
+/// Held locks are checked each tenth of a second.
+const SEVERAL_CHECKS: Duration = Duration::from_secs(1);
 
 /// The machine may be busy once, and not each time.
 const ROUNDS: usize = 5;
@@ -42,6 +46,43 @@ async fn kill(node: &Node, held: &Guard, session: &str) -> Outcome<Duration> {
     let cause = soon("the loss", lost).await?;
     assert_eq!(cause, LostCause::SessionEnded);
     Ok(clock.now().since(killed))
+}
+
+/// The list of sessions costs the server more than many short holds.
+async fn short_holds_are_not_monitored(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let locker = open(&node.url(), TTL_LONG).await?;
+    warm(&node, &locker).await?;
+    node.query("SET GLOBAL log_output = 'TABLE', GLOBAL general_log = 1")
+        .await?;
+    let checks = async || -> Outcome<u64> {
+        let sql = "SELECT COUNT(*) FROM mysql.general_log WHERE argument LIKE 'SELECT id FROM \
+                   information_schema.processlist%'";
+        Ok(node.query(sql).await?.concat().concat().parse()?)
+    };
+    // A busy machine makes a hold longer once, and not each time.
+    until("short holds are not monitored", async || {
+        let before = checks().await?;
+        let mut holding: JoinSet<Outcome> = ["a", "b", "c", "d"]
+            .map(|name| hold_shortly(locker.clone(), name))
+            .into_iter()
+            .collect();
+        while let Some(held) = holding.join_next().await {
+            held??;
+        }
+        Ok(checks().await? == before)
+    })
+    .await
+}
+
+/// Takes and releases `name` for several checks. At any time one of some names is held.
+async fn hold_shortly(locker: Locker, name: &'static str) -> Outcome {
+    let clock = Clock::boottime();
+    let end = clock.now().after(SEVERAL_CHECKS);
+    while clock.now() < end {
+        take(&locker, name).await?.release().await?;
+    }
+    Ok(())
 }
 
 /// The connection that inspects, answers inspections and makes rows hangs.
