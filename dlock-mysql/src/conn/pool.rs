@@ -12,7 +12,7 @@ use crate::{
         connection::Connection,
         control::{Control, ControlTurn, Role},
         idle::Idle,
-        rows::RowBatcher,
+        rows::RowInserter,
     },
     epoch::cache::{EpochCache, TABLE_WAIT_MAX},
     errors,
@@ -30,7 +30,7 @@ pub(crate) const ROW_WAIT_MAX: Duration = Duration::from_secs(3);
 pub(crate) struct Pool {
     pub(crate) connector: Arc<Connector>,
     tables: Arc<Control>,
-    rows: RowBatcher,
+    rows: RowInserter,
     sessions: Control,
     /// The epoch that tokens are counted by.
     pub(crate) epochs: EpochCache,
@@ -48,7 +48,7 @@ impl Pool {
         let connector = Arc::new(Connector::new(config));
         let tables = Arc::new(Control::new(connector.clone(), Role::Tables));
         Self {
-            rows: RowBatcher::new(tables.clone(), connector.clock.clone()),
+            rows: RowInserter::new(tables.clone()),
             tables,
             sessions: Control::new(connector.clone(), Role::Sessions),
             idle: Arc::new(Idle::new(connector.clone())),

@@ -1,67 +1,98 @@
 //! The rows of names that are used for the first time.
 //!
-//! Each insert is a commit, and a write to disk. So names of many tasks that are new at about the same time are
-//! inserted by one statement.
+//! Each insert is a commit, and a write to disk. So while one is under way, the rows of further names gather, and the
+//! next statement inserts them all.
 
 use std::sync::Arc;
 
-use dlock_core::{
-    Clock, ErrorKind, Result,
-    backend::SentAt,
-    toolkit::{BatchReply, Batcher},
+use dlock_core::{ErrorKind, Result, toolkit::Lock};
+use tokio::sync::oneshot;
+
+use crate::{
+    conn::control::{Control, ControlTurn},
+    errors,
+    sql::tables::LOCKS,
 };
 
-use crate::{conn::control::Control, sql::tables::LOCKS};
-
 /// The most rows in a statement.
-const SIZE_MAX: usize = 100;
+const ROWS_MAX: usize = 100;
 
 /// Inserts rows.
-pub(crate) struct RowBatcher(Batcher<String, Result<()>>);
+pub(crate) struct RowInserter {
+    tables: Arc<Control>,
+    pending: Arc<Lock<Vec<Pending>>>,
+}
 
-impl RowBatcher {
+/// A row that is not sent yet.
+struct Pending {
+    /// Its key, as a literal.
+    row: String,
+    inserted: oneshot::Sender<Result<()>>,
+}
+
+impl RowInserter {
     /// For the tables of this connection.
-    pub(crate) fn new(tables: Arc<Control>, clock: Clock) -> Self {
-        Self(Batcher::eager(SIZE_MAX, move |rows| {
-            let (tables, sent) = (tables.clone(), SentAt::now(&clock));
-            Box::pin(async move { insert(&tables, sent, rows).await })
-        }))
+    pub(crate) fn new(tables: Arc<Control>) -> Self {
+        Self {
+            tables,
+            pending: Arc::default(),
+        }
     }
 
     /// Inserts the row of a name, unless it is there. `row` is its key as a literal.
     pub(crate) async fn insert(&self, row: String) -> Result<()> {
-        self.0.join(row).await?.1
+        let (inserted, answer) = oneshot::channel();
+        self.pending.lock().push(Pending { row, inserted });
+        let pending = self.pending.clone();
+        // A row is pending before its turn, so it is sent in that turn at the latest; or more than ROWS_MAX were before
+        // it, and their turns are still to come.
+        let turn = |mut turn: ControlTurn| async move {
+            insert_pending(&mut turn, &pending).await;
+            Ok(())
+        };
+        self.tables.run(turn).await?;
+        answer.await.map_err(|_| errors::connection_lost())?
     }
 }
 
-async fn insert(tables: &Control, sent: SentAt, mut rows: Vec<String>) -> BatchReply<Result<()>> {
-    let count = rows.len();
-    // In the same order in all clients: each waits for the row that the other one has inserted otherwise.
-    rows.sort_unstable();
-    match insert_together(tables, &rows).await {
-        // Of these rows one may delay the others.
-        Err(error) if count > 1 && error.kind() == ErrorKind::Contended => {}
-        inserted => {
-            let of_each = |_| match &inserted {
-                Ok(()) => Ok(()),
-                Err(error) => Err(error.duplicate()),
-            };
-            return Ok((sent, (0..count).map(of_each).collect()));
+async fn insert_pending(turn: &mut ControlTurn, pending: &Lock<Vec<Pending>>) {
+    let mut rows = {
+        let mut pending = pending.lock();
+        // A row whose caller is gone is not needed.
+        pending.retain(|row| !row.inserted.is_closed());
+        let count = pending.len().min(ROWS_MAX);
+        pending.drain(..count).collect::<Vec<_>>()
+    };
+    if rows.is_empty() {
+        return;
+    }
+    // In the same order in all clients, or two could wait for each other.
+    rows.sort_unstable_by(|a, b| a.row.cmp(&b.row));
+    let inserted = insert(turn, &rows).await;
+    let is_one_locked = |error: &dlock_core::Error| error.kind() == ErrorKind::Contended;
+    if rows.len() > 1 && inserted.as_ref().is_err_and(is_one_locked) {
+        for row in rows {
+            let inserted = insert(turn, std::slice::from_ref(&row)).await;
+            let _ = row.inserted.send(inserted);
         }
+        return;
     }
-    for row in rows.chunks(1) {
-        insert_together(tables, row).await?;
+    for row in rows {
+        let inserted = match &inserted {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.duplicate()),
+        };
+        let _ = row.inserted.send(inserted);
     }
-    Ok((sent, (0..count).map(|_| Ok(())).collect()))
 }
 
-async fn insert_together(tables: &Control, rows: &[String]) -> Result<()> {
-    let values = rows.join("), (");
+async fn insert(turn: &mut ControlTurn, rows: &[Pending]) -> Result<()> {
+    let literals: Vec<_> = rows.iter().map(|row| row.row.as_str()).collect();
+    let values = literals.join("), (");
     let sql = format!("INSERT IGNORE INTO {LOCKS} (name) VALUES ({values})");
-    match tables.query(sql).await {
+    match turn.query(&sql).await {
         // The client that has it locked has inserted it.
         Err(error) if rows.len() == 1 && error.kind() == ErrorKind::Contended => Ok(()),
-        Err(error) => Err(error),
-        Ok(_) => Ok(()),
+        inserted => inserted.map(drop),
     }
 }

@@ -14,6 +14,7 @@ mod idle;
 mod kills;
 mod layout;
 mod loss_detection;
+mod new_names;
 mod prepared;
 mod relay;
 mod sessions;
@@ -46,6 +47,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     let files = [
         connecting::trials(flavour),
         contended::trials(flavour),
+        new_names::trials(flavour),
         cut_off::trials(flavour),
         endings::trials(flavour),
         failover::trials(flavour),
