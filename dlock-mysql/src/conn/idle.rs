@@ -94,7 +94,9 @@ impl Idle {
         let ends = connections
             .into_iter()
             .map(|connection| connection.close(request_timeout));
-        ends.collect::<JoinSet<_>>().join_all().await;
+        let mut ends = ends.collect::<JoinSet<_>>();
+        // Those that the end of the runtime has cancelled are ended as well.
+        while ends.join_next().await.is_some() {}
     }
 }
 

@@ -71,6 +71,7 @@ impl Sessions {
             let one = one.clone();
             closing.spawn(async move { one.close().await });
         }
-        closing.join_all().await;
+        // Those that the end of the runtime has cancelled are closed as well.
+        while closing.join_next().await.is_some() {}
     }
 }
