@@ -31,7 +31,7 @@ struct Pending {
 }
 
 impl RowInserter {
-    /// For the tables of this connection.
+    /// Makes one for the tables of this connection.
     pub(crate) fn new(tables: Arc<Control>) -> Self {
         Self {
             tables,
