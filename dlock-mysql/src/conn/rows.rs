@@ -25,7 +25,7 @@ pub(crate) struct RowInserter {
 
 /// A row that is not sent yet.
 struct Pending {
-    /// Its key, as a literal.
+    /// The key, as a literal.
     row: String,
     inserted: oneshot::Sender<Result<()>>,
 }
