@@ -81,13 +81,11 @@ impl MonitorTask {
         while let Some(monitor) = &self.0 {
             tokio::time::sleep(CHECK_EVERY).await;
             let mut holds = monitor.holds();
-            if holds.is_empty() && monitor.stop() {
-                self.0 = None;
-                return;
-            }
-            let now = pool.connector.clock.now();
-            holds.retain(|hold| now.since(hold.since) >= CHECKED_FROM);
             if holds.is_empty() {
+                if monitor.stop() {
+                    self.0 = None;
+                    return;
+                }
                 continue;
             }
             // The close ends all holds and reports their loss.
@@ -101,7 +99,11 @@ impl MonitorTask {
                     holds.clone(),
                 )));
             }
-            check(&pool, holds).await;
+            let now = pool.connector.clock.now();
+            holds.retain(|hold| now.since(hold.since) >= CHECKED_FROM);
+            if !holds.is_empty() {
+                check(&pool, holds).await;
+            }
         }
     }
 }

@@ -79,6 +79,14 @@ impl<'a> Acquisition<'a> {
             && epochs.must_read(&mut connection.epoch, start, sent.instant())
     }
 
+    /// Whether a wait that is sent at `sent` has to read the epoch while it lasts.
+    pub(crate) fn wait_must_read_epoch(&self, connection: &mut Connection, sent: SentAt) -> bool {
+        let start = connection.session.start;
+        let epochs = &self.pool.epochs;
+        self.tokens() == TokenSource::Epoch
+            && epochs.wait_must_read(&mut connection.epoch, start, sent.instant())
+    }
+
     /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.
     pub(crate) fn statement(
         &self,

@@ -20,7 +20,7 @@ pub(crate) enum LockMode {
     /// The server refuses: nearly always enough.
     NoWait,
     /// The server skips the row. The second try of a `try`. An inspection of a free row locks it for an instant,
-    /// and to `NOWAIT` MariaDB has one error for a locked row and a locked table.
+    /// and MariaDB has one error for a locked row and a locked table.
     SkipLocked,
     /// The server waits.
     Wait,

@@ -1,6 +1,6 @@
 //! The two control connections, which do not hold locks.
 //!
-//! One works with the tables: it inserts rows, and sends and answers inspections. The other monitors and kills
+//! One works with the tables: it inserts rows, reads and raises the epoch, and sends and answers inspections. The other monitors and kills
 //! sessions, and needs no table: neither the work of the first nor a locked table may delay it (K13).
 
 use std::{future::Future, sync::Arc, time::Duration};

@@ -40,43 +40,36 @@ impl RowInserter {
     }
 
     /// Inserts the row of a name, unless it is there. `row` is its key as a literal.
+    ///
+    /// Another client may have it locked, or delete it, so the caller looks at it again.
     pub(crate) async fn insert(&self, row: String) -> Result<()> {
-        let (inserted, answer) = oneshot::channel();
+        let (inserted, mut answer) = oneshot::channel();
         self.pending.lock().push(Pending { row, inserted });
-        let pending = self.pending.clone();
-        // A row is pending before its turn, so it is sent in that turn at the latest; or more than ROWS_MAX were before
-        // it, and their turns are still to come.
-        let turn = |mut turn: ControlTurn| async move {
-            insert_pending(&mut turn, &pending).await;
-            Ok(())
-        };
-        self.tables.run(turn).await?;
-        answer.await.map_err(|_| errors::connection_lost())?
+        // Each turn sends rows that are pending, if not this one. The turns of others may fail before they send any.
+        loop {
+            let pending = self.pending.clone();
+            let turn = |mut turn: ControlTurn| async move {
+                insert_pending(&mut turn, &pending).await;
+                Ok(())
+            };
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer.map_err(|_| errors::connection_lost())?,
+                turned = self.tables.run(turn) => turned?,
+            }
+        }
     }
 }
 
 async fn insert_pending(turn: &mut ControlTurn, pending: &Lock<Vec<Pending>>) {
-    let mut rows = {
+    let rows: Vec<_> = {
         let mut pending = pending.lock();
         // A row whose caller is gone is not needed.
         pending.retain(|row| !row.inserted.is_closed());
         let count = pending.len().min(ROWS_MAX);
-        pending.drain(..count).collect::<Vec<_>>()
+        pending.drain(..count).collect()
     };
-    if rows.is_empty() {
-        return;
-    }
-    // In the same order in all clients, or two could wait for each other.
-    rows.sort_unstable_by(|a, b| a.row.cmp(&b.row));
     let inserted = insert(turn, &rows).await;
-    let is_one_locked = |error: &dlock_core::Error| error.kind() == ErrorKind::Contended;
-    if rows.len() > 1 && inserted.as_ref().is_err_and(is_one_locked) {
-        for row in rows {
-            let inserted = insert(turn, std::slice::from_ref(&row)).await;
-            let _ = row.inserted.send(inserted);
-        }
-        return;
-    }
     for row in rows {
         let inserted = match &inserted {
             Ok(()) => Ok(()),
@@ -87,12 +80,32 @@ async fn insert_pending(turn: &mut ControlTurn, pending: &Lock<Vec<Pending>>) {
 }
 
 async fn insert(turn: &mut ControlTurn, rows: &[Pending]) -> Result<()> {
-    let literals: Vec<_> = rows.iter().map(|row| row.row.as_str()).collect();
-    let values = literals.join("), (");
+    let mut missing: Vec<_> = rows.iter().map(|row| row.row.as_str()).collect();
+    // An insert locks each row that exists, and waits for those that are held, with all the others.
+    let existing = match missing.len() {
+        0 | 1 => Vec::new(),
+        _ => existing(turn, &missing).await?,
+    };
+    missing.retain(|row| existing.iter().all(|existing| existing != row));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    // In the same order in all clients, or two could wait for each other.
+    missing.sort_unstable();
+    let values = missing.join("), (");
     let sql = format!("INSERT IGNORE INTO {LOCKS} (name) VALUES ({values})");
     match turn.query(&sql).await {
-        // The client that has it locked has inserted it.
-        Err(error) if rows.len() == 1 && error.kind() == ErrorKind::Contended => Ok(()),
+        // Another client has just inserted one of them, and holds it.
+        Err(error) if error.kind() == ErrorKind::Contended => Ok(()),
         inserted => inserted.map(drop),
     }
+}
+
+/// Those of these rows that exist. Locks none.
+async fn existing(turn: &mut ControlTurn, rows: &[&str]) -> Result<Vec<String>> {
+    let rows = rows.join(", ");
+    let sql = format!("SELECT LOWER(HEX(name)) FROM {LOCKS} WHERE name IN ({rows})");
+    let found = turn.query(&sql).await?.into_iter();
+    let digits = found.filter_map(|row| row.into_iter().next().flatten());
+    Ok(digits.map(|digits| format!("x'{digits}'")).collect())
 }

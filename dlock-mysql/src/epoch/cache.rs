@@ -90,6 +90,28 @@ impl EpochCache {
         })
     }
 
+    /// Refreshes `epoch`, and returns whether a wait that begins at `now` has to read the row.
+    ///
+    /// One reads it for all, whatever its age: a wait that is granted without a new reading has it with its confirmation.
+    pub(crate) fn wait_must_read(
+        &self,
+        epoch: &mut Epoch,
+        start: ServerStart,
+        now: BootInstant,
+    ) -> bool {
+        self.with(|shared| {
+            shared.refresh(epoch, start);
+            let is_being_read = shared
+                .grant_reads
+                .is_some_and(|at| now.since(at) < FRESH / 4);
+            if is_being_read || epoch.is_fresh(now.after(FRESH / 2)) {
+                return false;
+            }
+            shared.grant_reads = Some(now);
+            true
+        })
+    }
+
     /// The period of `epoch`, which was read `now`.
     pub(crate) fn period(&self, epoch: &Epoch, now: BootInstant) -> Period {
         self.with(|shared| {

@@ -3,7 +3,7 @@
 use dlock_core::Error;
 use sqlx::mysql::MySqlDatabaseError;
 
-/// A lock wait timed out; in MariaDB also a locked row with `NOWAIT`.
+/// A lock wait timed out; in MariaDB also a locked row without a wait.
 pub(crate) const LOCK_WAIT_TIMEOUT: u16 = 1205;
 
 /// A locked row with `NOWAIT` in MySQL.
