@@ -41,7 +41,7 @@ impl RowInserter {
 
     /// Inserts the row of a name, unless it is there. `row` is its key as a literal.
     ///
-    /// Another client may have it locked, or delete it, so the caller looks at it again.
+    /// Another client may have it locked, or delete it, so the caller tries again.
     pub(crate) async fn insert(&self, row: String) -> Result<()> {
         let (inserted, mut answer) = oneshot::channel();
         self.pending.lock().push(Pending { row, inserted });
@@ -101,7 +101,7 @@ async fn insert(turn: &mut ControlTurn, rows: &[Pending]) -> Result<()> {
     }
 }
 
-/// Those of these rows that exist. Locks none.
+/// Which of these rows exist. Locks none.
 async fn existing(turn: &mut ControlTurn, rows: &[&str]) -> Result<Vec<String>> {
     let rows = rows.join(", ");
     let sql = format!("SELECT LOWER(HEX(name)) FROM {LOCKS} WHERE name IN ({rows})");

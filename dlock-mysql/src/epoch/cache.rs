@@ -92,7 +92,7 @@ impl EpochCache {
 
     /// Refreshes `epoch`, and returns whether a wait that begins at `now` has to read the row.
     ///
-    /// One reads it for all, whatever its age: a wait that is granted without a new reading has it with its confirmation.
+    /// One reads it for all, at any age: a wait that is granted without a new reading has it with its confirmation.
     pub(crate) fn wait_must_read(
         &self,
         epoch: &mut Epoch,
