@@ -116,15 +116,14 @@ impl Server {
         for (key, _) in locks {
             command.arg(key);
         }
-        for (_, attempt) in locks {
-            // The attempt would wait.
-            command
-                .arg(format!("{attempt} {HOLDER}"))
-                .arg(TTL_MS)
-                .arg(1);
-        }
         let least = self.token.load(Ordering::Relaxed) + 1;
-        command.arg(RECORD).arg(&*self.record).arg(0).arg(least);
+        command.arg(&*self.record).arg(0).arg(least);
+        // The attempts would wait.
+        command.arg("1".repeat(locks.len()));
+        for (_, attempt) in locks {
+            command.arg(format!("{attempt} {HOLDER}")).arg(TTL_MS);
+        }
+        command.arg(RECORD);
         let token = self.number(&command).await?;
         self.token.fetch_max(token, Ordering::Relaxed);
         Ok(token)
@@ -141,7 +140,7 @@ impl Server {
                 let (keys, values): (Vec<_>, Vec<_>) = locks.iter().copied().unzip();
                 command.arg("EVALSHA").arg(self.release.get_hash());
                 command.arg(keys.len()).arg(keys).arg(values);
-                command.arg("PUBLISH").arg("NUMSUB");
+                command.arg("PUBLISH");
             }
         }
         let released = self.number(&command).await?;
