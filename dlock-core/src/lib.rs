@@ -36,7 +36,7 @@ pub mod toolkit;
 
 pub use crate::{
     backend::{
-        attempt::AttemptId,
+        attempt_id::AttemptId,
         capabilities::{Capabilities, Expiry, Fencing, Modes, Order, Waiting},
         holder::Holder,
         options::Mode,

@@ -3,7 +3,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use crate::{
-    backend::{attempt::AttemptId, options::Mode, request::AcquireRequest},
+    backend::{attempt_id::AttemptId, options::Mode, request::AcquireRequest},
     base::{system, token::Token},
 };
 

@@ -4,7 +4,8 @@ use std::{any::Any, fmt, time::Duration};
 
 use crate::{
     backend::{
-        attempt::{Attempt, AttemptId},
+        attempt::Attempt,
+        attempt_id::AttemptId,
         options::{Mode, Renewal},
     },
     base::{

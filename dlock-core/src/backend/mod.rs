@@ -7,6 +7,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod attempt;
+pub(crate) mod attempt_id;
 mod boxed;
 pub(crate) mod capabilities;
 pub(crate) mod distributed_lock;

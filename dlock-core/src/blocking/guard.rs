@@ -6,7 +6,7 @@ use tokio::time;
 
 use super::{handle::Handle, runtime::Runtime};
 use crate::{
-    backend::{attempt::AttemptId, lease::Lease},
+    backend::{attempt_id::AttemptId, lease::Lease},
     base::{cause::LostCause, error::Result, name::LockName, token::Token},
     client::guard as client,
 };

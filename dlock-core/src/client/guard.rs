@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use crate::{
-    backend::{attempt::AttemptId, lease::Lease},
+    backend::{attempt_id::AttemptId, lease::Lease},
     base::{
         clock::BootInstant,
         error::{Error, Result},

@@ -10,10 +10,7 @@ use tokio::sync::Notify;
 
 use crate::{
     backend::{
-        attempt::{Attempt, AttemptId},
-        holder::Holder,
-        lease::Lease,
-        options::Mode,
+        attempt::Attempt, attempt_id::AttemptId, holder::Holder, lease::Lease, options::Mode,
         request::AcquireRequest,
     },
     base::{

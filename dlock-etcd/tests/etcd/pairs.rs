@@ -68,6 +68,16 @@ impl Waiter {
         }
     }
 
+    /// Deletes both keys, before it is notified of either.
+    async fn delete_unnoticed(&self, node: &Node, order: [&String; 2]) -> Outcome {
+        self.hold(Fault::Hold);
+        for key in order {
+            node.delete(key).await?;
+        }
+        self.hold(Fault::None);
+        Ok(())
+    }
+
     async fn granted(&mut self) -> Outcome<Guard> {
         Ok(within(NOTICE_MAX, "its turn", &mut self.waiting).await???)
     }
@@ -85,10 +95,8 @@ async fn k01_a_key_that_is_deleted_before_the_first_one_is_not_granted(
     let node = start(flavour).await?;
     for _ in 0..5 {
         let waiter = Waiter::new(&node, node.address()).await?;
-        waiter.hold(Fault::Hold);
-        node.delete(&waiter.keys[1]).await?;
-        node.delete(&waiter.keys[0]).await?;
-        waiter.hold(Fault::None);
+        let [first, own] = &waiter.keys;
+        waiter.delete_unnoticed(&node, [own, first]).await?;
         waiter.expect_a_new_key().await?;
     }
     Ok(())
@@ -109,10 +117,8 @@ async fn k08_a_key_that_is_deleted_after_the_first_one_is_lost(flavour: Flavour)
     let node = start(flavour).await?;
     for _ in 0..5 {
         let mut waiter = Waiter::new(&node, node.address()).await?;
-        waiter.hold(Fault::Hold);
-        node.delete(&waiter.keys[0]).await?;
-        node.delete(&waiter.keys[1]).await?;
-        waiter.hold(Fault::None);
+        let [first, own] = &waiter.keys;
+        waiter.delete_unnoticed(&node, [first, own]).await?;
         let guard = waiter.granted().await?;
         if guard.token().get() == waiter.created {
             within(NOTICE_MAX, "the loss", guard.lost()).await?;

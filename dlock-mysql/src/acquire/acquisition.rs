@@ -17,6 +17,7 @@ use crate::{
     acquire::statement::{LockMode, LockStatement},
     config::TokenSource,
     conn::{connection::Connection, pool::Pool},
+    epoch::cache::Reader,
     hold::handle::{HeldConnection, Hold},
     keys,
     monitor::Monitor,
@@ -71,20 +72,17 @@ impl<'a> Acquisition<'a> {
         self.pool.config().timeouts.reply
     }
 
-    /// Whether a request of `sent` has to read the epoch behind the lock.
-    pub(crate) fn must_read_epoch(&self, connection: &mut Connection, sent: SentAt) -> bool {
+    /// Whether the request of `reader` has to read the epoch, too.
+    pub(crate) fn must_read_epoch(
+        &self,
+        reader: Reader,
+        connection: &mut Connection,
+        sent: SentAt,
+    ) -> bool {
         let start = connection.session.start;
         let epochs = &self.pool.epochs;
         self.tokens() == TokenSource::Epoch
-            && epochs.must_read(&mut connection.epoch, start, sent.instant())
-    }
-
-    /// Whether a wait that is sent at `sent` has to read the epoch while it lasts.
-    pub(crate) fn wait_must_read_epoch(&self, connection: &mut Connection, sent: SentAt) -> bool {
-        let start = connection.session.start;
-        let epochs = &self.pool.epochs;
-        self.tokens() == TokenSource::Epoch
-            && epochs.wait_must_read(&mut connection.epoch, start, sent.instant())
+            && epochs.must_read(reader, &mut connection.epoch, start, sent.instant())
     }
 
     /// The statement that locks the row, on a session that the server ends after `wait_timeout` silent seconds.

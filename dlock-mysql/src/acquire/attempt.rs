@@ -17,6 +17,7 @@ use crate::{
         connection::{Connection, Statement},
         pool::Permit,
     },
+    epoch::cache::Reader,
     errors,
     hold::handle::HeldConnection,
     keys,
@@ -163,7 +164,7 @@ async fn request_row(
 ) -> Result<RowResult> {
     let (clock, timeout) = (acquisition.request.clock(), acquisition.request_timeout());
     let wait_timeout = acquisition.wait_timeout;
-    let reads_epoch = acquisition.must_read_epoch(connection, sent);
+    let reads_epoch = acquisition.must_read_epoch(Reader::Grant, connection, sent);
     let is_row_enough =
         !reads_epoch && acquisition.tokens() == TokenSource::Epoch && mode == LockMode::NoWait;
     if is_row_enough && connection.is_prepared() && connection.wait_timeout == wait_timeout {

@@ -9,7 +9,10 @@ use crate::{
     },
     config::TokenSource,
     conn::{connection::Connection, pool::Pool},
-    epoch::row::{self, Epoch},
+    epoch::{
+        cache::Reader,
+        row::{self, Epoch},
+    },
     errors,
     hold::heartbeat::{self, Heartbeat},
     restart_guard::longest_ttl,
@@ -32,7 +35,7 @@ pub(super) async fn confirm(
     sent: SentAt,
 ) -> Result<Grant> {
     let (pool, wait_timeout) = (acquisition.pool, acquisition.wait_timeout);
-    let reads_epoch = acquisition.must_read_epoch(connection, sent);
+    let reads_epoch = acquisition.must_read_epoch(Reader::Grant, connection, sent);
     // A waiter's session is short-lived until this heartbeat, so it comes first (K2).
     let (heartbeat, epoch) =
         heartbeat::confirm(pool, connection, wait_timeout, sent.instant(), reads_epoch).await?;

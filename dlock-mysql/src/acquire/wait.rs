@@ -20,7 +20,7 @@ use crate::{
         connection::Connection,
         pool::{Permit, ROW_WAIT_MAX},
     },
-    epoch::row,
+    epoch::{cache::Reader, row},
     errors,
     hold::handle::HeldConnection,
     restart_guard::longest_ttl::whole_seconds,
@@ -154,7 +154,7 @@ async fn request_row(
     let request = acquisition.request;
     let (session, confirm_timeout) = (connection.session, confirm_timeout(acquisition));
     let sent = request.sent_now();
-    let reads_epoch = acquisition.wait_must_read_epoch(connection, sent);
+    let reads_epoch = acquisition.must_read_epoch(Reader::Wait, connection, sent);
     let statement = acquisition.statement(connection, confirm_timeout, LockMode::Wait);
     let sql = statement.render();
     // It may wait for the table before the row, and the server checks the time once a second.

@@ -18,6 +18,15 @@ use crate::{
 /// How long a statement waits for a table that another statement has locked: the least that a server counts.
 pub(crate) const TABLE_WAIT_MAX: Duration = Duration::from_secs(1);
 
+/// Who needs the epoch. In the third quarter of its time one reads it for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A grant: in the last quarter each reads it.
+    Grant,
+    /// A wait, whose grant may come later, and reads it then. So one always reads it for all.
+    Wait,
+}
+
 /// The last reading.
 #[derive(Default)]
 pub(crate) struct EpochCache(Lock<Shared>);
@@ -65,11 +74,10 @@ impl EpochCache {
         self.with(|shared| shared.refresh(epoch, start));
     }
 
-    /// Refreshes `epoch`, and returns whether a grant that is requested at `now` has to read the row.
-    ///
-    /// In the third quarter of an epoch's time one grant reads it for all, and in the last quarter each.
+    /// Refreshes `epoch`, and returns whether the request of `reader`, which is sent at `now`, has to read the row.
     pub(crate) fn must_read(
         &self,
+        reader: Reader,
         epoch: &mut Epoch,
         start: ServerStart,
         now: BootInstant,
@@ -82,29 +90,7 @@ impl EpochCache {
             let is_being_read = shared
                 .grant_reads
                 .is_some_and(|at| now.since(at) < FRESH / 4);
-            if is_being_read && epoch.is_fresh(now.after(FRESH / 4)) {
-                return false;
-            }
-            shared.grant_reads = Some(now);
-            true
-        })
-    }
-
-    /// Refreshes `epoch`, and returns whether a wait that begins at `now` has to read the row.
-    ///
-    /// One reads it for all, at any age: a wait that is granted without a new reading has it with its confirmation.
-    pub(crate) fn wait_must_read(
-        &self,
-        epoch: &mut Epoch,
-        start: ServerStart,
-        now: BootInstant,
-    ) -> bool {
-        self.with(|shared| {
-            shared.refresh(epoch, start);
-            let is_being_read = shared
-                .grant_reads
-                .is_some_and(|at| now.since(at) < FRESH / 4);
-            if is_being_read || epoch.is_fresh(now.after(FRESH / 2)) {
+            if is_being_read && (reader == Reader::Wait || epoch.is_fresh(now.after(FRESH / 4))) {
                 return false;
             }
             shared.grant_reads = Some(now);
@@ -188,14 +174,23 @@ mod tests {
     fn one_reads_it_for_all() {
         let cache = EpochCache::default();
         let [mut one, mut other] = [read_at(HERE, at(0)); 2];
-        assert!(!cache.must_read(&mut one, HERE, at(3)), "it is new");
-        assert!(cache.must_read(&mut one, HERE, at(5)), "the first reads it");
         assert!(
-            !cache.must_read(&mut other, HERE, at(5)),
+            !cache.must_read(Reader::Grant, &mut one, HERE, at(3)),
+            "it is new"
+        );
+        assert!(
+            cache.must_read(Reader::Grant, &mut one, HERE, at(5)),
+            "the first reads it"
+        );
+        assert!(
+            !cache.must_read(Reader::Grant, &mut other, HERE, at(5)),
             "the other does not"
         );
         cache.store(read_at(HERE, at(5)));
-        assert!(!cache.must_read(&mut other, HERE, at(8)), "it knows");
+        assert!(
+            !cache.must_read(Reader::Grant, &mut other, HERE, at(8)),
+            "it knows"
+        );
         assert_eq!(other, read_at(HERE, at(5)));
     }
 
@@ -203,8 +198,23 @@ mod tests {
     fn each_reads_it_when_no_reading_has_arrived() {
         let cache = EpochCache::default();
         let mut other = read_at(HERE, at(0));
-        assert!(cache.must_read(&mut other.clone(), HERE, at(5)));
-        assert!(cache.must_read(&mut other, HERE, at(6)), "nearly too old");
+        assert!(cache.must_read(Reader::Grant, &mut other.clone(), HERE, at(5)));
+        assert!(
+            cache.must_read(Reader::Grant, &mut other, HERE, at(6)),
+            "nearly too old"
+        );
+    }
+
+    #[test]
+    fn one_wait_reads_it_for_all_at_any_age() {
+        let cache = EpochCache::default();
+        let mut here = read_at(HERE, at(0));
+        assert!(cache.must_read(Reader::Wait, &mut here, HERE, at(9)));
+        assert!(!cache.must_read(Reader::Wait, &mut here, HERE, at(9)));
+        assert!(
+            cache.must_read(Reader::Grant, &mut here, HERE, at(9)),
+            "with its confirmation"
+        );
     }
 
     #[test]
@@ -212,7 +222,7 @@ mod tests {
         let cache = EpochCache::default();
         cache.store(read_at(ServerStart(8), at(4)));
         let mut here = read_at(HERE, at(0));
-        assert!(cache.must_read(&mut here, HERE, at(4)));
+        assert!(cache.must_read(Reader::Grant, &mut here, HERE, at(4)));
         assert_eq!(here, read_at(HERE, at(0)));
     }
 
@@ -222,7 +232,7 @@ mod tests {
         cache.store(read_at(HERE, at(4)));
         cache.store(read_at(HERE, at(0)));
         let mut here = read_at(HERE, at(1));
-        assert!(!cache.must_read(&mut here, HERE, at(5)));
+        assert!(!cache.must_read(Reader::Grant, &mut here, HERE, at(5)));
         assert_eq!(here, read_at(HERE, at(4)));
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use dlock::Locker;
 use dlock_servers::mysql::{Flavour, Node};
 use dlock_verify::proxy::{Direction, Fault, Proxy};
-
 use tokio::time::timeout;
 
 use crate::support::{
@@ -29,9 +28,6 @@ const READ_MAX: Duration = Duration::from_millis(500);
 
 /// How often a connection is used until its statements are prepared.
 const UNTIL_PREPARED: usize = 3;
-
-/// The waiter is granted the row within.
-const SENT_AFTER: Duration = Duration::from_millis(50);
 
 /// A waiter would be granted within.
 const REFUSED_FOR: Duration = Duration::from_millis(500);
@@ -88,7 +84,8 @@ async fn t67_a_confirmation_on_a_server_made_read_only_is_no_grant(flavour: Flav
         // The setting waits for statements, so it comes between the wait and the confirmation.
         contention.proxy.set(Direction::ToServer, Fault::Hold);
         held.release().await?;
-        tokio::time::sleep(SENT_AFTER).await;
+        // The waiter's session has the row.
+        holder(node).await?;
         execute(&mut root, "SET GLOBAL read_only = 1").await?;
         contention.proxy.set(Direction::ToServer, Fault::None);
         let early = timeout(REFUSED_FOR, &mut waiter).await;

@@ -56,7 +56,7 @@ impl CommandBatcher {
     /// Acquires one lock: when the command was sent, and its outcome.
     pub(crate) async fn acquire(&self, item: AcquireItem) -> Result<(SentAt, Outcome)> {
         let alone = self.batcher.alone();
-        // In a Cluster a script has keys of one slot only, so there are no batches.
+        // A request that comes alone takes no batch, nor does one to a Cluster: a script has keys of one slot only.
         if alone.is_some() || !self.router.is_single() {
             let sent = SentAt::now(&self.clock);
             // Boxed here and below: the futures of batched requests stay small.
