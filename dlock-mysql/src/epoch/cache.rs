@@ -18,7 +18,7 @@ use crate::{
 /// How long a statement waits for a table that another statement has locked: the least that a server counts.
 pub(crate) const TABLE_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Who needs the epoch. In the third quarter of its time one reads it for all.
+/// The request that needs the epoch. In the third quarter of its time one reads it for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// A grant: in the last quarter each reads it.
