@@ -8,8 +8,8 @@ use dlock_verify::proxy::{Direction, Fault, Proxy};
 use tokio::time::timeout;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, execute, holder, open, queued, root, soon, start,
-    take, until,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, UNTIL_PREPARED, cases, execute, holder, open, queued,
+    root, soon, start, take, until,
 };
 
 cases![
@@ -25,9 +25,6 @@ const REQUESTS: u64 = 3;
 
 /// How long a connection uses what it has read of the epoch.
 const READ_MAX: Duration = Duration::from_millis(500);
-
-/// How often a connection is used until its statements are prepared.
-const UNTIL_PREPARED: usize = 3;
 
 /// A waiter would be granted within.
 const REFUSED_FOR: Duration = Duration::from_millis(500);

@@ -137,6 +137,9 @@ pub(crate) async fn warm(node: &Node, locker: &Locker) -> Outcome {
     Ok(held.release().await?)
 }
 
+/// How often a connection is used until its statements are prepared.
+pub(crate) const UNTIL_PREPARED: usize = 3;
+
 /// Which connection of a locker holds its first lock, as [`warm`] counts them.
 pub(crate) const HOLDING_CONNECTION: usize = 1;
 

@@ -9,7 +9,8 @@ use dlock_verify::proxy::{Fault, Proxy};
 use tokio::time::timeout;
 
 use crate::support::{
-    HOLDING_CONNECTION, Outcome, TTL_LONG, cases, cut_off, holder, open, queued, soon, start, take,
+    HOLDING_CONNECTION, Outcome, TTL_LONG, UNTIL_PREPARED, cases, cut_off, holder, open, queued,
+    soon, start, take,
 };
 
 cases![
@@ -86,7 +87,11 @@ async fn a_grant_that_was_waited_for_has_its_whole_ttl(flavour: Flavour) -> Outc
         open(&node.url(), TTL_LONG).await?,
         open(&node.url(), TTL_LONG).await?,
     );
-    for _ in 0..2 {
+    // It is confirmed by text, and by a prepared statement.
+    for uses in [0, UNTIL_PREPARED] {
+        for _ in 0..uses {
+            take(&second, "a").await?.release().await?;
+        }
         let held = take(&first, "a").await?;
         let waiter = queued(&node, second.acquire("a").no_renewal().wait_forever(), 1).await?;
         held.release().await?;

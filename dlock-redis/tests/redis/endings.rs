@@ -5,6 +5,7 @@ use std::time::Duration;
 use dlock::{ErrorKind, Guard, LostCause};
 use dlock_servers::{Program, redis::Node};
 use dlock_verify::proxy::{Direction, Fault, Proxy};
+use tokio::task::JoinSet;
 
 use crate::support::{
     Outcome, SOON, cases, connect, locks, refused, soon, start, take, until, until_clean, value,
@@ -177,5 +178,17 @@ async fn k02_a_deadline_counts_from_before_the_request(program: Program) -> Outc
     guard.renew().await?;
     most(&guard);
     guard.release().await?;
+    // One goes alone, and the others in batches.
+    let acquires = ["a", "b", "c", "d"].map(|name| locker.acquire(name).ttl(ttl).into_future());
+    for guard in acquires
+        .into_iter()
+        .collect::<JoinSet<_>>()
+        .join_all()
+        .await
+    {
+        let guard = guard?;
+        most(&guard);
+        guard.release().await?;
+    }
     until_clean(&node).await
 }
