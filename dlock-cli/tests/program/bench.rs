@@ -2,25 +2,24 @@
 
 use std::{fs, path::PathBuf};
 
-use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Program, Store, one_line};
+use crate::support::{Store, one_line};
 
 /// The data of a run that is in the repository.
-fn sample() -> PathBuf {
+pub(crate) fn sample() -> PathBuf {
     let bench = concat!(env!("CARGO_MANIFEST_DIR"), "/../dlock-bench/tests/data");
     PathBuf::from(bench).join("sample.json")
 }
 
 /// Nothing but the layout is in the directory: no file of a lock or of the floor.
-fn assert_clean(store: &Store) {
+pub(crate) fn assert_clean(store: &Store) {
     let left = fs::read_dir(store.locks()).expect("a directory");
     let left = left.filter_map(|file| file.expect("a file").file_name().into_string().ok());
     assert_eq!(left.collect::<Vec<_>>(), ["layout"]);
 }
 
-fn json(output: &std::process::Output) -> Value {
+pub(crate) fn json(output: &std::process::Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("json")
 }
 
@@ -242,91 +241,6 @@ fn verdicts_of_an_earlier_run_are_read() {
 }
 
 #[test]
-fn an_interrupted_run_removes_its_locks() {
-    let store = Store::new();
-    let program = Program::start(store.dlock(&["bench", "--for", "60s"]));
-    // The locks of the first cycles.
-    while fs::read_dir(store.locks()).expect("a directory").count() < 3 {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    // As from `timeout`, which signals the process and then its group.
-    program.send(Signal::TERM);
-    program.send(Signal::TERM);
-    assert_eq!(program.end().0, 143);
-    assert_clean(&store);
-}
-
-/// The field of `/proc/PID/stat` with the scheduling class, after the name in parentheses; and the class SCHED_IDLE.
-const POLICY: usize = 38;
-const IDLE: &str = "5";
-
-/// The child of a run that keeps the cores awake, once it is there.
-fn spinner(run: &Program) -> String {
-    let threads = format!("/proc/{}/task", run.pid().as_raw_nonzero());
-    loop {
-        // A child is that of the thread which started it.
-        let children = fs::read_dir(&threads).expect("threads").flatten();
-        let children = children
-            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
-            .collect::<String>();
-        let is_spinner = |child: &&str| {
-            let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&words).contains("--spin")
-        };
-        if let Some(child) = children.split_whitespace().find(is_spinner) {
-            return child.to_owned();
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-}
-
-/// How many threads of a process run only where a core has nothing else to do.
-fn idle_threads(process: &str) -> usize {
-    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("threads");
-    let stats = threads.flatten().filter_map(|thread| {
-        let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
-        let (_, fields) = stat.rsplit_once(')')?;
-        Some(fields.split_whitespace().nth(POLICY) == Some(IDLE))
-    });
-    stats.filter(|is_idle| *is_idle).count()
-}
-
-#[test]
-fn a_killed_run_leaves_no_process() {
-    let store = Store::new();
-    let program = Program::start(store.dlock(&["bench", "--for", "60s"]));
-    let spinner = spinner(&program);
-    // A file of a lock: the rounds have begun, and the process has its threads.
-    while fs::read_dir(store.locks()).expect("a directory").count() < 10 {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    let cores = std::thread::available_parallelism().expect("cores").get();
-    assert_eq!(idle_threads(&spinner), cores);
-    program.send(Signal::KILL);
-    // The end of all that have its standard error, as the processes have that it started.
-    assert_eq!(program.end().0, -9);
-}
-
-#[test]
-fn a_run_that_is_interrupted_among_names_used_once_removes_them() {
-    let store = Store::new();
-    let program = Program::start(store.dlock(&["bench", "--for", "60s"]));
-    // A slice of the floor, whose files have the names themselves.
-    let is_used_once =
-        |file: &fs::DirEntry| file.file_name().to_string_lossy().contains("bare-64-");
-    let has_some = || {
-        let files = fs::read_dir(store.locks()).expect("a directory").flatten();
-        files.filter(is_used_once).count() > 64
-    };
-    while !has_some() {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    program.send(Signal::TERM);
-    assert_eq!(program.end().0, 143);
-    assert_clean(&store);
-}
-
-#[test]
 fn bad_stores_are_refused_in_one_line() {
     let store = Store::new();
     for args in [
@@ -350,120 +264,4 @@ fn bad_stores_are_refused_in_one_line() {
         one_line(&output);
     }
     assert_eq!(store.code(&["bench", "file:/tmp"]), 64, "two stores");
-}
-
-#[test]
-fn two_runs_are_compared_and_a_worse_one_fails() {
-    let store = Store::new();
-    let text = fs::read_to_string(sample()).expect("the sample");
-    let mut run: Value = serde_json::from_str(&text).expect("JSON");
-    for end in ["value", "low", "high"] {
-        let number = &mut run["stores"][1]["cycles"][2]["of_floor"][end];
-        *number = (number.as_f64().expect("a number") * 0.8).into();
-    }
-    let (old, new, report) = (store.file("old"), store.file("new"), store.file("report"));
-    fs::write(&old, &text).expect("a file");
-    fs::write(&new, run.to_string()).expect("a file");
-    let element = r#"<template id="dlock-bench">"#;
-    fs::write(&report, format!("<p>text</p>{element}{text}</template>")).expect("a file");
-    let [old, new, report] = [&old, &new, &report].map(|file| file.to_str().expect("UTF-8"));
-    let compare = |args: &[&str]| {
-        let args = [&["bench", "--compare"], args].concat();
-        store.bare(&args).output().expect("dlock runs")
-    };
-    let worse = compare(&[old, new, "--fail-over", "5%"]);
-    assert_eq!(worse.status.code(), Some(1), "{worse:?}");
-    let table = String::from_utf8(worse.stdout).expect("UTF-8");
-    let line = table
-        .lines()
-        .find(|line| line.contains("worse"))
-        .expect("a line");
-    assert!(
-        line.contains("redis") && line.contains("64 tasks"),
-        "{line}"
-    );
-    for fine in [
-        &[old, new][..],
-        &[new, old, "--fail-over", "5%"],
-        &[old, report],
-    ] {
-        assert_eq!(compare(fine).status.code(), Some(0), "{fine:?}");
-    }
-    let changes = json(&compare(&[old, new, "--json"]));
-    assert!(
-        changes["changes"]
-            .as_array()
-            .is_some_and(|changes| changes.len() > 30)
-    );
-}
-
-#[test]
-fn runs_that_cannot_be_compared_are_no_success() {
-    let store = Store::new();
-    let text = fs::read_to_string(sample()).expect("the sample");
-    let changed = |name: &str, change: &dyn Fn(&mut Value)| {
-        let mut run: Value = serde_json::from_str(&text).expect("JSON");
-        change(&mut run);
-        let file = store.file(name);
-        fs::write(&file, run.to_string()).expect("a file");
-        file.to_str().expect("UTF-8").to_owned()
-    };
-    let old = changed("old", &|_| ());
-    let empty = changed("empty", &|run| run["stores"] = Value::Array(Vec::new()));
-    let noisy = changed("noisy", &|run| run["noise"]["same_twice"] = 0.08.into());
-    let other = changed("other", &|run| {
-        for store in run["stores"].as_array_mut().expect("stores") {
-            store["label"] = format!("{}-9", store["backend"]).into();
-        }
-    });
-    for (new, why) in [
-        (&empty, "nothing to compare"),
-        (&other, "nothing to compare"),
-        (&noisy, "too noisy to judge 5 %"),
-    ] {
-        let args = ["bench", "--compare", &old, new, "--fail-over", "5%"];
-        let output = store.bare(&args).output().expect("dlock runs");
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(one_line(&output).contains(why), "{output:?}");
-    }
-    let code = |args: &[&str]| store.bare(args).output().expect("dlock runs").status.code();
-    assert_eq!(code(&["bench", "--compare", &empty, &empty]), Some(2));
-    assert_eq!(code(&["bench", "--compare", &old, &noisy]), Some(0));
-}
-
-#[test]
-fn a_report_that_cannot_be_written_at_the_end_does_not_cost_the_table() {
-    let store = Store::new();
-    // It can be opened, and is full.
-    let output = store.output(&["bench", "--for", "500ms", "--report", "/dev/full"]);
-    assert_eq!(output.status.code(), Some(70), "{output:?}");
-    assert!(one_line(&output).contains("cannot write /dev/full"));
-    let table = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(table.starts_with("1 store, "), "{table}");
-}
-
-#[test]
-fn a_run_that_fails_leaves_no_report() {
-    let store = Store::new();
-    let report = store.file("report.html");
-    let file = report.to_str().expect("UTF-8");
-    let args = ["bench", "--for", "1s", "--all", "--report", file];
-    assert_eq!(store.code(&args), 64, "no yes");
-    assert!(!report.exists());
-}
-
-#[test]
-fn data_of_another_version_is_refused_with_both() {
-    let store = Store::new();
-    let file = store.file("future");
-    fs::write(&file, r#"{"format":"dlock-bench/2"}"#).expect("a file");
-    let file = file.to_str().expect("UTF-8");
-    let output = store.bare(&["bench", "--compare", file, file]);
-    let output = { output }.output().expect("dlock runs");
-    assert_eq!(output.status.code(), Some(64), "{output:?}");
-    let line = one_line(&output);
-    assert!(
-        line.contains("dlock-bench/2") && line.contains("dlock-bench/1"),
-        "{line}"
-    );
 }

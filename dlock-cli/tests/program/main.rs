@@ -4,6 +4,8 @@
 
 mod at_least;
 mod bench;
+mod bench_data;
+mod bench_ended;
 mod contention;
 mod cron;
 mod ending;
