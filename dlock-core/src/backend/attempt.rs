@@ -61,7 +61,21 @@ enum Owner {
     Layer {
         outer: Attempt,
         on_lost: Box<dyn Fn(LostCause) + Send + Sync>,
+        on_wait: Option<OnWait>,
     },
+}
+
+/// Receives what the backend inside a layer reports while it waits.
+pub(super) type OnWait = Box<dyn Fn(WaitReport<'_>) + Send + Sync>;
+
+/// What a backend reports while it waits for a lock (K6).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum WaitReport<'a> {
+    /// The store has answered that the lock is taken; with a warning about something unusual with it.
+    Contended(Option<&'a str>),
+    /// The store cannot be reached at present, and why.
+    Unavailable(&'a Error),
 }
 
 impl Attempt {
@@ -69,12 +83,17 @@ impl Attempt {
         Self::with(AttemptId::random(), Owner::Locker(OnceLock::new()))
     }
 
-    pub(crate) fn nested(&self, on_lost: Box<dyn Fn(LostCause) + Send + Sync>) -> Self {
+    pub(super) fn nested(
+        &self,
+        on_lost: Box<dyn Fn(LostCause) + Send + Sync>,
+        on_wait: Option<OnWait>,
+    ) -> Self {
         Self::with(
             self.0.id,
             Owner::Layer {
                 outer: self.clone(),
                 on_lost,
+                on_wait,
             },
         )
     }
@@ -166,6 +185,7 @@ impl Attempt {
     /// }
     /// ```
     pub fn report_contended_with(&self, warning: Option<String>) {
+        self.pass_on(WaitReport::Contended(warning.as_deref()));
         *self.0.warning.lock() = warning;
         self.0.contended.store(true, Ordering::Release);
     }
@@ -187,10 +207,23 @@ impl Attempt {
     ///
     /// The first report of an attempt is logged as a warning at once: the wait may be long.
     pub fn report_unavailable(&self, why: &Error) {
-        if self.0.unavailable.lock().replace(why.duplicate()).is_none() {
+        let is_first = self.0.unavailable.lock().replace(why.duplicate()).is_none();
+        // A layer decides whether its own attempt is unavailable.
+        if is_first && matches!(self.0.owner, Owner::Locker(_)) {
             tracing::warn!(target: WAITING, "{why}");
         }
+        self.pass_on(WaitReport::Unavailable(why));
         self.0.contended.store(false, Ordering::Release);
+    }
+
+    fn pass_on(&self, report: WaitReport<'_>) {
+        if let Owner::Layer {
+            on_wait: Some(on_wait),
+            ..
+        } = &self.0.owner
+        {
+            on_wait(report);
+        }
     }
 
     pub(crate) fn is_contended(&self) -> bool {

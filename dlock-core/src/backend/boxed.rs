@@ -8,6 +8,7 @@ use crate::{
         distributed_lock::DistributedLock,
         holder::Holder,
         lease::{Lease, Renewed},
+        migration::MigrationRecord,
         request::AcquireRequest,
     },
     base::{clock::Clock, error::Result, name::LockName},
@@ -65,6 +66,10 @@ impl DistributedLock for Box<dyn DistributedLock> {
         'a: 'c,
     {
         (**self).close()
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        (**self).migration_record()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
         capabilities::Capabilities,
         holder::Holder,
         lease::{Lease, Renewed},
+        migration::MigrationRecord,
         request::AcquireRequest,
     },
     base::{clock::Clock, error::Result, name::LockName},
@@ -19,8 +20,8 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 
 /// A store of locks: implemented by each backend. Users hold a [`Locker`](crate::Locker).
 ///
-/// The trait is object-safe. It has one provided method, `clock`; a wrapper forwards that one, too. A locker owns
-/// its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs no drop guards.
+/// The trait is object-safe. Its provided methods are `clock` and `migration_record`; a wrapper forwards them, too. A
+/// locker owns its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs no drop guards.
 /// Each of its exchanges with the store has a time-out of its own.
 ///
 /// A driver that blocks runs in [`tokio::task::spawn_blocking`], as no method may block the runtime. A blocking call
@@ -231,4 +232,10 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     ///
     /// The store could not be reached; what was held ends by its ttl.
     async fn close(&self) -> Result<()>;
+
+    /// The record of a migration in this store, for a backend that can keep one. Without it, locks cannot move to or
+    /// from the store while they are used.
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        None
+    }
 }

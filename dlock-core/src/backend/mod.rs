@@ -14,6 +14,7 @@ pub(crate) mod distributed_lock;
 pub(crate) mod holder;
 mod layout_version;
 pub(crate) mod lease;
+pub(crate) mod migration;
 pub(crate) mod options;
 pub(crate) mod request;
 pub(crate) mod state;
@@ -21,10 +22,11 @@ pub(crate) mod state;
 pub use async_trait::async_trait;
 
 pub use self::{
-    attempt::Attempt,
+    attempt::{Attempt, WaitReport},
     distributed_lock::{DistributedLock, RELEASE_TRY_MAX},
     layout_version::LayoutVersion,
     lease::{Lease, Renewed},
+    migration::{Migration, MigrationRecord, MigrationStage},
     options::{Renewal, Wait},
     request::AcquireRequest,
 };

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     backend::{
-        attempt::Attempt,
+        attempt::{Attempt, WaitReport},
         lease::Lease,
         options::{Mode, Renewal, Wait},
     },
@@ -247,9 +247,43 @@ impl AcquireRequest {
     /// ```
     #[must_use]
     pub fn nested(&self, on_lost: impl Fn(LostCause) + Send + Sync + 'static) -> Self {
+        self.with_attempt(self.attempt.nested(Box::new(on_lost), None))
+    }
+
+    /// As [`nested`](Self::nested), for a layer that lets the backend inside wait: what that one reports in the
+    /// meantime goes to `on_wait`.
+    ///
+    /// ```
+    /// use dlock_core::backend::{AcquireRequest, WaitReport};
+    ///
+    /// /// The request to a store that this layer waits for: the outer wait ends as the inner one would.
+    /// fn forward(request: &AcquireRequest) -> AcquireRequest {
+    ///     let (lost, waits) = (request.attempt.clone(), request.attempt.clone());
+    ///     request.nested_waiting(
+    ///         move |cause| lost.report_lost(cause),
+    ///         move |report| match report {
+    ///             WaitReport::Unavailable(why) => waits.report_unavailable(why),
+    ///             _ => waits.report_contended(),
+    ///         },
+    ///     )
+    /// }
+    /// ```
+    #[must_use]
+    pub fn nested_waiting(
+        &self,
+        on_lost: impl Fn(LostCause) + Send + Sync + 'static,
+        on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        let attempt = self
+            .attempt
+            .nested(Box::new(on_lost), Some(Box::new(on_wait)));
+        self.with_attempt(attempt)
+    }
+
+    fn with_attempt(&self, attempt: Attempt) -> Self {
         Self {
             name: self.name.clone(),
-            attempt: self.attempt.nested(Box::new(on_lost)),
+            attempt,
             note: self.note.clone(),
             clock: self.clock.clone(),
             background: self.background.clone(),

@@ -9,7 +9,7 @@ use super::{
     suggest::suggest_scheme,
 };
 use crate::{
-    backend::distributed_lock::DistributedLock,
+    backend::{distributed_lock::DistributedLock, migration::Migration},
     base::error::{Error, Result},
     client::locker::Locker,
 };
@@ -148,15 +148,19 @@ impl Registry {
     /// Opens the store that `config` names and makes a locker of it, with its `ttl`, `wait` and
     /// `token_base`.
     ///
+    /// Reads the [record of a migration](crate::backend::Migration), if the store can keep one.
+    ///
     /// # Errors
     ///
-    /// As [`Registry::open`]; also when the ttl is outside the bounds of the backend.
+    /// As [`Registry::open`]; also when the ttl is outside the bounds of the backend. `InvalidConfig` for a store whose
+    /// locks have moved to another one, or that locks are moving to.
     ///
     /// # Cancel safety
     ///
     /// As [`Registry::open`].
     pub async fn connect(&self, config: &Config) -> Result<Locker> {
         let (backend, common) = self.open(config).await?;
+        check_migration(&*backend).await?;
         let mut locker = Locker::builder(backend);
         if let Some(ttl) = common.ttl {
             locker = locker.ttl(ttl);
@@ -175,8 +179,9 @@ impl Registry {
         let (scheme, factory) = self.find(config)?;
         let in_context = |error| in_context(error, scheme);
         let mut settings = Settings::of(config).map_err(in_context)?;
-        let common = settings.common().clone();
         let opening = factory(&mut settings).map_err(in_context)?;
+        // Afterwards: a store that is made of others takes over what they have.
+        let common = settings.common().clone();
         settings.finish().map_err(in_context)?;
         Ok((scheme, opening, common))
     }
@@ -196,6 +201,21 @@ impl Registry {
             }
         }
     }
+}
+
+/// Refuses a store that must not be used alone.
+async fn check_migration(backend: &dyn DistributedLock) -> Result<()> {
+    let Some(record) = backend.migration_record() else {
+        return Ok(());
+    };
+    let checked = match record.read().await {
+        Ok(Some(text)) => text
+            .parse::<Migration>()
+            .and_then(|migration| migration.check_alone()),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    checked.map_err(|error| in_context(error, backend.capabilities().backend))
 }
 
 fn in_context(error: Error, scheme: &'static str) -> Error {

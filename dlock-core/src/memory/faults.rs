@@ -24,6 +24,8 @@ pub enum Operation {
     Release,
     /// Reading the holder of a lock.
     Inspect,
+    /// Reading or changing the record of a migration.
+    Migrate,
 }
 
 /// A way for an operation to fail.

@@ -3,6 +3,7 @@
 //! Other backends are compared with it, and users test their own code with it: faults can be injected.
 
 mod faults;
+mod migration;
 mod store;
 
 use std::{
@@ -26,6 +27,7 @@ use crate::{
         distributed_lock::DistributedLock,
         holder::Holder,
         lease::{Lease, Renewed},
+        migration::MigrationRecord,
         options::Wait,
         request::AcquireRequest,
     },
@@ -306,5 +308,9 @@ impl DistributedLock for Memory {
             self.store.release_client(self.client());
         }
         Ok(())
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(self)
     }
 }

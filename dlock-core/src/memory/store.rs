@@ -25,6 +25,7 @@ use crate::{
 pub(super) struct Store {
     clock: Clock,
     locks: Lock<Locks>,
+    migration: Lock<Option<String>>,
 }
 
 #[derive(Default)]
@@ -73,11 +74,27 @@ impl Store {
         Self {
             clock,
             locks: Lock::default(),
+            migration: Lock::default(),
         }
     }
 
     pub(super) fn clock(&self) -> Clock {
         self.clock.clone()
+    }
+
+    /// The record of a migration.
+    pub(super) fn migration(&self) -> Option<String> {
+        self.migration.lock().clone()
+    }
+
+    /// Writes the record if it is `expected`; whether it was.
+    pub(super) fn set_migration(&self, expected: Option<&str>, next: &str) -> bool {
+        let mut record = self.migration.lock();
+        let is_expected = record.as_deref() == expected;
+        if is_expected {
+            *record = Some(next.to_owned());
+        }
+        is_expected
     }
 
     pub(super) async fn sleep_until(&self, until: BootInstant) {

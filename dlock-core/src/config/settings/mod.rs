@@ -84,6 +84,12 @@ impl Settings {
         &self.common
     }
 
+    /// Takes over `ttl` and `wait` of another store where this one has none: for a store that is made of others.
+    pub fn inherit(&mut self, other: &CommonSettings) {
+        self.common.ttl = self.common.ttl.or(other.ttl);
+        self.common.wait = self.common.wait.or(other.wait);
+    }
+
     /// The scheme of the URL, in lower case: for a backend that has several.
     #[must_use]
     pub fn scheme(&self) -> &str {

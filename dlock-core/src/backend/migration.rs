@@ -1,0 +1,257 @@
+//! The record of a migration: where the locks of a store are, or are about to be.
+
+use std::{fmt, str::FromStr};
+
+use async_trait::async_trait;
+
+use crate::{
+    backend::attempt_id::AttemptId,
+    base::error::{Error, ErrorKind, Result},
+};
+
+/// A record that a store keeps for each prefix, beside its locks: the text of a [`Migration`].
+///
+/// An optional ability of a backend, returned by
+/// [`DistributedLock::migration_record`](super::DistributedLock::migration_record). Both methods have time-outs of
+/// their own, and are linearizable within the store's exceptions: a read sees each change that was confirmed before.
+///
+/// The key of the record is no key of a lock, whatever the name of the lock is.
+#[async_trait]
+pub trait MigrationRecord: Send + Sync {
+    /// Reads the record; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`, `Denied` and others as they come.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe.
+    async fn read(&self) -> Result<Option<String>>;
+
+    /// Writes `next` if the record is `expected`, in one step; whether it was.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`, `Denied` and others as they come. With the effect `Unknown` the record may be written: read it.
+    ///
+    /// # Cancel safety
+    ///
+    /// The record may be written.
+    async fn compare_and_set(&self, expected: Option<&str>, next: &str) -> Result<bool>;
+}
+
+/// What a store knows of the migration that its locks take part in.
+///
+/// ```
+/// use dlock_core::{AttemptId, backend::{Migration, MigrationStage}};
+///
+/// let migration = Migration {
+///     stage: MigrationStage::Leaving,
+///     id: AttemptId::from_u128(0xa1),
+///     since_unix_micros: 1_780_000_000_000_000,
+///     by: "4711@web-3".to_owned(),
+///     other: "etcd://etcd-1".to_owned(),
+/// };
+/// let text = migration.to_string();
+/// assert_eq!(text, "leaving 000000000000000000000000000000a1 1780000000000000 4711@web-3 etcd://etcd-1");
+/// assert_eq!(text.parse::<Migration>()?, migration);
+/// # Ok::<(), dlock_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it is a line of the layout: another field is another layout"
+)]
+pub struct Migration {
+    /// How far it is, as this store knows.
+    pub stage: MigrationStage,
+    /// Its identity, the same in both stores.
+    pub id: AttemptId,
+    /// When this stage was written, in microseconds since 1970, by the clock of the machine that wrote it.
+    pub since_unix_micros: u64,
+    /// The process that wrote it, as `PID@HOST`. Without spaces.
+    pub by: String,
+    /// The URL of the other store, without secrets and spaces; at most [`Migration::OTHER_BYTES_MAX`].
+    pub other: String,
+}
+
+/// How far a migration is, as one of its two stores knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MigrationStage {
+    /// The old store: its locks count, and processes may take both.
+    Leaving,
+    /// The old store: processes that take it alone are refused, the switch is near.
+    Closed,
+    /// The old store: its locks count no longer.
+    Left,
+    /// The new store: its locks do not count yet.
+    Arriving,
+    /// The new store: its locks count.
+    Arrived,
+    /// Either store: the migration was cancelled.
+    Cancelled,
+}
+
+impl Migration {
+    /// The longest [`other`](Self::other), in bytes.
+    pub const OTHER_BYTES_MAX: usize = 1024;
+
+    /// Refuses a process that takes its locks in this store alone, where that would make two holders.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig`, which says what to configure.
+    pub fn check_alone(&self) -> Result<()> {
+        let Self { other, .. } = self;
+        let why = match self.stage {
+            MigrationStage::Leaving | MigrationStage::Arrived | MigrationStage::Cancelled => {
+                return Ok(());
+            }
+            MigrationStage::Arriving => format!(
+                "locks move to this store from {other}, where they still count: use migrate:?from=…&to=… until \
+                 \"dlock migrate switch\" is done"
+            ),
+            MigrationStage::Closed => format!(
+                "locks move from this store to {other}, and it is closed to processes that use it alone: use \
+                 migrate:?from=…&to=…"
+            ),
+            MigrationStage::Left => {
+                format!("the locks of this store have moved to {other}: use that URL")
+            }
+        };
+        Err(Error::new(ErrorKind::InvalidConfig, why))
+    }
+}
+
+impl MigrationStage {
+    const ALL: [Self; 6] = [
+        Self::Leaving,
+        Self::Closed,
+        Self::Left,
+        Self::Arriving,
+        Self::Arrived,
+        Self::Cancelled,
+    ];
+
+    /// The word in the record.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Leaving => "leaving",
+            Self::Closed => "closed",
+            Self::Left => "left",
+            Self::Arriving => "arriving",
+            Self::Arrived => "arrived",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for MigrationStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            stage,
+            id,
+            since_unix_micros,
+            by,
+            other,
+        } = self;
+        write!(f, "{stage} {id} {since_unix_micros} {by} {other}")
+    }
+}
+
+impl FromStr for Migration {
+    type Err = Error;
+
+    /// Reads what `Display` writes. More words at the end are ignored: a later release may write them.
+    fn from_str(text: &str) -> Result<Self> {
+        parse(text).ok_or_else(|| {
+            let why = format!("the record of a migration is {text:?}, which this release cannot read");
+            Error::new(ErrorKind::InvalidConfig, why)
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Migration> {
+    let mut words = text.split(' ');
+    let stage = words.next()?;
+    Some(Migration {
+        stage: MigrationStage::ALL
+            .into_iter()
+            .find(|known| known.as_str() == stage)?,
+        id: words.next()?.parse().ok()?,
+        since_unix_micros: words.next()?.parse().ok()?,
+        by: words.next()?.to_owned(),
+        other: words.next().filter(|other| !other.is_empty())?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(stage: MigrationStage) -> Migration {
+        Migration {
+            stage,
+            id: AttemptId::from_u128(7),
+            since_unix_micros: 1_780_000_000_000_000,
+            by: "4711@web-3".to_owned(),
+            other: "etcd://etcd-1?prefix=a%20b".to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_stage_is_read_as_written() {
+        for stage in MigrationStage::ALL {
+            let written = at(stage).to_string();
+            assert_eq!(written.parse::<Migration>().expect("its text"), at(stage));
+            let later = format!("{written} word");
+            assert_eq!(later.parse::<Migration>().expect("its text"), at(stage));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        let id = AttemptId::from_u128(7);
+        for text in [
+            "",
+            "leaving",
+            &format!("gone {id} 1 1@a etcd://e"),
+            &format!("leaving {id} 1 1@a"),
+            &format!("leaving {id} 1 1@a "),
+            &format!("leaving {id} x 1@a etcd://e"),
+            "leaving 7 1 1@a etcd://e",
+        ] {
+            let error = text.parse::<Migration>().expect_err(text);
+            assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+            assert!(error.to_string().contains(text));
+        }
+    }
+
+    #[test]
+    fn a_process_with_one_store_is_refused_where_the_other_one_counts_too() {
+        for (stage, says) in [
+            (MigrationStage::Leaving, None),
+            (MigrationStage::Arrived, None),
+            (MigrationStage::Cancelled, None),
+            (MigrationStage::Arriving, Some("move to this store from etcd://etcd-1")),
+            (MigrationStage::Closed, Some("move from this store to etcd://etcd-1")),
+            (MigrationStage::Left, Some("have moved to etcd://etcd-1")),
+        ] {
+            let refused = at(stage).check_alone().err();
+            assert_eq!(refused.is_some(), says.is_some(), "{stage}");
+            if let (Some(error), Some(says)) = (refused, says) {
+                assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+                assert!(error.to_string().contains(says), "{error}");
+            }
+        }
+    }
+}
