@@ -251,6 +251,13 @@ mod tests {
             // The "?" is missing, or is escaped.
             ("m:from=redis%3A%2F%2Fu:p%40h", "m:***"),
             ("redis://h%3Fpassword=p%26p=p", "redis://***"),
+            ("redis://u:p@h/x%3Fpassword=p", "redis://***@***"),
+            ("m:?from%3Dredis%3A%2F%2Fu:p", "m:?***"),
+            ("redis:%2F%2Fu:p", "***"),
+            (
+                "m:?from=redis%3A//h?password=a%26b%3Dc",
+                "m:?from=redis%3A//h?password=***",
+            ),
             // Escaped as a whole.
             ("redis%3A%2F%2Fu:p", "***"),
             ("redis%3A%2F%2Fu%3Ap%40h:1", "***"),
