@@ -9,7 +9,8 @@ use super::{
     configuration::Config, secret::is_secret_key, source::Source, table::from_table, url::check_key,
 };
 
-/// Reads a URL, or a table as in `dlock.toml`: `url` and keys of the URL. The cargo feature `serde`.
+/// Reads a URL, or a table as in `dlock.toml`: `url` and keys of the URL, which may be tables of stores themselves. The
+/// cargo feature `serde`.
 ///
 /// ```
 /// # use serde::Deserialize;
@@ -58,8 +59,8 @@ impl<'de> Visitor<'de> for UrlOrTable {
         let mut table = Table::new();
         while let Some(key) = map.next_key::<String>()? {
             let value = map.next_value::<Option<Value>>().map_err(|error| {
-                // The format's error may quote the value.
-                if is_secret_key(&key) {
+                // The format's error may quote the value, or a number in a table that is one.
+                if is_secret_key(&key) || error.to_string().contains("integer `") {
                     A::Error::custom(format!("{key} cannot be read, write it in quotes"))
                 } else {
                     error

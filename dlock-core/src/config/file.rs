@@ -9,6 +9,8 @@ use std::{
 
 use toml::Table;
 
+#[cfg(doc)]
+use super::url::BackendUrl;
 use super::{configuration::Config, source::Source, table::from_table, trust};
 use crate::base::error::Result;
 
@@ -20,10 +22,38 @@ impl Config {
     ///
     /// A key is a string, an integer or a boolean. It is either in the URL or in the file.
     ///
+    /// A key with the URL of another store may also be a table, which is read in the same way: its `url`, and keys of
+    /// that URL. The tables `[[node]]` become the keys `1`, `2` and so on, at most [`BackendUrl::NODES_MAX`]. Tables are
+    /// nested in [`BackendUrl::STORES_NESTED_MAX`] stores at most.
+    ///
+    /// ```
+    /// use dlock_core::config::Config;
+    ///
+    /// let config = Config::from_toml(
+    ///     r#"
+    ///     url = "migrate:"
+    ///
+    ///     [from]
+    ///     url = "redis://:hunter2@db-1"
+    ///     ttl = "10s"
+    ///
+    ///     [to]
+    ///     url = "etcd://db-2"
+    ///     "#,
+    /// )?;
+    /// let from = config.url().param("from");
+    /// assert_eq!(from, Some("redis://:hunter2@db-1?ttl=10s"));
+    ///
+    /// let nodes = "url = 'quorum:'\n[[node]]\nurl = 'redis://a'\n[[node]]\nurl = 'redis://b'";
+    /// let config = Config::from_toml(nodes)?;
+    /// assert_eq!(config.to_string(), "quorum:?1=redis://a&2=redis://b");
+    /// # Ok::<(), dlock_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// `InvalidConfig` with line and column if the text is not TOML; also for a missing or wrong URL, a key
-    /// that is given twice or a value of another type.
+    /// that is given twice or a value of another type. Those of a table have its path, as in `from.url`.
     pub fn from_toml(text: &str) -> Result<Self> {
         parse(text, Source::Argument)
     }

@@ -3,6 +3,9 @@
 //! A [`Config`] is found by [`Discovery`], or made of a URL or a file. A [`Registry`] reads it strictly
 //! and opens the store. All errors before the opening are `InvalidConfig`, one line, and never hold a
 //! password.
+//!
+//! A key may have the URL of another store, for a store that is made of stores: [`Settings::take_store`] reads it. In a
+//! file such a key is a table. All of this holds for nested URLs, too.
 
 mod check;
 mod configuration;
@@ -22,6 +25,7 @@ mod table;
 mod tls;
 mod trust;
 mod url;
+mod variable;
 
 pub use self::{
     check::{check_duration, check_prefix, check_u64},

@@ -29,6 +29,15 @@ pub enum Source {
     File(PathBuf),
     /// No source is set: [`DEFAULT_URL`].
     Default,
+    /// The key of another store's URL: [`Settings::take_store`](super::Settings::take_store).
+    Nested {
+        /// The source of the other store.
+        outer: Box<Self>,
+        /// The key.
+        key: String,
+        /// The environment variable with the URL, if the key names one.
+        variable: Option<String>,
+    },
 }
 
 impl fmt::Display for Source {
@@ -38,6 +47,16 @@ impl fmt::Display for Source {
             Self::Environment => f.write_str(URL_VARIABLE),
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Default => f.write_str("the default"),
+            Self::Nested {
+                outer,
+                key,
+                variable,
+            } => {
+                write!(f, "{outer}: {key}")?;
+                variable
+                    .as_ref()
+                    .map_or(Ok(()), |name| write!(f, ": {name}"))
+            }
         }
     }
 }
@@ -45,10 +64,25 @@ impl fmt::Display for Source {
 impl Source {
     /// Makes an `InvalidConfig` error that says where the wrong setting is.
     pub(super) fn invalid(&self, why: impl fmt::Display) -> Error {
-        let message = match self {
-            Self::Argument | Self::Default => why.to_string(),
-            Self::Environment | Self::File(_) => format!("{self}: {why}"),
-        };
-        Error::new(ErrorKind::InvalidConfig, message)
+        match self {
+            Self::Argument | Self::Default => Error::new(ErrorKind::InvalidConfig, why.to_string()),
+            Self::Environment | Self::File(_) => {
+                Error::new(ErrorKind::InvalidConfig, format!("{self}: {why}"))
+            }
+            Self::Nested {
+                outer,
+                key,
+                variable: Some(name),
+            } => outer.invalid(format!("{key}: {name}: {why}")),
+            Self::Nested { outer, key, .. } => outer.invalid(format!("{key}: {why}")),
+        }
+    }
+
+    /// How many stores the configuration is nested in.
+    pub(super) fn level(&self) -> usize {
+        match self {
+            Self::Nested { outer, .. } => outer.level() + 1,
+            _ => 0,
+        }
     }
 }

@@ -79,7 +79,15 @@ fn what_only_json_can_say_is_refused() {
         ),
         (
             r#"{"url": "file:", "ttl": {"s": 1}}"#,
-            "ttl is a table, allowed are a string, an integer and a boolean",
+            "ttl.url is missing; a table is a store, with url = \"redis://host\" and keys of that URL",
+        ),
+        (
+            r#"{"url": "m:", "from": {"url": "file:", "ttl": "1s", "ttl": "2s"}}"#,
+            "duplicate key",
+        ),
+        (
+            r#"{"url": "m:", "from": {"url": null}}"#,
+            "invalid type: null, expected any valid TOML value",
         ),
     ] {
         let error = json_error(locks);
@@ -97,10 +105,19 @@ fn a_password_is_in_no_message() {
         r#"{"url": "redis://h", "redis://:hunter2@h": 1}"#,
         r#"{"redis://:hunter2@h": null}"#,
         r#""redis://h?p%61ssword=hunter2""#,
+        r#""m:?from=redis%3A%2F%2F:hunter2%40h&x""#,
+        r#"{"url": "m:", "from": {"url": "redis://:hunter2@h st"}}"#,
+        r#"{"url": "m:", "from": {"url": "redis://h", "password": ["hunter2"]}}"#,
+        r#"{"url": "m:", "from": {"url": "redis://h", "password": {"url": "hunter2"}}}"#,
+        r#"{"url": "m:?1=a:", "node": [{"url": "redis://:hunter2@h"}]}"#,
     ] {
         let error = json_error(locks);
         assert!(!error.contains("hunter2"), "{error}");
     }
+    let text = "name = 'app'\n[locks]\nurl = 'm:'\n[locks.from]\nurl = 'redis://h'\n\
+                password = 123456789012345678901";
+    let error = toml::from_str::<App>(text).unwrap_err();
+    assert_eq!(error.message(), "from cannot be read, write it in quotes");
     for digits in ["123456789012345678901", "0xffffffffffffffffff"] {
         let text = format!("name = 'app'\n[locks]\nurl = 'redis://h'\npassword = {digits}");
         let error = toml::from_str::<App>(&text).unwrap_err();

@@ -12,4 +12,5 @@ mod registry;
 mod secrets;
 mod settings;
 mod sources;
+mod stores;
 mod url;

@@ -45,7 +45,7 @@ fn wrong_files() {
         ),
         (
             "url = 'file:'\n[redis]\nttl = '1s'",
-            "redis is a table, allowed are a string, an integer and a boolean",
+            "redis.url is missing; a table is a store, with url = \"redis://host\" and keys of that URL",
         ),
         (
             "url = 'file:'\nTTL = '1s'",

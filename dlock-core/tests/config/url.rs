@@ -1,6 +1,9 @@
 //! Properties of URLs: nothing panics, nothing is lost, no password is printed.
 
-use dlock_core::config::{BackendUrl, Config};
+use dlock_core::{
+    Result,
+    config::{BackendUrl, Config, Settings},
+};
 use proptest::prelude::*;
 
 /// A password is something around this word, so that finding the word is finding the password.
@@ -49,7 +52,9 @@ fn url() -> impl Strategy<Value = String> {
     // No key of a secret (`pass`, `pw`, `secret`), whose value is printed masked.
     let key =
         "[a-or-z][a-or-z0-9_-]{0,5}".prop_filter("of a secret", |key| !key.contains("secret"));
-    let params = prop::collection::btree_map(key, text(), 0..4);
+    // No login, query or host of a nested URL, which may be printed masked.
+    let value = text().prop_map(|text| text.replace(['@', '?', '/'], "-"));
+    let params = prop::collection::btree_map(key, value, 0..4);
     (login, hosts, text(), params).prop_map(|((user, password), hosts, path, params)| {
         let mut url = String::from("redis://");
         if !hosts.is_empty() && (password || user.as_ref().is_some_and(|user| !user.is_empty())) {
@@ -72,6 +77,15 @@ fn url() -> impl Strategy<Value = String> {
             format!("{url}?{query}")
         }
     })
+}
+
+fn url_masked(text: &str) -> String {
+    BackendUrl::parse(text).expect("url").to_string()
+}
+
+/// The store in the value of `key`, as a backend reads it.
+fn read_store(url: &BackendUrl, key: &'static str) -> Result<Option<Config>> {
+    Settings::of(&Config::from(url.clone()))?.take_store(key)
 }
 
 proptest! {
@@ -104,7 +118,7 @@ proptest! {
     #[test]
     fn what_parses_round_trips(text in url_like()) {
         if let Ok(url) = BackendUrl::parse(&text)
-            && url.password().is_none()
+            && !url.has_secret()
         {
             prop_assert_eq!(BackendUrl::parse(&url.to_string()).expect("normal form"), url);
         }
@@ -118,6 +132,57 @@ proptest! {
         for text in [url, param] {
             let url = BackendUrl::parse(&text).expect("url");
             let printed = format!("{url} {url:?} {:?}", Config::from_url(&text));
+            prop_assert!(!printed.contains(PASSWORD), "{}", printed);
+        }
+    }
+
+    #[test]
+    fn no_password_of_a_nested_url_is_printed(
+        before: String,
+        after: String,
+        is_login: bool,
+        levels in 1..=BackendUrl::STORES_NESTED_MAX,
+    ) {
+        let password = percent_encoded(&format!("{before}{PASSWORD}{after}"));
+        let innermost = match is_login {
+            true => format!("redis://u:{password}@h/0"),
+            false => format!("redis://h/0?password={password}"),
+        };
+        let nest = |inner: &str| format!("m:?from={}&to=zk://z", inner
+            .replace('%', "%25").replace('@', "%40").replace('?', "%3F").replace('&', "%26"));
+        let text = (0..levels).fold(innermost, |inner, _| nest(&inner));
+        prop_assume!(text.len() <= BackendUrl::BYTES_MAX);
+        let url = BackendUrl::parse(&text).expect("url");
+        prop_assert!(url.has_secret());
+        let printed = format!("{url} {url:?} {:?}", Config::from_url(&text));
+        prop_assert!(!printed.contains(PASSWORD), "{}", printed);
+        prop_assert_eq!(BackendUrl::parse(&url.expose()).expect("normal form"), url);
+        // What is printed is a URL, and masked once and for all.
+        let printed = BackendUrl::parse(&url_masked(&text)).expect("masked");
+        prop_assert_eq!(printed.to_string(), url_masked(&text));
+    }
+
+    #[test]
+    fn no_password_of_a_nested_url_is_in_an_error(
+        before in ".{0,8}",
+        after in ".{0,8}",
+        encoded in 0..3usize,
+        end in "(/0)?(\\?ttl)?(&x=%)?",
+        key in "from|to|1",
+    ) {
+        let inner = format!("redis://u:{before}{PASSWORD}{after}@h{end}");
+        let inner = (0..encoded).fold(inner, |inner, _| percent_encoded(&inner));
+        for text in [
+            format!("m:?{key}={inner}"),
+            format!("m:?a=b&{key}={inner}&c"),
+            format!("m:?{key}=m:?{key}={inner}"),
+            format!("m:{key}={inner}#"),
+            format!("m//{inner}"),
+        ] {
+            let printed = match BackendUrl::parse(&text) {
+                Ok(url) => format!("{url:?} {:?}", read_store(&url, "from")),
+                Err(error) => format!("{error:?}"),
+            };
             prop_assert!(!printed.contains(PASSWORD), "{}", printed);
         }
     }

@@ -4,7 +4,7 @@ use std::{ffi::OsString, fmt, path::PathBuf};
 
 use crate::{
     base::error::{Error, ErrorKind, Result},
-    config::{check::invalid, secret::Secret, small_file},
+    config::{check::invalid, secret::Secret, small_file, variable::is_variable},
 };
 
 /// The longest file of a password, in bytes: far longer than any password, and short of a file in its place.
@@ -107,11 +107,6 @@ impl From<&str> for Password {
     fn from(password: &str) -> Self {
         Secret::from(password).into()
     }
-}
-
-fn is_variable(name: &str) -> bool {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.is_empty() && name.chars().all(allowed) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn text_of(place: &impl fmt::Display, text: Option<String>) -> Result<String> {

@@ -2,6 +2,7 @@
 
 mod common;
 mod readers;
+mod store;
 
 use std::{collections::BTreeMap, fmt};
 

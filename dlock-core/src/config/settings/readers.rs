@@ -11,7 +11,8 @@ use crate::{
     client::{builder::LockerBuilder, options::too_long_to_guard},
     config::{
         check::check_prefix,
-        secret::{MASK, Secret, is_secret_key},
+        secret::{Secret, is_secret_key},
+        url::masked_value,
     },
 };
 
@@ -208,7 +209,7 @@ impl Settings {
     }
 
     fn invalid_value(&self, key: &str, value: &str, why: &str) -> Error {
-        let value = if is_secret_key(key) { MASK } else { value };
+        let value = masked_value(key, value);
         self.invalid(format!("{key}={value}: {why}"))
     }
 }

@@ -1,9 +1,6 @@
 //! Other URLs of the same store, and the text for another process that connects to it.
 
-use super::{
-    BackendUrl, Host,
-    write::{Secrets, Written},
-};
+use super::{BackendUrl, Host, write::Written};
 
 impl BackendUrl {
     /// This URL with the value of `key` set to `value`, which is not encoded.
@@ -37,7 +34,7 @@ impl BackendUrl {
         self
     }
 
-    /// The URL in normal form *with its passwords*, for another process that connects to the store.
+    /// The URL in normal form *with its passwords* and those of nested URLs, for another process that connects to the store.
     ///
     /// All users of a machine can see the arguments of a process: pass it in the environment or a file.
     ///
@@ -50,6 +47,6 @@ impl BackendUrl {
     /// ```
     #[must_use]
     pub fn expose(&self) -> String {
-        Written(self, Secrets::Exposed).to_string()
+        Written(self).to_string()
     }
 }

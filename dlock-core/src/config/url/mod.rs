@@ -1,6 +1,8 @@
 //! The URL of a store.
 
+mod bounds;
 mod change;
+mod hide;
 mod host;
 mod mask;
 mod parse;
@@ -10,8 +12,8 @@ mod write;
 use std::collections::BTreeMap;
 
 pub use self::host::Host;
-pub(super) use self::syntax::check_key;
-use super::secret::{Secret, is_secret_key};
+pub(super) use self::{hide::masked_value, syntax::check_key};
+use super::secret::Secret;
 
 /// The URL of a store: `scheme://user:password@host:port,host/path?key=value&key=value`, or
 /// `scheme:path?key=value` for a store without hosts.
@@ -19,6 +21,9 @@ use super::secret::{Secret, is_secret_key};
 /// All parts but the scheme may be missing. User, password, path and values are percent-decoded;
 /// `+` is a plus sign. The parser is strict: a part that it does not understand is an error. `Display`,
 /// `Debug` and errors mask the password.
+///
+/// A value may be the URL of another store, percent-encoded. Its passwords are masked, too, at every level, and a
+/// value that only may be such a URL is rather masked than printed.
 ///
 /// ```
 /// use dlock_core::config::BackendUrl;
@@ -29,6 +34,10 @@ use super::secret::{Secret, is_secret_key};
 ///
 /// let url = BackendUrl::parse("redis://app:hunter2@[::1]:6379/0")?;
 /// assert_eq!(url.to_string(), "redis://app:***@[::1]:6379/0");
+///
+/// let url = BackendUrl::parse("migrate:?from=redis://:hunter2%40db-1&to=etcd://db-2")?;
+/// assert_eq!(url.param("from"), Some("redis://:hunter2@db-1"));
+/// assert_eq!(url.to_string(), "migrate:?from=redis://:***%40db-1&to=etcd://db-2");
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -42,8 +51,15 @@ pub struct BackendUrl {
 }
 
 impl BackendUrl {
-    /// The longest URL, in bytes.
+    /// The longest URL that is parsed, in bytes. It bounds each nested URL, too.
     pub const BYTES_MAX: usize = 4096;
+
+    /// How deep stores are nested in stores at most: in a store of stores, a value is a URL whose values may be URLs
+    /// again. A migration between two quorums needs two levels; the third is spare.
+    pub const STORES_NESTED_MAX: usize = bounds::STORES_NESTED_MAX;
+
+    /// The largest number of `[[node]]` tables in a configuration file: more than any quorum that is of use.
+    pub const NODES_MAX: usize = 50;
 
     /// The scheme, in lower case: `"redis"`.
     #[must_use]
@@ -79,19 +95,5 @@ impl BackendUrl {
     #[must_use]
     pub fn param(&self, key: &str) -> Option<&str> {
         self.params.get(key).map(String::as_str)
-    }
-
-    /// Whether a password is written in the URL, as opposed to the place of one, as in `password_file`.
-    ///
-    /// ```
-    /// use dlock_core::config::BackendUrl;
-    ///
-    /// assert!(BackendUrl::parse("redis://:hunter2@db-1")?.has_secret());
-    /// assert!(!BackendUrl::parse("redis://db-1?password_file=/run/secrets/redis")?.has_secret());
-    /// # Ok::<(), dlock_core::Error>(())
-    /// ```
-    #[must_use]
-    pub fn has_secret(&self) -> bool {
-        self.password.is_some() || self.params.keys().any(|key| is_secret_key(key))
     }
 }

@@ -45,7 +45,8 @@ impl FromStr for BackendUrl {
     }
 }
 
-fn parse(text: &str) -> Parsed<BackendUrl> {
+/// Parses `text` of any length, or says why not. It also reads values, to see whether they are URLs with secrets.
+pub(super) fn parse(text: &str) -> Parsed<BackendUrl> {
     let (scheme, rest) = split_scheme(text)?;
     if rest.contains(|c: char| c == '#' || c.is_control() || c.is_whitespace()) {
         return invalid("\"#\", spaces and control characters must be percent-encoded");
