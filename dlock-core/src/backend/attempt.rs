@@ -85,11 +85,12 @@ impl Attempt {
 
     pub(super) fn nested(
         &self,
+        id: AttemptId,
         on_lost: Box<dyn Fn(LostCause) + Send + Sync>,
         on_wait: Option<OnWait>,
     ) -> Self {
         Self::with(
-            self.0.id,
+            id,
             Owner::Layer {
                 outer: self.clone(),
                 on_lost,

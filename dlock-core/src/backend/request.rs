@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use crate::{
     backend::{
         attempt::{Attempt, WaitReport},
+        attempt_id::AttemptId,
         lease::Lease,
         options::{Mode, Renewal, Wait},
     },
@@ -247,7 +248,8 @@ impl AcquireRequest {
     /// ```
     #[must_use]
     pub fn nested(&self, on_lost: impl Fn(LostCause) + Send + Sync + 'static) -> Self {
-        self.with_attempt(self.attempt.nested(Box::new(on_lost), None))
+        let id = self.attempt.id();
+        self.with_attempt(self.attempt.nested(id, Box::new(on_lost), None))
     }
 
     /// As [`nested`](Self::nested), for a layer that lets the backend inside wait: what that one reports in the
@@ -274,9 +276,31 @@ impl AcquireRequest {
         on_lost: impl Fn(LostCause) + Send + Sync + 'static,
         on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
     ) -> Self {
+        self.nested_as(self.attempt.id(), on_lost, on_wait)
+    }
+
+    /// As [`nested_waiting`](Self::nested_waiting), with an identity of its own: for a layer that takes a lock again
+    /// after it has released it within the same acquire.
+    ///
+    /// A release that is still on its way frees the grants of its own identity only (K4).
+    #[must_use]
+    pub fn nested_again(
+        &self,
+        on_lost: impl Fn(LostCause) + Send + Sync + 'static,
+        on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.nested_as(AttemptId::random(), on_lost, on_wait)
+    }
+
+    fn nested_as(
+        &self,
+        id: AttemptId,
+        on_lost: impl Fn(LostCause) + Send + Sync + 'static,
+        on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
+    ) -> Self {
         let attempt = self
             .attempt
-            .nested(Box::new(on_lost), Some(Box::new(on_wait)));
+            .nested(id, Box::new(on_lost), Some(Box::new(on_wait)));
         self.with_attempt(attempt)
     }
 

@@ -1,0 +1,226 @@
+//! An acquire: the lock in the old store, then in the new one, then the record of the migration.
+
+use std::{pin::pin, sync::Arc};
+
+use dlock_core::{
+    Error, ErrorKind, Result, Token,
+    backend::{AcquireRequest, Lease, Wait},
+    toolkit::{Backoff, pause, pause_after},
+};
+
+use super::{
+    hold::Hold,
+    old_store::{OldStore, forward},
+    stores::Store,
+    switch::Switch,
+    watch::{Sides, Watch},
+};
+use crate::{
+    part::{Found, Part},
+    undo::undo,
+};
+
+/// A lock that has waited for the other store for more than this part of its ttl is renewed before the grant: waiting
+/// does not eat the ttl (K6).
+const WAITED_SHARE: u32 = 20;
+
+/// What an acquire works with.
+pub(super) struct Acquirer<'a> {
+    pub(super) old: &'a OldStore,
+    pub(super) new: &'a Store,
+    pub(super) switch: &'a Switch,
+}
+
+/// The end of one round.
+enum Round {
+    Granted(Lease),
+    /// A part was lost before the grant, and all is released: it may begin anew.
+    Lost,
+}
+
+impl Acquirer<'_> {
+    /// Takes the lock in both stores, or waits for it.
+    pub(super) async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let mut backoff = Backoff::new();
+        let mut is_again = false;
+        loop {
+            let round = self.round(request, is_again).await;
+            is_again = true;
+            let is_waiting = request.wait != Wait::Never && !request.attempt.is_cancelled();
+            match round {
+                Ok(Round::Granted(lease)) => return Ok(lease),
+                Ok(Round::Lost) if is_waiting => pause(&request.attempt, &mut backoff).await?,
+                Err(error) if is_waiting && error.kind() == ErrorKind::Unavailable => {
+                    pause_after(&request.attempt, &error, &mut backoff).await?;
+                }
+                _ if request.attempt.is_cancelled() => return Err(Error::cancelled()),
+                Ok(Round::Lost) => {
+                    let why = "the lock in one store was lost before the grant";
+                    return Err(Error::new(ErrorKind::Unavailable, why));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn round(&self, request: &AcquireRequest, is_again: bool) -> Result<Round> {
+        let watch = Arc::new(Watch::new(request.attempt.clone()));
+        let old = self
+            .old
+            .acquire(request, &watch, self.switch, is_again)
+            .await?;
+        let new = match self
+            .acquire_new(request, &watch, old.as_deref(), is_again)
+            .await
+        {
+            Ok(Some(new)) => new,
+            other => {
+                undo(request, old).await;
+                return other.map(|_| Round::Lost);
+            }
+        };
+        match self.decide(request, &watch, old.as_deref(), &new).await {
+            Ok(Some((sides, token))) => {
+                let hold = Hold { old, new, watch };
+                let deadline = hold.deadline(sides);
+                Ok(Round::Granted(request.granted_until(deadline, token, hold)))
+            }
+            other => {
+                undo(request, old.into_iter().chain([new])).await;
+                other.map(|_| Round::Lost)
+            }
+        }
+    }
+
+    /// Takes the lock in the new store, and keeps that in the old one in the meantime; `None` if that was lost.
+    async fn acquire_new(
+        &self,
+        request: &AcquireRequest,
+        watch: &Arc<Watch>,
+        old: Option<&Part>,
+        is_again: bool,
+    ) -> Result<Option<Arc<Part>>> {
+        let nested = Arc::new(self.nested(request, watch, is_again));
+        let mut acquiring = pin!(self.new.backend.acquire(&nested));
+        let began = request.clock().now();
+        let answer = match old {
+            None => acquiring.await,
+            Some(old) => {
+                tokio::select! {
+                    biased;
+                    answer = &mut acquiring => answer,
+                    () = until_lost(old, watch) => {
+                        nested.cancel_nested();
+                        // Polled to its end, as core does.
+                        match acquiring.await {
+                            Ok(lease) => {
+                                let new = self.part(&nested, lease);
+                                undo(request, [Arc::new(new)]).await;
+                                return Ok(None);
+                            }
+                            Err(_) => return Ok(None),
+                        }
+                    }
+                }
+            }
+        };
+        let lease = answer
+            .map_err(|error| error.in_context("acquire", self.new.name(), Some(&request.name)))?;
+        let new = Arc::new(self.part(&nested, lease));
+        let waited = request.clock().now().since(began);
+        if let Some(old) = old
+            && waited > request.ttl / WAITED_SHARE
+            && let Found::Unknown(error) = old.renew().await
+        {
+            tracing::debug!(%error, "the lock in the old store is granted with what is left of it");
+        }
+        Ok(Some(new))
+    }
+
+    fn part(&self, nested: &Arc<AcquireRequest>, lease: Lease) -> Part {
+        Part::new(self.new.backend.clone(), nested.clone(), lease)
+    }
+
+    fn nested(
+        &self,
+        request: &AcquireRequest,
+        watch: &Arc<Watch>,
+        is_again: bool,
+    ) -> AcquireRequest {
+        let (watch, outer) = (watch.clone(), request.attempt.clone());
+        let on_lost = move |cause| watch.lose(Sides::NEW, cause);
+        let on_wait = move |report: dlock_core::backend::WaitReport<'_>| forward(&outer, report);
+        if is_again {
+            request.nested_again(on_lost, on_wait)
+        } else {
+            request.nested_waiting(on_lost, on_wait)
+        }
+    }
+
+    /// Which stores the grant stands on, and its token; `None` if one of them has lost it. Both locks are held before
+    /// the record is read (K1).
+    async fn decide(
+        &self,
+        request: &AcquireRequest,
+        watch: &Watch,
+        old: Option<&Part>,
+        new: &Part,
+    ) -> Result<Option<(Sides, Token)>> {
+        let is_done = self.switch.is_done_for(&request.attempt).await?;
+        let sides = match (is_done, old) {
+            (true, _) => Sides::NEW,
+            (false, Some(_)) => Sides::BOTH,
+            // It was passed over, and the record that said so has changed.
+            (false, None) => return Ok(None),
+        };
+        let is_held = watch.require(sides)
+            && new.is_held()
+            && old.is_none_or(|old| !sides.has(Sides::OLD) || old.is_held());
+        if !is_held {
+            return Ok(None);
+        }
+        let token = self.token(sides, old, new)?;
+        Ok(Some((sides, token)))
+    }
+
+    /// The token of the store that counts. It must be below those of the time after the switch, which are above the new
+    /// store's token of this grant (K5).
+    fn token(&self, sides: Sides, old: Option<&Part>, new: &Part) -> Result<Token> {
+        let base = self.new.token_base;
+        let after = new.lease.token.with_base(base);
+        let token = match old {
+            Some(old) if sides.has(Sides::OLD) => {
+                old.lease.token.with_base(self.old.store.token_base)
+            }
+            _ => return after.ok_or_else(|| too_large(new, base)),
+        };
+        match (token, after) {
+            (Some(token), Some(after)) if token < after => Ok(token),
+            (Some(token), Some(after)) => {
+                let why = format!(
+                    "the token {token} of the {} store is not below {after}, that of the {} store with token_base={base}: \
+                     set a larger one in to=, in all programs",
+                    self.old.store.name(),
+                    self.new.name(),
+                );
+                Err(Error::new(ErrorKind::InvalidConfig, why))
+            }
+            (None, _) => Err(too_large(new, self.old.store.token_base)),
+            (_, None) => Err(too_large(new, base)),
+        }
+    }
+}
+
+fn too_large(part: &Part, base: u64) -> Error {
+    let (token, store) = (part.lease.token, part.backend());
+    let why = format!("the token {token} of the {store} store with token_base={base} is too large");
+    Error::new(ErrorKind::InvalidConfig, why)
+}
+
+/// Renews `old`, and ends when it is lost.
+async fn until_lost(old: &Part, watch: &Watch) {
+    tokio::select! {
+        _ = old.keep() => {}
+        () = watch.until_lost(Sides::OLD) => {}
+    }
+}

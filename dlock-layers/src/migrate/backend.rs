@@ -1,0 +1,119 @@
+//! The trait, on two stores.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use dlock_core::{
+    Capabilities, Clock, Holder, LockName, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+};
+
+use super::{
+    acquire::Acquirer,
+    capabilities::capabilities,
+    hold::Hold,
+    old_store::OldStore,
+    stores::{self, Store},
+    switch::Switch,
+};
+
+/// Locks that move from one store to another: see the [module](super).
+pub struct MigrateLock {
+    old: OldStore,
+    new: Store,
+    switch: Switch,
+}
+
+impl MigrateLock {
+    /// Opens the migration from `old` to `new`, which was begun by `dlock migrate start`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` if the records of the stores are not those of one migration in this direction. `Unsupported` if
+    /// one of the stores cannot keep a record, or its tokens do not grow. `Unavailable`, `Denied` and others as they
+    /// come: both stores are needed here.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops both stores.
+    pub async fn open(old: Store, new: Store) -> Result<Self> {
+        let (id, is_done) = stores::check(&old, &new).await?;
+        let clock = new.backend.clock();
+        Ok(Self {
+            switch: Switch::new(new.clone(), id, is_done, clock),
+            old: OldStore::new(old),
+            new,
+        })
+    }
+
+    fn old(&self) -> &dyn DistributedLock {
+        &*self.old.store.backend
+    }
+}
+
+#[async_trait]
+impl DistributedLock for MigrateLock {
+    fn capabilities(&self) -> Capabilities {
+        capabilities(&self.old().capabilities(), &self.new.backend.capabilities())
+    }
+
+    fn clock(&self) -> Clock {
+        self.new.backend.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let acquirer = Acquirer {
+            old: &self.old,
+            new: &self.new,
+            switch: &self.switch,
+        };
+        acquirer.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        Hold::of(lease)?.renew(&self.switch).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        Hold::of(lease)?.release().await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        let in_new = async {
+            let holder = self.new.backend.inspect(name).await?;
+            Ok(with_base(holder, self.new.token_base))
+        };
+        if self.switch.is_done().await? {
+            return in_new.await;
+        }
+        let in_old = async {
+            let holder = self.old().inspect(name).await?;
+            Ok(with_base(holder, self.old.store.token_base))
+        };
+        // Who has both is the holder; who has one of them may wait for the other.
+        let (in_old, in_new) = tokio::try_join!(in_old, in_new)?;
+        Ok(in_old.or(in_new))
+    }
+
+    async fn close(&self) -> Result<()> {
+        let (old, new) = tokio::join!(self.old().close(), self.new.backend.close());
+        old.and(new)
+    }
+}
+
+fn with_base(holder: Option<Holder>, base: u64) -> Option<Holder> {
+    holder.map(|mut holder| {
+        holder.token = holder.token.and_then(|token| token.with_base(base));
+        holder
+    })
+}
+
+impl fmt::Debug for MigrateLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MigrateLock")
+            .field("old", &self.old.store)
+            .field("new", &self.new)
+            .field("is_switched", &self.switch.is_known())
+            .finish()
+    }
+}

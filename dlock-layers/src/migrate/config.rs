@@ -1,0 +1,72 @@
+//! The settings of a migration: `migrate:?from=URL&to=URL`.
+
+use dlock_core::{
+    Result,
+    config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
+};
+
+use super::{backend::MigrateLock, stores::Store};
+
+const FROM: &str = "from";
+const TO: &str = "to";
+
+/// Adds the scheme `migrate` for the stores that `registry` has.
+#[must_use]
+pub fn register(registry: Registry) -> Registry {
+    let stores = registry.clone();
+    registry.register("migrate", move |settings| open(&stores, settings))
+}
+
+/// A store in the settings, which are checked.
+struct Nested {
+    config: Config,
+    common: CommonSettings,
+}
+
+fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
+    if settings.common().token_base.is_some() {
+        let why = "token_base belongs to the stores: write it in from= and to=, as programs that use one store have it";
+        return Err(settings.invalid(why));
+    }
+    let from = nested(stores, settings, FROM)?;
+    let to = nested(stores, settings, TO)?;
+    if is_same(&from.config, &to.config) {
+        return Err(settings.invalid(format!("from= and to= are the same store, {}", to.config)));
+    }
+    settings.inherit(&to.common);
+    let stores = stores.clone();
+    Ok(Box::pin(async move {
+        let (from, to) = tokio::try_join!(connect(&stores, from), connect(&stores, to))?;
+        Ok(Box::new(MigrateLock::open(from, to).await?) as _)
+    }))
+}
+
+/// Reads the settings of one of the stores, without I/O.
+fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Result<Nested> {
+    let config = settings.take_store(key)?.ok_or_else(|| {
+        settings.invalid(format!(
+            "{key}= is missing, as in migrate:?from=redis://db-1&to=etcd://etcd-1?token_base=9007199254740992"
+        ))
+    })?;
+    stores.check(&config)?;
+    let common = Settings::of(&config)?.common().clone();
+    Ok(Nested { config, common })
+}
+
+async fn connect(stores: &Registry, nested: Nested) -> Result<Store> {
+    let (backend, common) = stores.open(&nested.config).await?;
+    Ok(Store::new(backend, common.token_base.unwrap_or(0)))
+}
+
+/// Whether both URLs have the same servers, path and prefix.
+fn is_same(from: &Config, to: &Config) -> bool {
+    let place = |config: &Config| {
+        let url = config.url();
+        let (scheme, prefix) = (
+            url.scheme().to_owned(),
+            url.param("prefix").map(str::to_owned),
+        );
+        (scheme, url.hosts().to_vec(), url.path().to_owned(), prefix)
+    };
+    place(from) == place(to)
+}

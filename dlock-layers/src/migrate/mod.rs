@@ -1,0 +1,18 @@
+//! Locks that move from one store to another while they are used: the scheme `migrate:`.
+//!
+//! Each lock is taken in both stores, the old one first. A record in the new store says which of the two counts.
+//! Before the switch both must hold the lock, and the token is the old store's. After it the new one must, and the
+//! token is the new store's. The record is read after both locks are held: a record that was read before could be out
+//! of date at the grant.
+
+mod acquire;
+mod backend;
+mod capabilities;
+mod config;
+mod hold;
+mod old_store;
+mod stores;
+mod switch;
+mod watch;
+
+pub use self::{backend::MigrateLock, capabilities::capabilities, config::register, stores::Store};

@@ -1,0 +1,96 @@
+//! The two stores, and their records of the migration.
+
+use std::sync::Arc;
+
+use dlock_core::{
+    AttemptId, Error, ErrorKind, Fencing, Result,
+    backend::{DistributedLock, Migration, MigrationRecord, MigrationStage},
+};
+
+/// One of the two stores of a migration.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(super) backend: Arc<dyn DistributedLock>,
+    pub(super) token_base: u64,
+}
+
+impl Store {
+    /// A store whose tokens get `token_base` added: what programs that use it alone have configured.
+    pub fn new(backend: impl DistributedLock, token_base: u64) -> Self {
+        Self {
+            backend: Arc::new(backend),
+            token_base,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.backend.capabilities().backend
+    }
+
+    /// The record of a migration in this store.
+    pub(super) fn record(&self) -> Result<&dyn MigrationRecord> {
+        self.backend.migration_record().ok_or_else(|| {
+            let why = "this store cannot keep the record of a migration, so its locks cannot move";
+            self.in_context(Error::new(ErrorKind::Unsupported, why))
+        })
+    }
+
+    /// Reads the record, if there is one.
+    pub(super) async fn migration(&self) -> Result<Option<Migration>> {
+        let text = self
+            .record()?
+            .read()
+            .await
+            .map_err(|error| self.in_context(error))?;
+        text.map(|text| text.parse())
+            .transpose()
+            .map_err(|error| self.in_context(error))
+    }
+
+    pub(super) fn in_context(&self, error: Error) -> Error {
+        error.in_context("connect", self.name(), None)
+    }
+}
+
+/// Checks both records: the identity of the migration, and whether the new store counts.
+pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)> {
+    for store in [old, new] {
+        if store.backend.capabilities().fencing != Fencing::Growing {
+            let why = "the tokens of this store do not grow, so its locks cannot move";
+            return Err(store.in_context(Error::new(ErrorKind::Unsupported, why)));
+        }
+    }
+    let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
+    let invalid = |why: String| Error::new(ErrorKind::InvalidConfig, why);
+    let Some(leaving) = leaving.filter(|found| found.stage != MigrationStage::Cancelled) else {
+        let why = "no migration from this store was begun; run \"dlock migrate start FROM TO\"";
+        return Err(old.in_context(invalid(why.to_owned())));
+    };
+    let Some(arriving) = arriving.filter(|found| found.stage != MigrationStage::Cancelled) else {
+        let why = format!(
+            "this store has no record of the migration {}, which the other one has; run \"dlock migrate start FROM TO\"",
+            leaving.id
+        );
+        return Err(new.in_context(invalid(why)));
+    };
+    let is_old = matches!(
+        leaving.stage,
+        MigrationStage::Leaving | MigrationStage::Closed | MigrationStage::Left
+    );
+    if !is_old || leaving.id != arriving.id {
+        let why = format!(
+            "from= is in the migration {} ({}), and to= in {} ({}): they are not the two stores of one migration",
+            leaving.id, leaving.stage, arriving.id, arriving.stage
+        );
+        return Err(old.in_context(invalid(why)));
+    }
+    match arriving.stage {
+        MigrationStage::Arriving => Ok((arriving.id, false)),
+        MigrationStage::Arrived => Ok((arriving.id, true)),
+        stage => {
+            let why =
+                format!("to= is the store that the locks come from ({stage}): swap from= and to=");
+            Err(new.in_context(invalid(why)))
+        }
+    }
+}

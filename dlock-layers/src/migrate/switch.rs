@@ -1,0 +1,81 @@
+//! Whether the new store counts.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use dlock_core::{
+    AttemptId, Clock, Error, ErrorKind, Result,
+    backend::{Attempt, MigrationStage, SentAt},
+    toolkit::Batcher,
+};
+
+use super::stores::Store;
+
+/// The bound on the acquires that share a read.
+const READERS_MAX: usize = 1000;
+
+/// Whether the new store counts: read from its record, and never asked again once it does.
+pub(super) struct Switch {
+    is_done: Arc<AtomicBool>,
+    reads: Batcher<(), bool>,
+}
+
+impl Switch {
+    pub(super) fn new(new: Store, id: AttemptId, is_done: bool, clock: Clock) -> Self {
+        let is_done = Arc::new(AtomicBool::new(is_done));
+        let found = is_done.clone();
+        let reads = Batcher::eager(READERS_MAX, move |readers: Vec<()>| {
+            let (new, found, clock) = (new.clone(), found.clone(), clock.clone());
+            Box::pin(async move {
+                let sent = SentAt::now(&clock);
+                let is_done = read(&new, id).await?;
+                found.fetch_or(is_done, Ordering::AcqRel);
+                Ok((sent, vec![is_done; readers.len()]))
+            })
+        });
+        Self { is_done, reads }
+    }
+
+    /// Whether it is known that the new store counts.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// Whether the new store counts. The record is read after this call, by one request for many callers.
+    pub(super) async fn is_done(&self) -> Result<bool> {
+        if self.is_known() {
+            return Ok(true);
+        }
+        let (_, is_done) = self.reads.join(()).await?;
+        Ok(is_done)
+    }
+
+    /// As [`is_done`](Self::is_done), until `attempt` is cancelled.
+    pub(super) async fn is_done_for(&self, attempt: &Attempt) -> Result<bool> {
+        tokio::select! {
+            biased;
+            is_done = self.is_done() => is_done,
+            () = attempt.cancelled() => Err(Error::cancelled()),
+        }
+    }
+}
+
+async fn read(new: &Store, id: AttemptId) -> Result<bool> {
+    let found = new.migration().await?;
+    let stage = found
+        .filter(|found| found.id == id)
+        .map(|found| found.stage);
+    match stage {
+        Some(MigrationStage::Arriving) => Ok(false),
+        // Locks may go back later, in a migration of its own, which other processes are configured for.
+        Some(MigrationStage::Arrived) => Ok(true),
+        _ => {
+            let why = format!(
+                "the record of the migration {id} is gone from the new store; \"dlock migrate status FROM TO\" shows both"
+            );
+            Err(Error::new(ErrorKind::Unavailable, why))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Which store a grant stands on, and which of them have lost it.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use dlock_core::{LostCause, backend::Attempt};
+use tokio::sync::Notify;
+
+/// A set of the two stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sides(u8);
+
+impl Sides {
+    pub(super) const OLD: Self = Self(1);
+    pub(super) const NEW: Self = Self(2);
+    pub(super) const BOTH: Self = Self(3);
+
+    pub(super) const fn has(self, side: Self) -> bool {
+        self.0 & side.0 != 0
+    }
+}
+
+/// The losses of the two parts of an acquire. A loss of a part that the grant stands on is one of the grant (K8).
+#[derive(Debug)]
+pub(super) struct Watch {
+    attempt: Attempt,
+    /// What the grant stands on; nothing before it.
+    required: AtomicU8,
+    lost: AtomicU8,
+    changed: Notify,
+}
+
+impl Watch {
+    pub(super) fn new(attempt: Attempt) -> Self {
+        Self {
+            attempt,
+            required: AtomicU8::new(0),
+            lost: AtomicU8::new(0),
+            changed: Notify::new(),
+        }
+    }
+
+    /// The part of `side` is lost.
+    pub(super) fn lose(&self, side: Sides, cause: LostCause) {
+        // With `require`: each writes its own value before it reads the other one, so that one of the two sees both.
+        self.lost.fetch_or(side.0, Ordering::SeqCst);
+        if self.required().has(side) {
+            self.attempt.report_lost(cause);
+        }
+        self.changed.notify_one();
+    }
+
+    /// Makes the grant stand on `sides`; whether none of them is lost already.
+    pub(super) fn require(&self, sides: Sides) -> bool {
+        self.required.store(sides.0, Ordering::SeqCst);
+        self.lost.load(Ordering::SeqCst) & sides.0 == 0
+    }
+
+    pub(super) fn required(&self) -> Sides {
+        Sides(self.required.load(Ordering::SeqCst))
+    }
+
+    /// Ends when the part of `side` is lost.
+    pub(super) async fn until_lost(&self, side: Sides) {
+        while self.lost.load(Ordering::SeqCst) & side.0 == 0 {
+            self.changed.notified().await;
+        }
+    }
+}
