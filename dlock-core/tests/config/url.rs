@@ -52,10 +52,11 @@ fn url() -> impl Strategy<Value = String> {
     // No key of a secret (`pass`, `pw`, `secret`), whose value is printed masked.
     let key =
         "[a-or-z][a-or-z0-9_-]{0,5}".prop_filter("of a secret", |key| !key.contains("secret"));
-    // No login, query or host of a nested URL, which may be printed masked.
+    // Neither has a login, query or host of a nested URL, which may be printed masked.
     let value = text().prop_map(|text| text.replace(['@', '?', '/'], "-"));
     let params = prop::collection::btree_map(key, value, 0..4);
-    (login, hosts, text(), params).prop_map(|((user, password), hosts, path, params)| {
+    let path = text().prop_map(|text| text.replace("://", "-"));
+    (login, hosts, path, params).prop_map(|((user, password), hosts, path, params)| {
         let mut url = String::from("redis://");
         if !hosts.is_empty() && (password || user.as_ref().is_some_and(|user| !user.is_empty())) {
             let password = if password { ":***" } else { "" };
