@@ -24,7 +24,9 @@ use crate::base::{
 pub struct AttemptId(u128);
 
 impl AttemptId {
-    pub(super) fn random() -> Self {
+    /// Makes a random identity: core makes one for each attempt. A [migration](crate::backend::Migration) has one, too.
+    #[must_use]
+    pub fn random() -> Self {
         Self(random::id())
     }
 

@@ -149,7 +149,8 @@ impl Holder {
     }
 
     /// Makes a holder of this process, without a lock.
-    pub(crate) fn this_process() -> Self {
+    #[must_use]
+    pub fn this_process() -> Self {
         Self {
             host: Some(host_name().to_owned()),
             pid: Some(pid()),

@@ -174,7 +174,8 @@ impl FromStr for Migration {
     /// Reads what `Display` writes. More words at the end are ignored: a later release may write them.
     fn from_str(text: &str) -> Result<Self> {
         parse(text).ok_or_else(|| {
-            let why = format!("the record of a migration is {text:?}, which this release cannot read");
+            let why =
+                format!("the record of a migration is {text:?}, which this release cannot read");
             Error::new(ErrorKind::InvalidConfig, why)
         })
     }
@@ -242,8 +243,14 @@ mod tests {
             (MigrationStage::Leaving, None),
             (MigrationStage::Arrived, None),
             (MigrationStage::Cancelled, None),
-            (MigrationStage::Arriving, Some("move to this store from etcd://etcd-1")),
-            (MigrationStage::Closed, Some("move from this store to etcd://etcd-1")),
+            (
+                MigrationStage::Arriving,
+                Some("move to this store from etcd://etcd-1"),
+            ),
+            (
+                MigrationStage::Closed,
+                Some("move from this store to etcd://etcd-1"),
+            ),
             (MigrationStage::Left, Some("have moved to etcd://etcd-1")),
         ] {
             let refused = at(stage).check_alone().err();

@@ -42,7 +42,10 @@ mod tests {
     async fn a_change_whose_reply_is_lost_is_unknown() -> Result<()> {
         let store = Memory::new();
         store.inject_once(Operation::Migrate, Fault::LoseReply);
-        let lost = store.compare_and_set(None, "a").await.expect_err("no reply");
+        let lost = store
+            .compare_and_set(None, "a")
+            .await
+            .expect_err("no reply");
         assert_eq!(lost.effect(), Effect::Unknown);
         assert_eq!(store.read().await?.as_deref(), Some("a"));
         Ok(())

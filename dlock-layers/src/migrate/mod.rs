@@ -11,8 +11,15 @@ mod capabilities;
 mod config;
 mod hold;
 mod old_store;
+mod steps;
 mod stores;
 mod switch;
 mod watch;
 
-pub use self::{backend::MigrateLock, capabilities::capabilities, config::register, stores::Store};
+pub use self::{
+    backend::MigrateLock,
+    capabilities::capabilities,
+    config::register,
+    steps::{Status, Steps},
+    stores::Store,
+};

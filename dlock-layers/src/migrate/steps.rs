@@ -1,0 +1,280 @@
+//! The steps of a migration, which an operator takes: start, switch, cancel.
+//!
+//! Each step changes one record after the other, and each record only from what was read. So a step that was cut off is
+//! taken again, and of two operators at the same time one is refused.
+
+use dlock_core::{
+    AttemptId, Error, ErrorKind, Holder, Result,
+    backend::{Migration, MigrationStage},
+};
+
+use super::stores::Store;
+
+/// Both records of a migration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// The record in the old store.
+    pub old: Option<Migration>,
+    /// The record in the new store.
+    pub new: Option<Migration>,
+}
+
+/// A migration from one store to another, as an operator sees it.
+///
+/// ```
+/// use dlock_core::{Locker, memory::Memory};
+/// use dlock_layers::migrate::{MigrateLock, Steps, Store};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dlock_core::Result<()> {
+/// let (old, new) = (Memory::new(), Memory::new());
+/// let stores = || (Store::new(old.clone(), 0), Store::new(new.clone(), 1_000_000));
+///
+/// let (from, to) = stores();
+/// let steps = Steps::new(from, to, "redis://db-1", "etcd://etcd-1?token_base=1000000")?;
+/// steps.start().await?;
+///
+/// let (from, to) = stores();
+/// let locks = Locker::builder(MigrateLock::open(from, to).await?).build()?;
+/// let before = locks.acquire("report").await?;
+/// let token = before.token();
+/// before.release().await?;
+///
+/// steps.switch().await?;
+/// let after = locks.acquire("report").await?;
+/// assert!(after.token() > token);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Steps {
+    old: Store,
+    new: Store,
+    old_url: String,
+    new_url: String,
+}
+
+impl Steps {
+    /// The migration from `old` to `new`. Each record has the URL of the other store, without secrets and without
+    /// spaces.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` for a URL that is empty, has a space, or more than [`Migration::OTHER_BYTES_MAX`] bytes.
+    pub fn new(
+        old: Store,
+        new: Store,
+        old_url: impl Into<String>,
+        new_url: impl Into<String>,
+    ) -> Result<Self> {
+        let (old_url, new_url) = (old_url.into(), new_url.into());
+        for url in [&old_url, &new_url] {
+            let (length, max) = (url.len(), Migration::OTHER_BYTES_MAX);
+            if url.is_empty() || url.contains(char::is_whitespace) || length > max {
+                let why = format!(
+                    "the URL {url:?} of a migration has {length} bytes, allowed are 1 to {max}, and no spaces"
+                );
+                return Err(Error::new(ErrorKind::InvalidConfig, why));
+            }
+        }
+        Ok(Self {
+            old,
+            new,
+            old_url,
+            new_url,
+        })
+    }
+
+    /// Reads both records.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a store that cannot keep a record. `Unavailable`, `Denied` and others as they come.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe.
+    pub async fn status(&self) -> Result<Status> {
+        let (old, new) = tokio::try_join!(self.old.migration(), self.new.migration())?;
+        Ok(Status { old, new })
+    }
+
+    /// Begins the migration, after which `migrate:` can be opened; also if it was begun already. Programs that use the
+    /// old store alone go on.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when one of the stores is in another migration, and when both are the same store. Others as
+    /// [`status`](Self::status).
+    ///
+    /// # Cancel safety
+    ///
+    /// The migration may be half begun: call it again, or [`cancel`](Self::cancel) it.
+    pub async fn start(&self) -> Result<AttemptId> {
+        use MigrationStage::{Arrived, Arriving, Cancelled, Leaving, Left};
+        let Status { old, new } = self.status().await?;
+        let id = match &old {
+            None => AttemptId::random(),
+            Some(found) => match found.stage {
+                // The locks came here by an earlier migration, or one was cancelled.
+                Cancelled | Arrived => AttemptId::random(),
+                Leaving => found.id,
+                _ => return Err(self.other_migration(&self.old, found)),
+            },
+        };
+        match &new {
+            None => {}
+            // The locks went from here by an earlier migration, or one was cancelled.
+            Some(found) if matches!(found.stage, Cancelled | Left) => {}
+            Some(found) if found.stage == Arriving && found.id == id => return Ok(id),
+            Some(found) => return Err(self.other_migration(&self.new, found)),
+        }
+        let leaving = self.record(Leaving, id, &self.new_url);
+        self.old.advance(old.as_ref(), &leaving).await?;
+        if self.new.migration().await?.as_ref() == Some(&leaving) {
+            let cancelled = self.record(Cancelled, id, &self.new_url);
+            self.old.advance(Some(&leaving), &cancelled).await?;
+            let why = format!(
+                "both URLs lead to the same store: {} and {}",
+                self.old_url, self.new_url
+            );
+            return Err(Error::new(ErrorKind::InvalidConfig, why));
+        }
+        let arriving = self.record(Arriving, id, &self.old_url);
+        self.new.advance(new.as_ref(), &arriving).await?;
+        Ok(id)
+    }
+
+    /// Makes the new store the one that counts; also if that was begun or done already.
+    ///
+    /// Only safe when no program uses the old store alone any more, nor does one of another kind than dlock. From the
+    /// first change on, dlock refuses to connect to the old store alone. Programs that are connected already are not
+    /// stopped.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
+    ///
+    /// # Cancel safety
+    ///
+    /// The switch may be done: call it again.
+    pub async fn switch(&self) -> Result<()> {
+        use MigrationStage::{Arrived, Arriving, Closed, Leaving, Left};
+        let (old, new) = self.both().await?;
+        let id = old.id;
+        let closed = self.record(Closed, id, &self.new_url);
+        let old = match (old.stage, new.stage) {
+            (Leaving, Arriving) => {
+                self.old.advance(Some(&old), &closed).await?;
+                closed
+            }
+            (Closed, Arriving) | (Leaving | Closed | Left, Arrived) => old,
+            _ => return Err(self.other_migration(&self.new, &new)),
+        };
+        if new.stage == Arriving {
+            // The one moment of the switch.
+            let arrived = self.record(Arrived, id, &self.old_url);
+            self.new.advance(Some(&new), &arrived).await?;
+        }
+        if old.stage != Left {
+            let left = self.record(Left, id, &self.new_url);
+            self.old.advance(Some(&old), &left).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a migration before its switch. All programs should use the old store alone again: those with `migrate:` get
+    /// no more locks.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when there is none, and after the switch: then the way back is a migration in the other
+    /// direction. Others as [`status`](Self::status).
+    ///
+    /// # Cancel safety
+    ///
+    /// The migration may be half cancelled: call it again.
+    pub async fn cancel(&self) -> Result<()> {
+        use MigrationStage::{Arriving, Cancelled, Closed, Leaving};
+        let Status { old, new } = self.status().await?;
+        let Some(old) = old.filter(|old| matches!(old.stage, Leaving | Closed)) else {
+            return Err(self.none());
+        };
+        match new {
+            // The new store first: afterwards no switch can follow.
+            Some(new) if new.id == old.id && new.stage == Arriving => {
+                let cancelled = self.record(Cancelled, old.id, &self.old_url);
+                self.new.advance(Some(&new), &cancelled).await?;
+            }
+            Some(new) if new.id == old.id && new.stage != Cancelled => {
+                let why = "the switch is done: to go back, start a migration from the new store to the old one";
+                return Err(Error::new(ErrorKind::InvalidConfig, why));
+            }
+            _ => {}
+        }
+        let cancelled = self.record(Cancelled, old.id, &self.new_url);
+        self.old.advance(Some(&old), &cancelled).await
+    }
+
+    /// The records of a migration that was begun in both stores.
+    async fn both(&self) -> Result<(Migration, Migration)> {
+        let Status { old, new } = self.status().await?;
+        match (old, new) {
+            (Some(old), Some(new)) if old.id == new.id => Ok((old, new)),
+            _ => Err(self.none()),
+        }
+    }
+
+    fn record(&self, stage: MigrationStage, id: AttemptId, other: &str) -> Migration {
+        let this = Holder::this_process();
+        Migration {
+            stage,
+            id,
+            since_unix_micros: self.new.backend.clock().unix_micros(),
+            by: format!(
+                "{}@{}",
+                this.pid.unwrap_or_default(),
+                this.host.unwrap_or_default()
+            ),
+            other: other.to_owned(),
+        }
+    }
+
+    fn none(&self) -> Error {
+        let why = format!(
+            "no migration from {} to {} was begun; run \"dlock migrate start\"",
+            self.old_url, self.new_url
+        );
+        Error::new(ErrorKind::InvalidConfig, why)
+    }
+
+    fn other_migration(&self, store: &Store, found: &Migration) -> Error {
+        let why = format!(
+            "this store is in a migration already: {} since {}, with {}",
+            found.stage, found.by, found.other
+        );
+        store.in_context(Error::new(ErrorKind::InvalidConfig, why))
+    }
+}
+
+impl Store {
+    /// Writes `next` if the record is still `from`; also when the reply is lost.
+    async fn advance(&self, from: Option<&Migration>, next: &Migration) -> Result<()> {
+        let from = from.map(ToString::to_string);
+        let set = self
+            .record()?
+            .compare_and_set(from.as_deref(), &next.to_string())
+            .await;
+        if matches!(set, Ok(true)) {
+            return Ok(());
+        }
+        // An earlier try whose reply was lost may have written it.
+        if self.migration().await?.as_ref() == Some(next) {
+            return Ok(());
+        }
+        set.map_err(|error| self.in_context(error))?;
+        let why = "the record of the migration was changed by another one at the same time; look at the status";
+        Err(self.in_context(Error::new(ErrorKind::InvalidConfig, why)))
+    }
+}
