@@ -1,0 +1,148 @@
+//! A store that is silent, refuses or forgets, before the switch and after it.
+
+use std::time::Duration;
+
+use dlock_core::{
+    ErrorKind, LostCause, Result,
+    memory::{Fault, Operation},
+};
+
+use crate::support::{Stores, refused};
+
+const TTL: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn before_the_switch_both_stores_are_needed() -> Result<()> {
+    for is_old in [true, false] {
+        let stores = Stores::started().await?;
+        let both = stores.both().await?;
+        let down = if is_old { &stores.old } else { &stores.new };
+        down.inject(Operation::Acquire, Fault::Stall);
+        let silent = both.acquire("a").wait(TTL).await;
+        assert_eq!(refused(silent, "did not answer"), ErrorKind::Unavailable);
+        down.clear_faults();
+        both.acquire("a").await?.release().await?;
+        assert!(stores.are_empty());
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_switch_a_silent_old_store_is_passed_over() -> Result<()> {
+    for fault in [Fault::Stall, Fault::LoseRequest] {
+        let stores = Stores::started().await?;
+        // Both programs know of no switch yet.
+        let (first, second) = (stores.both().await?, stores.both().await?);
+        stores.steps()?.switch().await?;
+        for operation in [Operation::Acquire, Operation::Renew, Operation::Release] {
+            stores.old.inject(operation, fault);
+        }
+        let guard = first.acquire("a").ttl(TTL).await?;
+        assert!(second.try_acquire("a").await?.is_none());
+        tokio::time::sleep(TTL * 3).await;
+        assert!(guard.is_held());
+        guard.release().await?;
+        second.acquire("a").await?.release().await?;
+        // What arrives late in the old store is released.
+        stores.old.clear_faults();
+        tokio::time::sleep(TTL * 2).await;
+        assert!(stores.are_empty());
+        second.acquire("a").await?.release().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_is_lost_in_one_store_is_lost() -> Result<()> {
+    for is_old in [true, false] {
+        let stores = Stores::started().await?;
+        let both = stores.both().await?;
+        let guard = both.acquire("a").await?;
+        let store = if is_old { &stores.old } else { &stores.new };
+        store.revoke("a");
+        assert!(!guard.is_held());
+        let lost = guard.release().await.expect_err("lost");
+        assert_eq!(lost.lost_cause(), Some(LostCause::Removed));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(stores.are_empty());
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_old_lock_is_kept_while_the_new_one_is_waited_for() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    // A program that ought not to be there makes the wait.
+    let other = stores.new_alone()?;
+    let guard = other.acquire("a").await?;
+    let waiting = {
+        let both = both.clone();
+        tokio::spawn(async move { both.acquire("a").ttl(TTL).wait(TTL * 6).await })
+    };
+    tokio::time::sleep(TTL * 3).await;
+    assert!(stores.old_alone()?.try_acquire("a").await?.is_none());
+    guard.release().await?;
+    let guard = waiting.await.expect("no panic")?;
+    assert!(guard.remaining() > TTL * 9 / 10);
+    guard.release().await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_lock_that_is_lost_during_the_wait_is_taken_again() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    let other = stores.new_alone()?;
+    let guard = other.acquire("a").await?;
+    let waiting = {
+        let both = both.clone();
+        tokio::spawn(async move { both.acquire("a").ttl(TTL).wait(TTL * 6).await })
+    };
+    tokio::time::sleep(TTL).await;
+    stores.old.revoke("a");
+    tokio::time::sleep(TTL).await;
+    assert!(stores.old_alone()?.try_acquire("a").await?.is_none());
+    guard.release().await?;
+    let guard = waiting.await.expect("no panic")?;
+    guard.renew().await?;
+    guard.release().await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_cannot_be_read_is_no_grant() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.new.inject(Operation::Migrate, Fault::LoseRequest);
+    assert_eq!(
+        refused(both.try_acquire("a").await, "no answer"),
+        ErrorKind::Unavailable
+    );
+    assert!(stores.are_empty());
+    let waiting = {
+        let both = both.clone();
+        tokio::spawn(async move { both.acquire("a").wait(TTL).await })
+    };
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    stores.new.clear_faults();
+    waiting.await.expect("no panic")?.release().await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_migration_grants_nothing() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.steps()?.cancel().await?;
+    let gone = both.try_acquire("a").await;
+    assert_eq!(
+        refused(gone, "is gone from the new store"),
+        ErrorKind::Unavailable
+    );
+    assert!(stores.are_empty());
+    Ok(())
+}

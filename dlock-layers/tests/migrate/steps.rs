@@ -1,0 +1,186 @@
+//! The steps of an operator: in order, repeated, cut off, and out of order.
+
+use dlock_core::{
+    ErrorKind, Result,
+    backend::{Migration, MigrationRecord as _, MigrationStage},
+    memory::{Fault, Memory, Operation},
+};
+use dlock_layers::migrate::{Steps, Store};
+
+use crate::support::{Stores, refused};
+
+async fn stages(stores: &Stores) -> Result<(Option<MigrationStage>, Option<MigrationStage>)> {
+    let status = stores.steps()?.status().await?;
+    let stage = |record: Option<Migration>| record.map(|record| record.stage);
+    Ok((stage(status.old), stage(status.new)))
+}
+
+const STARTED: (Option<MigrationStage>, Option<MigrationStage>) = (
+    Some(MigrationStage::Leaving),
+    Some(MigrationStage::Arriving),
+);
+const SWITCHED: (Option<MigrationStage>, Option<MigrationStage>) =
+    (Some(MigrationStage::Left), Some(MigrationStage::Arrived));
+const CANCELLED: (Option<MigrationStage>, Option<MigrationStage>) = (
+    Some(MigrationStage::Cancelled),
+    Some(MigrationStage::Cancelled),
+);
+
+#[tokio::test]
+async fn each_can_be_repeated() -> Result<()> {
+    let stores = Stores::new();
+    assert_eq!(stages(&stores).await?, (None, None));
+    let id = stores.steps()?.start().await?;
+    assert_eq!(stores.steps()?.start().await?, id);
+    assert_eq!(stages(&stores).await?, STARTED);
+    stores.steps()?.switch().await?;
+    stores.steps()?.switch().await?;
+    assert_eq!(stages(&stores).await?, SWITCHED);
+    let status = stores.steps()?.status().await?;
+    assert_eq!(
+        status.old.map(|old| old.other).as_deref(),
+        Some("etcd://etcd-1")
+    );
+    assert_eq!(
+        status.new.map(|new| new.other).as_deref(),
+        Some("redis://db-1")
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_whose_reply_is_lost_is_done() -> Result<()> {
+    let stores = Stores::new();
+    // Each step reads both records first.
+    for (lost, expected) in [(&stores.old, STARTED), (&stores.new, SWITCHED)] {
+        let before = stages(&stores).await?;
+        lost.inject(Operation::Migrate, Fault::LoseReply);
+        let result = match before {
+            STARTED => stores.steps()?.switch().await,
+            _ => stores.steps()?.start().await.map(drop),
+        };
+        assert_eq!(refused(result, "no answer"), ErrorKind::Unavailable);
+        lost.clear_faults();
+        match expected {
+            SWITCHED => stores.steps()?.switch().await?,
+            _ => drop(stores.steps()?.start().await?),
+        }
+        assert_eq!(stages(&stores).await?, expected);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_goes_on() -> Result<()> {
+    let stores = Stores::new();
+    let id = stores.steps()?.start().await?;
+    let record = |stage| Migration {
+        stage,
+        id,
+        since_unix_micros: 1,
+        by: "1@a".to_owned(),
+        other: "etcd://etcd-1".to_owned(),
+    };
+    for (old, new) in [
+        (MigrationStage::Closed, MigrationStage::Arriving),
+        (MigrationStage::Closed, MigrationStage::Arrived),
+        (MigrationStage::Leaving, MigrationStage::Arrived),
+    ] {
+        set(&stores.old, &record(old)).await?;
+        set(&stores.new, &record(new)).await?;
+        stores.steps()?.switch().await?;
+        assert_eq!(stages(&stores).await?, SWITCHED, "{old} {new}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_start_that_was_cut_off_goes_on() -> Result<()> {
+    let stores = Stores::new();
+    let id = stores.steps()?.start().await?;
+    let cancelled = Migration {
+        stage: MigrationStage::Cancelled,
+        id,
+        since_unix_micros: 1,
+        by: "1@a".to_owned(),
+        other: "redis://db-1".to_owned(),
+    };
+    set(&stores.new, &cancelled).await?;
+    assert_eq!(stores.steps()?.start().await?, id);
+    assert_eq!(stages(&stores).await?, STARTED);
+    Ok(())
+}
+
+async fn set(store: &Memory, record: &Migration) -> Result<()> {
+    let before = store.read().await?;
+    let is_set = store
+        .compare_and_set(before.as_deref(), &record.to_string())
+        .await?;
+    assert!(is_set);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_migration_is_cancelled_before_its_switch_only() -> Result<()> {
+    let stores = Stores::new();
+    let none = stores.steps()?.cancel().await;
+    assert_eq!(refused(none, "was begun"), ErrorKind::InvalidConfig);
+    let first = stores.steps()?.start().await?;
+    stores.steps()?.cancel().await?;
+    assert_eq!(stages(&stores).await?, CANCELLED);
+    let none = stores.steps()?.switch().await;
+    assert_eq!(refused(none, "migration already"), ErrorKind::InvalidConfig);
+    assert_ne!(stores.steps()?.start().await?, first);
+    stores.steps()?.switch().await?;
+    let late = stores.steps()?.cancel().await;
+    assert_eq!(refused(late, "was begun"), ErrorKind::InvalidConfig);
+    Ok(())
+}
+
+#[tokio::test]
+async fn locks_move_on_and_back() -> Result<()> {
+    let (a, b) = (Memory::new(), Memory::new());
+    let steps = |from: &Memory, to: &Memory| {
+        let (old, new) = (Store::new(from.clone(), 0), Store::new(to.clone(), 1));
+        Steps::new(old, new, "redis://db-1", "etcd://etcd-1")
+    };
+    steps(&a, &b)?.start().await?;
+    let early = steps(&b, &a)?.start().await;
+    assert_eq!(
+        refused(early, "in a migration already"),
+        ErrorKind::InvalidConfig
+    );
+    let third = steps(&a, &Memory::new())?.switch().await;
+    assert_eq!(refused(third, "was begun"), ErrorKind::InvalidConfig);
+    let third = steps(&Memory::new(), &b)?.start().await;
+    assert_eq!(refused(third, "arriving since"), ErrorKind::InvalidConfig);
+    steps(&a, &b)?.switch().await?;
+    steps(&b, &a)?.start().await?;
+    steps(&b, &a)?.switch().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_store_is_not_two() -> Result<()> {
+    let store = Memory::new();
+    let (old, new) = (Store::new(store.clone(), 0), Store::new(store.clone(), 1));
+    let steps = Steps::new(old, new, "redis://db-1", "redis://db-2")?;
+    let same = steps.start().await;
+    assert_eq!(refused(same, "the same store"), ErrorKind::InvalidConfig);
+    let text = store.read().await?.unwrap_or_default();
+    assert_eq!(text.parse::<Migration>()?.stage, MigrationStage::Cancelled);
+    Ok(())
+}
+
+#[tokio::test]
+async fn urls_fit_into_the_record() {
+    let of = |url: &str| {
+        let (old, new) = Stores::new().sides();
+        Steps::new(old, new, "redis://db-1", url)
+    };
+    let long = format!("etcd://{}", "a".repeat(Migration::OTHER_BYTES_MAX));
+    for url in ["", "etcd://a b", &long] {
+        assert_eq!(refused(of(url), "no spaces"), ErrorKind::InvalidConfig);
+    }
+    assert!(of(&long[..Migration::OTHER_BYTES_MAX]).is_ok());
+}

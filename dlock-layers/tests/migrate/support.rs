@@ -1,0 +1,71 @@
+//! Two stores, and the programs that use them.
+
+use dlock_core::{ErrorKind, Locker, Result, memory::Memory};
+use dlock_layers::migrate::{MigrateLock, Steps, Store};
+
+/// Above every token that a test takes from the old store.
+pub(crate) const TOKEN_BASE: u64 = 1_000_000;
+
+/// The two stores of a test.
+#[derive(Clone)]
+pub(crate) struct Stores {
+    pub(crate) old: Memory,
+    pub(crate) new: Memory,
+}
+
+impl Stores {
+    pub(crate) fn new() -> Self {
+        Self {
+            old: Memory::new(),
+            new: Memory::new(),
+        }
+    }
+
+    /// Two stores whose migration is begun.
+    pub(crate) async fn started() -> Result<Self> {
+        let stores = Self::new();
+        stores.steps()?.start().await?;
+        Ok(stores)
+    }
+
+    pub(crate) fn sides(&self) -> (Store, Store) {
+        let old = Store::new(self.old.clone(), 0);
+        (old, Store::new(self.new.clone(), TOKEN_BASE))
+    }
+
+    pub(crate) fn steps(&self) -> Result<Steps> {
+        let (old, new) = self.sides();
+        Steps::new(old, new, "redis://db-1", "etcd://etcd-1")
+    }
+
+    /// A program that takes both.
+    pub(crate) async fn both(&self) -> Result<Locker> {
+        let (old, new) = self.sides();
+        Locker::builder(MigrateLock::open(old, new).await?).build()
+    }
+
+    /// A program that takes the old store alone.
+    pub(crate) fn old_alone(&self) -> Result<Locker> {
+        Locker::builder(self.old.clone()).build()
+    }
+
+    /// A program that takes the new store alone.
+    pub(crate) fn new_alone(&self) -> Result<Locker> {
+        Locker::builder(self.new.clone())
+            .token_base(TOKEN_BASE)
+            .build()
+    }
+
+    pub(crate) fn are_empty(&self) -> bool {
+        self.old.names().is_empty() && self.new.names().is_empty()
+    }
+}
+
+/// The kind of an error, which has `text` in its line.
+pub(crate) fn refused<T>(result: Result<T>, text: &str) -> ErrorKind {
+    let Err(error) = result else {
+        panic!("nothing was refused, expected was {text:?}")
+    };
+    assert!(error.to_string().contains(text), "{error}");
+    error.kind()
+}
