@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock_core::{
-    ErrorKind, LostCause, Result,
+    Clock, ErrorKind, LostCause, Result,
     memory::{Fault, Operation},
 };
 
@@ -144,5 +144,114 @@ async fn a_cancelled_migration_grants_nothing() -> Result<()> {
         ErrorKind::Unavailable
     );
     assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_the_new_lock_does_not_eat_the_ttl_of_the_old_one() -> Result<()> {
+    // With and without an answer to the renewal before the grant: the deadline is the earlier one.
+    for (is_renewed, least, most) in [(true, 9, 10), (false, 7, 8)] {
+        let stores = Stores::started().await?;
+        let both = stores.both().await?;
+        let guard = stores.new_alone()?.acquire("a").await?;
+        if !is_renewed {
+            stores.old.inject(Operation::Renew, Fault::LoseRequest);
+        }
+        let waiting = tokio::spawn(async move { both.acquire("a").ttl(TTL).await });
+        // Before the first renewal of a lock that is kept.
+        tokio::time::sleep(TTL / 4).await;
+        guard.release().await?;
+        let left = waiting.await.expect("no panic")?.remaining();
+        assert!(
+            TTL * least / 10 < left && left < TTL * most / 10,
+            "{left:?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_is_lost_while_the_record_is_read_is_taken_again() -> Result<()> {
+    for is_old in [true, false] {
+        let stores = Stores::started().await?;
+        let both = stores.both().await?;
+        stores.new.inject(Operation::Migrate, Fault::Stall);
+        let waiting = tokio::spawn(async move { both.acquire("a").ttl(TTL).await });
+        tokio::time::sleep(TTL / 10).await;
+        let store = if is_old { &stores.old } else { &stores.new };
+        store.revoke("a");
+        stores.new.clear_faults();
+        let guard = waiting.await.expect("no panic")?;
+        assert!(stores.old_alone()?.try_acquire("a").await?.is_none());
+        assert!(stores.new_alone()?.try_acquire("a").await?.is_none());
+        guard.release().await?;
+        assert!(stores.are_empty());
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_store_that_answers_is_waited_for_after_the_switch() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    let _forgotten = stores.old_alone()?.acquire("a").await?;
+    stores.steps()?.switch().await?;
+    let taken = both.acquire("a").wait(TTL).await;
+    assert_eq!(refused(taken, "another holder"), ErrorKind::Contended);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_old_store_costs_one_wait_and_no_second_one() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.steps()?.switch().await?;
+    stores.old.inject(Operation::Acquire, Fault::Stall);
+    let clock = Clock::pausable();
+    let before = clock.now();
+    both.acquire("a").await?.release().await?;
+    assert!(clock.now().since(before) >= Duration::from_millis(500));
+    let before = clock.now();
+    both.acquire("a").await?.release().await?;
+    assert!(clock.now().since(before) < Duration::from_millis(10));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_in_the_old_store_goes_on_after_the_switch() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.steps()?.switch().await?;
+    let guard = both.acquire("a").ttl(TTL).await?;
+    stores.old.inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await?;
+    stores.old.clear_faults();
+    tokio::time::sleep(TTL / 2).await;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_record_of_another_migration_is_no_grant() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.steps()?.cancel().await?;
+    stores.steps()?.start().await?;
+    let other = both.try_acquire("a").await;
+    assert_eq!(
+        refused(other, "is gone from the new store"),
+        ErrorKind::Unavailable
+    );
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_switch_that_is_known_is_not_read_again() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.steps()?.switch().await?;
+    both.acquire("a").await?.release().await?;
+    stores.new.inject(Operation::Migrate, Fault::LoseRequest);
+    both.acquire("a").await?.release().await?;
     Ok(())
 }

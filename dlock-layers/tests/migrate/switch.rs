@@ -41,17 +41,19 @@ async fn programs_of_three_kinds_exclude_each_other() -> Result<()> {
 
 #[tokio::test(start_paused = true)]
 async fn a_lock_is_held_over_the_switch_and_over_the_end_of_the_old_store() -> Result<()> {
-    let stores = Stores::started().await?;
-    let both = stores.both().await?;
-    let guard = both.acquire("a").ttl(Duration::from_secs(10)).await?;
-    stores.steps()?.switch().await?;
-    stores.old.inject(Operation::Renew, Fault::LoseRequest);
-    stores.old.inject(Operation::Release, Fault::LoseRequest);
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(guard.is_held());
-    assert!(stores.new_alone()?.try_acquire("a").await?.is_none());
-    guard.release().await?;
-    assert!(stores.are_empty(), "the old one has ended by itself");
+    for fault in [Fault::LoseRequest, Fault::Stall] {
+        let stores = Stores::started().await?;
+        let both = stores.both().await?;
+        let guard = both.acquire("a").ttl(Duration::from_secs(10)).await?;
+        stores.steps()?.switch().await?;
+        stores.old.inject(Operation::Renew, fault);
+        stores.old.inject(Operation::Release, fault);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(guard.is_held());
+        assert!(stores.new_alone()?.try_acquire("a").await?.is_none());
+        guard.release().await?;
+        assert!(stores.are_empty(), "the old one has ended by itself");
+    }
     Ok(())
 }
 
