@@ -25,6 +25,7 @@ mod cli;
 mod completions;
 mod inspect;
 mod man;
+mod migrate;
 mod run;
 mod setup;
 mod store;
@@ -67,7 +68,8 @@ use crate::{
 /// Replaces the process's panic hook, and handles signals.
 #[must_use]
 pub fn main(registry: Registry) -> ExitCode {
-    let registry = registry.without(MEMORY);
+    // What is made of stores is made of these.
+    let registry = dlock::layers::register(registry.without(MEMORY));
     let arguments: Vec<OsString> = env::args_os().collect();
     // Drivers may panic where the system refuses something, as tokio does without descriptors.
     panic::set_hook(Box::new(|panic| {
@@ -123,6 +125,7 @@ fn perform(registry: &Registry, arguments: &[OsString]) -> Result<Exit, Failure>
         Action::Bench(bench) => bench::main(registry, &args.global, bench),
         Action::BenchWorker(worker) => bench::worker::main(registry, &args.global, worker),
         Action::Verify(verify) => verify::main(registry, &args.global, verify),
+        Action::Migrate(args) => migrate::main(registry, args),
         Action::Completions { shell } => completions::main(*shell),
         Action::Man { directory } => man::main(directory),
     }

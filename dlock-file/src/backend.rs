@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use dlock_core::{
     Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order,
     Result, Waiting,
-    backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewal, Renewed, async_trait},
+    backend::{
+        AcquireRequest, Deadline, DistributedLock, Lease, MigrationRecord, Renewal, Renewed,
+        async_trait,
+    },
 };
 
 use crate::{acquire, config::FileConfig, errors, hold::Hold, inspect, lifecycle::Lifecycle};
@@ -20,7 +23,7 @@ use crate::{acquire, config::FileConfig, errors, hold::Hold, inspect, lifecycle:
 /// taken in. The task ends with [`close`](DistributedLock::close) or with this value. When that runtime ends
 /// first, the next lock starts another.
 pub struct FileLock {
-    lifecycle: Arc<Lifecycle>,
+    pub(crate) lifecycle: Arc<Lifecycle>,
     held_max: Option<u32>,
 }
 
@@ -131,6 +134,10 @@ impl DistributedLock for FileLock {
     async fn close(&self) -> Result<()> {
         self.lifecycle.close().await;
         Ok(())
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(self)
     }
 }
 

@@ -49,19 +49,7 @@ pub(crate) struct FileName(Arc<str>);
 impl FileName {
     /// The file of the lock `name` of those that share `prefix`.
     pub(crate) fn of(prefix: &str, name: &LockName) -> Self {
-        let full = full_name(prefix, name);
-        let mut file_name = String::with_capacity(FILE_NAME_BYTES_MAX);
-        file_name.extend(utf8_percent_encode(&full, ESCAPED));
-        if file_name.len() + SUFFIX.len() > FILE_NAME_BYTES_MAX {
-            cut_at_escape(&mut file_name, HEAD_BYTES_MAX);
-            file_name.push(HASH_MARK);
-            for byte in Sha256::digest(full.as_bytes()) {
-                // Writing to a string cannot fail.
-                let _ = write!(file_name, "{byte:02x}");
-            }
-        }
-        file_name.push_str(SUFFIX);
-        Self(file_name.into())
+        Self(escaped_name(&full_name(prefix, name), SUFFIX).into())
     }
 
     /// A file name that was found in a directory; it may not be a lock's.
@@ -82,6 +70,27 @@ impl fmt::Debug for FileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&*self.0, f)
     }
+}
+
+/// The name of the link with the record of a migration. Its end is no lock file's, and as long.
+pub(crate) fn migration_link(prefix: &str) -> String {
+    escaped_name(&format!("{prefix}migration"), ".move")
+}
+
+/// `full` as the name of a file with this `end`, which has as many bytes as [`SUFFIX`].
+fn escaped_name(full: &str, end: &str) -> String {
+    let mut file_name = String::with_capacity(FILE_NAME_BYTES_MAX);
+    file_name.extend(utf8_percent_encode(full, ESCAPED));
+    if file_name.len() + SUFFIX.len() > FILE_NAME_BYTES_MAX {
+        cut_at_escape(&mut file_name, HEAD_BYTES_MAX);
+        file_name.push(HASH_MARK);
+        for byte in Sha256::digest(full.as_bytes()) {
+            // Writing to a string cannot fail.
+            let _ = write!(file_name, "{byte:02x}");
+        }
+    }
+    file_name.push_str(end);
+    file_name
 }
 
 /// The prefixed name, which is escaped into the file name and written into the file for people.

@@ -8,6 +8,7 @@ mod hold;
 mod inspect;
 mod keys;
 mod lifecycle;
+mod migration;
 mod store;
 mod watch;
 

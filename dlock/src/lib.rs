@@ -29,6 +29,7 @@
 //! | `redis://host`, `redis-sentinel://host,host/service`, `redis-cluster://host,host`, and `rediss…` by TLS | `redis` | processes of many machines |
 //! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
+//! | `migrate:?from=URL&to=URL` | | as both of them, during a move from one to the other: see [`layers`] |
 //!
 //! The cargo feature `tls`, on by default, encrypts; without it `etcds:`, `rediss:` and `zks:` are refused. The
 //! feature `driver-api` lets the backends of Redis and MySQL take settings of their drivers.
@@ -125,6 +126,7 @@ pub use dlock_etcd as etcd;
 #[cfg(feature = "file")]
 #[doc(inline)]
 pub use dlock_file as file;
+pub use dlock_layers as layers;
 #[cfg(feature = "mysql")]
 #[doc(inline)]
 pub use dlock_mysql as mysql;

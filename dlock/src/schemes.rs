@@ -19,7 +19,8 @@ use dlock_zk::{ZkConfig, ZkLock};
 
 /// The stores of [`connect`](crate::connect), by scheme.
 ///
-/// Add one of your own with [`register`](Registry::register), and open it with [`Registry::connect`].
+/// Add one of your own with [`register`](Registry::register), and open it with [`Registry::connect`]. For `migrate:` with
+/// that store, pass the registry to [`layers::register`](crate::layers::register) afterwards.
 ///
 /// ```
 /// use dlock::{Config, Memory};
@@ -67,7 +68,7 @@ pub fn registry() -> Registry {
     let registry = add(registry, ZkConfig::SCHEMES, zk);
     #[cfg(not(feature = "zk"))]
     let registry = leave_out(registry, "zk", &["zk", "zks"]);
-    registry
+    dlock_layers::register(registry)
 }
 
 /// Adds a backend under all its schemes.

@@ -10,7 +10,10 @@ use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcomma
 use clap_complete::Shell;
 use dlock::config::{CommonSettings, Registry};
 
-pub(crate) use super::bench::{Bench, BenchWorker};
+pub(crate) use super::{
+    bench::{Bench, BenchWorker},
+    migrate::Migrate,
+};
 use crate::{
     base::duration,
     cli::{help, version},
@@ -95,6 +98,10 @@ pub(crate) enum Action {
     /// Check what a store promises: its settings, the contract, and faults of clients
     #[command(after_help = help::flowing(help::VERIFY))]
     Verify(Verify),
+
+    /// Move locks from one store to another while they are used
+    #[command(after_help = help::flowing(help::MIGRATE))]
+    Migrate(Migrate),
 
     /// Print the completion script for a shell
     #[command(after_help = help::flowing(help::COMPLETIONS))]

@@ -214,6 +214,30 @@ JSON: format (dlock-verify/1), dlock, seed, stores. Each store has url, server, 
 first_lock_seconds, grants, faults, clauses, findings, not_here, assumptions, limits and residue.
 Without a store that could be reached it is printed, too.";
 
+pub(crate) const MIGRATE: &str = "\
+Examples:
+  dlock migrate plan redis://db-1 etcd://etcd-1      print all steps, with token_base= and the URLs
+  dlock migrate start env:OLD_URL env:NEW_URL        URLs with passwords, from variables
+  dlock migrate status redis://db-1 'etcd://etcd-1?token_base=9007199254740992'
+
+Every lock is taken in both stores for a while. A record in each store says how far the move is, so
+that a program with a URL that is not right any more is refused when it connects. One that was
+connected before goes on: switch only when none is left.
+
+Each step can be repeated, also after it was cut off. A move concerns all locks with the prefix of
+each store.
+
+Exit codes:
+  0   done
+  64  wrong usage or configuration, a step out of order, or a store refused this user
+  69  a store could not be reached
+  70  an internal error, or a call to the system failed
+  75  check: another one has its lock
+
+JSON: format (dlock-migrate/1), old, new. Each is null, or has stage, id, since, by and other. The
+stages of the old store are leaving, closed and left, those of the new one arriving and arrived;
+either may be cancelled.";
+
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   dlock completions bash > ~/.local/share/bash-completion/completions/dlock
@@ -250,6 +274,7 @@ mod tests {
             "setup",
             "bench",
             "verify",
+            "migrate",
             "completions",
             "man",
         ] {

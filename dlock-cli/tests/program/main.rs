@@ -12,6 +12,7 @@ mod ending;
 mod hints;
 mod inspect;
 mod loss;
+mod migrate;
 mod not_named;
 mod run;
 mod secrets;

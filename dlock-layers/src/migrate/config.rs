@@ -5,7 +5,7 @@ use dlock_core::{
     config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
 };
 
-use super::{backend::MigrateLock, stores::Store};
+use super::{backend::MigrateLock, base::token_base, steps::Steps, stores::Store};
 
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -24,6 +24,41 @@ struct Nested {
 }
 
 fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
+    let (from, to) = both(stores, settings)?;
+    settings.inherit(&to.common);
+    let stores = stores.clone();
+    Ok(Box::pin(async move {
+        let (from, to) = tokio::try_join!(connect(&stores, &from), connect(&stores, &to))?;
+        Ok(Box::new(MigrateLock::open(from, to).await?) as _)
+    }))
+}
+
+/// Opens both stores of the `migrate:` URL in `config`, for the steps of an operator.
+///
+/// # Errors
+///
+/// `InvalidConfig`, before any I/O, for settings that are wrong, and for a `token_base=` in `to=` that is too small.
+/// `Unavailable`, `Denied` and others as they come.
+///
+/// # Cancel safety
+///
+/// Dropping the future drops what was opened.
+pub async fn open_steps(stores: &Registry, config: &Config) -> Result<Steps> {
+    let mut settings = Settings::of(config)?;
+    let (from, to) = both(stores, &mut settings)?;
+    let (old, new) = tokio::try_join!(connect(stores, &from), connect(stores, &to))?;
+    let least = token_base(old.name(), old.token_base, new.name()).unwrap_or_default();
+    if new.token_base < least {
+        return Err(settings.invalid(format!(
+            "to= has token_base={}, needed is {least}: all tokens of {} are smaller",
+            new.token_base, from.config
+        )));
+    }
+    Steps::new(old, new, from.config.to_string(), to.config.to_string())
+}
+
+/// Reads the settings of both stores, without I/O.
+fn both(stores: &Registry, settings: &mut Settings) -> Result<(Nested, Nested)> {
     if settings.common().token_base.is_some() {
         let why = "token_base belongs to the stores: write it in from= and to=, as programs that use one store have it";
         return Err(settings.invalid(why));
@@ -33,12 +68,7 @@ fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
     if is_same(&from.config, &to.config) {
         return Err(settings.invalid(format!("from= and to= are the same store, {}", to.config)));
     }
-    settings.inherit(&to.common);
-    let stores = stores.clone();
-    Ok(Box::pin(async move {
-        let (from, to) = tokio::try_join!(connect(&stores, from), connect(&stores, to))?;
-        Ok(Box::new(MigrateLock::open(from, to).await?) as _)
-    }))
+    Ok((from, to))
 }
 
 /// Reads the settings of one of the stores, without I/O.
@@ -53,7 +83,7 @@ fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Resu
     Ok(Nested { config, common })
 }
 
-async fn connect(stores: &Registry, nested: Nested) -> Result<Store> {
+async fn connect(stores: &Registry, nested: &Nested) -> Result<Store> {
     let (backend, common) = stores.open(&nested.config).await?;
     Ok(Store::new(backend, common.token_base.unwrap_or(0)))
 }

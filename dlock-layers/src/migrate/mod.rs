@@ -7,6 +7,7 @@
 
 mod acquire;
 mod backend;
+mod base;
 mod capabilities;
 mod config;
 mod hold;
@@ -16,10 +17,13 @@ mod stores;
 mod switch;
 mod watch;
 
+pub use dlock_core::backend::{Migration, MigrationStage};
+
 pub use self::{
     backend::MigrateLock,
+    base::token_base,
     capabilities::capabilities,
-    config::register,
+    config::{open_steps, register},
     steps::{Status, Steps},
     stores::Store,
 };

@@ -1,0 +1,166 @@
+//! `dlock migrate`, from one directory to another.
+
+use std::fs;
+
+use crate::support::Store;
+
+/// Above the tokens of files.
+const BASE: &str = "token_base=9007199254740992";
+
+/// The old store, and the URLs of the new one and of both.
+struct Move {
+    store: Store,
+    old: String,
+    new: String,
+    both: String,
+}
+
+impl Move {
+    fn new() -> Self {
+        let store = Store::new();
+        let folder = store.file("new");
+        fs::create_dir(&folder).expect("directory");
+        let (old, new) = (store.url(), format!("file:{}?{BASE}", folder.display()));
+        let both = format!("migrate:?from={old}&to=file:{}%3F{BASE}", folder.display());
+        Self {
+            store,
+            old,
+            new,
+            both,
+        }
+    }
+
+    /// Exit code, stdout and stderr of a step.
+    fn step(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        let (step, options) = words.split_first().expect("a step");
+        let mut arguments = vec!["migrate", *step, &self.old, &self.new];
+        arguments.extend(options);
+        self.bare(&arguments)
+    }
+
+    fn bare(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = self.store.bare(arguments).output().expect("dlock starts");
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        (output.status.code(), out, err)
+    }
+
+    fn token(&self, url: &str) -> Result<u64, String> {
+        let run = ["--url", url, "run", "a", "--", "printenv", "DLOCK_TOKEN"];
+        match self.bare(&run) {
+            (Some(0), out, _) => Ok(out.trim().parse().expect("a token")),
+            (_, _, err) => Err(err),
+        }
+    }
+}
+
+#[test]
+fn locks_move_and_each_wrong_url_is_refused() {
+    let all = Move::new();
+    let first = all.token(&all.old).expect("the old store");
+    let refused = all.token(&all.both).expect_err("not begun");
+    assert!(refused.contains("dlock migrate start"), "{refused}");
+
+    let (code, out, _) = all.step(&["start"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("old  leaving") && out.contains("new  arriving"),
+        "{out}"
+    );
+    let (code, ..) = all.step(&["check"]);
+    assert_eq!(code, Some(0));
+    let refused = all.token(&all.new).expect_err("too early");
+    assert!(refused.contains("locks move to this store"), "{refused}");
+    let second = all.token(&all.both).expect("both");
+    let third = all.token(&all.old).expect("the old store");
+    assert!(first < second && second < third);
+
+    let (code, _, err) = all.step(&["switch"]);
+    assert_eq!(code, Some(64));
+    assert!(err.contains("--no-others"), "{err}");
+    let (code, out, _) = all.step(&["switch", "--no-others"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("old  left") && out.contains("new  arrived"),
+        "{out}"
+    );
+    let refused = all.token(&all.old).expect_err("too late");
+    assert!(refused.contains("have moved to file:"), "{refused}");
+    let fourth = all.token(&all.both).expect("both");
+    let fifth = all.token(&all.new).expect("the new store");
+    assert!(third < fourth && fourth < fifth);
+    let (code, _, err) = all.step(&["cancel"]);
+    assert_eq!(code, Some(64), "{err}");
+}
+
+#[test]
+fn a_plan_has_the_urls_and_touches_nothing() {
+    let store = Store::new();
+    let plan = [
+        "migrate",
+        "plan",
+        "redis://:hunter2@127.0.0.1:1",
+        "etcd://127.0.0.1:1",
+    ];
+    let output = store.bare(&plan).output().expect("dlock starts");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    if cfg!(all(feature = "redis", feature = "etcd")) {
+        assert_eq!(output.status.code(), Some(0), "{err}");
+        let new = format!("DLOCK_URL='etcd://127.0.0.1:1?{BASE}'");
+        assert!(out.contains(&new), "{out}");
+        assert!(
+            out.contains("migrate:?from=redis://:***%40127.0.0.1:1&to="),
+            "{out}"
+        );
+    } else {
+        assert!(err.contains("is not built in"), "{err}");
+    }
+    assert!(!out.contains("hunter2") && !err.contains("hunter2"));
+}
+
+#[test]
+fn steps_out_of_order_and_bases_are_refused() {
+    let all = Move::new();
+    for step in ["switch", "cancel"] {
+        let others: &[&str] = if step == "switch" {
+            &["--no-others"]
+        } else {
+            &[]
+        };
+        let (code, _, err) = all.step(&[&[step], others].concat());
+        assert_eq!(code, Some(64));
+        assert!(
+            err.contains("was begun; run \"dlock migrate start\""),
+            "{err}"
+        );
+    }
+    let small = all.new.split('?').next().expect("a URL");
+    let (code, _, err) = all.bare(&["migrate", "start", &all.old, small]);
+    assert_eq!(code, Some(64));
+    assert!(err.contains("needed is 9007199254740992"), "{err}");
+    let (code, _, err) = all.bare(&["migrate", "start", &all.old, &all.old]);
+    assert_eq!(code, Some(64));
+    assert!(err.contains("the same store"), "{err}");
+    let (code, out, _) = all.step(&["status"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("no migration; next: dlock migrate plan"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_status_is_json_too() {
+    let all = Move::new();
+    let (_, out, _) = all.step(&["status", "--json"]);
+    assert_eq!(
+        out,
+        "{\"format\":\"dlock-migrate/1\",\"old\":null,\"new\":null}\n"
+    );
+    let (_, out, _) = all.step(&["start", "--json"]);
+    assert!(out.contains("\"stage\":\"leaving\""), "{out}");
+    assert!(out.contains("\"stage\":\"arriving\""), "{out}");
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("UTF-8")
+}

@@ -1,0 +1,119 @@
+//! The record of a migration: the text of a symbolic link, as the version of the layout is.
+//!
+//! A link is replaced in one step by renaming another one, so no reader finds half of it.
+
+use std::{fs::File, os::fd::AsFd, path::Path};
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{MigrationRecord, async_trait},
+};
+use rustix::{
+    fs::{AtFlags, FlockOperation, flock, readlinkat, renameat, symlinkat, unlinkat},
+    io::Errno,
+};
+
+use crate::{backend::FileLock, errors, keys::migration_link};
+
+#[async_trait]
+impl MigrationRecord for FileLock {
+    async fn read(&self) -> Result<Option<String>> {
+        let directory = self.lifecycle.directory()?;
+        let link = migration_link(self.lifecycle.config().name_prefix());
+        read(directory.handle(), directory.path(), &link)
+    }
+
+    async fn compare_and_set(&self, expected: Option<&str>, next: &str) -> Result<bool> {
+        let directory = self.lifecycle.directory()?;
+        let (path, link) = (
+            directory.path(),
+            migration_link(self.lifecycle.config().name_prefix()),
+        );
+        // Opened anew: a lock on the file is shared by all its descriptors.
+        let own = File::open(path).map_err(|error| errors::of_io(path, error))?;
+        match flock(&own, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let why = "another process changes the record of the migration";
+                return Err(Error::new(ErrorKind::Unavailable, why));
+            }
+            Err(error) => return Err(errors::of_io(path, error)),
+        }
+        if read(&own, path, &link)?.as_deref() != expected {
+            return Ok(false);
+        }
+        replace(&own, &link, next).map_err(|error| errors::of_io(&path.join(&link), error))?;
+        Ok(true)
+    }
+}
+
+fn read(directory: impl AsFd, path: &Path, link: &str) -> Result<Option<String>> {
+    match readlinkat(directory, link, Vec::new()) {
+        Ok(text) => Ok(Some(text.to_string_lossy().into_owned())),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::INVAL) => {
+            let why = format!(
+                "{}: it is not the record of a migration",
+                path.join(link).display()
+            );
+            Err(Error::new(ErrorKind::InvalidConfig, why))
+        }
+        Err(error) => Err(errors::of_io(&path.join(link), error)),
+    }
+}
+
+/// Under the lock on the directory: one process makes the other link.
+fn replace(directory: impl AsFd, link: &str, text: &str) -> Result<(), Errno> {
+    let other = format!("{link}-new");
+    match unlinkat(&directory, &*other, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(error),
+    }
+    symlinkat(text, &directory, &*other)?;
+    renameat(&directory, &*other, &directory, link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::FileConfig;
+
+    #[tokio::test]
+    async fn the_record_changes_only_from_what_is_expected() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a directory");
+        let open = |prefix: &str| FileLock::open(FileConfig::new(folder.path()).prefix(prefix));
+        let (one, same, other) = (open("app/")?, open("app/")?, open("")?);
+        assert_eq!(one.read().await?, None);
+        assert!(!one.compare_and_set(Some("a"), "b").await?);
+        assert!(one.compare_and_set(None, "a").await?);
+        assert!(!same.compare_and_set(None, "b").await?);
+        assert!(same.compare_and_set(Some("a"), "b c").await?);
+        assert_eq!(one.read().await?.as_deref(), Some("b c"));
+        assert_eq!(other.read().await?, None, "another prefix");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn another_kind_of_file_is_refused() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a directory");
+        let store = FileLock::open(FileConfig::new(folder.path()))?;
+        std::fs::write(folder.path().join(migration_link("")), "x").expect("a file");
+        let refused = store.read().await.expect_err("no link");
+        assert_eq!(refused.kind(), ErrorKind::InvalidConfig);
+        assert!(refused.to_string().contains("migration.move"), "{refused}");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn two_processes_change_it_one_after_the_other() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a directory");
+        let store = FileLock::open(FileConfig::new(folder.path()))?;
+        let busy = File::open(folder.path()).expect("the directory");
+        flock(&busy, FlockOperation::LockExclusive).expect("a lock");
+        let refused = store.compare_and_set(None, "a").await.expect_err("busy");
+        assert_eq!(refused.kind(), ErrorKind::Unavailable);
+        drop(busy);
+        assert!(store.compare_and_set(None, "a").await?);
+        Ok(())
+    }
+}
