@@ -137,7 +137,7 @@ async fn t27_lost_reply_of_a_change_of_the_record(flavour: Flavour) -> Outcome {
         for connection in &connections {
             connection.set(ToClient, Fault::Hold);
         }
-        let lost = async {
+        let lost = Box::pin(async {
             until("it is written", async || {
                 Ok(stored(&node).await?.as_deref() == Some(&*next))
             })
@@ -146,7 +146,7 @@ async fn t27_lost_reply_of_a_change_of_the_record(flavour: Flavour) -> Outcome {
                 connection.end(End::Reset);
             }
             Outcome::Ok(())
-        };
+        });
         let both = async { tokio::join!(record.compare_and_set(Some(&was), &next), lost) };
         let (changed, lost) = soon("the reply is lost", both).await?;
         lost?;
