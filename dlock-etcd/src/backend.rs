@@ -5,14 +5,18 @@ use std::{fmt, time::Duration};
 use async_trait::async_trait;
 use dlock_core::{
     Capabilities, Expiry, Fencing, Holder, LockName, Modes, Order, Result, Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed},
 };
 
-use crate::{acquire, config::EtcdConfig, errors, hold::Hold, inspect, shared::Shared};
+use crate::{
+    acquire, config::EtcdConfig, errors, hold::Hold, inspect, migration::MigrationKey,
+    shared::Shared,
+};
 
 /// Locks in etcd: see the crate's documentation for what it guarantees.
 pub struct EtcdLock {
     shared: Shared,
+    migration: MigrationKey,
 }
 
 impl EtcdLock {
@@ -75,7 +79,10 @@ impl EtcdLock {
     pub async fn connect(config: EtcdConfig) -> Result<Self> {
         config.check()?;
         let shared = Shared::connect(config).await?;
-        Ok(Self { shared })
+        Ok(Self {
+            migration: MigrationKey::new(shared.members.clone()),
+            shared,
+        })
     }
 }
 
@@ -108,6 +115,10 @@ impl DistributedLock for EtcdLock {
 
     async fn close(&self) -> Result<()> {
         self.shared.close().await
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(&self.migration)
     }
 }
 

@@ -84,6 +84,12 @@ pub(crate) fn layout_record(prefix: &str) -> String {
     format!("{prefix}{OWN}layout")
 }
 
+/// The key of the record of a migration of the locks under `prefix`. It is not the key of a lock, nor in a queue, as
+/// [that of the layout](layout_record) is not.
+pub(crate) fn migration_record(prefix: &str) -> String {
+    format!("{prefix}{OWN}migration")
+}
+
 /// The keys of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
@@ -174,6 +180,7 @@ mod tests {
     fn a_change_of_the_layout_raises_its_version() {
         assert_eq!(VERSION.to_string(), "1");
         assert_eq!(layout_record("dlock/"), "dlock/%dlock-layout");
+        assert_eq!(migration_record("dlock/"), "dlock/%dlock-migration");
         let name = LockName::new("a/b 100% é").expect("name");
         let (format, own) = (Format::Concurrency, "4f0000000000000000000000000000a1");
         let queue = "dlock/a%2Fb 100%25 %C3%A9/";
@@ -215,6 +222,7 @@ mod tests {
         assert_eq!(check(Format::Concurrency, "", "a"), Ok(()));
         for own in [
             layout_record("app/"),
+            migration_record("app/"),
             of(Format::PythonEtcd3, "a").tombstone,
         ] {
             let own = own.strip_prefix("app/").expect("its prefix");
@@ -231,6 +239,7 @@ mod tests {
             prop_assert!(!x.tombstone.starts_with(&y.queue));
             prop_assert_eq!(x.tombstone == y.tombstone, a == b);
             prop_assert!(!layout_record("app/").starts_with(&x.queue));
+            prop_assert!(!migration_record("app/").starts_with(&x.queue));
         }
     }
 }

@@ -10,6 +10,7 @@ mod hold;
 mod inspect;
 mod keys;
 mod lease;
+mod migration;
 mod queue;
 mod ranges;
 mod shared;

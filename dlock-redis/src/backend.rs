@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use dlock_core::{
     Capabilities, Expiry, Fencing, Holder, LockName, Modes, Order, Result, Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed},
 };
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     inspect,
     keys::Keys,
     longest_ttl::LongestTtl,
+    migration::MigrationKey,
     pubsub::Subscriptions,
     scripts::Written,
     topology::router::Router,
@@ -28,6 +29,7 @@ pub struct RedisLock {
     renewals: RenewBatcher,
     longest_ttl: LongestTtl,
     holds: Holds,
+    migration: MigrationKey,
 }
 
 impl RedisLock {
@@ -88,6 +90,7 @@ impl RedisLock {
             renewals: RenewBatcher::new(router.clone()),
             longest_ttl: LongestTtl::new(&router.options),
             holds: Holds::default(),
+            migration: MigrationKey::new(router.clone()),
             router,
         }
     }
@@ -150,6 +153,10 @@ impl DistributedLock for RedisLock {
         let released = self.holds.release_all(&self.batcher).await;
         drop(closing);
         released
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(&self.migration)
     }
 }
 

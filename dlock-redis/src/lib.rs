@@ -9,6 +9,7 @@ mod hold;
 mod inspect;
 mod keys;
 mod longest_ttl;
+mod migration;
 mod pubsub;
 mod scripts;
 mod topology;

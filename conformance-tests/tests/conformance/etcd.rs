@@ -10,6 +10,9 @@ use dlock_servers::etcd::{Entry, Flavour, GrpcProxy, Node, Options};
 
 use crate::store::{Store, broken};
 
+/// The ends of the keys that stay: the version of the layout, and the record of a migration.
+const OWN: [&str; 2] = ["/%dlock-layout", "/%dlock-migration"];
+
 #[derive(Debug)]
 pub(super) struct Etcd {
     name: &'static str,
@@ -130,10 +133,8 @@ impl Store for Etcd {
     async fn residue(&self, servers: &Servers, prefix: &str) -> Result<Vec<String>> {
         let keys = servers.node.keys(prefix).await.map_err(broken)?;
         let keys = keys.into_iter().map(|entry| entry.key);
-        // The version of the layout stays.
-        Ok(keys
-            .filter(|key| !key.ends_with("/%dlock-layout"))
-            .collect())
+        let is_own = |key: &String| OWN.iter().any(|own| key.ends_with(own));
+        Ok(keys.filter(|key| !is_own(key)).collect())
     }
 
     async fn end_session(&self, servers: &Servers, prefix: &str, name: &LockName) -> Result<()> {

@@ -83,6 +83,12 @@ pub(crate) fn watch_ended() -> Error {
     Error::new(ErrorKind::Unavailable, "the stream of watches has ended")
 }
 
+/// A try to change the record of a migration had no reply, and the next one found another record than expected.
+pub(crate) fn may_be_written() -> Error {
+    let why = "a try to change the record of a migration had no reply; read the record";
+    Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
+}
+
 /// A reply that etcd never gives.
 pub(crate) fn unexpected_reply(what: &'static str) -> Error {
     let why = format!("unexpected reply of the server: {what}");

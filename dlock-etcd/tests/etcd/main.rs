@@ -17,6 +17,7 @@ mod grpc_proxies;
 mod guarded_writes;
 mod layout;
 mod lost_replies;
+mod migration;
 mod pairs;
 mod partitions;
 mod python_etcd3;
@@ -60,6 +61,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         renewal::trials,
         layout::trials,
         lost_replies::trials,
+        migration::trials,
         pairs::trials,
         partitions::trials,
         restored::trials,

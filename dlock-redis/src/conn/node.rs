@@ -107,7 +107,7 @@ impl Node {
     }
 
     /// Sends a request, and retries once on a new connection if this one has ended: an idle connection does
-    /// not report that. The effect is unknown if connections fail under the request.
+    /// not report that. A request that is not repeatable is sent once. The effect is unknown if connections fail under the request.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Reply> {
         let connection = self.connection_for(request).await?;
         let sent = match request.hedge_after {
@@ -120,7 +120,8 @@ impl Node {
             Err(error) => error,
         };
         let was_cut = errors::is_cut(&error);
-        if !was_cut && !errors::is_forgotten(&error) {
+        let may_retry = was_cut || errors::is_forgotten(&error);
+        if !may_retry || !request.call.is_repeatable() {
             return Err(errors::of_request(error));
         }
         let retried = Box::pin(self.retry(request)).await;

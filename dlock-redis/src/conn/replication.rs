@@ -44,7 +44,7 @@ async fn wait(mut stream: DriverConnection, options: &Options) -> Result<()> {
         .map_err(|error| error.with_effect(Effect::Unknown))?;
     if acks < min_acks {
         let why =
-            format!("only {acks} of min_acks={min_acks} replicas have the lock {timeout:?} later");
+            format!("only {acks} of min_acks={min_acks} replicas have the write {timeout:?} later");
         let error = Error::new(ErrorKind::Unavailable, why);
         return Err(error.with_effect(Effect::Unknown));
     }

@@ -52,9 +52,10 @@ pub(crate) const LAYOUT: LayoutVersion = LayoutVersion::new(1);
 const ALL: &str = "all";
 
 /// The ends of dlock's own keys, of any prefix.
-const OWN: [&str; 2] = [COUNTER, RECORD];
+const OWN: [&str; 3] = [COUNTER, RECORD, MIGRATION];
 const COUNTER: &str = "fence";
 const RECORD: &str = "record";
+const MIGRATION: &str = "migration";
 
 /// The keys of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -83,8 +84,8 @@ impl Keys {
             Format::Plain => [prefix, name].concat(),
         };
         if is_own(&lock) {
-            let why = "with format=plain a name must not end as keys of dlock's own do: {all}fence, {all}record, or \
-                       three other letters in the braces";
+            let why = "with format=plain a name must not end as keys of dlock's own do: {all}fence, {all}record, \
+                       {all}migration, or three other letters in the braces";
             return Err(Error::new(ErrorKind::InvalidInput, why));
         }
         Ok(Self { lock })
@@ -122,6 +123,11 @@ pub(crate) fn counter(prefix: &str, slot: Option<u16>) -> String {
 /// The key of the record of the server's history; in a Cluster some slots of each master have one.
 pub(crate) fn record(prefix: &str, slot: Option<u16>) -> String {
     own_key(prefix, slot, RECORD)
+}
+
+/// The key of the record of a migration: one of all names, also in a Cluster.
+pub(crate) fn migration(prefix: &str) -> String {
+    own_key(prefix, None, MIGRATION)
 }
 
 fn own_key(prefix: &str, slot: Option<u16>, purpose: &str) -> String {
@@ -167,7 +173,8 @@ mod tests {
     #[test]
     fn a_plain_name_is_no_key_of_ours() {
         let slot = |slot| [counter("", slot), record("app:", slot)];
-        for name in [slot(None), slot(Some(0)), slot(Some(16_383))].concat() {
+        let of_slots = [slot(None), slot(Some(0)), slot(Some(16_383))].concat();
+        for name in of_slots.into_iter().chain([migration("app:")]) {
             let error = of(Format::Plain, "", &name).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
             assert!(of(Format::Plain, "x:", &name).is_err(), "{name}");
@@ -179,6 +186,7 @@ mod tests {
             "{all}",
             "{}fence",
             "{all}fences",
+            "{all}migrations",
             "all}fence",
         ] {
             assert!(of(Format::Plain, "", name).is_ok(), "{name}");

@@ -4,19 +4,19 @@ use redis::Cmd;
 
 use crate::scripts::{
     acquire::{AcquireCall, GrantCheck},
+    migration::MigrationCall,
     release::ReleaseCall,
     renew::RenewCall,
     script::Form,
 };
 
 /// A request. Its keys are all of one slot.
-///
-/// Sent again after its reply was lost, it does no harm (K9).
 #[derive(Clone, Copy)]
 pub(crate) enum Call<'a> {
     Acquire(AcquireCall<'a>),
     Renew(RenewCall<'a>),
     Release(ReleaseCall<'a>),
+    Migration(MigrationCall<'a>),
     /// A command that reads one key.
     Read {
         verb: &'static str,
@@ -31,6 +31,7 @@ impl Call<'_> {
             Self::Acquire(call) => call.key(),
             Self::Renew(call) => call.key(),
             Self::Release(call) => call.key(),
+            Self::Migration(call) => call.key,
             Self::Read { key, .. } => key,
         }
     }
@@ -38,6 +39,13 @@ impl Call<'_> {
     /// Whether it may grant a lock.
     pub(crate) fn grants(&self) -> bool {
         matches!(self, Self::Acquire(_))
+    }
+
+    /// Whether it does no harm if it is sent again after its reply was lost (K9).
+    ///
+    /// A change of the record of a migration does: the second one fails if the first one was executed.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        !matches!(self, Self::Migration(call) if call.change.is_some())
     }
 
     /// The command without a script that may do the same, for a server that has it. If it replies with 1, it has.
@@ -54,6 +62,7 @@ impl Call<'_> {
             Self::Acquire(call) => call.render(form, check),
             Self::Renew(call) => call.render(form),
             Self::Release(call) => call.render(form),
+            Self::Migration(call) => call.render(form),
             Self::Read { verb, key } => redis::cmd(verb).arg(*key).to_owned(),
         }
     }

@@ -3,6 +3,7 @@
 mod acquire;
 mod call;
 mod history;
+mod migration;
 mod release;
 mod renew;
 mod script;
@@ -11,6 +12,7 @@ pub(crate) use self::{
     acquire::{AcquireCall, AcquireItem, Contended, GrantCheck, Outcome, Waits},
     call::Call,
     history::{HistoryCall, HistoryReply},
+    migration::{MigrationCall, MigrationChange},
     release::{Listeners, ReleaseCall, ReleaseItem, Written},
     renew::{RenewCall, RenewItem, RenewOutcome},
     script::{Form, millis},

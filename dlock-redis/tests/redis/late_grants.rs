@@ -4,6 +4,8 @@
 use std::{net::SocketAddr, time::Duration};
 
 use dlock::{ErrorKind, Locker};
+use dlock_core::backend::DistributedLock as _;
+use dlock_redis::{RedisConfig, RedisLock};
 use dlock_servers::{
     Program,
     redis::{Cluster, Node},
@@ -142,10 +144,11 @@ async fn t02_a_clean_up_that_dies_is_made_up_for_by_the_next_connection(
     let first = connect(proxy.address(), "").await?;
     first.shutdown(SOON).await?;
     // A connection that has nothing to end: so much is said before that.
-    let probe = connect(proxy.address(), "").await?;
+    let probe = RedisConfig::new(proxy.address()).restart_guard(Duration::ZERO);
+    let probe = RedisLock::connect(probe).await?;
     let greeting = proxy.connection(1).await.seen(ToServer);
     let greeting = greeting + u64::try_from(LEAST.0.len() - LEAST.1.len())?;
-    probe.shutdown(SOON).await?;
+    probe.close().await?;
     let locker = connect(proxy.address(), "timeout=1s").await?;
     warm_up(&locker).await?;
     for _ in 0..3 {

@@ -22,6 +22,7 @@ mod late_grants;
 mod lost_acquires;
 mod lost_endings;
 mod memory;
+mod migration;
 mod native;
 mod outages;
 mod partitions;
@@ -78,6 +79,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         lost_acquires::trials,
         lost_endings::trials,
         memory::trials,
+        migration::trials,
         outages::trials,
         partitions::trials,
         pauses::trials,
