@@ -12,13 +12,21 @@ use crate::{
 /// The folder in which cargo builds, below the root.
 const TARGET: &str = "target";
 
-/// Makes each package and builds it from its archive alone.
+/// Makes each package that is published and builds it from its archive alone. The others read files beside them.
 ///
 /// # Errors
 ///
 /// When a file or a dependency is missing from a package.
 pub(super) fn build() -> Result<()> {
-    Tool::cargo("package --quiet --workspace --allow-dirty").run()
+    let metadata = Metadata::read()?;
+    let others = metadata
+        .packages
+        .iter()
+        .filter(|package| !package.is_published());
+    let excluded = others.flat_map(|package| ["--exclude", &package.name]);
+    Tool::cargo("package --quiet --workspace --allow-dirty")
+        .args(excluded)
+        .run()
 }
 
 /// Runs the examples of the documentation in the unpacked archives.
