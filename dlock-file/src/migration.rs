@@ -29,7 +29,7 @@ impl MigrationRecord for FileLock {
             directory.path(),
             migration_link(self.lifecycle.config().name_prefix()),
         );
-        // Opened anew: a lock on the file is shared by all its descriptors.
+        // Opened again: duplicates of a descriptor share its lock.
         let own = File::open(path).map_err(|error| errors::of_io(path, error))?;
         match flock(&own, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}

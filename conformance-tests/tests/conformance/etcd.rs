@@ -44,6 +44,15 @@ impl Servers {
 }
 
 impl Etcd {
+    /// The newest etcd.
+    pub(super) fn newest() -> Self {
+        Self {
+            name: Flavour::Newest.name(),
+            flavour: Flavour::Newest,
+            way: Way::Direct,
+        }
+    }
+
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let direct = Flavour::ALL.into_iter().map(|flavour| Self {
             name: flavour.name(),

@@ -3,6 +3,7 @@
 mod etcd;
 mod file;
 mod memory;
+mod migrate;
 mod mysql;
 mod redis;
 mod store;
@@ -30,6 +31,14 @@ fn main() -> dlock_core::Result<ExitCode> {
     }
     for flavour in dlock_servers::mysql::Flavour::ALL {
         targets.push(Arc::new(Started::new(mysql::MySql::new(flavour))));
+    }
+    for (name, is_switched) in [
+        ("migrate-redis-etcd-before", false),
+        ("migrate-redis-etcd-after", true),
+    ] {
+        let (old, new) = (redis::Redis::newest(), etcd::Etcd::newest());
+        let store = migrate::Migrate::new(name, old, new, is_switched);
+        targets.push(Arc::new(Started::new(store)));
     }
     Ok(conformance_tests::main(targets))
 }

@@ -54,6 +54,17 @@ impl Redis {
     }
 }
 
+impl Redis {
+    /// One server of the newest Redis.
+    pub(super) fn newest() -> Self {
+        Self {
+            name: Flavour::RedisNewest.name().to_owned(),
+            flavour: Flavour::RedisNewest,
+            topology: Topology::Server,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Running {
     Server(Node),

@@ -51,6 +51,11 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
         self.start().await
     }
 
+    /// Prepares a new prefix for its locks.
+    async fn prepare(&self, _servers: &Self::Servers, _prefix: &str) -> Result<()> {
+        Ok(())
+    }
+
     /// The URL of locks under a prefix; `prefix=` is its last key.
     fn url(&self, servers: &Self::Servers, prefix: &str) -> String;
 
@@ -171,12 +176,15 @@ impl<S: Store> Target for Started<S> {
 
     async fn address(&self) -> Result<String> {
         let (servers, prefix) = (self.shared().await?, self.new_prefix());
-        Ok(self.store.url(&*servers.read().await, &prefix))
+        let servers = servers.read().await;
+        self.store.prepare(&servers, &prefix).await?;
+        Ok(self.store.url(&servers, &prefix))
     }
 
     async fn dedicated_address(&self) -> Result<String> {
         let (servers, prefix) = (self.store.start_alone().await, self.new_prefix());
         let servers = servers.map_err(broken)?;
+        self.store.prepare(&servers, &prefix).await?;
         let url = self.store.url_alone(&servers, &prefix);
         self.alone
             .lock()
@@ -281,6 +289,6 @@ pub(super) fn broken(source: impl std::error::Error + Send + Sync + 'static) -> 
 }
 
 /// The refusal of a request that the store's extras do not support.
-fn cannot(what: &str) -> Error {
+pub(super) fn cannot(what: &str) -> Error {
     Error::new(ErrorKind::Internal, format!("this store cannot {what}"))
 }

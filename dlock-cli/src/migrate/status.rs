@@ -30,7 +30,7 @@ pub(super) fn text(status: &Status) -> String {
     text
 }
 
-/// What the operator does next.
+/// The next step of the operator.
 fn next(status: &Status) -> &'static str {
     use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
     let stages = (

@@ -68,7 +68,7 @@ enum Owner {
 /// Receives what the backend inside a layer reports while it waits.
 pub(super) type OnWait = Box<dyn Fn(WaitReport<'_>) + Send + Sync>;
 
-/// What a backend reports while it waits for a lock (K6).
+/// A report of a backend while it waits for a lock (K6).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum WaitReport<'a> {

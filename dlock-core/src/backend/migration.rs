@@ -15,7 +15,7 @@ use crate::{
 /// [`DistributedLock::migration_record`](super::DistributedLock::migration_record). Both methods have time-outs of
 /// their own, and are linearizable within the store's exceptions: a read sees each change that was confirmed before.
 ///
-/// The key of the record is no key of a lock, whatever the name of the lock is.
+/// The key of the record is not that of any lock.
 #[async_trait]
 pub trait MigrationRecord: Send + Sync {
     /// Reads the record; `None` if there is none.
@@ -41,7 +41,7 @@ pub trait MigrationRecord: Send + Sync {
     async fn compare_and_set(&self, expected: Option<&str>, next: &str) -> Result<bool>;
 }
 
-/// What a store knows of the migration that its locks take part in.
+/// A migration, as one of its two stores knows it.
 ///
 /// ```
 /// use dlock_core::{AttemptId, backend::{Migration, MigrationStage}};
@@ -64,9 +64,9 @@ pub trait MigrationRecord: Send + Sync {
     reason = "it is a line of the layout: another field is another layout"
 )]
 pub struct Migration {
-    /// How far it is, as this store knows.
+    /// The stage that this store knows.
     pub stage: MigrationStage,
-    /// Its identity, the same in both stores.
+    /// The identity of the migration, the same in both stores.
     pub id: AttemptId,
     /// When this stage was written, in microseconds since 1970, by the clock of the machine that wrote it.
     pub since_unix_micros: u64,
@@ -76,7 +76,7 @@ pub struct Migration {
     pub other: String,
 }
 
-/// How far a migration is, as one of its two stores knows.
+/// The stage of a migration in one of its two stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MigrationStage {

@@ -24,7 +24,7 @@ use crate::{
 /// does not eat the ttl (K6).
 const WAITED_SHARE: u32 = 20;
 
-/// What an acquire works with.
+/// The parts of a migration that an acquire uses.
 pub(super) struct Acquirer<'a> {
     pub(super) old: &'a OldStore,
     pub(super) new: &'a Store,
@@ -34,7 +34,7 @@ pub(super) struct Acquirer<'a> {
 /// The end of one round.
 enum Round {
     Granted(Lease),
-    /// A part was lost before the grant, and all is released: it may begin anew.
+    /// A part was lost before the grant, and all is released: it may begin again.
     Lost,
 }
 
@@ -157,7 +157,7 @@ impl Acquirer<'_> {
         }
     }
 
-    /// Which stores the grant stands on, and its token; `None` if one of them has lost it. Both locks are held before
+    /// Which stores the grant depends on, and its token; `None` if one of them has lost it. Both locks are held before
     /// the record is read (K1).
     async fn decide(
         &self,

@@ -31,7 +31,7 @@ impl Hold {
             .ok_or_else(|| Error::new(ErrorKind::Internal, other))
     }
 
-    /// The deadline of a grant that stands on `sides`: the earlier one (K2).
+    /// The deadline of a grant that depends on `sides`: the earlier one (K2).
     pub(super) fn deadline(&self, sides: Sides) -> Deadline {
         let new = self.new.deadline();
         match &self.old {
@@ -40,7 +40,7 @@ impl Hold {
         }
     }
 
-    /// Renews both leases. Only those that the grant stands on decide (K3).
+    /// Renews both leases. Only those that the grant depends on decide (K3).
     pub(super) async fn renew(&self, switch: &Switch) -> Result<Renewed> {
         if !self.watch.required().has(Sides::OLD) {
             return self.renew_new().await;
@@ -51,7 +51,7 @@ impl Hold {
             (_, Found::Unknown(error)) => Err(error),
             (Found::Held, Found::Held) => Ok(Renewed::Until(self.deadline(Sides::BOTH))),
             (Found::Unknown(error), Found::Held) => {
-                // After the switch every other process waits for the new store, too, so this grant may stand on it.
+                // After the switch every other process waits for the new store, too, so this grant may depend on it alone.
                 if !matches!(switch.is_done().await, Ok(true)) {
                     return Err(error);
                 }

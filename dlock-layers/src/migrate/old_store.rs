@@ -40,7 +40,7 @@ pub(super) struct OldStore {
     skipped_until: Lock<Option<BootInstant>>,
 }
 
-/// What the old store has reported during the wait.
+/// The reports of the old store during the wait.
 #[derive(Default)]
 struct Reports {
     is_contended: AtomicBool,

@@ -274,7 +274,7 @@ impl Store {
             return Ok(());
         }
         set.map_err(|error| self.in_context(error))?;
-        let why = "the record of the migration was changed by another one at the same time; look at the status";
+        let why = "the record of the migration was changed by another one at the same time; run \"dlock migrate status\"";
         Err(self.in_context(Error::new(ErrorKind::InvalidConfig, why)))
     }
 }

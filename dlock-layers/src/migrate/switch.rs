@@ -16,7 +16,7 @@ use super::stores::Store;
 /// The bound on the acquires that share a read.
 const READERS_MAX: usize = 1000;
 
-/// Whether the new store counts: read from its record, and never asked again once it does.
+/// Whether the new store counts: read from its record, until it does.
 pub(super) struct Switch {
     is_done: Arc<AtomicBool>,
     reads: Batcher<(), bool>,

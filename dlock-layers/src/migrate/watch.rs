@@ -1,4 +1,4 @@
-//! Which store a grant stands on, and which of them have lost it.
+//! Which store a grant depends on, and which of them have lost it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -19,11 +19,11 @@ impl Sides {
     }
 }
 
-/// The losses of the two parts of an acquire. A loss of a part that the grant stands on is one of the grant (K8).
+/// The losses of the two parts of an acquire. A loss of a part that the grant depends on is one of the grant (K8).
 #[derive(Debug)]
 pub(super) struct Watch {
     attempt: Attempt,
-    /// What the grant stands on; nothing before it.
+    /// The stores that the grant depends on; none before it.
     required: AtomicU8,
     lost: AtomicU8,
     changed: Notify,
@@ -49,7 +49,7 @@ impl Watch {
         self.changed.notify_one();
     }
 
-    /// Makes the grant stand on `sides`; whether none of them is lost already.
+    /// Makes the grant depend on `sides`; whether none of them is lost already.
     pub(super) fn require(&self, sides: Sides) -> bool {
         self.required.store(sides.0, Ordering::SeqCst);
         self.lost.load(Ordering::SeqCst) & sides.0 == 0

@@ -1,4 +1,4 @@
-//! What is refused: stores that are not in a migration, and stores that must not be used alone.
+//! Refusals: of stores that are not in a migration, and of stores that must not be used alone.
 
 use dlock_core::{
     ErrorKind, Result,
@@ -136,7 +136,7 @@ async fn the_ttl_is_that_of_the_new_store() -> Result<()> {
     Ok(())
 }
 
-/// What is left of a lock at its grant, in seconds.
+/// The time that is left of a lock at its grant, in seconds.
 async fn ttl(registry: &Registry, url: &str) -> Result<f64> {
     let locks = registry.connect(&Config::from_url(url)?).await?;
     let guard = locks.acquire("a").no_renewal().await?;
