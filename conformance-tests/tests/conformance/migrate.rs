@@ -47,7 +47,8 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
     }
 
     fn available(&self) -> Result<(), String> {
-        self.old.available().and(self.new.available())
+        self.old.available()?;
+        self.new.available()
     }
 
     fn extras(&self) -> &[Extra] {
