@@ -9,7 +9,7 @@ use dlock_core::{
     backend::{MigrationRecord, async_trait},
 };
 use rustix::{
-    fs::{AtFlags, FlockOperation, flock, readlinkat, renameat, symlinkat, unlinkat},
+    fs::{AtFlags, FlockOperation, flock, fsync, readlinkat, renameat, symlinkat, unlinkat},
     io::Errno,
 };
 
@@ -42,7 +42,9 @@ impl MigrationRecord for FileLock {
         if read(&own, path, &link)?.as_deref() != expected {
             return Ok(false);
         }
-        replace(&own, &link, next).map_err(|error| errors::of_io(&path.join(&link), error))?;
+        replace(&own, &link, next)
+            .and_then(|()| fsync(&own))
+            .map_err(|error| errors::of_io(&path.join(&link), error))?;
         Ok(true)
     }
 }

@@ -48,6 +48,15 @@ fn next(status: &Status) -> &'static str {
         (Some(Leaving | Closed | Left), Some(Arriving | Arrived)) if is_one => {
             "the switch was begun; next: dlock migrate switch, once more"
         }
+        (Some(Leaving | Closed), Some(Cancelled)) if is_one => {
+            "the cancel was cut off; next: dlock migrate cancel, once more"
+        }
+        (Some(Closed | Left), None) => {
+            "the record is gone from the new store; next: dlock migrate switch, once more"
+        }
+        (Some(Cancelled), Some(Arriving)) if is_one => {
+            "the cancel was cut off; next: dlock migrate cancel, once more"
+        }
         (Some(Leaving), None | Some(Cancelled | Left)) => {
             "the start was cut off; next: dlock migrate start, or cancel"
         }

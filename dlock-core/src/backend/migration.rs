@@ -96,7 +96,7 @@ pub enum MigrationStage {
 
 impl Migration {
     /// The longest [`other`](Self::other), in bytes.
-    pub const OTHER_BYTES_MAX: usize = 1024;
+    pub const OTHER_BYTES_MAX: usize = 800;
 
     /// Refuses a process that takes its locks in this store alone, where that would make two holders.
     ///

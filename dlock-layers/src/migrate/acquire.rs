@@ -1,6 +1,10 @@
 //! An acquire: the lock in the old store, then in the new one, then the record of the migration.
 
-use std::{pin::pin, sync::Arc};
+use std::{
+    pin::pin,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use dlock_core::{
     Error, ErrorKind, Result, Token,
@@ -10,7 +14,8 @@ use dlock_core::{
 
 use super::{
     hold::Hold,
-    old_store::{OldStore, forward},
+    old_store::OldStore,
+    reports::{Reports, nested},
     stores::Store,
     switch::Switch,
     watch::{Sides, Watch},
@@ -23,6 +28,9 @@ use crate::{
 /// A lock that has waited for the other store for more than this part of its ttl is renewed before the grant: waiting
 /// does not eat the ttl (K6).
 const WAITED_SHARE: u32 = 20;
+
+/// A waiting acquire gives back the lock in the old store when the new one has been silent for so long.
+const NEW_ANSWER_MAX: Duration = Duration::from_secs(1);
 
 /// The parts of a migration that an acquire uses.
 pub(super) struct Acquirer<'a> {
@@ -64,7 +72,7 @@ impl Acquirer<'_> {
     }
 
     async fn round(&self, request: &AcquireRequest, is_again: bool) -> Result<Round> {
-        let watch = Arc::new(Watch::new(request.attempt.clone()));
+        let watch = Arc::new(Watch::new(request.attempt.clone(), self.switch.known()));
         let old = self
             .old
             .acquire(request, &watch, self.switch, is_again)
@@ -81,11 +89,18 @@ impl Acquirer<'_> {
         };
         match self.decide(request, &watch, old.as_deref(), &new).await {
             Ok(Some((sides, token))) => {
-                let hold = Hold { old, new, watch };
+                let hold = Hold {
+                    old,
+                    new,
+                    watch,
+                    is_release_going_on: AtomicBool::new(false),
+                };
                 let deadline = hold.deadline(sides);
                 Ok(Round::Granted(request.granted_until(deadline, token, hold)))
             }
             other => {
+                // A loss from now on is none of the acquire, which may begin again.
+                watch.require(Sides::NONE);
                 undo(request, old.into_iter().chain([new])).await;
                 other.map(|_| Round::Lost)
             }
@@ -100,32 +115,36 @@ impl Acquirer<'_> {
         old: Option<&Part>,
         is_again: bool,
     ) -> Result<Option<Arc<Part>>> {
-        let nested = Arc::new(self.nested(request, watch, is_again));
+        let reports = Arc::new(Reports::default());
+        let nested = Arc::new(nested(request, watch, Sides::NEW, &reports, is_again));
         let mut acquiring = pin!(self.new.backend.acquire(&nested));
         let began = request.clock().now();
+        let is_waiting = request.wait != Wait::Never;
         let answer = match old {
             None => acquiring.await,
             Some(old) => {
-                tokio::select! {
+                let (answer, instead) = tokio::select! {
                     biased;
-                    answer = &mut acquiring => answer,
-                    () = until_lost(old, watch) => {
+                    answer = &mut acquiring => (Some(answer), Ok(None)),
+                    () = until_lost(old, watch) => (None, Ok(None)),
+                    // Programs that use the old store alone must not wait for the new one.
+                    () = until_silent(&reports), if is_waiting => (None, Err(silent())),
+                };
+                match answer {
+                    Some(answer) => answer,
+                    None => {
                         nested.cancel_nested();
                         // Polled to its end, as core does.
-                        match acquiring.await {
-                            Ok(lease) => {
-                                let new = self.part(&nested, lease);
-                                undo(request, [Arc::new(new)]).await;
-                                return Ok(None);
-                            }
-                            Err(_) => return Ok(None),
+                        if let Ok(lease) = acquiring.await {
+                            undo(request, [Arc::new(self.part(&nested, lease))]).await;
                         }
+                        let instead: Result<_> = instead;
+                        return instead.map_err(|error| self.of_new(error, request));
                     }
                 }
             }
         };
-        let lease = answer
-            .map_err(|error| error.in_context("acquire", self.new.name(), Some(&request.name)))?;
+        let lease = answer.map_err(|error| self.of_new(error, request))?;
         let new = Arc::new(self.part(&nested, lease));
         let waited = request.clock().now().since(began);
         if let Some(old) = old
@@ -137,24 +156,12 @@ impl Acquirer<'_> {
         Ok(Some(new))
     }
 
-    fn part(&self, nested: &Arc<AcquireRequest>, lease: Lease) -> Part {
-        Part::new(self.new.backend.clone(), nested.clone(), lease)
+    fn of_new(&self, error: Error, request: &AcquireRequest) -> Error {
+        error.in_context("acquire", self.new.name(), Some(&request.name))
     }
 
-    fn nested(
-        &self,
-        request: &AcquireRequest,
-        watch: &Arc<Watch>,
-        is_again: bool,
-    ) -> AcquireRequest {
-        let (watch, outer) = (watch.clone(), request.attempt.clone());
-        let on_lost = move |cause| watch.lose(Sides::NEW, cause);
-        let on_wait = move |report: dlock_core::backend::WaitReport<'_>| forward(&outer, report);
-        if is_again {
-            request.nested_again(on_lost, on_wait)
-        } else {
-            request.nested_waiting(on_lost, on_wait)
-        }
+    fn part(&self, nested: &Arc<AcquireRequest>, lease: Lease) -> Part {
+        Part::new(self.new.backend.clone(), nested.clone(), lease)
     }
 
     /// Which stores the grant depends on, and its token; `None` if one of them has lost it. Both locks are held before
@@ -215,6 +222,23 @@ fn too_large(part: &Part, base: u64) -> Error {
     let (token, store) = (part.lease.token, part.backend());
     let why = format!("the token {token} of the {store} store with token_base={base} is too large");
     Error::new(ErrorKind::InvalidConfig, why)
+}
+
+/// Ends when the store has reported that it cannot be reached, or nothing for a while.
+async fn until_silent(reports: &Reports) {
+    loop {
+        tokio::select! {
+            () = reports.unavailable() => return,
+            () = tokio::time::sleep(NEW_ANSWER_MAX) => {}
+        }
+        if !reports.is_contended() {
+            return;
+        }
+    }
+}
+
+fn silent() -> Error {
+    Error::new(ErrorKind::Unavailable, "the new store does not answer")
 }
 
 /// Renews `old`, and ends when it is lost.

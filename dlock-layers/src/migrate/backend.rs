@@ -75,7 +75,7 @@ impl DistributedLock for MigrateLock {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        Hold::of(lease)?.release().await
+        Hold::of(lease)?.release(&self.switch).await
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {

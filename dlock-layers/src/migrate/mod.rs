@@ -12,6 +12,7 @@ mod capabilities;
 mod config;
 mod hold;
 mod old_store;
+mod reports;
 mod steps;
 mod stores;
 mod switch;

@@ -1,23 +1,15 @@
 //! The part in the old store: waited for while it counts, passed over when it is silent and does not count any more.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Clock, Error, Result,
-    backend::{AcquireRequest, Lease, WaitReport},
+    BootInstant, Clock, Result,
+    backend::{AcquireRequest, Lease},
     toolkit::Lock,
 };
-use tokio::sync::Notify;
 
 use super::{
+    reports::{Reports, nested},
     stores::Store,
     switch::Switch,
     watch::{Sides, Watch},
@@ -38,14 +30,6 @@ pub(super) struct OldStore {
     clock: Clock,
     /// Until when it is not tried, because it was silent.
     skipped_until: Lock<Option<BootInstant>>,
-}
-
-/// The reports of the old store during the wait.
-#[derive(Default)]
-struct Reports {
-    is_contended: AtomicBool,
-    is_unavailable: AtomicBool,
-    changed: Notify,
 }
 
 impl OldStore {
@@ -76,14 +60,14 @@ impl OldStore {
             return Ok(None);
         }
         let reports = Arc::new(Reports::default());
-        let nested = Arc::new(self.nested(request, watch, &reports, is_again));
+        let nested = Arc::new(nested(request, watch, Sides::OLD, &reports, is_again));
         let (backend, inside) = (self.store.backend.clone(), nested.clone());
         let mut acquiring: Acquiring = Box::pin(async move { backend.acquire(&inside).await });
         loop {
             let answer = tokio::select! {
                 biased;
                 answer = &mut acquiring => Some(answer),
-                () = reports.changed.notified() => None,
+                () = reports.unavailable() => None,
                 () = tokio::time::sleep(ANSWER_MAX) => None,
             };
             match answer {
@@ -92,7 +76,9 @@ impl OldStore {
                     return Ok(Some(Arc::new(Part::new(backend, nested, lease))));
                 }
                 Some(Err(error))
-                    if may_be_silence(&error, request) && self.may_skip(request, switch).await =>
+                    if !error.is_contended()
+                        && !request.attempt.is_cancelled()
+                        && self.may_skip(request, switch).await =>
                 {
                     tracing::warn!(%error, "the old store is passed over");
                     return Ok(None);
@@ -105,7 +91,7 @@ impl OldStore {
                     ));
                 }
                 // It answers, so its locks are respected for as long as it does.
-                None if reports.is_contended.load(Ordering::Acquire) => {}
+                None if reports.is_contended() => {}
                 None if self.may_skip(request, switch).await => {
                     tracing::warn!("the old store does not answer and is passed over");
                     nested.cancel_nested();
@@ -114,31 +100,6 @@ impl OldStore {
                 }
                 None => {}
             }
-        }
-    }
-
-    fn nested(
-        &self,
-        request: &AcquireRequest,
-        watch: &Arc<Watch>,
-        reports: &Arc<Reports>,
-        is_again: bool,
-    ) -> AcquireRequest {
-        let (watch, reports, outer) = (watch.clone(), reports.clone(), request.attempt.clone());
-        let on_lost = move |cause| watch.lose(Sides::OLD, cause);
-        let on_wait = move |report: WaitReport<'_>| {
-            forward(&outer, report);
-            let is_contended = matches!(report, WaitReport::Contended(_));
-            reports.is_contended.store(is_contended, Ordering::Release);
-            // A permit is kept, so a report between two waits is seen.
-            if !is_contended && !reports.is_unavailable.swap(true, Ordering::AcqRel) {
-                reports.changed.notify_one();
-            }
-        };
-        if is_again {
-            request.nested_again(on_lost, on_wait)
-        } else {
-            request.nested_waiting(on_lost, on_wait)
         }
     }
 
@@ -162,17 +123,4 @@ impl OldStore {
             }
         });
     }
-}
-
-/// Passes on what a store reports during the wait for it (K6).
-pub(super) fn forward(outer: &dlock_core::backend::Attempt, report: WaitReport<'_>) {
-    match report {
-        WaitReport::Contended(warning) => outer.report_contended_with(warning.map(str::to_owned)),
-        WaitReport::Unavailable(why) => outer.report_unavailable(why),
-        _ => {}
-    }
-}
-
-fn may_be_silence(error: &Error, request: &AcquireRequest) -> bool {
-    error.is_retryable() && !error.is_contended() && !request.attempt.is_cancelled()
 }

@@ -119,7 +119,8 @@ impl Steps {
             Some(found) => match found.stage {
                 // The locks came here by an earlier migration, or one was cancelled.
                 Cancelled | Arrived => AttemptId::random(),
-                Leaving => found.id,
+                // Begun with this new store.
+                Leaving if self.is_with_new(found, new.as_ref()) => found.id,
                 _ => return Err(self.other_migration(&self.old, found)),
             },
         };
@@ -160,22 +161,30 @@ impl Steps {
     ///
     /// The switch may be done: call it again.
     pub async fn switch(&self) -> Result<()> {
-        use MigrationStage::{Arrived, Arriving, Closed, Leaving, Left};
-        let (old, new) = self.both().await?;
+        use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
+        let Status { old, new } = self.status().await?;
+        let Some(old) = old.filter(|old| self.is_with_new(old, new.as_ref())) else {
+            return Err(self.none());
+        };
         let id = old.id;
-        let closed = self.record(Closed, id, &self.new_url);
-        let old = match (old.stage, new.stage) {
-            (Leaving, Arriving) => {
+        let of_this = new.as_ref().filter(|new| new.id == id);
+        let old = match (old.stage, of_this.map(|new| new.stage)) {
+            (Leaving, Some(Arriving)) => {
+                let closed = self.record(Closed, id, &self.new_url);
                 self.old.advance(Some(&old), &closed).await?;
                 closed
             }
-            (Closed, Arriving) | (Leaving | Closed | Left, Arrived) => old,
-            _ => return Err(self.other_migration(&self.new, &new)),
+            // The last two: the new store has lost its record, or the last change of it.
+            (Leaving | Closed | Left, Some(Arrived)) | (Closed | Left, None | Some(Arriving)) => {
+                old
+            }
+            (Leaving | Closed, Some(Cancelled)) | (Cancelled, _) => return Err(self.cancelled()),
+            _ => return Err(self.none()),
         };
-        if new.stage == Arriving {
+        if of_this.is_none_or(|new| new.stage != Arrived) {
             // The one moment of the switch.
             let arrived = self.record(Arrived, id, &self.old_url);
-            self.new.advance(Some(&new), &arrived).await?;
+            self.new.advance(new.as_ref(), &arrived).await?;
         }
         if old.stage != Left {
             let left = self.record(Left, id, &self.new_url);
@@ -196,34 +205,43 @@ impl Steps {
     ///
     /// The migration may be half cancelled: call it again.
     pub async fn cancel(&self) -> Result<()> {
-        use MigrationStage::{Arriving, Cancelled, Closed, Leaving};
+        use MigrationStage::{Arrived, Cancelled, Closed, Leaving, Left};
         let Status { old, new } = self.status().await?;
-        let Some(old) = old.filter(|old| matches!(old.stage, Leaving | Closed)) else {
+        let Some(old) = old.filter(|old| self.is_with_new(old, new.as_ref())) else {
             return Err(self.none());
         };
-        match new {
-            // The new store first: afterwards no switch can follow.
-            Some(new) if new.id == old.id && new.stage == Arriving => {
-                let cancelled = self.record(Cancelled, old.id, &self.old_url);
-                self.new.advance(Some(&new), &cancelled).await?;
-            }
-            Some(new) if new.id == old.id && new.stage != Cancelled => {
+        let of_this = new.as_ref().filter(|new| new.id == old.id);
+        match (old.stage, of_this.map(|new| new.stage)) {
+            (Left, _) | (_, Some(Arrived)) => {
                 let why = "the switch is done: to go back, start a migration from the new store to the old one";
                 return Err(Error::new(ErrorKind::InvalidConfig, why));
             }
-            _ => {}
+            // Both are the same store.
+            (Leaving, Some(Leaving)) => {}
+            // The new store first: afterwards no start or switch that is on its way can follow.
+            (Leaving | Closed | Cancelled, stage) if stage != Some(Cancelled) => {
+                let is_other = new.as_ref().is_some_and(|new| new.id != old.id);
+                // The locks of that store moved away earlier, and it still says so.
+                if !(is_other && new.as_ref().is_some_and(|new| new.stage == Left)) {
+                    let cancelled = self.record(Cancelled, old.id, &self.old_url);
+                    self.new.advance(new.as_ref(), &cancelled).await?;
+                }
+            }
+            (Leaving | Closed | Cancelled, _) => {}
+            _ => return Err(self.none()),
+        }
+        if old.stage == Cancelled {
+            return Ok(());
         }
         let cancelled = self.record(Cancelled, old.id, &self.new_url);
         self.old.advance(Some(&old), &cancelled).await
     }
 
-    /// The records of a migration that was begun in both stores.
-    async fn both(&self) -> Result<(Migration, Migration)> {
-        let Status { old, new } = self.status().await?;
-        match (old, new) {
-            (Some(old), Some(new)) if old.id == new.id => Ok((old, new)),
-            _ => Err(self.none()),
-        }
+    /// Whether the migration in the record of the old store is the one to this new store, whose record is `new`.
+    fn is_with_new(&self, old: &Migration, new: Option<&Migration>) -> bool {
+        new.map_or(old.other == self.new_url, |new| {
+            new.id == old.id || old.other == self.new_url
+        })
     }
 
     fn record(&self, stage: MigrationStage, id: AttemptId, other: &str) -> Migration {
@@ -249,6 +267,11 @@ impl Steps {
         Error::new(ErrorKind::InvalidConfig, why)
     }
 
+    fn cancelled(&self) -> Error {
+        let why = "this migration is cancelled; run \"dlock migrate start\"";
+        Error::new(ErrorKind::InvalidConfig, why)
+    }
+
     fn other_migration(&self, store: &Store, found: &Migration) -> Error {
         let why = format!(
             "this store is in a migration already: {} since {}, with {}",
@@ -269,8 +292,9 @@ impl Store {
         if matches!(set, Ok(true)) {
             return Ok(());
         }
-        // An earlier try whose reply was lost may have written it.
-        if self.migration().await?.as_ref() == Some(next) {
+        // An earlier try whose reply was lost may have written it. Written once more, so that it is as durable as others.
+        let text = next.to_string();
+        if self.record()?.compare_and_set(Some(&text), &text).await? {
             return Ok(());
         }
         set.map_err(|error| self.in_context(error))?;

@@ -85,6 +85,10 @@ pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)>
         return Err(old.in_context(invalid(why)));
     }
     match arriving.stage {
+        MigrationStage::Arriving if leaving.stage == MigrationStage::Left => {
+            let why = "this store has lost the record that its locks count; run \"dlock migrate switch FROM TO\" again";
+            Err(new.in_context(invalid(why.to_owned())))
+        }
         MigrationStage::Arriving => Ok((arriving.id, false)),
         MigrationStage::Arrived => Ok((arriving.id, true)),
         stage => {

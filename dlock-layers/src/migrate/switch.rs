@@ -38,6 +38,11 @@ impl Switch {
         Self { is_done, reads }
     }
 
+    /// The answer as far as it is known, for a grant that outlives this.
+    pub(super) fn known(&self) -> Arc<AtomicBool> {
+        self.is_done.clone()
+    }
+
     /// Whether it is known that the new store counts.
     pub(super) fn is_known(&self) -> bool {
         self.is_done.load(Ordering::Acquire)

@@ -1,6 +1,9 @@
 //! Which store a grant depends on, and which of them have lost it.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU8, Ordering},
+};
 
 use dlock_core::{LostCause, backend::Attempt};
 use tokio::sync::Notify;
@@ -10,6 +13,7 @@ use tokio::sync::Notify;
 pub(super) struct Sides(u8);
 
 impl Sides {
+    pub(super) const NONE: Self = Self(0);
     pub(super) const OLD: Self = Self(1);
     pub(super) const NEW: Self = Self(2);
     pub(super) const BOTH: Self = Self(3);
@@ -23,6 +27,8 @@ impl Sides {
 #[derive(Debug)]
 pub(super) struct Watch {
     attempt: Attempt,
+    /// Whether it is known that the new store counts.
+    is_switched: Arc<AtomicBool>,
     /// The stores that the grant depends on; none before it.
     required: AtomicU8,
     lost: AtomicU8,
@@ -30,9 +36,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(attempt: Attempt) -> Self {
+    pub(super) fn new(attempt: Attempt, is_switched: Arc<AtomicBool>) -> Self {
         Self {
             attempt,
+            is_switched,
             required: AtomicU8::new(0),
             lost: AtomicU8::new(0),
             changed: Notify::new(),
@@ -43,7 +50,10 @@ impl Watch {
     pub(super) fn lose(&self, side: Sides, cause: LostCause) {
         // With `require`: each writes its own value before it reads the other one, so that one of the two sees both.
         self.lost.fetch_or(side.0, Ordering::SeqCst);
-        if self.required().has(side) {
+        if side == Sides::OLD && self.is_switched.load(Ordering::Acquire) {
+            // Every other process waits for the new store, too, so the grant depends on that alone.
+            self.required.fetch_and(Sides::NEW.0, Ordering::SeqCst);
+        } else if self.required().has(side) {
             self.attempt.report_lost(cause);
         }
         self.changed.notify_one();

@@ -19,7 +19,7 @@ async fn before_the_switch_both_stores_are_needed() -> Result<()> {
         let down = if is_old { &stores.old } else { &stores.new };
         down.inject(Operation::Acquire, Fault::Stall);
         let silent = both.acquire("a").wait(TTL).await;
-        assert_eq!(refused(silent, "did not answer"), ErrorKind::Unavailable);
+        assert_eq!(refused(silent, "not answer"), ErrorKind::Unavailable);
         down.clear_faults();
         both.acquire("a").await?.release().await?;
         assert!(stores.are_empty());
@@ -253,5 +253,71 @@ async fn a_switch_that_is_known_is_not_read_again() -> Result<()> {
     both.acquire("a").await?.release().await?;
     stores.new.inject(Operation::Migrate, Fault::LoseRequest);
     both.acquire("a").await?.release().await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn programs_with_the_old_store_go_on_while_the_new_one_is_silent() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.new.inject(Operation::Acquire, Fault::Stall);
+    let waiting = {
+        let both = both.clone();
+        tokio::spawn(async move { both.acquire("a").ttl(TTL).wait(TTL * 20).await })
+    };
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    // Not for as long as the other one waits.
+    let guard = stores.old_alone()?.acquire("a").wait(TTL).await?;
+    guard.release().await?;
+    stores.new.clear_faults();
+    waiting.await.expect("no panic")?.release().await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loss_in_the_old_store_is_none_after_the_switch() -> Result<()> {
+    for is_known in [true, false] {
+        let stores = Stores::started().await?;
+        let both = stores.both().await?;
+        let guard = both.acquire("a").ttl(TTL).await?;
+        stores.steps()?.switch().await?;
+        if is_known {
+            both.acquire("b").await?.release().await?;
+            stores.old.revoke("a");
+        } else {
+            // The next renewal finds that it is gone.
+            stores.old.expire("a");
+        }
+        tokio::time::sleep(TTL * 2).await;
+        assert!(guard.is_held(), "{is_known}");
+        guard.release().await?;
+        assert!(stores.are_empty());
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_store_that_refuses_is_passed_over_after_the_switch_only() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.old.inject(Operation::Acquire, Fault::Deny);
+    let denied = both.acquire("a").await;
+    assert_eq!(refused(denied, "refuses"), ErrorKind::Denied);
+    stores.steps()?.switch().await?;
+    both.acquire("a").await?.release().await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_needs_no_old_store_after_the_switch() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    let guard = both.acquire("a").ttl(TTL).await?;
+    stores.steps()?.switch().await?;
+    stores.old.inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await?;
+    stores.new_alone()?.acquire("a").await?.release().await?;
     Ok(())
 }

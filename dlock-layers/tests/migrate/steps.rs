@@ -129,11 +129,14 @@ async fn a_migration_is_cancelled_before_its_switch_only() -> Result<()> {
     stores.steps()?.cancel().await?;
     assert_eq!(stages(&stores).await?, CANCELLED);
     let none = stores.steps()?.switch().await;
-    assert_eq!(refused(none, "migration already"), ErrorKind::InvalidConfig);
+    assert_eq!(refused(none, "is cancelled"), ErrorKind::InvalidConfig);
     assert_ne!(stores.steps()?.start().await?, first);
     stores.steps()?.switch().await?;
     let late = stores.steps()?.cancel().await;
-    assert_eq!(refused(late, "was begun"), ErrorKind::InvalidConfig);
+    assert_eq!(
+        refused(late, "the switch is done"),
+        ErrorKind::InvalidConfig
+    );
     Ok(())
 }
 
@@ -183,4 +186,76 @@ async fn urls_fit_into_the_record() {
         assert_eq!(refused(of(url), "no spaces"), ErrorKind::InvalidConfig);
     }
     assert!(of(&long[..Migration::OTHER_BYTES_MAX]).is_ok());
+}
+
+#[tokio::test]
+async fn a_second_new_store_has_no_part_in_it() -> Result<()> {
+    let stores = Stores::started().await?;
+    let (old, _) = stores.sides();
+    let (other, other_url) = (Memory::new(), "etcd://other");
+    let steps = Steps::new(old, Store::new(other.clone(), 1), "redis://db-1", other_url)?;
+    let invalid = ErrorKind::InvalidConfig;
+    assert_eq!(
+        refused(steps.start().await, "in a migration already"),
+        invalid
+    );
+    assert_eq!(refused(steps.switch().await, "was begun"), invalid);
+    assert_eq!(refused(steps.cancel().await, "was begun"), invalid);
+    assert_eq!(other.read().await?, None);
+    assert_eq!(stages(&stores).await?, STARTED);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancel_that_was_cut_off_goes_on() -> Result<()> {
+    for (old, new) in [
+        (MigrationStage::Leaving, MigrationStage::Cancelled),
+        (MigrationStage::Closed, MigrationStage::Cancelled),
+        // A start that was late.
+        (MigrationStage::Cancelled, MigrationStage::Arriving),
+    ] {
+        let stores = Stores::new();
+        let id = stores.steps()?.start().await?;
+        let record = |stage| Migration {
+            stage,
+            id,
+            since_unix_micros: 1,
+            by: "1@a".to_owned(),
+            other: "etcd://etcd-1".to_owned(),
+        };
+        set(&stores.old, &record(old)).await?;
+        set(&stores.new, &record(new)).await?;
+        stores.steps()?.cancel().await?;
+        assert_eq!(stages(&stores).await?, CANCELLED, "{old} {new}");
+        stores.steps()?.start().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_switch_that_the_new_store_has_lost_is_done_again() -> Result<()> {
+    let stores = Stores::new();
+    let id = stores.steps()?.start().await?;
+    stores.steps()?.switch().await?;
+    let lost = Migration {
+        stage: MigrationStage::Arriving,
+        id,
+        since_unix_micros: 1,
+        by: "1@a".to_owned(),
+        other: "redis://db-1".to_owned(),
+    };
+    set(&stores.new, &lost).await?;
+    let opened = stores.both().await;
+    assert_eq!(
+        refused(opened, "has lost the record"),
+        ErrorKind::InvalidConfig
+    );
+    let late = stores.steps()?.cancel().await;
+    assert_eq!(
+        refused(late, "the switch is done"),
+        ErrorKind::InvalidConfig
+    );
+    stores.steps()?.switch().await?;
+    assert_eq!(stages(&stores).await?, SWITCHED);
+    Ok(())
 }
