@@ -63,42 +63,44 @@ impl OldStore {
         let nested = Arc::new(nested(request, watch, Sides::OLD, &reports, is_again));
         let (backend, inside) = (self.store.backend.clone(), nested.clone());
         let mut acquiring: Acquiring = Box::pin(async move { backend.acquire(&inside).await });
-        loop {
-            let answer = tokio::select! {
-                biased;
-                answer = &mut acquiring => Some(answer),
-                () = reports.unavailable() => None,
-                () = tokio::time::sleep(ANSWER_MAX) => None,
-            };
-            match answer {
-                Some(Ok(lease)) => {
-                    let backend = self.store.backend.clone();
-                    return Ok(Some(Arc::new(Part::new(backend, nested, lease))));
-                }
-                Some(Err(error))
-                    if !error.is_contended()
-                        && !request.attempt.is_cancelled()
-                        && self.may_skip(request, switch).await =>
-                {
+        let answer = tokio::select! {
+            biased;
+            answer = &mut acquiring => Some(answer),
+            // Polled beside the acquire: a grant must not wait for the new store.
+            () = self.until_skippable(request, switch, &reports) => None,
+        };
+        match answer {
+            Some(Ok(lease)) => {
+                let backend = self.store.backend.clone();
+                return Ok(Some(Arc::new(Part::new(backend, nested, lease))));
+            }
+            Some(Err(error)) => {
+                let is_refusal = !error.is_contended() && !request.attempt.is_cancelled();
+                if is_refusal && self.may_skip(request, switch).await {
                     tracing::warn!(%error, "the old store is passed over");
                     return Ok(None);
                 }
-                Some(Err(error)) => {
-                    return Err(error.in_context(
-                        "acquire",
-                        self.store.name(),
-                        Some(&request.name),
-                    ));
-                }
-                // It answers, so its locks are respected for as long as it does.
-                None if reports.is_contended() => {}
-                None if self.may_skip(request, switch).await => {
-                    tracing::warn!("the old store does not answer and is passed over");
-                    nested.cancel_nested();
-                    self.abandon(acquiring, nested);
-                    return Ok(None);
-                }
-                None => {}
+                return Err(error.in_context("acquire", self.store.name(), Some(&request.name)));
+            }
+            None => {
+                tracing::warn!("the old store does not answer and is passed over");
+                nested.cancel_nested();
+                self.abandon(acquiring, nested);
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Ends as soon as the old store is silent and does not count any more: then it may be passed over.
+    async fn until_skippable(&self, request: &AcquireRequest, switch: &Switch, reports: &Reports) {
+        loop {
+            tokio::select! {
+                () = reports.unavailable() => {}
+                () = tokio::time::sleep(ANSWER_MAX) => {}
+            }
+            // If it answers, its locks are respected for as long as it does.
+            if !reports.is_contended() && self.may_skip(request, switch).await {
+                return;
             }
         }
     }

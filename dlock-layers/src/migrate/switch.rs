@@ -68,19 +68,23 @@ impl Switch {
 }
 
 async fn read(new: &Store, id: AttemptId) -> Result<bool> {
-    let found = new.migration().await?;
-    let stage = found
-        .filter(|found| found.id == id)
-        .map(|found| found.stage);
-    match stage {
-        Some(MigrationStage::Arriving) => Ok(false),
+    let Some(found) = new.migration().await? else {
+        let why = format!(
+            "the record of the migration {id} is gone from the new store; run \"dlock migrate status FROM TO\""
+        );
+        return Err(Error::new(ErrorKind::Unavailable, why));
+    };
+    match found.stage {
+        MigrationStage::Arriving if found.id == id => Ok(false),
         // Locks may go back later, in a migration of its own, which other processes are configured for.
-        Some(MigrationStage::Arrived) => Ok(true),
+        MigrationStage::Arrived if found.id == id => Ok(true),
+        // No wait ends that (K6).
         _ => {
             let why = format!(
-                "the record of the migration {id} is gone from the new store; \"dlock migrate status FROM TO\" shows both"
+                "the migration {id} is over without a switch; change the URL, or start this program again for another \
+                 migration"
             );
-            Err(Error::new(ErrorKind::Unavailable, why))
+            Err(Error::new(ErrorKind::InvalidConfig, why))
         }
     }
 }

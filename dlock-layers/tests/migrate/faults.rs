@@ -138,10 +138,11 @@ async fn a_cancelled_migration_grants_nothing() -> Result<()> {
     let stores = Stores::started().await?;
     let both = stores.both().await?;
     stores.steps()?.cancel().await?;
-    let gone = both.try_acquire("a").await;
+    // Also one that would wait for ever.
+    let over = both.acquire("a").wait_forever().await;
     assert_eq!(
-        refused(gone, "is gone from the new store"),
-        ErrorKind::Unavailable
+        refused(over, "over without a switch"),
+        ErrorKind::InvalidConfig
     );
     assert!(stores.are_empty());
     Ok(())
@@ -239,8 +240,8 @@ async fn the_record_of_another_migration_is_no_grant() -> Result<()> {
     stores.steps()?.start().await?;
     let other = both.try_acquire("a").await;
     assert_eq!(
-        refused(other, "is gone from the new store"),
-        ErrorKind::Unavailable
+        refused(other, "over without a switch"),
+        ErrorKind::InvalidConfig
     );
     Ok(())
 }
@@ -319,5 +320,23 @@ async fn a_release_needs_no_old_store_after_the_switch() -> Result<()> {
     stores.old.inject(Operation::Release, Fault::LoseRequest);
     guard.release().await?;
     stores.new_alone()?.acquire("a").await?.release().await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_of_the_old_store_does_not_wait_for_the_record() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.old.inject(Operation::Acquire, Fault::Stall);
+    stores.new.inject(Operation::Migrate, Fault::Stall);
+    let waiting = tokio::spawn(async move { both.acquire("a").ttl(TTL).await });
+    // Long enough for the old store to be silent, so that the record is read.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    stores.old.clear_faults();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(stores.new.names().len(), 1, "the new lock is taken");
+    stores.new.clear_faults();
+    waiting.await.expect("no panic")?.release().await?;
+    assert!(stores.are_empty());
     Ok(())
 }
