@@ -125,7 +125,7 @@ fn perform(registry: &Registry, arguments: &[OsString]) -> Result<Exit, Failure>
         Action::Bench(bench) => bench::main(registry, &args.global, bench),
         Action::BenchWorker(worker) => bench::worker::main(registry, &args.global, worker),
         Action::Verify(verify) => verify::main(registry, &args.global, verify),
-        Action::Migrate(args) => migrate::main(registry, args),
+        Action::Migrate(migrate) => migrate::main(registry, &args.global, migrate),
         Action::Completions { shell } => completions::main(*shell),
         Action::Man { directory } => man::main(directory),
     }

@@ -236,7 +236,7 @@ Exit codes:
 
 JSON: format (dlock-migrate/1), old, new. Each is null, or has stage, id, since, by and other. The
 stages of the old store are leaving, closed and left, those of the new one arriving and arrived;
-either may be cancelled.";
+either may be cancelled. `plan` has format, old, both and new: the URLs, without passwords.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -15,7 +15,11 @@ use crate::{
         exit::{Exit, Failure},
         output, runtime,
     },
-    cli::migrate::{Migrate, Step, Stores},
+    cli::{
+        args::Global,
+        migrate::{Migrate, Step, Stores},
+    },
+    migrate::plan::Plan,
 };
 
 /// The lock that `check` takes.
@@ -27,12 +31,23 @@ const PROBE_WAIT: Duration = Duration::from_secs(10);
 /// How long closing the stores may keep dlock from ending.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-pub(crate) fn main(registry: &Registry, args: &Migrate) -> Result<Exit, Failure> {
+pub(crate) fn main(registry: &Registry, global: &Global, args: &Migrate) -> Result<Exit, Failure> {
+    if global.url.is_some() || global.config.is_some() {
+        let why = "the stores are OLD and NEW; leave out --url and --config";
+        return Err(Failure::usage(why));
+    }
     let stores = args.step.stores();
     let config = config(stores)?;
     registry.check(&config)?;
     let text = match &args.step {
-        Step::Plan(_) => plan::text(&config)?,
+        Step::Plan(_) => {
+            let plan = Plan::new(&config)?;
+            if stores.json {
+                output::json(&plan)?
+            } else {
+                plan.text()
+            }
+        }
         Step::Switch(switch) if !switch.no_others => {
             return Err(Failure::usage(
                 "a program that uses the old store alone would hold locks beside the others; when none is left, give \

@@ -4,30 +4,42 @@ use dlock::{
     config::{BackendUrl, Config, Settings},
     layers::migrate::token_base,
 };
+use serde::Serialize;
 
 use crate::base::exit::Failure;
 
-/// The backends of dlock, by the beginning of their schemes.
-const BACKENDS: [(&str, &str); 6] = [
-    ("redis", "redis"),
-    ("etcd", "etcd"),
-    ("zk", "zk"),
-    ("mysql", "mysql"),
-    ("mariadb", "mysql"),
-    ("file", "file"),
-];
+/// The URLs of a migration, without passwords.
+#[derive(Serialize)]
+pub(super) struct Plan {
+    format: &'static str,
+    old: String,
+    both: String,
+    /// With a `token_base=` that is large enough.
+    new: String,
+}
 
-pub(super) fn text(config: &Config) -> Result<String, Failure> {
-    let mut settings = Settings::of(config)?;
-    let mut store = |key| Ok::<_, Failure>(settings.take_store(key)?.map(|one| one.url().clone()));
-    let (Some(old), Some(new)) = (store("from")?, store("to")?) else {
-        return Err(Failure::usage("two stores are needed: OLD and NEW"));
-    };
-    let new = with_base(&old, new)?;
-    let both = BackendUrl::parse("migrate:")?
-        .with_param("from", old.expose())
-        .with_param("to", new.expose());
-    Ok(format!(
+impl Plan {
+    pub(super) fn new(config: &Config) -> Result<Self, Failure> {
+        let mut settings = Settings::of(config)?;
+        let (Some(old), Some(new)) = (settings.take_store("from")?, settings.take_store("to")?)
+        else {
+            return Err(Failure::usage("two stores are needed: OLD and NEW"));
+        };
+        let new = with_base(&old, &new)?;
+        let both = BackendUrl::parse("migrate:")?
+            .with_param("from", old.url().expose())
+            .with_param("to", new.expose());
+        Ok(Self {
+            format: "dlock-migrate/1",
+            old: old.to_string(),
+            both: both.to_string(),
+            new: new.to_string(),
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { old, both, new, .. } = self;
+        format!(
         "\
 1. Begin. Programs with the old URL go on.
      dlock migrate start '{old}' '{new}'
@@ -44,31 +56,27 @@ pub(super) fn text(config: &Config) -> Result<String, Failure> {
    The way back is a migration from the new store to the old one.
 Passwords are not shown.
 "
-    ))
+        )
+    }
 }
 
-/// `new` with a `token_base=` that is large enough.
-fn with_base(old: &BackendUrl, new: BackendUrl) -> Result<BackendUrl, Failure> {
-    let base = |url: &BackendUrl| {
-        let text = url.param("token_base").unwrap_or("0");
-        text.parse::<u64>().unwrap_or_default()
+/// `new` with a `token_base=` that is large enough, if dlock knows the tokens of `old`.
+fn with_base(old: &Config, new: &Config) -> Result<BackendUrl, Failure> {
+    let base = |config: &Config| Ok::<_, Failure>(Settings::of(config)?.common().token_base);
+    let (before, given) = (base(old)?.unwrap_or(0), base(new)?.unwrap_or(0));
+    let (from, to) = (old.url().scheme(), new.url().scheme());
+    let Some(least) = token_base(from, before, to) else {
+        return match token_base(from, 0, to) {
+            None => Ok(new.url().clone()),
+            Some(_) => Err(Failure::usage(format!(
+                "no token_base= is large enough for a move from {old}: its tokens are too large already"
+            ))),
+        };
     };
-    let (Some(from), Some(to)) = (backend(old), backend(&new)) else {
-        return Ok(new);
-    };
-    let Some(least) = token_base(from, base(old), to) else {
-        return Err(Failure::usage(format!(
-            "no token_base= is large enough for a move from {old}: its tokens are too large already"
-        )));
-    };
-    Ok(if base(&new) < least {
-        new.with_param("token_base", least.to_string())
+    let url = new.url().clone();
+    Ok(if given < least {
+        url.with_param("token_base", least.to_string())
     } else {
-        new
+        url
     })
-}
-
-fn backend(url: &BackendUrl) -> Option<&'static str> {
-    let is_of = |(begin, _): &&(&str, &str)| url.scheme().starts_with(begin);
-    BACKENDS.iter().find(is_of).map(|(_, backend)| *backend)
 }

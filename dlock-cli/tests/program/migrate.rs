@@ -149,8 +149,23 @@ fn steps_out_of_order_and_bases_are_refused() {
 }
 
 #[test]
-fn a_status_is_json_too() {
+fn the_stores_are_given_once() {
     let all = Move::new();
+    let step = ["--url", &all.old, "migrate", "status", &all.old, &all.new];
+    let (code, _, err) = all.bare(&step);
+    assert_eq!(code, Some(64));
+    assert!(err.contains("leave out --url"), "{err}");
+}
+
+#[test]
+fn steps_are_json_too() {
+    let all = Move::new();
+    let (_, out, _) = all.step(&["plan", "--json"]);
+    let start = format!(
+        "{{\"format\":\"dlock-migrate/1\",\"old\":\"{}\",\"both\":",
+        all.old
+    );
+    assert!(out.starts_with(&start) && out.contains(&all.both), "{out}");
     let (_, out, _) = all.step(&["status", "--json"]);
     assert_eq!(
         out,

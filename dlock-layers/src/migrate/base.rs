@@ -10,8 +10,8 @@ const MYSQL_END: u64 = 1 << 62;
 /// Where the tokens of MySQL begin: its epoch is not before this crate.
 const MYSQL_BEGIN: u64 = 1_700_000_000 << 31;
 
-/// The least `token_base=` of the new store, if the old one has `base`; `None` if the backend `old` is not one of dlock's,
-/// or no number is large enough.
+/// The least `token_base=` of the store `new`, if `old` has `base`; `None` if `old` is not one of dlock's, or no number is
+/// large enough. A store is named by its scheme, or by [`Capabilities::backend`](dlock_core::Capabilities).
 ///
 /// ```
 /// use dlock_layers::migrate::token_base;
@@ -21,14 +21,21 @@ const MYSQL_BEGIN: u64 = 1_700_000_000 << 31;
 /// ```
 #[must_use]
 pub fn token_base(old: &str, base: u64, new: &str) -> Option<u64> {
+    let is_usual = ["redis", "file", "etcd", "zk"]
+        .iter()
+        .any(|name| old.starts_with(name));
     let end = match old {
-        "redis" | "file" | "etcd" | "zk" => USUAL_END,
-        "mysql" => MYSQL_END,
+        _ if is_mysql(old) => MYSQL_END,
+        _ if is_usual => USUAL_END,
         _ => return None,
     };
     let end = base.checked_add(end)?;
-    let begin = if new == "mysql" { MYSQL_BEGIN } else { 0 };
+    let begin = if is_mysql(new) { MYSQL_BEGIN } else { 0 };
     Some(end.saturating_sub(begin)).filter(|base| *base <= MYSQL_END)
+}
+
+fn is_mysql(store: &str) -> bool {
+    store == "mysql" || store == "mariadb"
 }
 
 #[cfg(test)]
@@ -42,6 +49,8 @@ mod tests {
         assert_eq!(token_base("mysql", 0, "redis"), Some(MYSQL_END));
         assert_eq!(token_base("mysql", 1, "redis"), None);
         assert_eq!(token_base("jobs", 0, "redis"), None);
+        assert_eq!(token_base("redis-sentinel", 0, "mariadb"), Some(0));
+        assert_eq!(token_base("mariadb", 0, "zks"), Some(MYSQL_END));
         let chained = token_base("mysql", 0, "mysql").expect("another server");
         assert!(chained + MYSQL_BEGIN >= MYSQL_END);
     }

@@ -5,7 +5,7 @@ use dlock_core::{
     config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
 };
 
-use super::{backend::MigrateLock, base::token_base, steps::Steps, stores::Store};
+use super::{backend::MigrateLock, steps::Steps, stores::Store};
 
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -37,8 +37,7 @@ fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
 ///
 /// # Errors
 ///
-/// `InvalidConfig`, before any I/O, for settings that are wrong, and for a `token_base=` in `to=` that is too small.
-/// `Unavailable`, `Denied` and others as they come.
+/// `InvalidConfig`, before any I/O, for settings that are wrong. `Unavailable`, `Denied` and others as they come.
 ///
 /// # Cancel safety
 ///
@@ -47,13 +46,6 @@ pub async fn open_steps(stores: &Registry, config: &Config) -> Result<Steps> {
     let mut settings = Settings::of(config)?;
     let (from, to) = both(stores, &mut settings)?;
     let (old, new) = tokio::try_join!(connect(stores, &from), connect(stores, &to))?;
-    let least = token_base(old.name(), old.token_base, new.name()).unwrap_or_default();
-    if new.token_base < least {
-        return Err(settings.invalid(format!(
-            "to= has token_base={}, needed is {least}: all tokens of {} are smaller",
-            new.token_base, from.config
-        )));
-    }
     Steps::new(old, new, from.config.to_string(), to.config.to_string())
 }
 

@@ -72,7 +72,7 @@ impl OldStore {
         match answer {
             Some(Ok(lease)) => {
                 let backend = self.store.backend.clone();
-                return Ok(Some(Arc::new(Part::new(backend, nested, lease))));
+                Ok(Some(Arc::new(Part::new(backend, nested, lease))))
             }
             Some(Err(error)) => {
                 let is_refusal = !error.is_contended() && !request.attempt.is_cancelled();
@@ -80,13 +80,13 @@ impl OldStore {
                     tracing::warn!(%error, "the old store is passed over");
                     return Ok(None);
                 }
-                return Err(error.in_context("acquire", self.store.name(), Some(&request.name)));
+                Err(error.in_context("acquire", self.store.name(), Some(&request.name)))
             }
             None => {
                 tracing::warn!("the old store does not answer and is passed over");
                 nested.cancel_nested();
                 self.abandon(acquiring, nested);
-                return Ok(None);
+                Ok(None)
             }
         }
     }

@@ -8,7 +8,7 @@ use dlock_core::{
     backend::{Migration, MigrationStage},
 };
 
-use super::stores::Store;
+use super::{base::token_base, stores::Store};
 
 /// Both records of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,14 +105,15 @@ impl Steps {
     ///
     /// # Errors
     ///
-    /// `InvalidConfig` when one of the stores is in another migration, and when both are the same store. Others as
-    /// [`status`](Self::status).
+    /// `InvalidConfig` when one of the stores is in another migration, when both are the same store, and for a
+    /// `token_base` of the new one that is too small. Others as [`status`](Self::status).
     ///
     /// # Cancel safety
     ///
     /// The migration may be half begun: call it again, or [`cancel`](Self::cancel) it.
     pub async fn start(&self) -> Result<AttemptId> {
         use MigrationStage::{Arrived, Arriving, Cancelled, Leaving, Left};
+        self.check_base()?;
         let Status { old, new } = self.status().await?;
         let id = match &old {
             None => AttemptId::random(),
@@ -235,6 +236,20 @@ impl Steps {
         }
         let cancelled = self.record(Cancelled, old.id, &self.new_url);
         self.old.advance(Some(&old), &cancelled).await
+    }
+
+    /// Refuses a `token_base` below the tokens that the old store may still give, before any change.
+    fn check_base(&self) -> Result<()> {
+        let (base, old) = (self.new.token_base, &self.old);
+        let least = token_base(old.name(), old.token_base, self.new.name()).unwrap_or(0);
+        if base >= least {
+            return Ok(());
+        }
+        let why = format!(
+            "{} has token_base={base}, needed is {least}: all tokens of {} are smaller",
+            self.new_url, self.old_url
+        );
+        Err(Error::new(ErrorKind::InvalidConfig, why))
     }
 
     /// Whether the migration in the record of the old store is the one to this new store, whose record is `new`.
