@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use dlock_core::{
-    Clock, ErrorKind, LostCause, Result,
+    Clock, ErrorKind, Locker, LostCause, Result,
     memory::{Fault, Operation},
 };
+use dlock_layers::migrate::MigrateLock;
 
-use crate::support::{Stores, refused};
+use crate::support::{Stores, Waiting, refused};
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -76,14 +77,11 @@ async fn the_old_lock_is_kept_while_the_new_one_is_waited_for() -> Result<()> {
     // A program that ought not to be there makes the wait.
     let other = stores.new_alone()?;
     let guard = other.acquire("a").await?;
-    let waiting = {
-        let both = both.clone();
-        tokio::spawn(async move { both.acquire("a").ttl(TTL).wait(TTL * 6).await })
-    };
+    let waiting = Waiting::start(&both, TTL);
     tokio::time::sleep(TTL * 3).await;
     assert!(stores.old_alone()?.try_acquire("a").await?.is_none());
     guard.release().await?;
-    let guard = waiting.await.expect("no panic")?;
+    let guard = waiting.granted().await?;
     assert!(guard.remaining() > TTL * 9 / 10);
     guard.release().await?;
     assert!(stores.are_empty());
@@ -96,16 +94,13 @@ async fn an_old_lock_that_is_lost_during_the_wait_is_taken_again() -> Result<()>
     let both = stores.both().await?;
     let other = stores.new_alone()?;
     let guard = other.acquire("a").await?;
-    let waiting = {
-        let both = both.clone();
-        tokio::spawn(async move { both.acquire("a").ttl(TTL).wait(TTL * 6).await })
-    };
+    let waiting = Waiting::start(&both, TTL);
     tokio::time::sleep(TTL).await;
     stores.old.revoke("a");
     tokio::time::sleep(TTL).await;
     assert!(stores.old_alone()?.try_acquire("a").await?.is_none());
     guard.release().await?;
-    let guard = waiting.await.expect("no panic")?;
+    let guard = waiting.granted().await?;
     guard.renew().await?;
     guard.release().await?;
     assert!(stores.are_empty());
@@ -122,13 +117,10 @@ async fn a_record_that_cannot_be_read_is_no_grant() -> Result<()> {
         ErrorKind::Unavailable
     );
     assert!(stores.are_empty());
-    let waiting = {
-        let both = both.clone();
-        tokio::spawn(async move { both.acquire("a").wait(TTL).await })
-    };
+    let waiting = Waiting::start(&both, TTL);
     tokio::time::sleep(Duration::from_secs(1)).await;
     stores.new.clear_faults();
-    waiting.await.expect("no panic")?.release().await?;
+    waiting.granted().await?.release().await?;
     assert!(stores.are_empty());
     Ok(())
 }
@@ -158,11 +150,11 @@ async fn waiting_for_the_new_lock_does_not_eat_the_ttl_of_the_old_one() -> Resul
         if !is_renewed {
             stores.old.inject(Operation::Renew, Fault::LoseRequest);
         }
-        let waiting = tokio::spawn(async move { both.acquire("a").ttl(TTL).await });
+        let waiting = Waiting::start(&both, TTL);
         // Before the first renewal of a lock that is kept.
         tokio::time::sleep(TTL / 4).await;
         guard.release().await?;
-        let left = waiting.await.expect("no panic")?.remaining();
+        let left = waiting.granted().await?.remaining();
         assert!(
             TTL * least / 10 < left && left < TTL * most / 10,
             "{left:?}"
@@ -177,12 +169,12 @@ async fn a_lock_that_is_lost_while_the_record_is_read_is_taken_again() -> Result
         let stores = Stores::started().await?;
         let both = stores.both().await?;
         stores.new.inject(Operation::Migrate, Fault::Stall);
-        let waiting = tokio::spawn(async move { both.acquire("a").ttl(TTL).await });
+        let waiting = Waiting::start(&both, TTL);
         tokio::time::sleep(TTL / 10).await;
         let store = if is_old { &stores.old } else { &stores.new };
         store.revoke("a");
         stores.new.clear_faults();
-        let guard = waiting.await.expect("no panic")?;
+        let guard = waiting.granted().await?;
         assert!(stores.old_alone()?.try_acquire("a").await?.is_none());
         assert!(stores.new_alone()?.try_acquire("a").await?.is_none());
         guard.release().await?;
@@ -262,16 +254,13 @@ async fn programs_with_the_old_store_go_on_while_the_new_one_is_silent() -> Resu
     let stores = Stores::started().await?;
     let both = stores.both().await?;
     stores.new.inject(Operation::Acquire, Fault::Stall);
-    let waiting = {
-        let both = both.clone();
-        tokio::spawn(async move { both.acquire("a").ttl(TTL).wait(TTL * 20).await })
-    };
+    let waiting = Waiting::start(&both, TTL);
     tokio::time::sleep(Duration::from_millis(100)).await;
     // Not for as long as the other one waits.
     let guard = stores.old_alone()?.acquire("a").wait(TTL).await?;
     guard.release().await?;
     stores.new.clear_faults();
-    waiting.await.expect("no panic")?.release().await?;
+    waiting.granted().await?.release().await?;
     assert!(stores.are_empty());
     Ok(())
 }
@@ -329,14 +318,44 @@ async fn a_grant_of_the_old_store_does_not_wait_for_the_record() -> Result<()> {
     let both = stores.both().await?;
     stores.old.inject(Operation::Acquire, Fault::Stall);
     stores.new.inject(Operation::Migrate, Fault::Stall);
-    let waiting = tokio::spawn(async move { both.acquire("a").ttl(TTL).await });
+    let waiting = Waiting::start(&both, TTL);
     // Long enough for the old store to be silent, so that the record is read.
     tokio::time::sleep(Duration::from_secs(1)).await;
     stores.old.clear_faults();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(stores.new.names().len(), 1, "the new lock is taken");
     stores.new.clear_faults();
-    waiting.await.expect("no panic")?.release().await?;
+    waiting.granted().await?.release().await?;
     assert!(stores.are_empty());
+    Ok(())
+}
+
+/// K2: a suspended machine. The old store still has the lock, but for this process it has ended.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_is_late_keeps_no_lock_during_the_wait() -> Result<()> {
+    let stores = Stores::started().await?;
+    let clock = Clock::pausable();
+    let (old, new) = stores.sides();
+    let both = Locker::builder(MigrateLock::open(old, new).await?)
+        .clock(clock.clone())
+        .build()?;
+    let guard = stores.new_alone()?.acquire("a").await?;
+    let waiting = Waiting::start(&both, TTL);
+    let attempt = async || {
+        let holder = stores.old_alone()?.inspect("a").await?;
+        Result::<_>::Ok(holder.and_then(|holder| holder.attempt))
+    };
+    stores.old.inject(Operation::Renew, Fault::Stall);
+    // Its first renewal is on the way.
+    tokio::time::sleep(TTL / 3 + TTL / 10).await;
+    let before = attempt().await?;
+    assert!(before.is_some());
+    clock.jump(TTL);
+    stores.old.clear_faults();
+    tokio::time::sleep(TTL / 10).await;
+    let after = attempt().await?;
+    assert!(after.is_some() && after != before, "it is taken again");
+    guard.release().await?;
+    waiting.granted().await?.release().await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use dlock_core::{
 };
 use dlock_layers::migrate::{Steps, Store};
 
-use crate::support::{Stores, refused};
+use crate::support::{Stores, record, refused};
 
 async fn stages(stores: &Stores) -> Result<(Option<MigrationStage>, Option<MigrationStage>)> {
     let status = stores.steps()?.status().await?;
@@ -74,20 +74,13 @@ async fn one_whose_reply_is_lost_is_done() -> Result<()> {
 async fn one_that_was_cut_off_goes_on() -> Result<()> {
     let stores = Stores::new();
     let id = stores.steps()?.start().await?;
-    let record = |stage| Migration {
-        stage,
-        id,
-        since_unix_micros: 1,
-        by: "1@a".to_owned(),
-        other: "etcd://etcd-1".to_owned(),
-    };
     for (old, new) in [
         (MigrationStage::Closed, MigrationStage::Arriving),
         (MigrationStage::Closed, MigrationStage::Arrived),
         (MigrationStage::Leaving, MigrationStage::Arrived),
     ] {
-        set(&stores.old, &record(old)).await?;
-        set(&stores.new, &record(new)).await?;
+        set(&stores.old, &record(old, id)).await?;
+        set(&stores.new, &record(new, id)).await?;
         stores.steps()?.switch().await?;
         assert_eq!(stages(&stores).await?, SWITCHED, "{old} {new}");
     }
@@ -98,13 +91,7 @@ async fn one_that_was_cut_off_goes_on() -> Result<()> {
 async fn a_start_that_was_cut_off_goes_on() -> Result<()> {
     let stores = Stores::new();
     let id = stores.steps()?.start().await?;
-    let cancelled = Migration {
-        stage: MigrationStage::Cancelled,
-        id,
-        since_unix_micros: 1,
-        by: "1@a".to_owned(),
-        other: "redis://db-1".to_owned(),
-    };
+    let cancelled = record(MigrationStage::Cancelled, id);
     set(&stores.new, &cancelled).await?;
     assert_eq!(stores.steps()?.start().await?, id);
     assert_eq!(stages(&stores).await?, STARTED);
@@ -216,15 +203,8 @@ async fn a_cancel_that_was_cut_off_goes_on() -> Result<()> {
     ] {
         let stores = Stores::new();
         let id = stores.steps()?.start().await?;
-        let record = |stage| Migration {
-            stage,
-            id,
-            since_unix_micros: 1,
-            by: "1@a".to_owned(),
-            other: "etcd://etcd-1".to_owned(),
-        };
-        set(&stores.old, &record(old)).await?;
-        set(&stores.new, &record(new)).await?;
+        set(&stores.old, &record(old, id)).await?;
+        set(&stores.new, &record(new, id)).await?;
         stores.steps()?.cancel().await?;
         assert_eq!(stages(&stores).await?, CANCELLED, "{old} {new}");
         stores.steps()?.start().await?;
@@ -237,13 +217,7 @@ async fn a_switch_that_the_new_store_has_lost_is_done_again() -> Result<()> {
     let stores = Stores::new();
     let id = stores.steps()?.start().await?;
     stores.steps()?.switch().await?;
-    let lost = Migration {
-        stage: MigrationStage::Arriving,
-        id,
-        since_unix_micros: 1,
-        by: "1@a".to_owned(),
-        other: "redis://db-1".to_owned(),
-    };
+    let lost = record(MigrationStage::Arriving, id);
     set(&stores.new, &lost).await?;
     let opened = stores.both().await;
     assert_eq!(

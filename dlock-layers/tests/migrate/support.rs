@@ -1,6 +1,12 @@
 //! Two stores, and the programs that use them.
 
-use dlock_core::{ErrorKind, Locker, Result, memory::Memory};
+use std::time::Duration;
+
+use dlock_core::{
+    AttemptId, ErrorKind, Guard, Locker, Result,
+    backend::{Migration, MigrationStage},
+    memory::Memory,
+};
 use dlock_layers::migrate::{MigrateLock, Steps, Store};
 
 /// Above every token that a test takes from the old store.
@@ -58,6 +64,34 @@ impl Stores {
 
     pub(crate) fn are_empty(&self) -> bool {
         self.old.names().is_empty() && self.new.names().is_empty()
+    }
+}
+
+/// An acquire of `a` that waits for up to a minute, in a task of its own.
+pub(crate) struct Waiting(tokio::task::JoinHandle<Result<Guard>>);
+
+impl Waiting {
+    pub(crate) fn start(locks: &Locker, ttl: Duration) -> Self {
+        const WAIT: Duration = Duration::from_secs(60);
+        let locks = locks.clone();
+        let acquire = async move { locks.acquire("a").ttl(ttl).wait(WAIT).await };
+        Self(tokio::spawn(acquire))
+    }
+
+    pub(crate) async fn granted(self) -> Result<Guard> {
+        let ended = self.0.await;
+        ended.unwrap_or_else(|panic| panic!("the acquire panicked: {panic}"))
+    }
+}
+
+/// A record as a step writes it.
+pub(crate) fn record(stage: MigrationStage, id: AttemptId) -> Migration {
+    Migration {
+        stage,
+        id,
+        since_unix_micros: 1,
+        by: "1@a".to_owned(),
+        other: "etcd://etcd-1".to_owned(),
     }
 }
 

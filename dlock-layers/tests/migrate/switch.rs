@@ -8,7 +8,9 @@ use dlock_core::{
 };
 use dlock_layers::migrate::{MigrateLock, Store};
 
-use crate::support::{Stores, TOKEN_BASE, refused};
+use crate::support::{Stores, TOKEN_BASE, Waiting, refused};
+
+const TTL: Duration = Duration::from_secs(10);
 
 #[tokio::test(start_paused = true)]
 async fn programs_of_three_kinds_exclude_each_other() -> Result<()> {
@@ -44,7 +46,7 @@ async fn a_lock_is_held_over_the_switch_and_over_the_end_of_the_old_store() -> R
     for fault in [Fault::LoseRequest, Fault::Stall] {
         let stores = Stores::started().await?;
         let both = stores.both().await?;
-        let guard = both.acquire("a").ttl(Duration::from_secs(10)).await?;
+        let guard = both.acquire("a").ttl(TTL).await?;
         stores.steps()?.switch().await?;
         stores.old.inject(Operation::Renew, fault);
         stores.old.inject(Operation::Release, fault);
@@ -61,9 +63,9 @@ async fn a_lock_is_held_over_the_switch_and_over_the_end_of_the_old_store() -> R
 async fn without_a_switch_the_end_of_the_old_store_is_a_loss() -> Result<()> {
     let stores = Stores::started().await?;
     let both = stores.both().await?;
-    let guard = both.acquire("a").ttl(Duration::from_secs(10)).await?;
+    let guard = both.acquire("a").ttl(TTL).await?;
     stores.old.inject(Operation::Renew, Fault::LoseRequest);
-    tokio::time::timeout(Duration::from_secs(10), guard.lost())
+    tokio::time::timeout(TTL, guard.lost())
         .await
         .expect("lost in time");
     Ok(())
@@ -74,12 +76,12 @@ async fn a_wait_goes_on_over_the_switch() -> Result<()> {
     let stores = Stores::started().await?;
     let (first, second) = (stores.both().await?, stores.both().await?);
     let guard = first.acquire("a").await?;
-    let waiting = tokio::spawn(async move { second.acquire("a").await });
+    let waiting = Waiting::start(&second, TTL);
     tokio::time::sleep(Duration::from_secs(1)).await;
     stores.steps()?.switch().await?;
     let before = guard.token();
     guard.release().await?;
-    let guard = waiting.await.expect("no panic")?;
+    let guard = waiting.granted().await?;
     assert!(guard.token().get() > TOKEN_BASE && guard.token() > before);
     Ok(())
 }
