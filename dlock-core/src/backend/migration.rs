@@ -16,6 +16,20 @@ use crate::{
 /// their own, and are linearizable within the store's exceptions: a read sees each change that was confirmed before.
 ///
 /// The key of the record is not that of any lock.
+///
+/// ```
+/// use dlock_core::{Result, backend::{DistributedLock as _, MigrationRecord}, memory::Memory};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// let store = Memory::new();
+/// let record: &dyn MigrationRecord = store.migration_record().expect("a record");
+/// assert!(record.compare_and_set(None, "first").await?);
+/// assert!(!record.compare_and_set(None, "second").await?);
+/// assert_eq!(record.read().await?.as_deref(), Some("first"));
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait MigrationRecord: Send + Sync {
     /// Reads the record; `None` if there is none.

@@ -283,6 +283,21 @@ impl AcquireRequest {
     /// after it has released it within the same acquire.
     ///
     /// A release that is still on its way frees the grants of its own identity only (K4).
+    ///
+    /// ```
+    /// use dlock_core::backend::AcquireRequest;
+    ///
+    /// /// The request of a further round.
+    /// fn again(request: &AcquireRequest) -> AcquireRequest {
+    ///     let (lost, waits) = (request.attempt.clone(), request.attempt.clone());
+    ///     let nested = request.nested_again(
+    ///         move |cause| lost.report_lost(cause),
+    ///         move |_| waits.report_contended(),
+    ///     );
+    ///     assert_ne!(nested.attempt.id(), request.attempt.id());
+    ///     nested
+    /// }
+    /// ```
     #[must_use]
     pub fn nested_again(
         &self,

@@ -35,6 +35,17 @@ fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
 
 /// Opens both stores of the `migrate:` URL in `config`, for the steps of an operator.
 ///
+/// ```
+/// use dlock_core::{Result, config::{Config, Registry}};
+/// use dlock_layers::migrate::open_steps;
+///
+/// async fn start(stores: &Registry) -> Result<()> {
+///     let config = Config::from_url("migrate:?from=env:OLD_URL&to=env:NEW_URL")?;
+///     open_steps(stores, &config).await?.start().await?;
+///     Ok(())
+/// }
+/// ```
+///
 /// # Errors
 ///
 /// `InvalidConfig`, before any I/O, for settings that are wrong. `Unavailable`, `Denied` and others as they come.

@@ -86,6 +86,16 @@ impl Settings {
     }
 
     /// Takes over `ttl` and `wait` of another store where this one has none: for a store that is made of others.
+    ///
+    /// ```
+    /// use dlock_core::config::{Config, Settings};
+    ///
+    /// let inner = Settings::of(&Config::from_url("etcd://etcd-1?ttl=10s")?)?;
+    /// let mut outer = Settings::of(&Config::from_url("migrate:?wait=1m")?)?;
+    /// outer.inherit(inner.common());
+    /// assert_eq!(outer.common().ttl, inner.common().ttl);
+    /// # Ok::<(), dlock_core::Error>(())
+    /// ```
     pub fn inherit(&mut self, other: &CommonSettings) {
         self.common.ttl = self.common.ttl.or(other.ttl);
         self.common.wait = self.common.wait.or(other.wait);
