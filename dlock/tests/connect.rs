@@ -32,7 +32,7 @@ async fn a_url_or_a_configuration() {
 }
 
 /// All schemes, as messages list them.
-const KNOWN: &str = "known: etcd, etcds, file, mariadb, memory, mysql, redis, redis-cluster, \
+const KNOWN: &str = "known: etcd, etcds, file, mariadb, memory, migrate, mysql, redis, redis-cluster, \
                      redis-sentinel, rediss, rediss-cluster, rediss-sentinel, zk, zks";
 
 #[tokio::test]
