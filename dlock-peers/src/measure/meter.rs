@@ -8,7 +8,13 @@ use super::{
     entrant::Entrant,
     slice::{Done, Slice},
 };
-use crate::{process::Request, server::Server};
+use crate::{
+    process::{Cycles, Request},
+    server::Server,
+};
+
+/// Cycles before those that count: a client may close connections that have been idle during the slices of others.
+const WARM_UP: Duration = Duration::from_millis(100);
 
 /// Measures a workload; `None` if the client has failed.
 pub(super) async fn slice(
@@ -17,6 +23,11 @@ pub(super) async fn slice(
     round: u32,
     request: Request,
 ) -> Option<Slice> {
+    if let Request::Cycles { tasks, .. } | Request::Once { tasks, .. } = request {
+        let window = WARM_UP;
+        let warm_up = Request::Cycles { tasks, window };
+        entrant.request::<Cycles>(warm_up).await?;
+    }
     let before = [cpu_time_of(entrant.pid()?)?, cpu_time(server)?];
     let done = match request {
         Request::Version => return None,

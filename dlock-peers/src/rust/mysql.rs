@@ -1,7 +1,10 @@
 //! MySQL's locks by the driver: a row that is locked, and `GET_LOCK`. Each lock has a connection, and its statements are
-//! prepared.
+//! prepared. The connections of locks that are dropped serve later ones.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use dlock_core::toolkit::Lock as Mutex;
 use sqlx::{
     ConnectOptions as _, Executor as _,
     mysql::{MySqlConnectOptions, MySqlConnection},
@@ -11,20 +14,34 @@ use sqlx::{
 use super::client::{Client, Lock, without_keys};
 use crate::failure::Failure;
 
-pub(super) struct RowLock(MySqlConnectOptions);
+pub(super) struct RowLock(Connections);
 
-pub(super) struct GetLock(MySqlConnectOptions);
+pub(super) struct GetLock(Connections);
+
+/// The connections of a client.
+struct Connections {
+    options: MySqlConnectOptions,
+    idle: Idle,
+}
+
+type Idle = Arc<Mutex<Vec<MySqlConnection>>>;
+
+/// A connection, which becomes idle when its lock is dropped.
+struct Connection {
+    connection: Option<MySqlConnection>,
+    idle: Idle,
+}
 
 /// The row of a name, on a connection.
 struct Row {
-    connection: MySqlConnection,
+    connection: Connection,
     name: String,
     is_there: bool,
 }
 
 /// The named lock of a connection.
 struct Named {
-    connection: MySqlConnection,
+    connection: Connection,
     name: String,
 }
 
@@ -32,31 +49,68 @@ struct Named {
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS row_locks (name VARBINARY(255) PRIMARY KEY) ENGINE = InnoDB";
 
-fn options(url: &str) -> Result<MySqlConnectOptions, Failure> {
-    let options: MySqlConnectOptions = without_keys(url).parse()?;
-    Ok(options.disable_statement_logging())
+impl Connections {
+    fn new(url: &str) -> Result<Self, Failure> {
+        let options: MySqlConnectOptions = without_keys(url).parse()?;
+        Ok(Self {
+            options: options.disable_statement_logging(),
+            idle: Idle::default(),
+        })
+    }
+
+    /// An idle connection, or a new one that `set_up` has executed.
+    async fn take(&self, set_up: &[&'static str]) -> Result<Connection, Failure> {
+        let idle = self.idle.lock().pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                let mut connection = self.options.connect().await?;
+                for &statement in set_up {
+                    connection.execute(statement).await?;
+                }
+                connection
+            }
+        };
+        Ok(Connection {
+            connection: Some(connection),
+            idle: self.idle.clone(),
+        })
+    }
+}
+
+impl Connection {
+    fn get(&mut self) -> Result<&mut MySqlConnection, Failure> {
+        let connection = self.connection.as_mut();
+        connection.ok_or_else(|| "the connection is idle".into())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.idle.lock().extend(self.connection.take());
+    }
 }
 
 impl RowLock {
     pub(super) fn connect(url: &str) -> Result<Self, Failure> {
-        options(url).map(Self)
+        Connections::new(url).map(Self)
     }
 }
 
 impl GetLock {
     pub(super) fn connect(url: &str) -> Result<Self, Failure> {
-        options(url).map(Self)
+        Connections::new(url).map(Self)
     }
 }
 
 #[async_trait]
 impl Client for RowLock {
     async fn lock(&self, name: &str) -> Result<Box<dyn Lock>, Failure> {
-        let mut connection = self.0.connect().await?;
-        connection.execute(TABLE).await?;
+        let set_up = [TABLE, "SET SESSION autocommit = 0"];
+        let mut connection = self.0.take(&set_up).await?;
         let insert = query("INSERT IGNORE INTO row_locks VALUES (?)").bind(name);
-        insert.execute(&mut connection).await?;
-        connection.execute("SET SESSION autocommit = 0").await?;
+        insert.execute(connection.get()?).await?;
+        query("COMMIT").execute(connection.get()?).await?;
         let name = name.to_owned();
         Ok(Box::new(Row {
             connection,
@@ -75,12 +129,12 @@ impl Lock for Row {
             false => "INSERT INTO row_locks VALUES (?)",
         };
         let lock = query(sql).bind(&*self.name);
-        lock.execute(&mut self.connection).await?;
+        lock.execute(self.connection.get()?).await?;
         Ok(())
     }
 
     async fn release(&mut self) -> Result<(), Failure> {
-        query("COMMIT").execute(&mut self.connection).await?;
+        query("COMMIT").execute(self.connection.get()?).await?;
         Ok(())
     }
 
@@ -94,7 +148,7 @@ impl Lock for Row {
 impl Client for GetLock {
     async fn lock(&self, name: &str) -> Result<Box<dyn Lock>, Failure> {
         Ok(Box::new(Named {
-            connection: self.0.connect().await?,
+            connection: self.0.take(&[]).await?,
             name: name.to_owned(),
         }))
     }
@@ -104,7 +158,7 @@ impl Named {
     async fn call(&mut self, sql: &'static str) -> Result<(), Failure> {
         let done: Option<i64> = query_scalar(sql)
             .bind(&*self.name)
-            .fetch_one(&mut self.connection)
+            .fetch_one(self.connection.get()?)
             .await?;
         match done {
             Some(1) => Ok(()),
