@@ -8,6 +8,8 @@ pub(crate) enum Family {
     MySql,
     Redis,
     Zk,
+    /// Made of two other stores.
+    Migrate,
 }
 
 impl Family {
@@ -20,6 +22,7 @@ impl Family {
             "redis" | "rediss" | "redis-sentinel" | "rediss-sentinel" | "redis-cluster"
             | "rediss-cluster" => Self::Redis,
             "zk" | "zks" => Self::Zk,
+            "migrate" => Self::Migrate,
             _ => return None,
         })
     }
@@ -43,5 +46,6 @@ pub fn backend(scheme: &str) -> Option<&'static str> {
         Family::MySql => "mysql",
         Family::Redis => "redis",
         Family::Zk => "zk",
+        Family::Migrate => "migrate",
     })
 }

@@ -3,6 +3,7 @@
 pub mod baseline;
 mod driver;
 mod family;
+mod nested;
 pub mod probe;
 pub mod residue;
 

@@ -48,7 +48,7 @@ pub(crate) struct Switch {
     #[command(flatten)]
     pub(crate) stores: Stores,
 
-    /// No program uses the old store alone any more: neither dlock with its URL, nor another client
+    /// No program uses the old store alone any more: no other client, and no dlock whose locks must not be lost
     #[arg(long)]
     pub(crate) no_others: bool,
 }

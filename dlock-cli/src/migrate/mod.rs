@@ -9,6 +9,7 @@ use dlock::{
     config::{Config, Registry},
     layers::migrate::{Steps, open_steps},
 };
+use tokio::time::sleep;
 
 use crate::{
     base::{
@@ -80,11 +81,25 @@ async fn take(
     let steps = open_steps(registry, config).await?;
     match step {
         Step::Start(_) => drop(steps.start().await?),
-        Step::Switch(_) => steps.switch().await?,
+        Step::Switch(_) => switch(&steps).await?,
         Step::Cancel(_) => steps.cancel().await?,
         Step::Plan(_) | Step::Check(_) | Step::Status(_) => {}
     }
     show(&steps, is_json).await
+}
+
+/// Closes the old store, waits for programs that use it alone, and then switches.
+async fn switch(steps: &Steps) -> Result<(), Failure> {
+    let wait = steps.close().await?;
+    if !wait.is_zero() {
+        let wait = humantime::format_duration(wait);
+        output::say(&format!(
+            "the old store is closed to programs that use it alone; the switch follows in {wait}, when they have lost \
+             their locks"
+        ));
+    }
+    sleep(wait).await;
+    Ok(steps.switch().await?)
 }
 
 /// Takes a lock as the programs do.

@@ -1,6 +1,6 @@
 //! The record of a migration: where the locks of a store are, or are about to be.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use async_trait::async_trait;
 
@@ -66,9 +66,10 @@ pub trait MigrationRecord: Send + Sync {
 ///     since_unix_micros: 1_780_000_000_000_000,
 ///     by: "4711@web-3".to_owned(),
 ///     other: "etcd://etcd-1".to_owned(),
+///     token_base: 1_000_000,
 /// };
 /// let text = migration.to_string();
-/// assert_eq!(text, "leaving 000000000000000000000000000000a1 1780000000000000 4711@web-3 etcd://etcd-1");
+/// assert_eq!(text, "leaving 000000000000000000000000000000a1 1780000000000000 4711@web-3 etcd://etcd-1 1000000");
 /// assert_eq!(text.parse::<Migration>()?, migration);
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
@@ -88,6 +89,8 @@ pub struct Migration {
     pub by: String,
     /// The URL of the other store, without secrets and spaces; at most [`Migration::OTHER_BYTES_MAX`].
     pub other: String,
+    /// The `token_base` of the new store, in all programs (K5).
+    pub token_base: u64,
 }
 
 /// The stage of a migration in one of its two stores.
@@ -112,14 +115,31 @@ impl Migration {
     /// The longest [`other`](Self::other), in bytes.
     pub const OTHER_BYTES_MAX: usize = 800;
 
-    /// Refuses a process that takes its locks in this store alone, where that would make two holders.
+    /// 30 s: during a migration a process that uses the store alone grants and holds locks for so long after it has sent
+    /// the reading that found the store open. It reads every 10 s.
+    pub const READ_VALID: Duration = Duration::from_secs(30);
+
+    /// 31 s: how long the switch waits after it has closed the old store. [`READ_VALID`](Self::READ_VALID), and room for
+    /// clocks that run at different speeds.
+    pub const CLOSE_WAIT: Duration = Duration::from_secs(31);
+
+    /// Refuses a process that takes its locks in this store alone, with `token_base`, where that would make two holders
+    /// or a token that is too small.
     ///
     /// # Errors
     ///
     /// `InvalidConfig`, which says what to configure.
-    pub fn check_alone(&self) -> Result<()> {
-        let Self { other, .. } = self;
+    pub fn check_alone(&self, token_base: u64) -> Result<()> {
+        let Self {
+            other,
+            token_base: least,
+            ..
+        } = self;
         let why = match self.stage {
+            MigrationStage::Arrived if token_base < *least => format!(
+                "locks have moved to this store from {other}, and token_base={token_base} would make their tokens smaller: \
+                 use token_base={least}"
+            ),
             MigrationStage::Leaving | MigrationStage::Arrived | MigrationStage::Cancelled => {
                 return Ok(());
             }
@@ -177,8 +197,12 @@ impl fmt::Display for Migration {
             since_unix_micros,
             by,
             other,
+            token_base,
         } = self;
-        write!(f, "{stage} {id} {since_unix_micros} {by} {other}")
+        write!(
+            f,
+            "{stage} {id} {since_unix_micros} {by} {other} {token_base}"
+        )
     }
 }
 
@@ -206,12 +230,15 @@ fn parse(text: &str) -> Option<Migration> {
         since_unix_micros: words.next()?.parse().ok()?,
         by: words.next()?.to_owned(),
         other: words.next().filter(|other| !other.is_empty())?.to_owned(),
+        token_base: words.next()?.parse().ok()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BASE: u64 = 1 << 53;
 
     fn at(stage: MigrationStage) -> Migration {
         Migration {
@@ -220,6 +247,7 @@ mod tests {
             since_unix_micros: 1_780_000_000_000_000,
             by: "4711@web-3".to_owned(),
             other: "etcd://etcd-1?prefix=a%20b".to_owned(),
+            token_base: BASE,
         }
     }
 
@@ -239,11 +267,13 @@ mod tests {
         for text in [
             "",
             "leaving",
-            &format!("gone {id} 1 1@a etcd://e"),
+            &format!("gone {id} 1 1@a etcd://e 7"),
             &format!("leaving {id} 1 1@a"),
-            &format!("leaving {id} 1 1@a "),
-            &format!("leaving {id} x 1@a etcd://e"),
-            "leaving 7 1 1@a etcd://e",
+            &format!("leaving {id} 1 1@a  7"),
+            &format!("leaving {id} 1 1@a etcd://e"),
+            &format!("leaving {id} 1 1@a etcd://e x"),
+            &format!("leaving {id} x 1@a etcd://e 7"),
+            "leaving 7 1 1@a etcd://e 7",
         ] {
             let error = text.parse::<Migration>().expect_err(text);
             assert_eq!(error.kind(), ErrorKind::InvalidConfig);
@@ -267,12 +297,28 @@ mod tests {
             ),
             (MigrationStage::Left, Some("have moved to etcd://etcd-1")),
         ] {
-            let refused = at(stage).check_alone().err();
+            let refused = at(stage).check_alone(BASE).err();
             assert_eq!(refused.is_some(), says.is_some(), "{stage}");
             if let (Some(error), Some(says)) = (refused, says) {
                 assert_eq!(error.kind(), ErrorKind::InvalidConfig);
                 assert!(error.to_string().contains(says), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn a_token_base_that_is_too_small_is_refused_where_the_locks_have_arrived() {
+        let arrived = at(MigrationStage::Arrived);
+        assert!(arrived.check_alone(BASE + 1).is_ok());
+        for small in [0, BASE - 1] {
+            let error = arrived.check_alone(small).expect_err("too small");
+            assert!(
+                error
+                    .to_string()
+                    .contains(&format!("use token_base={BASE}")),
+                "{error}"
+            );
+        }
+        assert!(at(MigrationStage::Leaving).check_alone(0).is_ok());
     }
 }

@@ -32,17 +32,20 @@ pub enum LostCause {
     Demoted = 4,
     /// The locker was shut down while the lock was held.
     Closed = 5,
+    /// The locks of the store have moved to another one ([`Migration`](crate::backend::Migration)).
+    Moved = 6,
 }
 
 impl LostCause {
     /// All causes; the index of each is its number.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Expired,
         Self::Taken,
         Self::Removed,
         Self::SessionEnded,
         Self::Demoted,
         Self::Closed,
+        Self::Moved,
     ];
 
     /// The cause with this number, if there is one.
@@ -60,6 +63,7 @@ impl LostCause {
             Self::SessionEnded => "its session with the store has ended",
             Self::Demoted => "the server no longer grants locks",
             Self::Closed => "the locker was shut down",
+            Self::Moved => "the locks of the store have moved to another one",
         }
     }
 }

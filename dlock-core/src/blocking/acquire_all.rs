@@ -40,6 +40,12 @@ impl AcquireAll {
     setters!(AcquireAll);
     wait_setters!();
 
+    /// Sets how many of the locks are enough, as [`need`](crate::AcquireAll::need).
+    pub fn need(mut self, need: usize) -> Self {
+        self.acquire = self.acquire.map(|acquire| acquire.need(need));
+        self
+    }
+
     /// Takes all of the locks, and blocks until all are granted or the wait is over.
     ///
     /// ```

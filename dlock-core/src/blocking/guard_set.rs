@@ -7,7 +7,7 @@ use tokio::time;
 use super::{guard::Guard, runtime::Runtime};
 use crate::{
     base::{cause::LostCause, error::Result, name::LockName},
-    client::acquire_all::{self as client, first_lost},
+    client::acquire_all::{self as client, lost_below},
 };
 
 /// Several held locks, sorted by name. Dropping the set releases them all in the background.
@@ -29,13 +29,16 @@ use crate::{
 #[must_use = "guards that are dropped release their locks"]
 pub struct GuardSet {
     guards: Vec<Guard>,
+    need: usize,
     runtime: Arc<Runtime>,
 }
 
 impl GuardSet {
     pub(super) fn new(guards: client::GuardSet, runtime: Arc<Runtime>) -> Self {
+        let need = guards.need();
         let guards = guards.into_iter();
         Self {
+            need,
             guards: guards
                 .map(|guard| Guard::new(guard, runtime.clone()))
                 .collect(),
@@ -54,13 +57,13 @@ impl GuardSet {
         self.iter().find(|guard| guard.name().as_str() == name)
     }
 
-    /// Whether all locks are held at this moment.
+    /// Whether as many locks are held at this moment as are needed: all, or those of [`need`](super::AcquireAll::need).
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.iter().all(Guard::is_held)
+        self.check().is_ok()
     }
 
-    /// Fails with `Lost` if one of the locks is not held.
+    /// Fails with `Lost` if fewer locks are held than are needed.
     ///
     /// ```
     /// # use dlock_core::{blocking, memory::Memory};
@@ -79,11 +82,11 @@ impl GuardSet {
     ///
     /// `Lost`, of the first that is not held.
     pub fn check(&self) -> Result<()> {
-        self.iter().try_for_each(Guard::check)
+        client::check(self.iter().map(AsRef::as_ref), self.need)
     }
 
-    /// Blocks until the first of the locks is lost, and returns its name and the cause. Returns `None` when `timeout`
-    /// is over before.
+    /// Blocks until fewer locks are held than are needed, and returns the name and the cause of the last loss. Returns
+    /// `None` when `timeout` is over before.
     ///
     /// ```
     /// # use dlock_core::{blocking, memory::Memory};
@@ -107,7 +110,7 @@ impl GuardSet {
     #[must_use]
     pub fn wait_lost(&self, timeout: Duration) -> Option<(LockName, LostCause)> {
         let lost = async {
-            let lost = first_lost(self.iter().map(AsRef::as_ref));
+            let lost = lost_below(self.iter().map(AsRef::as_ref), self.need);
             Ok(time::timeout(timeout, lost).await.ok())
         };
         self.runtime.block_on(lost).unwrap_or_default()
@@ -133,9 +136,13 @@ impl GuardSet {
     ///
     /// As [`Guard::release`], for each lock of the set.
     pub fn release(self) -> Result<()> {
-        let Self { guards, runtime } = self;
+        let Self {
+            guards,
+            need,
+            runtime,
+        } = self;
         let guards = guards.into_iter().map(Guard::into_inner).collect();
-        runtime.block_on(client::GuardSet::from_sorted(guards).release())
+        runtime.block_on(client::GuardSet::from_sorted(guards, need).release())
     }
 }
 

@@ -1,9 +1,10 @@
 //! Several locks as one.
 
 use std::{
-    future::{Future, IntoFuture},
-    pin::Pin,
+    future::{Future, IntoFuture, poll_fn},
+    pin::{Pin, pin},
     slice,
+    task::Poll,
     time::Duration,
     vec,
 };
@@ -12,12 +13,13 @@ use crate::{
     backend::options::Mode,
     base::{
         cause::LostCause,
-        error::{Error, Result},
+        error::{Error, ErrorKind, Result},
         name::LockName,
+        range::out_of_range,
     },
     client::{
         guard::Guard,
-        options::{Options, WaitFor},
+        options::{Begun, Options, WaitFor},
         setters::{setters, wait_setters},
     },
     engine::shared::UserRef,
@@ -46,6 +48,8 @@ use crate::{
 pub struct AcquireAll {
     options: Options,
     names: Result<Vec<LockName>>,
+    /// `None` for all of them.
+    need: Option<usize>,
 }
 
 impl AcquireAll {
@@ -53,37 +57,122 @@ impl AcquireAll {
         Self {
             options: Options::new(shared),
             names,
+            need: None,
         }
     }
 
     setters!(options);
     wait_setters!(options);
 
+    /// Sets how many of the locks are enough: 1 to the number of different names, which is the default.
+    ///
+    /// In the order of their names each lock is taken that is free. As many as may be missing are passed over when they
+    /// are taken or fail, and later ones are waited for. The set then counts as held while so many of its locks are.
+    ///
+    /// Two callers with the same names exclude each other if each needs more than half of them.
+    ///
+    /// ```
+    /// # use dlock_core::{Locker, memory::Memory};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> dlock_core::Result<()> {
+    /// # let locks = Locker::builder(Memory::new()).build()?;
+    /// let busy = locks.acquire("slot/2").await?;
+    /// let slots = locks.acquire_all(["slot/1", "slot/2", "slot/3"]).need(2).await?;
+    /// assert!(slots.get("slot/2").is_none());
+    /// assert!(slots.is_held());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn need(mut self, need: usize) -> Self {
+        self.need = Some(need);
+        self
+    }
+
     async fn run(self) -> Result<GuardSet> {
-        let Self { options, names } = self;
-        let backend = options.shared.capabilities.backend;
+        let Self {
+            options,
+            names,
+            need,
+        } = self;
         let mut names = names.map_err(|error| options.in_context(error, None))?;
         // One order for all callers: they never wait for each other in a circle.
         names.sort_unstable();
         names.dedup();
+        let need = check_need(need.unwrap_or(names.len()), names.len())
+            .map_err(|error| options.in_context(error, None))?;
         let begun = options.begin(None)?;
-        let mut set = GuardSet {
-            guards: Vec::with_capacity(names.len()),
+        let mut growing = Growing {
+            backend: begun.backend(),
+            spare: names.len() - need,
+            set: GuardSet {
+                guards: Vec::with_capacity(names.len()),
+                need,
+            },
         };
+        // Dropping the guards on an error releases what was taken.
         for name in names {
-            let next = begun.acquire(name);
-            // Dropping the guards on an error releases what was taken.
-            let guard = tokio::select! {
-                biased;
-                guard = next => guard?,
-                (name, cause) = set.lost() => {
-                    return Err(Error::lost(cause).in_context("acquire", backend, Some(&name)));
-                }
-            };
-            set.guards.push(guard);
+            growing.take(&begun, name).await?;
         }
-        set.check()?;
-        Ok(set)
+        growing.set.check()?;
+        Ok(growing.set)
+    }
+}
+
+fn check_need(need: usize, names: usize) -> Result<usize> {
+    let allowed = 1..=names;
+    if need == names || allowed.contains(&need) {
+        return Ok(need);
+    }
+    let why = out_of_range("need", need, &allowed);
+    Err(Error::new(ErrorKind::InvalidInput, why))
+}
+
+/// A set that is being taken.
+struct Growing {
+    set: GuardSet,
+    backend: &'static str,
+    /// How many of the locks may still be missing.
+    spare: usize,
+}
+
+impl Growing {
+    /// Takes `name`, or passes it over.
+    async fn take(&mut self, begun: &Begun, name: LockName) -> Result<()> {
+        loop {
+            let may_skip = self.spare > 0;
+            let taken = match may_skip {
+                true => self.keep_while(begun.try_acquire(name.clone())).await?,
+                false => self.keep_while(begun.acquire(name.clone())).await?,
+            };
+            match taken {
+                Ok(guard) => self.set.guards.push(guard),
+                Err(_) if self.spare > 0 => self.spare -= 1,
+                // Another one was lost in the meantime, so this one is needed.
+                Err(_) if may_skip => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+
+    /// Awaits `next`, while no more locks are lost than may be missing.
+    async fn keep_while(
+        &mut self,
+        next: impl Future<Output = Result<Guard>>,
+    ) -> Result<Result<Guard>> {
+        let mut next = pin!(next);
+        loop {
+            let (name, cause) = tokio::select! {
+                biased;
+                taken = &mut next => return Ok(taken),
+                lost = lost_below(self.set.guards.iter(), self.set.guards.len()) => lost,
+            };
+            if self.spare == 0 {
+                return Err(Error::lost(cause).in_context("acquire", self.backend, Some(&name)));
+            }
+            self.spare -= 1;
+            self.set.guards.retain(|guard| *guard.name() != name);
+        }
     }
 }
 
@@ -96,7 +185,8 @@ impl IntoFuture for AcquireAll {
     }
 }
 
-/// Several held locks, sorted by name. Dropping the set releases them all in the background.
+/// Several held locks, sorted by name: all that were asked for, or at least as many as were
+/// [needed](AcquireAll::need). Dropping the set releases them all in the background.
 ///
 /// ```
 /// # use dlock_core::{Locker, memory::Memory};
@@ -116,13 +206,20 @@ impl IntoFuture for AcquireAll {
 #[must_use = "guards that are dropped release their locks"]
 pub struct GuardSet {
     guards: Vec<Guard>,
+    need: usize,
 }
 
 impl GuardSet {
     /// The set of `guards`, which are sorted by name.
     #[cfg(feature = "blocking")]
-    pub(crate) fn from_sorted(guards: Vec<Guard>) -> Self {
-        Self { guards }
+    pub(crate) fn from_sorted(guards: Vec<Guard>, need: usize) -> Self {
+        Self { guards, need }
+    }
+
+    /// How many of the locks are enough.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn need(&self) -> usize {
+        self.need
     }
 
     /// The guards, sorted by name.
@@ -138,13 +235,14 @@ impl GuardSet {
             .find(|guard| guard.name().as_str() == name)
     }
 
-    /// Whether all locks are held at this moment.
+    /// Whether as many locks are held at this moment as are needed: all, or those of [`need`](AcquireAll::need).
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.guards.iter().all(Guard::is_held)
+        self.check().is_ok()
     }
 
-    /// Ends when the first of the locks is lost, with its name and the cause; never on a release.
+    /// Ends when fewer locks are held than are needed, with the name and the cause of the last loss; never on a
+    /// release. Without [`need`](AcquireAll::need) that is the first loss.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -165,14 +263,15 @@ impl GuardSet {
     ///
     /// Safe.
     pub async fn lost(&self) -> (LockName, LostCause) {
-        first_lost(self.guards.iter()).await
+        lost_below(self.guards.iter(), self.need).await
     }
 
     /// Releases all locks of the set.
     ///
     /// # Errors
     ///
-    /// As [`Guard::release`], of the first that failed; the others are released in the background.
+    /// As [`Guard::release`], of the first that failed; the others are released in the background. Losses that leave
+    /// as many as are needed are no errors.
     ///
     /// # Cancel safety
     ///
@@ -181,32 +280,55 @@ impl GuardSet {
         let _in_flight = self.guards.first().map(Guard::track_release);
         // None is renewed while others are released.
         let begun: Vec<_> = self.guards.iter().map(Guard::begin_release).collect();
-        for guard in self.guards.drain(..).zip(begun) {
-            let (guard, begun) = guard;
-            begun?;
-            guard.finish_release().await?;
+        let are_enough = begun.iter().filter(|begun| begun.is_ok()).count() >= self.need;
+        for (guard, begun) in self.guards.drain(..).zip(begun) {
+            match begun {
+                Ok(()) => guard.finish_release().await?,
+                Err(_) if are_enough => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
 
-    /// Fails if one was lost while later ones were waited for.
+    /// Fails if fewer are held than are needed.
     fn check(&self) -> Result<()> {
-        self.guards.iter().try_for_each(Guard::check)
+        check(self.guards.iter(), self.need)
     }
 }
 
-/// Ends when the first of `guards` is lost.
-pub(crate) async fn first_lost(
-    guards: impl Iterator<Item = &Guard> + Clone,
+/// Fails with the first loss if fewer than `need` of `guards` are held.
+pub(crate) fn check<'a>(guards: impl Iterator<Item = &'a Guard>, need: usize) -> Result<()> {
+    let (mut held, mut first) = (0, Ok(()));
+    for guard in guards {
+        match guard.check() {
+            Ok(()) => held += 1,
+            lost => first = first.and(lost),
+        }
+    }
+    if held >= need { Ok(()) } else { first }
+}
+
+/// Ends when fewer than `need` of `guards` are held, with the last loss.
+pub(crate) async fn lost_below<'a>(
+    guards: impl Iterator<Item = &'a Guard>,
+    need: usize,
 ) -> (LockName, LostCause) {
-    let mut lost: Vec<_> = guards.clone().map(Guard::lost).collect();
-    std::future::poll_fn(|cx| {
-        for (lost, guard) in lost.iter_mut().zip(guards.clone()) {
-            if let std::task::Poll::Ready(cause) = Pin::new(lost).poll(cx) {
-                return std::task::Poll::Ready((guard.name().clone(), cause));
+    let mut held: Vec<_> = guards.map(|guard| (guard.name(), guard.lost())).collect();
+    poll_fn(|cx| {
+        let mut index = 0;
+        while index < held.len() {
+            match Pin::new(&mut held[index].1).poll(cx) {
+                Poll::Pending => index += 1,
+                Poll::Ready(cause) => {
+                    let (name, _) = held.swap_remove(index);
+                    if held.len() < need {
+                        return Poll::Ready((name.clone(), cause));
+                    }
+                }
             }
         }
-        std::task::Poll::Pending
+        Poll::Pending
     })
     .await
 }

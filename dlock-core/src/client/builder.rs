@@ -20,6 +20,7 @@ use crate::{
         cleanup::Cleanup,
         local_queue::LocalQueue,
         metrics::Metrics,
+        migration_watch::{MigrationWatch, Reading},
         renewals::Renewals,
         scheduler::Scheduler,
         shared::{Shared, UserRef},
@@ -80,6 +81,7 @@ pub struct LockerBuilder {
     wait: Option<Duration>,
     token_base: u64,
     clock: Clock,
+    migration: Option<Reading>,
 }
 
 impl LockerBuilder {
@@ -103,7 +105,14 @@ impl LockerBuilder {
             ttl: Self::TTL,
             wait: None,
             token_base: 0,
+            migration: None,
         }
+    }
+
+    /// Watches the record of a migration, which was read before.
+    pub(crate) fn watch_migration(mut self, first: Option<Reading>) -> Self {
+        self.migration = first;
+        self
     }
 
     /// The ttl of locks for which none is given; 30 s by default.
@@ -159,6 +168,7 @@ impl LockerBuilder {
             wait,
             token_base,
             clock,
+            migration,
         } = self;
         let capabilities = backend.capabilities();
         let invalid = |why: String| {
@@ -199,6 +209,7 @@ impl LockerBuilder {
             backend,
             capabilities,
             renewals: Renewals::new(clock.clone()),
+            migration: migration.map(|first| MigrationWatch::new(first, token_base)),
             clock,
             ttl,
             wait,

@@ -141,6 +141,9 @@ impl Driven {
             if shared.closed.is_cancelled() {
                 return Err(shared.closed_error());
             }
+            if let Some(watch) = &shared.migration {
+                watch.begin(&shared).await?;
+            }
             let sent = shared.clock.now();
             let answer = catch_panic(shared.backend.acquire(&request)).await;
             let attempt = &request.attempt;
@@ -152,7 +155,14 @@ impl Driven {
             }
             match answer {
                 // A guard, as nothing else releases it when its caller goes away at this moment.
-                Ok(lease) => Hold::grant(&shared, lease, answered, &parent).map(Guard::new),
+                Ok(lease) => {
+                    let admitted = match &shared.migration {
+                        Some(watch) => watch.admit(&shared).await,
+                        None => Ok(()),
+                    };
+                    let since = shared.clock.now();
+                    Hold::grant(&shared, lease, admitted, since, &parent).map(Guard::new)
+                }
                 Err(error) => Err(match attempt.state().phase() {
                     Phase::Lost(cause) => Error::lost(cause),
                     _ => error,

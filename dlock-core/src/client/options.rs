@@ -64,17 +64,21 @@ impl Options {
             WaitFor::AtMost(Duration::ZERO) => WaitFor::Never,
             wait => wait,
         };
-        let until = match wait {
+        Ok(Begun {
+            wait,
+            until: self.until(wait),
+            options: self,
+        })
+    }
+
+    /// The end of a wait that begins now.
+    fn until(&self, wait: WaitFor) -> BootInstant {
+        match wait {
             // A grant that is answered after its ttl is over: there is nothing to wait for.
             WaitFor::Never => self.shared.clock.now().after(self.ttl()),
             WaitFor::AtMost(wait) => self.shared.clock.now().after(wait),
             WaitFor::Forever => BootInstant::FOREVER,
-        };
-        Ok(Begun {
-            options: self,
-            wait,
-            until,
-        })
+        }
     }
 
     fn ttl(&self) -> Duration {
@@ -102,9 +106,23 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
+    pub(crate) fn backend(&self) -> &'static str {
+        self.options.shared.capabilities.backend
+    }
+
     /// Takes `name`, and waits for it as long as the options say.
     pub(crate) async fn acquire(&self, name: LockName) -> Result<Guard> {
-        let (driven, span) = self.drive(&name);
+        self.acquire_as(name, self.wait, self.until).await
+    }
+
+    /// Takes `name` if it is free.
+    pub(crate) async fn try_acquire(&self, name: LockName) -> Result<Guard> {
+        let until = self.options.until(WaitFor::Never).min(self.until);
+        self.acquire_as(name, WaitFor::Never, until).await
+    }
+
+    async fn acquire_as(&self, name: LockName, wait: WaitFor, until: BootInstant) -> Result<Guard> {
+        let (driven, span) = self.drive(&name, wait, until);
         let result = driven.instrument(span.span().clone()).await;
         span.end(result.as_ref().map(Guard::token));
         result.map_err(|error| {
@@ -114,10 +132,15 @@ impl Begun {
     }
 
     /// An attempt, and its span.
-    fn drive(&self, name: &LockName) -> (impl Future<Output = Result<Guard>> + use<>, AcquireSpan) {
+    fn drive(
+        &self,
+        name: &LockName,
+        wait: WaitFor,
+        until: BootInstant,
+    ) -> (impl Future<Output = Result<Guard>> + use<>, AcquireSpan) {
         let options = &self.options;
         let shared = Arc::clone(&options.shared);
-        let wait = if matches!(self.wait, WaitFor::Never) {
+        let wait = if matches!(wait, WaitFor::Never) {
             Wait::Never
         } else {
             Wait::UntilCancelled
@@ -129,7 +152,6 @@ impl Begun {
             options.ttl(),
             wait,
         );
-        let until = self.until;
         request.wait_until = (until != BootInstant::FOREVER).then_some(until);
         request.mode = options.mode;
         request.renewal = options.renewal;

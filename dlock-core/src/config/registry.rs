@@ -12,6 +12,7 @@ use crate::{
     backend::{distributed_lock::DistributedLock, migration::Migration},
     base::error::{Error, Result},
     client::locker::Locker,
+    engine::migration_watch::Reading,
 };
 
 /// A backend that is being opened: the part of a factory that talks to the store.
@@ -148,20 +149,23 @@ impl Registry {
     /// Opens the store that `config` names and makes a locker of it, with its `ttl`, `wait` and
     /// `token_base`.
     ///
-    /// Reads the [record of a migration](crate::backend::Migration), if the store can keep one.
+    /// Reads the [record of a migration](crate::backend::Migration), if the store can keep one, and then every 10 s while
+    /// the locker is in use. A locker whose locks move later loses them with [`Moved`](crate::LostCause::Moved).
     ///
     /// # Errors
     ///
     /// As [`Registry::open`]; also when the ttl is outside the bounds of the backend. `InvalidConfig` for a store whose
-    /// locks have moved to another one, or that locks are moving to.
+    /// locks have moved to another one, or that locks are moving to, and for a `token_base` below that of a migration
+    /// to this store.
     ///
     /// # Cancel safety
     ///
     /// As [`Registry::open`].
     pub async fn connect(&self, config: &Config) -> Result<Locker> {
         let (backend, common) = self.open(config).await?;
-        check_migration(&*backend).await?;
-        let mut locker = Locker::builder(backend);
+        let base = common.token_base.unwrap_or(0);
+        let reading = check_migration(&*backend, base).await?;
+        let mut locker = Locker::builder(backend).watch_migration(reading);
         if let Some(ttl) = common.ttl {
             locker = locker.ttl(ttl);
         }
@@ -203,18 +207,21 @@ impl Registry {
     }
 }
 
-/// Refuses a store that must not be used alone.
-async fn check_migration(backend: &dyn DistributedLock) -> Result<()> {
+/// Refuses a store that must not be used alone. Returns what it has read, if the store can keep a record.
+async fn check_migration(
+    backend: &dyn DistributedLock,
+    token_base: u64,
+) -> Result<Option<Reading>> {
     let Some(record) = backend.migration_record() else {
-        return Ok(());
+        return Ok(None);
     };
-    let checked = match record.read().await {
-        Ok(Some(text)) => text
-            .parse::<Migration>()
-            .and_then(|migration| migration.check_alone()),
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
-    };
+    let sent = backend.clock().now();
+    let checked = record.read().await.and_then(|record| {
+        if let Some(text) = &record {
+            text.parse::<Migration>()?.check_alone(token_base)?;
+        }
+        Ok(Some(Reading { sent, record }))
+    });
     checked.map_err(|error| in_context(error, backend.capabilities().backend))
 }
 

@@ -51,11 +51,12 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Makes `lease` a hold, unless the attempt was cancelled or lost by then or the answer came after the
-    /// deadline (K2, K7). What could not be held is released in the background. The answer came at `since`. Its span is
-    /// a child of `parent`.
+    /// deadline (K2, K7), or is not `admitted`. What could not be held is released in the background. The answer came at
+    /// `since`. Its span is a child of `parent`.
     pub(crate) fn grant(
         shared: &Arc<Shared>,
         lease: Lease,
+        admitted: Result<()>,
         since: BootInstant,
         parent: &Span,
     ) -> Result<Arc<Self>> {
@@ -69,7 +70,7 @@ impl Hold {
             failing: Lock::default(),
             lease,
         });
-        let granted = hold.try_grant();
+        let granted = admitted.and_then(|()| hold.try_grant());
         if granted.is_err() {
             shared.cleanup.release(hold.clone());
             hold.span.end("not granted");
@@ -116,20 +117,34 @@ impl Hold {
 
     /// The deadline of the hold, while it is held.
     pub(crate) fn deadline(&self) -> Option<BootInstant> {
-        self.lease.attempt.deadline()
+        let deadline = self.lease.attempt.deadline();
+        match &self.shared.migration {
+            Some(watch) => deadline.map(|deadline| deadline.min(watch.holds_until())),
+            None => deadline,
+        }
+    }
+
+    /// Ends it as lost if its time has passed.
+    fn expire(&self, now: BootInstant) {
+        let attempt = &self.lease.attempt;
+        attempt.expire(now);
+        if let Some(watch) = &self.shared.migration
+            && watch.is_over(now)
+        {
+            attempt.report_lost(watch.cause());
+        }
     }
 
     /// Whether it is held at this moment. Once false, for ever false.
     pub(crate) fn is_held(&self) -> bool {
-        self.lease.attempt.expire(self.shared.clock.now());
+        self.expire(self.shared.clock.now());
         self.deadline().is_some()
     }
 
     /// Proves the hold to the store and moves its deadline, bounded by half of what remains (K3).
     /// Fails with `Lost`, or with anything else when it is unknown and the old deadline stays.
     pub(crate) async fn renew(self: &Arc<Self>) -> Result<()> {
-        let attempt = &self.lease.attempt;
-        attempt.expire(self.shared.clock.now());
+        self.expire(self.shared.clock.now());
         let deadline = self.deadline().ok_or_else(|| self.not_held("renew"))?;
         let sent = self.shared.clock.now();
         let bound = (deadline.since(sent) / 2).min(RENEW_TRY_MAX);
@@ -168,7 +183,7 @@ impl Hold {
             Renewed::Until(deadline) => {
                 let now = self.shared.clock.now().as_nanos();
                 attempt.state().extend(now, deadline.instant().as_nanos());
-                attempt.expire(self.shared.clock.now());
+                self.expire(self.shared.clock.now());
             }
             Renewed::Lost(cause) => attempt.report_lost(cause),
         }
@@ -218,7 +233,7 @@ impl Hold {
     pub(crate) fn begin_release(&self) -> Result<(), LostCause> {
         let attempt = &self.lease.attempt;
         let now = self.shared.clock.now();
-        attempt.expire(now);
+        self.expire(now);
         match attempt.state().release() {
             Ok(()) => {
                 self.shared.scheduler.remove(&self.entry);

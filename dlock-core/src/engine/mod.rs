@@ -6,6 +6,7 @@ pub(crate) mod hold;
 pub(crate) mod in_flight;
 pub(crate) mod local_queue;
 pub(crate) mod metrics;
+pub(crate) mod migration_watch;
 pub(crate) mod renewals;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

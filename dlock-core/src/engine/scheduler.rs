@@ -151,6 +151,16 @@ impl Scheduler {
         table.take(entry);
     }
 
+    /// All that are held.
+    pub(crate) fn holds(&self) -> Vec<Arc<dyn Renewable>> {
+        self.table.lock().holds.values().cloned().collect()
+    }
+
+    /// Whether nothing is held.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.lock().holds.is_empty()
+    }
+
     /// Refuses further holds; returns all that are held, to be notified.
     pub(crate) fn close(&self) -> Vec<Arc<dyn Renewable>> {
         let mut table = self.table.lock();
@@ -266,8 +276,7 @@ impl Scheduler {
     }
 
     fn recheck_all(&self) {
-        let holds: Vec<_> = self.table.lock().holds.values().cloned().collect();
-        for hold in holds {
+        for hold in self.holds() {
             hold.attempt().wake();
         }
     }

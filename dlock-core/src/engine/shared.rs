@@ -30,6 +30,7 @@ use crate::{
         in_flight::InFlight,
         local_queue::LocalQueue,
         metrics::Metrics,
+        migration_watch::MigrationWatch,
         renewals::Renewals,
         scheduler::Scheduler,
     },
@@ -90,6 +91,8 @@ pub(crate) struct Shared {
     pub(crate) runtime: Handle,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) renewals: Arc<Renewals>,
+    /// `None` if the store keeps no record of a migration, or a layer reads it.
+    pub(crate) migration: Option<Arc<MigrationWatch>>,
     /// The end of the locker: cancelled by a shutdown, and when the runtime that the locker lives in is gone.
     pub(crate) closed: CancellationToken,
 }
@@ -148,6 +151,9 @@ impl Background for Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.scheduler.stop();
+        if let Some(watch) = &self.migration {
+            watch.stop();
+        }
     }
 }
 

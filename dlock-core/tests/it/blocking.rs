@@ -217,6 +217,21 @@ fn all_or_none() -> Result<()> {
 }
 
 #[test]
+fn as_many_as_are_needed_are_enough() -> Result<()> {
+    let store = Memory::new();
+    let locks = locker(store.clone());
+    let _held = locks.try_acquire("b").lock()?.expect("free");
+    let guards = locks.acquire_all(["a", "b", "c"]).need(2).lock()?;
+    assert!(guards.is_held() && guards.check().is_ok());
+    store.revoke("c");
+    let (name, cause) = guards.wait_lost(SOON).expect("lost");
+    assert_eq!((name.as_str(), cause), ("c", LostCause::Removed));
+    assert!(!guards.is_held() && guards.check().is_err());
+    assert!(guards.release().is_err());
+    Ok(())
+}
+
+#[test]
 fn options_reach_the_store() -> Result<()> {
     let locks = Locker::builder(Memory::new())
         .ttl(secs(9))

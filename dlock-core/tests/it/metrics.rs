@@ -20,6 +20,7 @@ const SERIES: &[&str] = &[
     "dlock_lost_total{backend=memory,cause=closed}",
     "dlock_lost_total{backend=memory,cause=demoted}",
     "dlock_lost_total{backend=memory,cause=expired}",
+    "dlock_lost_total{backend=memory,cause=moved}",
     "dlock_lost_total{backend=memory,cause=removed}",
     "dlock_lost_total{backend=memory,cause=session_ended}",
     "dlock_lost_total{backend=memory,cause=taken}",

@@ -1,8 +1,8 @@
 //! `acquire_all`: several locks or none.
 
-use dlock_core::{ErrorKind, LostCause, memory::Memory};
+use dlock_core::{ErrorKind, GuardSet, LostCause, memory::Memory};
 
-use crate::common::{NAME, locker, millis, paused, secs, settle, until_unused};
+use crate::common::{NAME, locker, millis, paused, poll_times, secs, settle, until_unused};
 
 #[tokio::test]
 async fn all_are_held_sorted_and_once() {
@@ -105,4 +105,96 @@ async fn opposite_orders_do_not_block_each_other() {
     for task in tasks {
         task.await.expect("no panic");
     }
+}
+
+/// The names of a set, sorted.
+fn names(set: &GuardSet) -> Vec<&str> {
+    set.iter().map(|guard| guard.name().as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_as_are_needed_are_enough() {
+    let (_, store, locks) = paused();
+    let b = locks.acquire("b").await.expect("free");
+    let set = locks.acquire_all(["c", "a", "b"]).need(2).await;
+    let set = set.expect("two are free");
+    assert_eq!(names(&set), ["a", "c"]);
+    // One is missing already, so the next loss is the end of the set.
+    store.revoke("c");
+    assert_eq!(set.lost().await.0.as_str(), "c");
+    assert!(!set.is_held());
+    assert!(set.release().await.is_err());
+    drop(b);
+    until_unused(&store).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loss_that_leaves_enough_is_none() {
+    let (_, store, locks) = paused();
+    let set = locks.acquire_all(["a", "b", "c"]).need(2).await;
+    let set = set.expect("all are free");
+    assert_eq!(names(&set), ["a", "b", "c"]);
+    store.revoke("a");
+    assert!(set.is_held());
+    assert!(poll_times(set.lost(), 3).await.is_none());
+    store.revoke("c");
+    assert_eq!(set.lost().await.0.as_str(), "c");
+    assert!(!set.is_held());
+    drop(set);
+    let set = locks.acquire_all(["a", "b", "c"]).need(2).await;
+    let set = set.expect("all are free");
+    store.revoke("b");
+    set.release().await.expect("two were held");
+    until_unused(&store).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_that_are_needed_are_waited_for_in_order() {
+    let (_, store, locks) = paused();
+    let one = locks.acquire_all(["a", "b", "c"]).need(2).await;
+    let one = one.expect("all are free");
+    let waiting = tokio::spawn({
+        let locks = locks.clone();
+        async move { locks.acquire_all(["a", "b", "c"]).need(2).await }
+    });
+    settle().await;
+    assert!(!waiting.is_finished(), "both need more than half");
+    one.release().await.expect("held");
+    let other = waiting.await.expect("no panic").expect("free");
+    // The first was passed over.
+    assert_eq!(names(&other), ["b", "c"]);
+    drop(other);
+    until_unused(&store).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loss_during_the_wait_counts_as_missing() {
+    let (_, store, locks) = paused();
+    let others = locks.acquire_all(["b", "d"]).await.expect("free");
+    let waiting = tokio::spawn({
+        let locks = locks.clone();
+        async move { locks.acquire_all(["a", "b", "d"]).need(2).await }
+    });
+    settle().await;
+    // The second is missing already.
+    store.revoke("a");
+    let error = waiting.await.expect("no panic").expect_err("a was lost");
+    assert!(error.is_lost());
+    assert_eq!(error.name().map(|name| name.as_str()), Some("a"));
+    drop(others);
+    until_unused(&store).await;
+}
+
+#[tokio::test]
+async fn what_is_needed_is_checked_first() {
+    let store = Memory::new();
+    let locks = locker(store.clone());
+    for need in [0, 3] {
+        let refused = locks.acquire_all(["a", "b", "a"]).need(need).await;
+        let error = refused.expect_err("out of range");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let text = format!("need {need} is out of range (1 to 2)");
+        assert!(error.to_string().contains(&text), "{error}");
+    }
+    assert!(store.names().is_empty());
 }

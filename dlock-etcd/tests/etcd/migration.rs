@@ -104,6 +104,7 @@ async fn the_record_is_no_lock(flavour: Flavour) -> Outcome {
         since_unix_micros: 1,
         by: "1@a".to_owned(),
         other: "redis://db-1".to_owned(),
+        token_base: 0,
     };
     let text = migration.to_string();
     let node = start(flavour).await?;

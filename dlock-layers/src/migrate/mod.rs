@@ -15,6 +15,7 @@ mod old_store;
 mod reports;
 mod steps;
 mod stores;
+mod stragglers;
 mod switch;
 mod watch;
 

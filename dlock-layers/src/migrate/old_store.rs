@@ -11,6 +11,7 @@ use dlock_core::{
 use super::{
     reports::{Reports, nested},
     stores::Store,
+    stragglers,
     switch::Switch,
     watch::{Sides, Watch},
 };
@@ -68,6 +69,7 @@ impl OldStore {
             answer = &mut acquiring => Some(answer),
             // Polled beside the acquire: a grant must not wait for the new store.
             () = self.until_skippable(request, switch, &reports) => None,
+            never = stragglers::report(&*self.store.backend, request, switch, &reports) => match never {},
         };
         match answer {
             Some(Ok(lease)) => {

@@ -8,7 +8,10 @@ use std::sync::{
 use dlock_core::backend::{AcquireRequest, WaitReport};
 use tokio::sync::Notify;
 
-use super::watch::{Sides, Watch};
+use super::{
+    stragglers,
+    watch::{Sides, Watch},
+};
 
 /// The reports of a store in one wait.
 #[derive(Default)]
@@ -60,9 +63,13 @@ pub(super) fn nested(
         }
         reports.take(report);
     };
-    if is_again {
+    let mut nested = if is_again {
         request.nested_again(on_lost, on_wait)
     } else {
         request.nested_waiting(on_lost, on_wait)
+    };
+    if side == Sides::OLD {
+        nested.note = Some(stragglers::tagged(request.note.as_deref()));
     }
+    nested
 }

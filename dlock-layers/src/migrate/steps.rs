@@ -1,14 +1,19 @@
-//! The steps of a migration, which an operator takes: start, switch, cancel.
+//! The steps of a migration, which an operator takes: start, close, switch, cancel.
 //!
 //! Each step changes one record after the other, and each record only from what was read. So a step that was cut off is
 //! taken again, and of two operators at the same time one is refused.
+
+use std::time::Duration;
 
 use dlock_core::{
     AttemptId, Error, ErrorKind, Holder, Result,
     backend::{Migration, MigrationStage},
 };
 
-use super::{base::token_base, stores::Store};
+use super::{
+    base::token_base,
+    stores::{Store, other_base},
+};
 
 /// Both records of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +23,21 @@ pub struct Status {
     pub old: Option<Migration>,
     /// The record in the new store.
     pub new: Option<Migration>,
+}
+
+/// A migration whose old store is closed, or further.
+struct Closing {
+    id: AttemptId,
+    old: Migration,
+    new: Option<Migration>,
+}
+
+impl Closing {
+    /// Whether the switch is done: the locks of the new store count.
+    fn has_arrived(&self) -> bool {
+        let new = self.new.as_ref().filter(|new| new.id == self.id);
+        new.is_some_and(|new| new.stage == MigrationStage::Arrived)
+    }
 }
 
 /// A migration from one store to another, as an operator sees it.
@@ -121,7 +141,10 @@ impl Steps {
                 // The locks came here by an earlier migration, or one was cancelled.
                 Cancelled | Arrived => AttemptId::random(),
                 // Begun with this new store.
-                Leaving if self.is_with_new(found, new.as_ref()) => found.id,
+                Leaving if self.is_with_new(found, new.as_ref()) => {
+                    self.check_same_base(found)?;
+                    found.id
+                }
                 _ => return Err(self.other_migration(&self.old, found)),
             },
         };
@@ -148,11 +171,31 @@ impl Steps {
         Ok(id)
     }
 
+    /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
+    /// alone, and programs that are connected read the record within 10 s, and lose their locks.
+    ///
+    /// Returns how long to wait before [`switch`](Self::switch): [`Migration::CLOSE_WAIT`], or zero after a switch.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
+    ///
+    /// # Cancel safety
+    ///
+    /// The old store may be closed: call it again, or [`cancel`](Self::cancel) the migration.
+    pub async fn close(&self) -> Result<Duration> {
+        let closing = self.begin_closing().await?;
+        let is_switched = closing.old.stage == MigrationStage::Left || closing.has_arrived();
+        Ok(match is_switched {
+            true => Duration::ZERO,
+            false => Migration::CLOSE_WAIT,
+        })
+    }
+
     /// Makes the new store the one that counts; also if that was begun or done already.
     ///
-    /// Only safe when no program uses the old store alone any more, nor does one of another kind than dlock. From the
-    /// first change on, dlock refuses to connect to the old store alone. Programs that are connected already are not
-    /// stopped.
+    /// Only safe when no program uses the old store alone any more: after [`close`](Self::close) and its wait for
+    /// those of dlock, while others than dlock are yours to stop.
     ///
     /// # Errors
     ///
@@ -162,11 +205,30 @@ impl Steps {
     ///
     /// The switch may be done: call it again.
     pub async fn switch(&self) -> Result<()> {
+        use MigrationStage::{Arrived, Left};
+        let closing = self.begin_closing().await?;
+        let has_arrived = closing.has_arrived();
+        let Closing { id, old, new } = closing;
+        if !has_arrived {
+            // The one moment of the switch.
+            let arrived = self.record(Arrived, id, &self.old_url);
+            self.new.advance(new.as_ref(), &arrived).await?;
+        }
+        if old.stage != Left {
+            let left = self.record(Left, id, &self.new_url);
+            self.old.advance(Some(&old), &left).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the old store, unless the switch has gone on from there.
+    async fn begin_closing(&self) -> Result<Closing> {
         use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
         let Status { old, new } = self.status().await?;
         let Some(old) = old.filter(|old| self.is_with_new(old, new.as_ref())) else {
             return Err(self.none());
         };
+        self.check_same_base(&old)?;
         let id = old.id;
         let of_this = new.as_ref().filter(|new| new.id == id);
         let old = match (old.stage, of_this.map(|new| new.stage)) {
@@ -182,16 +244,7 @@ impl Steps {
             (Leaving | Closed, Some(Cancelled)) | (Cancelled, _) => return Err(self.cancelled()),
             _ => return Err(self.none()),
         };
-        if of_this.is_none_or(|new| new.stage != Arrived) {
-            // The one moment of the switch.
-            let arrived = self.record(Arrived, id, &self.old_url);
-            self.new.advance(new.as_ref(), &arrived).await?;
-        }
-        if old.stage != Left {
-            let left = self.record(Left, id, &self.new_url);
-            self.old.advance(Some(&old), &left).await?;
-        }
-        Ok(())
+        Ok(Closing { id, old, new })
     }
 
     /// Ends a migration before its switch. All programs should use the old store alone again: those with `migrate:` get
@@ -252,6 +305,14 @@ impl Steps {
         Err(Error::new(ErrorKind::InvalidConfig, why))
     }
 
+    /// Refuses another `token_base` than the migration was begun with.
+    fn check_same_base(&self, old: &Migration) -> Result<()> {
+        if old.token_base == self.new.token_base {
+            return Ok(());
+        }
+        Err(self.new.in_context(other_base(self.new.token_base, old)))
+    }
+
     /// Whether the migration in the record of the old store is the one to this new store, whose record is `new`.
     fn is_with_new(&self, old: &Migration, new: Option<&Migration>) -> bool {
         new.map_or(old.other == self.new_url, |new| {
@@ -271,6 +332,7 @@ impl Steps {
                 this.host.unwrap_or_default()
             ),
             other: other.to_owned(),
+            token_base: self.new.token_base,
         }
     }
 

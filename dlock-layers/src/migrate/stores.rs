@@ -52,6 +52,15 @@ impl Store {
     }
 }
 
+/// The refusal of a `token_base` that is not the one of the migration (K5).
+pub(super) fn other_base(token_base: u64, of: &Migration) -> Error {
+    let why = format!(
+        "this migration was begun with token_base={}, and token_base={token_base} is given; all programs need the first one",
+        of.token_base
+    );
+    Error::new(ErrorKind::InvalidConfig, why)
+}
+
 /// Checks both records: the identity of the migration, and whether the new store counts.
 pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)> {
     for store in [old, new] {
@@ -83,6 +92,9 @@ pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)>
             leaving.id, leaving.stage, arriving.id, arriving.stage
         );
         return Err(old.in_context(invalid(why)));
+    }
+    if arriving.token_base != new.token_base {
+        return Err(new.in_context(other_base(new.token_base, &arriving)));
     }
     match arriving.stage {
         MigrationStage::Arriving if leaving.stage == MigrationStage::Left => {

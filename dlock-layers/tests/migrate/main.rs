@@ -1,7 +1,9 @@
 //! A migration over two memories: its steps, and what fails in between.
 
 mod faults;
+mod moved;
 mod refused;
 mod steps;
+mod stragglers;
 mod support;
 mod switch;

@@ -2,13 +2,12 @@
 
 use dlock_core::{
     ErrorKind, Result,
-    backend::DistributedLock,
     config::{Config, Registry},
     memory::Memory,
 };
-use dlock_layers::migrate::{MigrateLock, Store};
+use dlock_layers::migrate::{MigrateLock, Steps, Store};
 
-use crate::support::{Stores, TOKEN_BASE, refused};
+use crate::support::{Stores, TOKEN_BASE, refused, registry};
 
 async fn open(old: &Memory, new: &Memory) -> Result<MigrateLock> {
     let (old, new) = (
@@ -47,23 +46,6 @@ async fn stores_that_are_not_in_one_migration() -> Result<()> {
     Ok(())
 }
 
-/// A registry with the two stores, as `old:` and `new:`.
-fn registry(stores: &Stores) -> Registry {
-    let open = |store: &Memory| {
-        let store = store.clone();
-        move |_: &mut dlock_core::config::Settings| {
-            let store = store.clone();
-            let opening: dlock_core::config::ConnectFuture =
-                Box::pin(async move { Ok(Box::new(store) as Box<dyn DistributedLock>) });
-            Ok(opening)
-        }
-    };
-    let registry = Registry::new()
-        .register("old", open(&stores.old))
-        .register("new", open(&stores.new));
-    dlock_layers::register(registry)
-}
-
 async fn connect(registry: &Registry, url: &str) -> Result<()> {
     registry.connect(&Config::from_url(url)?).await.map(drop)
 }
@@ -87,8 +69,31 @@ async fn a_store_that_must_not_be_used_alone() -> Result<()> {
     stores.steps()?.switch().await?;
     let late = connect(&registry, "old:").await;
     assert_eq!(refused(late, "have moved to etcd://etcd-1"), invalid);
-    connect(&registry, "new:").await?;
+    let small = connect(&registry, "new:?token_base=999999").await;
+    assert_eq!(refused(small, "use token_base=1000000"), invalid);
+    connect(&registry, "new:?token_base=1000000").await?;
     connect(&registry, BOTH).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_token_base_than_that_of_the_migration() -> Result<()> {
+    let invalid = ErrorKind::InvalidConfig;
+    let stores = Stores::started().await?;
+    let with = |base| {
+        let old = Store::new(stores.old.clone(), 0);
+        (old, Store::new(stores.new.clone(), base))
+    };
+    for base in [TOKEN_BASE - 1, TOKEN_BASE + 1] {
+        let says = format!("begun with token_base={TOKEN_BASE}");
+        let (old, new) = with(base);
+        assert_eq!(refused(MigrateLock::open(old, new).await, &says), invalid);
+        let (old, new) = with(base);
+        let steps = Steps::new(old, new, "redis://db-1", "etcd://etcd-1")?;
+        assert_eq!(refused(steps.start().await, &says), invalid);
+        assert_eq!(refused(steps.close().await, &says), invalid);
+        assert_eq!(refused(steps.switch().await, &says), invalid);
+    }
     Ok(())
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use dlock_core::{
     AttemptId, ErrorKind, Guard, Locker, Result,
-    backend::{Migration, MigrationStage},
+    backend::{DistributedLock, Migration, MigrationStage},
+    config::{ConnectFuture, Registry, Settings},
     memory::Memory,
 };
 use dlock_layers::migrate::{MigrateLock, Steps, Store};
@@ -67,6 +68,23 @@ impl Stores {
     }
 }
 
+/// A registry with the two stores, as `old:` and `new:`.
+pub(crate) fn registry(stores: &Stores) -> Registry {
+    let open = |store: &Memory| {
+        let store = store.clone();
+        move |_: &mut Settings| {
+            let store = store.clone();
+            let opening: ConnectFuture =
+                Box::pin(async move { Ok(Box::new(store) as Box<dyn DistributedLock>) });
+            Ok(opening)
+        }
+    };
+    let registry = Registry::new()
+        .register("old", open(&stores.old))
+        .register("new", open(&stores.new));
+    dlock_layers::register(registry)
+}
+
 /// An acquire of `a` that waits for up to a minute, in a task of its own.
 pub(crate) struct Waiting(tokio::task::JoinHandle<Result<Guard>>);
 
@@ -92,6 +110,7 @@ pub(crate) fn record(stage: MigrationStage, id: AttemptId) -> Migration {
         since_unix_micros: 1,
         by: "1@a".to_owned(),
         other: "etcd://etcd-1".to_owned(),
+        token_base: TOKEN_BASE,
     }
 }
 

@@ -6,7 +6,7 @@ use dlock_core::{
     ErrorKind, Result,
     memory::{Fault, Operation},
 };
-use dlock_layers::migrate::{MigrateLock, Store};
+use dlock_layers::migrate::{MigrateLock, Steps, Store};
 
 use crate::support::{Stores, TOKEN_BASE, Waiting, refused};
 
@@ -88,11 +88,15 @@ async fn a_wait_goes_on_over_the_switch() -> Result<()> {
 
 #[tokio::test(start_paused = true)]
 async fn a_base_that_is_too_small_is_refused_before_the_switch() -> Result<()> {
-    let stores = Stores::started().await?;
-    let (old, new) = (
-        Store::new(stores.old.clone(), 0),
-        Store::new(stores.new.clone(), 0),
-    );
+    let stores = Stores::new();
+    let sides = || {
+        let old = Store::new(stores.old.clone(), 0);
+        (old, Store::new(stores.new.clone(), 0))
+    };
+    let (old, new) = sides();
+    let steps = Steps::new(old, new, "redis://db-1", "etcd://etcd-1")?;
+    steps.start().await?;
+    let (old, new) = sides();
     let locks = dlock_core::Locker::builder(MigrateLock::open(old, new).await?).build()?;
     for _ in 0..3 {
         stores.old_alone()?.acquire("a").await?.release().await?;

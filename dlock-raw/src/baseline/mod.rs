@@ -33,6 +33,9 @@ const NO_TLS: &str = "no driver beside it: dlock-raw was built without TLS";
 const FOREIGN: &str =
     "no driver beside it: dlock has none for its scheme, and finds no entries that are left";
 
+/// Why a store that is made of others has no floor.
+const NESTED: &str = "no driver beside it: it is made of two stores";
+
 /// The schemes whose floors need TLS.
 const ENCRYPTED: [&str; 3] = ["etcds", "rediss", "zks"];
 
@@ -84,7 +87,11 @@ pub async fn open(config: &Config) -> Result<Found> {
         "zk" | "zks" => Box::new(zk::ZkFloor::connect(config).await?),
         _ => {
             return Ok(Found {
-                note: backend(scheme).is_none().then_some(FOREIGN),
+                note: match backend(scheme) {
+                    None => Some(FOREIGN),
+                    Some("migrate") => Some(NESTED),
+                    Some(_) => None,
+                },
                 ..Found::default()
             });
         }

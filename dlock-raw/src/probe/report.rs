@@ -39,7 +39,7 @@ pub struct About {
 }
 
 /// Keys that servers remove because their memory is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Evictions {
     /// How many they have removed since they started.
@@ -74,6 +74,22 @@ pub struct Assumption {
     pub measured: Option<String>,
     /// The allowed value.
     pub allowed: &'static str,
+}
+
+impl About {
+    /// Adds the servers of another store.
+    pub(crate) fn join(&mut self, other: &Self) {
+        let join = |text: &mut String, other: &str| {
+            if !text.is_empty() {
+                text.push_str(" and ");
+            }
+            text.push_str(other);
+        };
+        join(&mut self.product, &other.product);
+        join(&mut self.version, &other.version);
+        join(&mut self.role, &other.role);
+        self.servers.extend(other.servers.iter().cloned());
+    }
 }
 
 impl Report {

@@ -10,7 +10,7 @@ use super::mysql;
 use super::redis;
 #[cfg(feature = "zk")]
 use super::zk;
-use super::{clock::ServerClock, file, foreign, report::Report};
+use super::{clock::ServerClock, file, foreign, nested, report::Report};
 use crate::backend;
 
 /// Why a store has no rate of its own to compare.
@@ -30,6 +30,7 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
         | "rediss-cluster" => redis::probe(config).await,
         #[cfg(feature = "zk")]
         "zk" | "zks" => zk::probe(config).await,
+        "migrate" => nested::probe(config).await,
         other if backend(other).is_none() => Ok(foreign::probe(other)),
         other => {
             let why = format!("{other}: has no settings that can be read");

@@ -9,6 +9,7 @@ mod file;
 mod left;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod nested;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "zk")]
@@ -57,6 +58,7 @@ pub fn permanent(scheme: &str) -> Option<&'static str> {
         Family::MySql => "the tables",
         Family::Redis => "the keys {all}fence and {all}record",
         Family::Zk => "the node %layout",
+        Family::Migrate => "the entries and the records of the migration in both stores",
     })
 }
 
@@ -83,6 +85,7 @@ impl Residue {
             Some(Family::Redis) => Box::new(redis::Redis::open(config).await?),
             #[cfg(feature = "zk")]
             Some(Family::Zk) => Box::new(zk::ZooKeeper::open(config).await?),
+            Some(Family::Migrate) => nested::open(config).await?,
             _ => {
                 let why = format!("{scheme}: has no traces of locks that other programs can list");
                 return Err(Error::new(ErrorKind::InvalidConfig, why));

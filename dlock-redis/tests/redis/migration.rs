@@ -113,6 +113,7 @@ async fn the_record_is_no_lock(program: Program) -> Outcome {
         since_unix_micros: 1,
         by: "1@a".to_owned(),
         other: "etcd://etcd-1".to_owned(),
+        token_base: 0,
     };
     let text = migration.to_string();
     assert!(record(&backend)?.compare_and_set(None, &text).await?);

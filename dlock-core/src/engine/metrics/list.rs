@@ -26,13 +26,14 @@ pub(super) struct Metric {
 }
 
 /// The causes of a loss, each at the index that is its number.
-pub(super) const CAUSES: [&str; 6] = [
+pub(super) const CAUSES: [&str; 7] = [
     "expired",
     "taken",
     "removed",
     "session_ended",
     "demoted",
     "closed",
+    "moved",
 ];
 
 /// All metrics, in the order of the documentation.

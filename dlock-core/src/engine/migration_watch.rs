@@ -1,0 +1,312 @@
+//! The watch of the record of a migration, by a locker that takes its locks in one store alone (K1).
+//!
+//! The locks of a store may move to another one while the locker is connected. `dlock migrate switch` closes the store to
+//! such lockers and waits for [`Migration::CLOSE_WAIT`]. By then each of them has read the record again, has lost its
+//! locks, and is granted no more.
+//!
+//! * While the locker is in use the record is read every [`READ_EVERY`], and else with the next acquire.
+//! * From the start of a migration on, grants and holds count for [`Migration::READ_VALID`] from the last reading that
+//!   found the store open, as it was sent (K2).
+//! * Without a migration they do not depend on it: a record that cannot be read must not end locks that are fine (K13).
+
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
+
+use crate::{
+    backend::migration::{Migration, MigrationStage},
+    base::{
+        cause::LostCause,
+        clock::BootInstant,
+        error::{Error, ErrorKind, Result},
+        lock::Lock,
+    },
+    engine::{call::catch_panic, shared::Shared},
+};
+
+/// The time between two readings. Two of three may fail during a migration.
+const READ_EVERY: Duration = Duration::from_secs(10);
+
+/// A reading that failed during a migration is repeated after this pause.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A reading that takes longer has failed.
+const READ_MAX: Duration = Duration::from_secs(5);
+
+/// A reading that was answered: its record, and when it was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) sent: BootInstant,
+    pub(crate) record: Option<String>,
+}
+
+/// What a record means for a locker that uses its store alone.
+enum Meaning {
+    Open,
+    /// A migration from this store has begun.
+    Leaving,
+    /// The locks are elsewhere, or are about to be.
+    Refused(Error),
+}
+
+pub(crate) struct MigrationWatch {
+    token_base: u64,
+    /// The time of the next reading, if the locker is in use by then.
+    due: AtomicU64,
+    /// Grants are given until then; zero after a refusal.
+    grants_until: AtomicU64,
+    /// Holds count until then: for ever without a migration, and zero after a refusal.
+    holds_until: AtomicU64,
+    /// Why the last reading has failed; `None` if it was answered.
+    failure: Lock<Option<String>>,
+    /// The last record that refuses this locker.
+    refusing: Lock<Option<String>>,
+    /// The number of readings that have ended.
+    ended: watch::Sender<u64>,
+    /// Whether the locker was used since the last reading.
+    is_used: AtomicBool,
+    is_running: AtomicBool,
+    stop: Notify,
+}
+
+impl MigrationWatch {
+    /// Begins with the reading at connect, which has found the store open.
+    pub(crate) fn new(first: Reading, token_base: u64) -> Arc<Self> {
+        let watch = Self {
+            token_base,
+            due: AtomicU64::new(0),
+            grants_until: AtomicU64::new(0),
+            holds_until: AtomicU64::new(u64::MAX),
+            failure: Lock::default(),
+            refusing: Lock::default(),
+            ended: watch::Sender::new(0),
+            is_used: AtomicBool::new(false),
+            is_running: AtomicBool::new(false),
+            stop: Notify::new(),
+        };
+        watch.note(first);
+        Arc::new(watch)
+    }
+
+    /// The begin of an acquire: a refused locker sends no request to the store.
+    pub(crate) async fn begin(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<()> {
+        if !self.is_used.load(Ordering::Relaxed) {
+            self.use_by(shared);
+        }
+        match self.grants_until.load(Ordering::Acquire) {
+            0 => Box::pin(self.read_or_refuse(shared)).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a lock that the store has just granted may be held.
+    pub(crate) async fn admit(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<()> {
+        if shared.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Box::pin(self.read_or_refuse(shared)).await
+    }
+
+    /// Whether holds count no longer.
+    pub(crate) fn is_over(&self, now: BootInstant) -> bool {
+        self.holds_until() <= now
+    }
+
+    /// The end of all holds, unless a reading moves it.
+    pub(crate) fn holds_until(&self) -> BootInstant {
+        BootInstant::from_nanos(self.holds_until.load(Ordering::Acquire))
+    }
+
+    /// Ends the task.
+    pub(crate) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Awaits one more reading, unless the last one is recent.
+    async fn read_or_refuse(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<()> {
+        let mut ended = self.ended.subscribe();
+        let before = *ended.borrow_and_update();
+        if shared.clock.now().as_nanos() >= self.due.load(Ordering::Acquire) {
+            self.use_by(shared);
+            // The reading has a bound; the task ends with the locker.
+            let _ = ended.wait_for(|ended| *ended != before).await;
+        }
+        if shared.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let refusing = self.refusing.lock().clone();
+        if let Some(record) = refusing
+            && let Meaning::Refused(error) = self.meaning(Some(&record))
+        {
+            return Err(error);
+        }
+        let failure = self.failure.lock().clone().unwrap_or_default();
+        let why = format!("the record of the migration of this store cannot be read: {failure}");
+        Err(Error::new(ErrorKind::Unavailable, why))
+    }
+
+    /// Notes that the locker is in use, and starts the task if there is none.
+    fn use_by(self: &Arc<Self>, shared: &Arc<Shared>) {
+        self.is_used.store(true, Ordering::Release);
+        if !self.is_running.swap(true, Ordering::AcqRel) {
+            let running = Running(Some(self.clone()));
+            shared.runtime.spawn(run(running, Arc::downgrade(shared)));
+        }
+    }
+
+    /// Whether the task may end, as the locker is not in use.
+    fn is_idle(&self, shared: &Shared) -> bool {
+        if self.is_used.swap(false, Ordering::AcqRel) || !shared.scheduler.is_empty() {
+            return false;
+        }
+        self.is_running.store(false, Ordering::Release);
+        // An acquire at this moment has found the task running.
+        let goes_on =
+            self.is_used.load(Ordering::Acquire) && !self.is_running.swap(true, Ordering::AcqRel);
+        !goes_on
+    }
+
+    /// The time of the next reading, or of the end of all holds if that is earlier.
+    fn next(&self, now: BootInstant) -> BootInstant {
+        let due = BootInstant::from_nanos(self.due.load(Ordering::Acquire));
+        match self.holds_until() {
+            until if until > now => due.min(until),
+            _ => due,
+        }
+    }
+
+    async fn read(&self, shared: &Shared) {
+        let sent = shared.clock.now();
+        // The end of the holds is reported in time.
+        let max = match self.holds_until() {
+            until if until > sent => until.since(sent).min(READ_MAX),
+            _ => READ_MAX,
+        };
+        match timeout(max, catch_panic(read(shared))).await {
+            Ok(Ok(record)) => self.note(Reading { sent, record }),
+            Ok(Err(error)) => self.note_failure(shared, &error.to_string()),
+            Err(_) => self.note_failure(shared, &format!("no reply within {max:?}")),
+        }
+        self.ended.send_modify(|ended| *ended += 1);
+    }
+
+    fn note(&self, reading: Reading) {
+        let Reading { sent, record } = reading;
+        let until = sent.after(Migration::READ_VALID).as_nanos();
+        *self.failure.lock() = None;
+        let (grants_until, holds_until) = match self.meaning(record.as_deref()) {
+            Meaning::Open => (until, u64::MAX),
+            Meaning::Leaving => (until, until),
+            Meaning::Refused(error) => {
+                let was = std::mem::replace(&mut *self.refusing.lock(), record);
+                if was.is_none() {
+                    tracing::warn!(%error, "this process is refused");
+                }
+                (0, 0)
+            }
+        };
+        if grants_until != 0 {
+            *self.refusing.lock() = None;
+        }
+        self.holds_until.store(holds_until, Ordering::Release);
+        self.grants_until.store(grants_until, Ordering::Release);
+        let due = sent.after(READ_EVERY).as_nanos();
+        self.due.store(due, Ordering::Release);
+    }
+
+    fn meaning(&self, record: Option<&str>) -> Meaning {
+        let Some(record) = record else {
+            return Meaning::Open;
+        };
+        let migration = match record.parse::<Migration>() {
+            Ok(migration) => migration,
+            Err(error) => return Meaning::Refused(error),
+        };
+        match migration.check_alone(self.token_base) {
+            Err(error) => Meaning::Refused(error),
+            Ok(()) if migration.stage == MigrationStage::Leaving => Meaning::Leaving,
+            Ok(()) => Meaning::Open,
+        }
+    }
+
+    fn note_failure(&self, shared: &Shared, why: &str) {
+        tracing::debug!(why, "the record of a migration was not read");
+        *self.failure.lock() = Some(why.to_owned());
+        let now = shared.clock.now();
+        let is_open = self.holds_until.load(Ordering::Acquire) == u64::MAX;
+        let pause = if is_open { READ_EVERY } else { RETRY_AFTER };
+        let due = now.after(pause).as_nanos();
+        if is_open {
+            self.grants_until.fetch_max(due, Ordering::AcqRel);
+        }
+        self.due.store(due, Ordering::Release);
+    }
+
+    /// Ends all holds if they count no longer.
+    fn end_holds(&self, shared: &Shared) {
+        if !self.is_over(shared.clock.now()) {
+            return;
+        }
+        let cause = self.cause();
+        for hold in shared.scheduler.holds() {
+            hold.attempt().report_lost(cause);
+        }
+    }
+
+    /// The cause of a hold that counts no longer.
+    pub(crate) fn cause(&self) -> LostCause {
+        match self.grants_until.load(Ordering::Acquire) {
+            0 => LostCause::Moved,
+            _ => LostCause::Expired,
+        }
+    }
+}
+
+async fn read(shared: &Shared) -> Result<Option<String>> {
+    match shared.backend.migration_record() {
+        Some(record) => record.read().await,
+        None => Ok(None),
+    }
+}
+
+/// The task: reads the record while the locker is in use.
+async fn run(mut running: Running, locker: Weak<Shared>) {
+    while let (Some(watch), Some(shared)) = (&running.0, locker.upgrade()) {
+        let clock = shared.clock.clone();
+        if clock.now().as_nanos() >= watch.due.load(Ordering::Acquire) {
+            if watch.is_idle(&shared) {
+                running.0 = None;
+                return;
+            }
+            watch.read(&shared).await;
+        }
+        watch.end_holds(&shared);
+        drop(shared);
+        tokio::select! {
+            () = clock.sleep_until(watch.next(clock.now())) => {}
+            () = watch.stop.notified() => return,
+        }
+    }
+}
+
+/// The task of a watch. If its runtime ends, the next acquire starts another.
+struct Running(Option<Arc<MigrationWatch>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(watch) = self.0.take() {
+            watch.is_running.store(false, Ordering::Release);
+            // An acquire that waits for a reading waits no longer.
+            watch.ended.send_modify(|ended| *ended += 1);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Programs that use the old store alone while its locks move (K1).
+
+use std::time::Duration;
+
+use dlock_core::{
+    ErrorKind, Guard, Locker, LostCause, Result,
+    backend::{DistributedLock as _, Migration},
+    config::Config,
+    memory::{Fault, Operation},
+};
+use tokio::time::sleep;
+
+use crate::support::{Stores, refused, registry};
+
+/// Longer than the whole move.
+const TTL: Duration = Duration::from_secs(3600);
+
+/// A program reads the record as often as this.
+const READ_EVERY: Duration = Duration::from_secs(10);
+
+/// After this a program in use has read the record once more.
+const READ: Duration = Duration::from_secs(11);
+
+async fn connect(stores: &Stores) -> Result<Locker> {
+    registry(stores).connect(&Config::from_url("old:")?).await
+}
+
+async fn hold(locks: &Locker) -> Result<Guard> {
+    locks.acquire("a").ttl(TTL).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_is_lost_before_the_new_store_grants() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    stores.steps()?.start().await?;
+    sleep(READ_EVERY * 2).await;
+    assert!(guard.is_held(), "the locks of the old store count");
+
+    let clock = stores.old.clock();
+    let closed = clock.now();
+    let wait = stores.steps()?.close().await?;
+    assert_eq!(wait, Migration::CLOSE_WAIT);
+    assert_eq!(guard.lost().await, LostCause::Moved);
+    assert!(clock.now().since(closed) < wait);
+    assert!(!guard.is_held());
+    sleep(wait).await;
+    stores.steps()?.switch().await?;
+    assert_eq!(stores.steps()?.close().await?, Duration::ZERO);
+
+    assert!(stores.are_empty(), "the lost lock is released");
+    let late = hold(&locks).await;
+    assert_eq!(
+        refused(late, "have moved to etcd://etcd-1"),
+        ErrorKind::InvalidConfig
+    );
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_was_idle_is_refused() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    hold(&locks).await?.release().await?;
+    sleep(TTL).await;
+    stores.steps()?.start().await?;
+    stores.steps()?.switch().await?;
+    let late = locks.try_acquire("a").await;
+    assert_eq!(
+        refused(late, "have moved to etcd://etcd-1"),
+        ErrorKind::InvalidConfig
+    );
+    sleep(READ_EVERY).await;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_is_refused_when_its_turn_comes() -> Result<()> {
+    let stores = Stores::new();
+    let (first, second) = (connect(&stores).await?, connect(&stores).await?);
+    let guard = hold(&first).await?;
+    let waiting = tokio::spawn(async move { second.acquire("a").wait(TTL).await });
+    sleep(READ_EVERY * 6).await;
+    stores.steps()?.start().await?;
+    stores.steps()?.close().await?;
+    assert_eq!(guard.lost().await, LostCause::Moved);
+    let granted = waiting.await.expect("no panic");
+    assert_eq!(
+        refused(granted, "closed to processes"),
+        ErrorKind::InvalidConfig
+    );
+    sleep(READ_EVERY).await;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_migration_opens_the_store_again() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    stores.steps()?.start().await?;
+    stores.steps()?.close().await?;
+    sleep(Migration::READ_VALID).await;
+    assert!(hold(&locks).await.is_err());
+    stores.steps()?.cancel().await?;
+    sleep(READ).await;
+    let guard = hold(&locks).await?;
+    sleep(READ_EVERY * 6).await;
+    assert!(guard.is_held());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_migration_the_record_need_not_be_readable() -> Result<()> {
+    for fault in [Fault::LoseRequest, Fault::Stall] {
+        let stores = Stores::new();
+        let locks = connect(&stores).await?;
+        let guard = hold(&locks).await?;
+        stores.old.inject(Operation::Migrate, fault);
+        sleep(READ_EVERY * 12).await;
+        assert!(guard.is_held());
+        guard.release().await?;
+        sleep(READ_EVERY * 12).await;
+        hold(&locks).await?.release().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn during_a_migration_an_unreadable_record_ends_the_locks() -> Result<()> {
+    for fault in [Fault::LoseRequest, Fault::Stall] {
+        let stores = Stores::new();
+        let locks = connect(&stores).await?;
+        let guard = hold(&locks).await?;
+        stores.steps()?.start().await?;
+        sleep(READ).await;
+        let clock = stores.old.clock();
+        let read = clock.now();
+        stores.old.inject(Operation::Migrate, fault);
+        assert!(guard.remaining() <= Migration::READ_VALID);
+        assert_eq!(guard.lost().await, LostCause::Expired);
+        assert!(clock.now().since(read) <= Migration::READ_VALID);
+        let unread = hold(&locks).await;
+        assert_eq!(refused(unread, "cannot be read"), ErrorKind::Unavailable);
+        stores.old.clear_faults();
+        sleep(READ).await;
+        assert!(stores.are_empty());
+        assert!(hold(&locks).await?.is_held());
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspended_program_holds_no_longer_when_it_goes_on() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    stores.steps()?.start().await?;
+    sleep(READ).await;
+    // Nothing runs between the end of the suspension and the question.
+    stores.old.clock().jump(Migration::READ_VALID);
+    assert!(!guard.is_held());
+    assert!(guard.release().await.is_err());
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! Holders in the old store alone, as programs on `migrate:` see them.
+
+use std::time::Duration;
+
+use dlock_core::{ErrorKind, Holder, LockName, Result, backend::DistributedLock as _};
+
+use crate::support::{Stores, refused};
+
+/// Longer than a look at the holder takes.
+const WAIT: Duration = Duration::from_secs(3);
+
+#[tokio::test(start_paused = true)]
+async fn a_holder_in_the_old_store_alone_is_named() -> Result<()> {
+    let stores = Stores::started().await?;
+    let (both, alone) = (stores.both().await?, stores.old_alone()?);
+    let _held = alone.acquire("a").note("nightly").await?;
+    let this = Holder::this_process();
+    let (pid, host) = (this.pid.expect("a pid"), this.host.expect("a host"));
+    let taken = both.acquire("a").wait(WAIT).await;
+    let warning = format!("{pid}@{host} holds it in the old store alone");
+    assert_eq!(refused(taken, &warning), ErrorKind::Contended);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_holder_of_both_is_none() -> Result<()> {
+    let stores = Stores::started().await?;
+    let (first, second) = (stores.both().await?, stores.both().await?);
+    let _held = first.acquire("a").note("checkout 77").await?;
+    let taken = second.acquire("a").wait(WAIT).await;
+    let error = taken.expect_err("it is taken");
+    assert!(error.is_contended());
+    assert!(!error.to_string().contains("alone"), "{error}");
+    let name: LockName = "a".try_into()?;
+    let in_old = stores.old.inspect(&name).await?.expect("held");
+    assert_eq!(in_old.note.as_deref(), Some("[migrate] checkout 77"));
+    let holder = second.inspect("a").await?.expect("held");
+    assert_eq!(holder.note.as_deref(), Some("checkout 77"));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_switch_none_is_looked_for() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.steps()?.switch().await?;
+    both.acquire("b").await?.release().await?;
+    let _held = stores.old_alone()?.acquire("a").await?;
+    let taken = both.acquire("a").wait(WAIT).await;
+    let error = taken.expect_err("the old store answers, so it is respected");
+    assert!(!error.to_string().contains("alone"), "{error}");
+    Ok(())
+}
