@@ -185,7 +185,7 @@ impl IntoFuture for AcquireAll {
     }
 }
 
-/// Several held locks, sorted by name: all that were asked for, or at least as many as were
+/// Several held locks, sorted by name: all of the names, or at least as many as were
 /// [needed](AcquireAll::need). Dropping the set releases them all in the background.
 ///
 /// ```

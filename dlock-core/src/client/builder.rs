@@ -20,7 +20,7 @@ use crate::{
         cleanup::Cleanup,
         local_queue::LocalQueue,
         metrics::Metrics,
-        migration_watch::{MigrationWatch, Reading},
+        migration_watch::{MigrationWatch, Reading, Watched},
         renewals::Renewals,
         scheduler::Scheduler,
         shared::{Shared, UserRef},
@@ -196,6 +196,16 @@ impl LockerBuilder {
         let metrics = Arc::new(Metrics::new(capabilities.backend));
         let scheduler = Scheduler::new(clock.clone(), metrics.clone());
         tokio::spawn(scheduler.clone().run());
+        let migration = migration.map(|first| {
+            let locker = Watched {
+                backend: Arc::downgrade(&backend),
+                scheduler: scheduler.clone(),
+                clock: clock.clone(),
+                runtime: Handle::current(),
+                token_base,
+            };
+            MigrationWatch::new(first, locker)
+        });
         Ok(Locker(UserRef::new(Arc::new(Shared {
             users: AtomicUsize::new(0),
             cleanup: Cleanup::start(
@@ -209,7 +219,7 @@ impl LockerBuilder {
             backend,
             capabilities,
             renewals: Renewals::new(clock.clone()),
-            migration: migration.map(|first| MigrationWatch::new(first, token_base)),
+            migration,
             clock,
             ttl,
             wait,

@@ -18,19 +18,23 @@ use std::{
 };
 
 use tokio::{
+    runtime::Handle,
     sync::{Notify, watch},
     time::timeout,
 };
 
 use crate::{
-    backend::migration::{Migration, MigrationStage},
+    backend::{
+        distributed_lock::DistributedLock,
+        migration::{Migration, MigrationStage},
+    },
     base::{
         cause::LostCause,
-        clock::BootInstant,
+        clock::{BootInstant, Clock},
         error::{Error, ErrorKind, Result},
         lock::Lock,
     },
-    engine::{call::catch_panic, shared::Shared},
+    engine::{call::catch_panic, scheduler::Scheduler},
 };
 
 /// The time between two readings. Two of three may fail during a migration.
@@ -49,7 +53,7 @@ pub(crate) struct Reading {
     pub(crate) record: Option<String>,
 }
 
-/// What a record means for a locker that uses its store alone.
+/// The meaning of a record for a locker that uses its store alone.
 enum Meaning {
     Open,
     /// A migration from this store has begun.
@@ -58,8 +62,17 @@ enum Meaning {
     Refused(Error),
 }
 
+/// The locker that a watch is of.
+pub(crate) struct Watched {
+    pub(crate) backend: Weak<dyn DistributedLock>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) clock: Clock,
+    pub(crate) runtime: Handle,
+    pub(crate) token_base: u64,
+}
+
 pub(crate) struct MigrationWatch {
-    token_base: u64,
+    locker: Watched,
     /// The time of the next reading, if the locker is in use by then.
     due: AtomicU64,
     /// Grants are given until then; zero after a refusal.
@@ -80,9 +93,9 @@ pub(crate) struct MigrationWatch {
 
 impl MigrationWatch {
     /// Begins with the reading at connect, which has found the store open.
-    pub(crate) fn new(first: Reading, token_base: u64) -> Arc<Self> {
+    pub(crate) fn new(first: Reading, locker: Watched) -> Arc<Self> {
         let watch = Self {
-            token_base,
+            locker,
             due: AtomicU64::new(0),
             grants_until: AtomicU64::new(0),
             holds_until: AtomicU64::new(u64::MAX),
@@ -98,22 +111,22 @@ impl MigrationWatch {
     }
 
     /// The begin of an acquire: a refused locker sends no request to the store.
-    pub(crate) async fn begin(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<()> {
+    pub(crate) async fn begin(self: &Arc<Self>) -> Result<()> {
         if !self.is_used.load(Ordering::Relaxed) {
-            self.use_by(shared);
+            self.use_now();
         }
         match self.grants_until.load(Ordering::Acquire) {
-            0 => Box::pin(self.read_or_refuse(shared)).await,
+            0 => Box::pin(self.read_or_refuse()).await,
             _ => Ok(()),
         }
     }
 
     /// Whether a lock that the store has just granted may be held.
-    pub(crate) async fn admit(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<()> {
-        if shared.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
+    pub(crate) async fn admit(self: &Arc<Self>) -> Result<()> {
+        if self.locker.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
             return Ok(());
         }
-        Box::pin(self.read_or_refuse(shared)).await
+        Box::pin(self.read_or_refuse()).await
     }
 
     /// Whether holds count no longer.
@@ -132,15 +145,15 @@ impl MigrationWatch {
     }
 
     /// Awaits one more reading, unless the last one is recent.
-    async fn read_or_refuse(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<()> {
+    async fn read_or_refuse(self: &Arc<Self>) -> Result<()> {
         let mut ended = self.ended.subscribe();
         let before = *ended.borrow_and_update();
-        if shared.clock.now().as_nanos() >= self.due.load(Ordering::Acquire) {
-            self.use_by(shared);
+        if self.locker.clock.now().as_nanos() >= self.due.load(Ordering::Acquire) {
+            self.use_now();
             // The reading has a bound; the task ends with the locker.
             let _ = ended.wait_for(|ended| *ended != before).await;
         }
-        if shared.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
+        if self.locker.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
             return Ok(());
         }
         let refusing = self.refusing.lock().clone();
@@ -155,17 +168,17 @@ impl MigrationWatch {
     }
 
     /// Notes that the locker is in use, and starts the task if there is none.
-    fn use_by(self: &Arc<Self>, shared: &Arc<Shared>) {
+    fn use_now(self: &Arc<Self>) {
         self.is_used.store(true, Ordering::Release);
         if !self.is_running.swap(true, Ordering::AcqRel) {
             let running = Running(Some(self.clone()));
-            shared.runtime.spawn(run(running, Arc::downgrade(shared)));
+            self.locker.runtime.spawn(run(running));
         }
     }
 
     /// Whether the task may end, as the locker is not in use.
-    fn is_idle(&self, shared: &Shared) -> bool {
-        if self.is_used.swap(false, Ordering::AcqRel) || !shared.scheduler.is_empty() {
+    fn is_idle(&self) -> bool {
+        if self.is_used.swap(false, Ordering::AcqRel) || !self.locker.scheduler.is_empty() {
             return false;
         }
         self.is_running.store(false, Ordering::Release);
@@ -184,17 +197,17 @@ impl MigrationWatch {
         }
     }
 
-    async fn read(&self, shared: &Shared) {
-        let sent = shared.clock.now();
+    async fn read(&self, backend: &dyn DistributedLock) {
+        let sent = self.locker.clock.now();
         // The end of the holds is reported in time.
         let max = match self.holds_until() {
             until if until > sent => until.since(sent).min(READ_MAX),
             _ => READ_MAX,
         };
-        match timeout(max, catch_panic(read(shared))).await {
+        match timeout(max, catch_panic(read(backend))).await {
             Ok(Ok(record)) => self.note(Reading { sent, record }),
-            Ok(Err(error)) => self.note_failure(shared, &error.to_string()),
-            Err(_) => self.note_failure(shared, &format!("no reply within {max:?}")),
+            Ok(Err(error)) => self.note_failure(&error.to_string()),
+            Err(_) => self.note_failure(&format!("no reply within {max:?}")),
         }
         self.ended.send_modify(|ended| *ended += 1);
     }
@@ -231,17 +244,17 @@ impl MigrationWatch {
             Ok(migration) => migration,
             Err(error) => return Meaning::Refused(error),
         };
-        match migration.check_alone(self.token_base) {
+        match migration.check_alone(self.locker.token_base) {
             Err(error) => Meaning::Refused(error),
             Ok(()) if migration.stage == MigrationStage::Leaving => Meaning::Leaving,
             Ok(()) => Meaning::Open,
         }
     }
 
-    fn note_failure(&self, shared: &Shared, why: &str) {
+    fn note_failure(&self, why: &str) {
         tracing::debug!(why, "the record of a migration was not read");
         *self.failure.lock() = Some(why.to_owned());
-        let now = shared.clock.now();
+        let now = self.locker.clock.now();
         let is_open = self.holds_until.load(Ordering::Acquire) == u64::MAX;
         let pause = if is_open { READ_EVERY } else { RETRY_AFTER };
         let due = now.after(pause).as_nanos();
@@ -252,12 +265,12 @@ impl MigrationWatch {
     }
 
     /// Ends all holds if they count no longer.
-    fn end_holds(&self, shared: &Shared) {
-        if !self.is_over(shared.clock.now()) {
+    fn end_holds(&self) {
+        if !self.is_over(self.locker.clock.now()) {
             return;
         }
         let cause = self.cause();
-        for hold in shared.scheduler.holds() {
+        for hold in self.locker.scheduler.holds() {
             hold.attempt().report_lost(cause);
         }
     }
@@ -271,26 +284,28 @@ impl MigrationWatch {
     }
 }
 
-async fn read(shared: &Shared) -> Result<Option<String>> {
-    match shared.backend.migration_record() {
+async fn read(backend: &dyn DistributedLock) -> Result<Option<String>> {
+    match backend.migration_record() {
         Some(record) => record.read().await,
         None => Ok(None),
     }
 }
 
 /// The task: reads the record while the locker is in use.
-async fn run(mut running: Running, locker: Weak<Shared>) {
-    while let (Some(watch), Some(shared)) = (&running.0, locker.upgrade()) {
-        let clock = shared.clock.clone();
+async fn run(mut running: Running) {
+    while let Some(watch) = &running.0 {
+        let clock = &watch.locker.clock;
         if clock.now().as_nanos() >= watch.due.load(Ordering::Acquire) {
-            if watch.is_idle(&shared) {
+            if watch.is_idle() {
                 running.0 = None;
                 return;
             }
-            watch.read(&shared).await;
+            let Some(backend) = watch.locker.backend.upgrade() else {
+                return;
+            };
+            watch.read(&*backend).await;
         }
-        watch.end_holds(&shared);
-        drop(shared);
+        watch.end_holds();
         tokio::select! {
             () = clock.sleep_until(watch.next(clock.now())) => {}
             () = watch.stop.notified() => return,

@@ -14,8 +14,8 @@ use super::{
     hold::Hold,
     old_store::OldStore,
     stores::{self, Store},
-    stragglers,
     switch::Switch,
+    tag::untagged,
 };
 
 /// Locks that move from one store to another: see the [module](super).
@@ -89,7 +89,7 @@ impl DistributedLock for MigrateLock {
         }
         let in_old = async {
             let holder = self.old().inspect(name).await?;
-            let holder = holder.map(|holder| stragglers::untagged(holder).0);
+            let holder = holder.map(|holder| untagged(holder).0);
             Ok(with_base(holder, self.old.store.token_base))
         };
         // Who has both is the holder; who has one of them may wait for the other.

@@ -17,6 +17,7 @@ mod steps;
 mod stores;
 mod stragglers;
 mod switch;
+mod tag;
 mod watch;
 
 pub use dlock_core::backend::{Migration, MigrationStage};

@@ -9,7 +9,7 @@ use dlock_core::backend::{AcquireRequest, WaitReport};
 use tokio::sync::Notify;
 
 use super::{
-    stragglers,
+    tag::tagged,
     watch::{Sides, Watch},
 };
 
@@ -69,7 +69,7 @@ pub(super) fn nested(
         request.nested_waiting(on_lost, on_wait)
     };
     if side == Sides::OLD {
-        nested.note = Some(stragglers::tagged(request.note.as_deref()));
+        nested.note = Some(tagged(request.note.as_deref()));
     }
     nested
 }

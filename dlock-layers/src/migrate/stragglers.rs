@@ -2,46 +2,20 @@
 //!
 //! Before the switch they are welcome. At the switch none may be left, so each is named and counted.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use dlock_core::{
     Holder,
     backend::{AcquireRequest, DistributedLock},
 };
 
-use super::{reports::Reports, switch::Switch};
+use super::{reports::Reports, switch::Switch, tag::untagged};
 
-/// A holder is looked at after it has been waited for so long, and as often.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// The begin of the notes in the old store of programs on `migrate:`.
-const TAG: &str = "[migrate]";
+/// A holder is inspected after it has been waited for so long, and as often.
+const INSPECT_EVERY: Duration = Duration::from_secs(1);
 
 /// The metric, a counter.
 const METRIC: &str = "dlock_stragglers_total";
-
-/// The note of `request` in the old store. One that is too long with the tag is cut at its end.
-pub(super) fn tagged(note: Option<&str>) -> Arc<str> {
-    let mut text = match note {
-        Some(note) => format!("{TAG} {note}"),
-        None => TAG.to_owned(),
-    };
-    text.truncate(text.floor_char_boundary(AcquireRequest::NOTE_BYTES_MAX));
-    text.into()
-}
-
-/// The holder without the tag; whether it had one.
-pub(super) fn untagged(mut holder: Holder) -> (Holder, bool) {
-    let rest = holder
-        .note
-        .as_deref()
-        .and_then(|note| note.strip_prefix(TAG));
-    let Some(rest) = rest.map(|rest| rest.trim_start().to_owned()) else {
-        return (holder, false);
-    };
-    holder.note = (!rest.is_empty()).then_some(rest);
-    (holder, true)
-}
 
 /// Reports the stragglers that `request` waits for in `old`. Never ends.
 pub(super) async fn report(
@@ -52,7 +26,7 @@ pub(super) async fn report(
 ) -> Infallible {
     let mut last = None;
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(INSPECT_EVERY).await;
         if switch.is_known() || !reports.is_contended() {
             continue;
         }
@@ -83,32 +57,5 @@ fn process(holder: &Holder) -> String {
         (Some(pid), Some(host)) => format!("{pid}@{host}"),
         (_, Some(host)) => format!("a process on {host}"),
         _ => "a client of another kind".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(note: Option<&str>) -> Holder {
-        let mut holder = Holder::foreign();
-        holder.note = note.map(str::to_owned);
-        holder
-    }
-
-    #[test]
-    fn a_note_is_the_same_without_its_tag() {
-        for note in [None, Some("checkout 77"), Some("[b]")] {
-            let (holder, is_tagged) = untagged(with(Some(&tagged(note))));
-            assert_eq!((holder.note.as_deref(), is_tagged), (note, true));
-            assert_eq!(untagged(with(note)), (with(note), false));
-        }
-    }
-
-    #[test]
-    fn a_long_note_is_cut_between_characters() {
-        let long = "ä".repeat(AcquireRequest::NOTE_BYTES_MAX / 2);
-        let cut = tagged(Some(&long));
-        assert!(cut.len() <= AcquireRequest::NOTE_BYTES_MAX && cut.ends_with('ä'));
     }
 }

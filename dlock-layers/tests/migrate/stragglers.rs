@@ -6,7 +6,7 @@ use dlock_core::{ErrorKind, Holder, LockName, Result, backend::DistributedLock a
 
 use crate::support::{Stores, refused};
 
-/// Longer than a look at the holder takes.
+/// Longer than it takes to inspect the holder.
 const WAIT: Duration = Duration::from_secs(3);
 
 #[tokio::test(start_paused = true)]
@@ -40,7 +40,7 @@ async fn a_holder_of_both_is_none() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_switch_none_is_looked_for() -> Result<()> {
+async fn after_the_switch_none_is_reported() -> Result<()> {
     let stores = Stores::started().await?;
     let both = stores.both().await?;
     stores.steps()?.switch().await?;

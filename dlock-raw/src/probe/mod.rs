@@ -14,7 +14,6 @@ mod finding;
 mod foreign;
 #[cfg(feature = "mysql")]
 mod mysql;
-mod nested;
 #[cfg(feature = "redis")]
 mod redis;
 mod report;

@@ -1,5 +1,7 @@
 //! The stores by the schemes of their URLs.
 
+use std::{future::Future, pin::Pin};
+
 use dlock_core::{Error, ErrorKind, Result, config::Config};
 
 #[cfg(feature = "etcd")]
@@ -10,8 +12,10 @@ use super::mysql;
 use super::redis;
 #[cfg(feature = "zk")]
 use super::zk;
-use super::{clock::ServerClock, file, foreign, nested, report::Report};
-use crate::backend;
+use super::{clock::ServerClock, file, foreign, report::Report};
+use crate::{backend, nested::parts};
+
+type Probing<'a> = Pin<Box<dyn Future<Output = Result<Report>> + Send + 'a>>;
 
 /// Why a store has no rate of its own to compare.
 const NO_CLOCK: &str = "the store has no clock that can be read";
@@ -30,13 +34,27 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
         | "rediss-cluster" => redis::probe(config).await,
         #[cfg(feature = "zk")]
         "zk" | "zks" => zk::probe(config).await,
-        "migrate" => nested::probe(config).await,
+        "migrate" => probe_parts(config).await,
         other if backend(other).is_none() => Ok(foreign::probe(other)),
         other => {
             let why = format!("{other}: has no settings that can be read");
             Err(Error::new(ErrorKind::InvalidConfig, why))
         }
     }
+}
+
+/// Reads the settings of all stores that a store is made of, one after another.
+fn probe_parts(config: &Config) -> Probing<'_> {
+    Box::pin(async move {
+        let mut all = Report::default();
+        for part in parts(config)? {
+            let report = probe(&part.config).await?;
+            all.about.join(&report.about);
+            all.evictions = all.evictions.max(report.evictions);
+            all.add(report);
+        }
+        Ok(all)
+    })
 }
 
 /// The clock of the store that `config` names, or why it has none.

@@ -15,13 +15,13 @@ mod redis;
 #[cfg(feature = "zk")]
 mod zk;
 
-use std::fmt;
+use std::{fmt, future::Future, pin::Pin};
 
 use dlock_core::{Error, ErrorKind, LockName, Result, config::Config};
 
 use self::left::Store;
 pub use self::left::{Cleared, Kind, Left};
-use crate::family::Family;
+use crate::{family::Family, nested::parts};
 
 /// The traces of locks in one store.
 ///
@@ -85,7 +85,7 @@ impl Residue {
             Some(Family::Redis) => Box::new(redis::Redis::open(config).await?),
             #[cfg(feature = "zk")]
             Some(Family::Zk) => Box::new(zk::ZooKeeper::open(config).await?),
-            Some(Family::Migrate) => nested::open(config).await?,
+            Some(Family::Migrate) => open_parts(config).await?,
             _ => {
                 let why = format!("{scheme}: has no traces of locks that other programs can list");
                 return Err(Error::new(ErrorKind::InvalidConfig, why));
@@ -171,6 +171,20 @@ impl Residue {
         }
         Ok(removed)
     }
+}
+
+type Opening<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Store>>> + Send + 'a>>;
+
+/// Connects to all stores that a store is made of.
+fn open_parts(config: &Config) -> Opening<'_> {
+    Box::pin(async move {
+        let mut stores = Vec::new();
+        for part in parts(config)? {
+            let Residue(store) = Residue::open(&part.config).await?;
+            stores.push((part.label, store));
+        }
+        Ok(Box::new(nested::Nested(stores)) as Box<dyn Store>)
+    })
 }
 
 impl fmt::Debug for Residue {

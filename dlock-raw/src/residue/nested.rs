@@ -1,33 +1,14 @@
 //! The traces of locks in all stores that a store is made of.
 
-use std::{future::Future, pin::Pin};
+use dlock_core::{LockName, Result, backend::async_trait};
 
-use dlock_core::{LockName, Result, backend::async_trait, config::Config};
-
-use super::{
-    Residue,
-    left::{Left, Store},
-};
-use crate::nested::parts;
+use super::left::{Left, Store};
 
 /// Between the name of a store and a place in it.
 const IN: &str = ": ";
 
-type Opening<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Store>>> + Send + 'a>>;
-
-struct Nested(Vec<(&'static str, Box<dyn Store>)>);
-
-/// Connects to all of them.
-pub(super) fn open(config: &Config) -> Opening<'_> {
-    Box::pin(async move {
-        let mut stores = Vec::new();
-        for part in parts(config)? {
-            let Residue(store) = Residue::open(&part.config).await?;
-            stores.push((part.label, store));
-        }
-        Ok(Box::new(Nested(stores)) as Box<dyn Store>)
-    })
-}
+/// The stores, each with its name.
+pub(super) struct Nested(pub(super) Vec<(&'static str, Box<dyn Store>)>);
 
 #[async_trait]
 impl Store for Nested {
