@@ -122,6 +122,10 @@ impl Store for Files {
         &[Extra::DataLoss]
     }
 
+    fn lost_locks_stay(&self) -> bool {
+        true
+    }
+
     async fn start(&self) -> io::Result<TempDir> {
         TempDir::new()
     }

@@ -55,6 +55,10 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
         &[]
     }
 
+    fn lost_locks_stay(&self) -> bool {
+        self.old.lost_locks_stay() || self.new.lost_locks_stay()
+    }
+
     async fn start(&self) -> io::Result<Self::Servers> {
         Ok((self.old.start().await?, self.new.start().await?))
     }
