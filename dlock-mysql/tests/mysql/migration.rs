@@ -87,7 +87,7 @@ async fn a_change_whose_reply_is_lost_is_unknown(flavour: Flavour) -> Outcome {
         for connection in &connections {
             connection.set(ToClient, Fault::Delay(REPLY_AFTER));
         }
-        let lost = async {
+        let lost = Box::pin(async {
             until("it is written", async || {
                 let rows = node
                     .query("SELECT record FROM locks.dlock_migrations")
@@ -99,7 +99,7 @@ async fn a_change_whose_reply_is_lost_is_unknown(flavour: Flavour) -> Outcome {
                 connection.end(End::Reset);
             }
             Outcome::Ok(())
-        };
+        });
         let both = async { tokio::join!(record.compare_and_set(Some(&was), &next), lost) };
         let (changed, lost) = soon("the reply is lost", both).await?;
         lost?;
