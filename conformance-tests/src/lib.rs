@@ -44,7 +44,7 @@ mod suite;
 mod target;
 mod worker;
 
-pub use dlock_verify::{checker, history, proxy, support};
+pub use dlock_verify::{checker, history, migration_record, proxy, support};
 
 pub use self::{
     case::{Size, interpose},

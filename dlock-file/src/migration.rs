@@ -77,22 +77,38 @@ fn replace(directory: impl AsFd, link: &str, text: &str) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
+    use dlock_core::backend::DistributedLock as _;
+    use dlock_verify::{migration_record, support::Outcome};
+
     use super::*;
     use crate::config::FileConfig;
 
     #[tokio::test]
-    async fn the_record_changes_only_from_what_is_expected() -> Result<()> {
-        let folder = tempfile::tempdir().expect("a directory");
-        let open = |prefix: &str| FileLock::open(FileConfig::new(folder.path()).prefix(prefix));
-        let (one, same, other) = (open("app/")?, open("app/")?, open("")?);
-        assert_eq!(one.read().await?, None);
-        assert!(!one.compare_and_set(Some("a"), "b").await?);
-        assert!(one.compare_and_set(None, "a").await?);
-        assert!(!same.compare_and_set(None, "b").await?);
-        assert!(same.compare_and_set(Some("a"), "b c").await?);
-        assert_eq!(one.read().await?.as_deref(), Some("b c"));
-        assert_eq!(other.read().await?, None, "another prefix");
-        Ok(())
+    async fn the_record_changes_only_from_what_is_expected() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let store = FileLock::open(FileConfig::new(folder.path()))?;
+        migration_record::changes_only_from_what_is_expected(&store).await
+    }
+
+    #[tokio::test]
+    async fn each_prefix_has_a_record() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let mut stores = Vec::new();
+        for prefix in migration_record::PREFIXES {
+            stores.push(FileLock::open(
+                FileConfig::new(folder.path()).prefix(prefix),
+            )?);
+        }
+        let records: Outcome<Vec<_>> = stores.iter().map(migration_record::of).collect();
+        migration_record::are_records_of_their_own(&records?).await
+    }
+
+    #[tokio::test]
+    async fn a_closed_backend_reads_no_record() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let store = FileLock::open(FileConfig::new(folder.path()))?;
+        store.close().await?;
+        migration_record::is_refused_when_closed(&store).await
     }
 
     #[tokio::test]

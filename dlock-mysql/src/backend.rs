@@ -5,19 +5,20 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use dlock_core::{
     Capabilities, Expiry, Fencing, Holder, LockName, LostCause, Modes, Order, Result, Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed},
 };
 use tokio::task::JoinSet;
 
 use crate::{
     acquire, config::MySqlConfig, conn::pool::Pool, errors, hold::handle::Hold, hold::renewal,
-    inspect, monitor::Monitor,
+    inspect, migration::MigrationRow, monitor::Monitor,
 };
 
 /// Locks in MySQL or MariaDB: see the crate's documentation for what it guarantees.
 pub struct MySqlLock {
     pool: Arc<Pool>,
     monitor: Arc<Monitor>,
+    migration: MigrationRow,
 }
 
 impl MySqlLock {
@@ -71,8 +72,10 @@ impl MySqlLock {
         let pool = Pool::new(config);
         let connected = pool.tables()?.run(async |_| Ok(())).await;
         connected.map_err(|error| pool.connector.name_in(error))?;
+        let pool = Arc::new(pool);
         Ok(Self {
-            pool: Arc::new(pool),
+            migration: MigrationRow::new(pool.clone()),
+            pool,
             monitor: Arc::default(),
         })
     }
@@ -111,6 +114,10 @@ impl DistributedLock for MySqlLock {
         // A task: it deletes its question even if the caller is dropped (K12).
         let inspecting = tokio::spawn(async move { inspect::inspect(&pool, &name).await });
         inspecting.await.unwrap_or_else(errors::task_failed)
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(&self.migration)
     }
 
     async fn close(&self) -> Result<()> {

@@ -9,6 +9,7 @@ mod errors;
 mod hold;
 mod inspect;
 mod keys;
+mod migration;
 mod monitor;
 mod restart_guard;
 mod sql;

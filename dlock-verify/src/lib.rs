@@ -3,6 +3,7 @@
 pub mod chaos;
 pub mod checker;
 pub mod history;
+pub mod migration_record;
 pub mod picture;
 pub mod proxy;
 pub mod random;

@@ -1,19 +1,23 @@
 //! The trait, on ZooKeeper.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
     Capabilities, Error, ErrorKind, Expiry, Fencing, Holder, LockName, Modes, Order, Result,
     Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed},
 };
 
-use crate::{acquire, config::ZkConfig, conn::sessions::Sessions, hold::Hold, inspect, keys};
+use crate::{
+    acquire, config::ZkConfig, conn::sessions::Sessions, hold::Hold, inspect, keys,
+    migration::MigrationNode,
+};
 
 /// Locks in ZooKeeper: see the crate's documentation for what it guarantees.
 pub struct ZkLock {
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
+    migration: MigrationNode,
 }
 
 impl ZkLock {
@@ -46,9 +50,12 @@ impl ZkLock {
     /// Dropping the future ends the session.
     pub async fn connect(config: ZkConfig) -> Result<Self> {
         config.check()?;
-        let sessions = Sessions::new(config);
+        let sessions = Arc::new(Sessions::new(config));
         sessions.default().await?;
-        Ok(Self { sessions })
+        Ok(Self {
+            migration: MigrationNode::new(sessions.clone()),
+            sessions,
+        })
     }
 
     /// The capabilities of a backend with these settings, known without a connection.
@@ -108,6 +115,10 @@ impl DistributedLock for ZkLock {
         self.check(name)?;
         let session = self.sessions.any().await?;
         inspect::holder(&session, &self.sessions.config, name).await
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(&self.migration)
     }
 
     async fn close(&self) -> Result<()> {

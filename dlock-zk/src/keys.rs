@@ -74,6 +74,9 @@ const ALIVE: &str = "%alive";
 /// The node with the version of the layout, named for the same reason.
 const RECORD: &str = "%layout";
 
+/// The node with the record of a migration, named for the same reason.
+const MIGRATION: &str = "%migration";
+
 /// The paths of one attempt in one lock.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptPath {
@@ -141,6 +144,11 @@ pub(crate) fn alive(prefix: &str) -> String {
 /// The node with the version of the layout. With an empty prefix it is in the chroot, as the locks are.
 pub(crate) fn record(prefix: &str) -> String {
     format!("{prefix}/{RECORD}")
+}
+
+/// The node with the record of a migration, beside that of the layout.
+pub(crate) fn migration(prefix: &str) -> String {
+    format!("{prefix}/{MIGRATION}")
 }
 
 /// The transaction that created a node, as a token: of two nodes of one queue the later one has the larger token.
@@ -295,6 +303,8 @@ mod tests {
         }
         assert_eq!(record("/dlock"), "/dlock/%layout");
         assert_eq!(record(""), "/%layout");
+        assert_eq!(migration("/dlock"), "/dlock/%migration");
+        assert_eq!(migration(""), "/%migration");
         assert_eq!(alive("/dlock"), "/dlock/%alive");
         assert_eq!(alive(""), "/%alive");
     }
@@ -314,6 +324,7 @@ mod tests {
             prop_assert_eq!(dir(&a) == dir(&b), a == b);
             prop_assert_ne!(dir(&a), alive("/app"));
             prop_assert_ne!(dir(&a), record("/app"));
+            prop_assert_ne!(dir(&a), migration("/app"));
         }
     }
 }

@@ -9,6 +9,7 @@ mod hold;
 mod inspect;
 mod keys;
 mod liveness;
+mod migration;
 mod nodes;
 mod queue;
 mod session;

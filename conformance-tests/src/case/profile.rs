@@ -9,6 +9,7 @@ pub(crate) struct Profile {
     capabilities: Capabilities,
     processes: bool,
     backdoor: bool,
+    lost_locks_stay: bool,
     extras: Vec<Extra>,
 }
 
@@ -18,6 +19,7 @@ impl Profile {
             capabilities: target.capabilities(),
             processes: target.reach() == Reach::Processes,
             backdoor: target.backdoor().is_some(),
+            lost_locks_stay: target.lost_locks_stay(),
             extras: target.extras().to_vec(),
         }
     }
@@ -29,7 +31,7 @@ impl Profile {
 
     /// Workers can reach the store, and their holds expire when they are stopped.
     pub(crate) fn processes_expire(&self) -> bool {
-        self.processes && self.expires()
+        self.processes && self.frees_expired()
     }
 
     /// Workers can reach the store, and tokens grow.
@@ -104,6 +106,21 @@ impl Profile {
     /// A hold that is not renewed expires.
     pub(crate) fn expires(&self) -> bool {
         self.capabilities.expiry != Expiry::Process
+    }
+
+    /// A lock that was lost is free.
+    pub(crate) fn frees_lost(&self) -> bool {
+        !self.lost_locks_stay
+    }
+
+    /// A hold that is not renewed expires, and its lock is free.
+    pub(crate) fn frees_expired(&self) -> bool {
+        self.expires() && self.frees_lost()
+    }
+
+    /// Each hold expires on its own, and its lock is free.
+    pub(crate) fn frees_leases(&self) -> bool {
+        self.lease() && self.frees_lost()
     }
 
     /// Each hold expires on its own.

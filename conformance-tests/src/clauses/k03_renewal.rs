@@ -23,8 +23,11 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(a_lock_is_held_beyond_its_ttl),
         case!(unknown_keeps_the_old_deadline, Profile::expires),
         case!(a_renewal_that_fails_is_tried_again, Profile::expires),
-        case!(an_expired_lock_is_lost_and_stays_free, Profile::expires),
-        case!(a_successor_keeps_its_lock, Profile::expires),
+        case!(
+            an_expired_lock_is_lost_and_stays_free,
+            Profile::frees_expired
+        ),
+        case!(a_successor_keeps_its_lock, Profile::frees_expired),
         case!(a_removed_lock_is_lost_and_stays_free, Profile::backdoor),
     ]
 }

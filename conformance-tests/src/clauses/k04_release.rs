@@ -20,7 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(dropping_the_guard_frees_the_lock),
         case!(a_second_one_is_a_success),
         case!(a_second_one_spares_the_successor),
-        case!(a_late_one_spares_the_successor, Profile::expires),
+        case!(a_late_one_spares_the_successor, Profile::frees_expired),
         case!(a_renewal_that_lands_after_it_finds_nothing),
         case!(it_goes_on_without_its_caller),
         case!(it_is_retried_until_confirmed),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dlock_core::{
-    Fencing, Guard, Result, Token,
+    Fencing, Guard, Holder, Result, Token,
     backend::{AcquireRequest, DistributedLock, Lease},
     toolkit::Lock,
 };
@@ -137,7 +137,10 @@ impl Interpose for Retried {
         request: &AcquireRequest,
     ) -> Result<Lease> {
         let token = inner.acquire(request).await?.token;
-        let held = inner.inspect(&request.name).await?.is_some();
+        let holder = inner.inspect(&request.name).await?;
+        // A part of it that is left is another lock.
+        let is_same = |holder: Holder| holder.token.is_none_or(|shown| shown == token);
+        let held = holder.is_some_and(is_same);
         *self.0.lock() = Some(First { token, held });
         inner.acquire(request).await
     }

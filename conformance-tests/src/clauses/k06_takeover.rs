@@ -15,10 +15,13 @@ const TWO_SECONDS: Duration = Duration::from_secs(2);
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        case!(a_lock_of_two_seconds_is_lost_and_free_in_time),
+        case!(
+            a_lock_of_two_seconds_is_lost_and_free_in_time,
+            Profile::frees_lost
+        ),
         case!(
             a_lock_that_is_not_renewed_is_granted_in_time,
-            Profile::expires
+            Profile::frees_expired
         ),
         case!(
             the_lock_of_a_killed_process_is_granted_in_time,

@@ -18,7 +18,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(a_retry_leaves_one_hold),
         case!(
             a_hold_that_no_client_knows_of_ends_by_itself,
-            Profile::lease
+            Profile::frees_leases
         ),
         case!(an_error_after_an_undone_grant_leaves_nothing),
     ]

@@ -99,6 +99,14 @@ pub trait Target: Debug + Send + Sync + 'static {
         Load::Full
     }
 
+    /// Whether a lock that was lost stays taken until it is released, or its process ends. By default it does not.
+    ///
+    /// So it is in a migration with files on one side: the lease of the other store ends, and the file stays locked. Cases
+    /// that neither release such a lock nor end its process are left out.
+    fn lost_locks_stay(&self) -> bool {
+        false
+    }
+
     /// The beginning of all lock names of the cases; empty by default.
     fn names(&self) -> &str {
         ""

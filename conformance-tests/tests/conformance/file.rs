@@ -1,6 +1,11 @@
 //! `file:`.
 
-use std::fs::{self, File, TryLockError};
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Extra, Reach, Target};
@@ -10,10 +15,8 @@ use dlock_core::{
 use dlock_file::{FileConfig, FileLock};
 use tempfile::TempDir;
 
-/// The version of the layout, which stays.
-const LAYOUT: &str = "layout";
+use crate::store::{Store, cannot};
 
-/// One directory for each case; its address is its path.
 #[derive(Debug)]
 pub(super) struct FileTarget {
     capabilities: Capabilities,
@@ -69,56 +72,151 @@ impl Target for FileTarget {
 #[async_trait]
 impl Backdoor for FileTarget {
     async fn remove(&self, address: &str, name: &LockName) -> Result<()> {
-        for entry in fs::read_dir(address).map_err(broken)? {
-            let path = entry.map_err(broken)?.path();
-            if path.ends_with(LAYOUT) {
-                continue;
-            }
-            // A lock file names its lock.
-            if fs::read_to_string(&path)
-                .map_err(broken)?
-                .contains(name.as_str())
-            {
-                fs::remove_file(&path).map_err(broken)?;
-            }
-        }
-        Ok(())
+        remove(Path::new(address), name)
     }
 
-    /// The files stay, for their tokens; no process may have one locked.
     async fn residue(&self, address: &str) -> Result<Vec<String>> {
-        let mut left = Vec::new();
-        for entry in fs::read_dir(address).map_err(broken)? {
-            let path = entry.map_err(broken)?.path();
-            if path.ends_with(LAYOUT) {
-                continue;
-            }
-            let locked = File::open(&path).map_err(broken)?.try_lock();
-            let is_lock_file = path
-                .extension()
-                .is_some_and(|extension| extension == "lock");
-            if matches!(locked, Err(TryLockError::WouldBlock)) || !is_lock_file {
-                left.push(path.display().to_string());
-            }
-        }
-        Ok(left)
+        residue(Path::new(address))
     }
 
-    /// The lock files go, with their tokens.
     async fn lose_data(&self, address: &str) -> Result<()> {
-        for entry in fs::read_dir(address).map_err(broken)? {
-            let path = entry.map_err(broken)?.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "lock")
-            {
-                fs::remove_file(path).map_err(broken)?;
-            }
-        }
-        Ok(())
+        lose_data(Path::new(address))
     }
 }
 
-fn broken(source: std::io::Error) -> Error {
+/// A directory for each prefix, in one directory of the run.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    capabilities: Capabilities,
+}
+
+impl Files {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self {
+            capabilities: FileTarget::new()?.capabilities,
+        })
+    }
+}
+
+fn directory(root: &TempDir, prefix: &str) -> PathBuf {
+    root.path().join(prefix)
+}
+
+#[async_trait]
+impl Store for Files {
+    type Servers = TempDir;
+
+    fn name(&self) -> &str {
+        "file"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn available(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn extras(&self) -> &[Extra] {
+        &[Extra::DataLoss]
+    }
+
+    fn lost_locks_stay(&self) -> bool {
+        true
+    }
+
+    async fn start(&self) -> io::Result<TempDir> {
+        TempDir::new()
+    }
+
+    async fn prepare(&self, root: &TempDir, prefix: &str) -> Result<()> {
+        fs::create_dir(directory(root, prefix)).map_err(broken)
+    }
+
+    fn url(&self, root: &TempDir, prefix: &str) -> String {
+        format!("file:{}?prefix={prefix}", directory(root, prefix).display())
+    }
+
+    fn server(&self, _: &TempDir) -> Option<SocketAddr> {
+        None
+    }
+
+    fn url_at(&self, root: &TempDir, _: SocketAddr, prefix: &str) -> String {
+        self.url(root, prefix)
+    }
+
+    fn separator(&self) -> &'static str {
+        ":"
+    }
+
+    async fn remove(&self, root: &TempDir, prefix: &str, name: &LockName) -> Result<()> {
+        remove(&directory(root, prefix), name)
+    }
+
+    async fn residue(&self, root: &TempDir, prefix: &str) -> Result<Vec<String>> {
+        residue(&directory(root, prefix))
+    }
+
+    async fn lose_data(&self, root: &mut TempDir, prefix: &str) -> Result<()> {
+        lose_data(&directory(root, prefix))
+    }
+
+    async fn fail_over(&self, _: &mut TempDir, _: &str, _: &LockName) -> Result<()> {
+        Err(cannot("fail over"))
+    }
+}
+
+/// The files, without the links: these are the version of the layout and the record of a migration, and stay.
+fn files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).map_err(broken)? {
+        let entry = entry.map_err(broken)?;
+        if !entry.file_type().map_err(broken)?.is_symlink() {
+            files.push(entry.path());
+        }
+    }
+    Ok(files)
+}
+
+fn remove(directory: &Path, name: &LockName) -> Result<()> {
+    for path in files(directory)? {
+        // A lock file names its lock.
+        let text = fs::read_to_string(&path).map_err(broken)?;
+        if text.contains(name.as_str()) {
+            fs::remove_file(&path).map_err(broken)?;
+        }
+    }
+    Ok(())
+}
+
+/// The lock files stay, for their tokens; no process may have one locked.
+fn residue(directory: &Path) -> Result<Vec<String>> {
+    let mut left = Vec::new();
+    for path in files(directory)? {
+        let locked = File::open(&path).map_err(broken)?.try_lock();
+        if matches!(locked, Err(TryLockError::WouldBlock)) || !is_lock_file(&path) {
+            left.push(path.display().to_string());
+        }
+    }
+    Ok(left)
+}
+
+/// The lock files go, with their tokens.
+fn lose_data(directory: &Path) -> Result<()> {
+    for path in files(directory)? {
+        if is_lock_file(&path) {
+            fs::remove_file(path).map_err(broken)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_lock_file(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "lock")
+}
+
+fn broken(source: io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, "cannot use the test's directory").with_source(source)
 }

@@ -9,11 +9,18 @@ mod redis;
 mod store;
 mod zk;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{env, process::ExitCode, sync::Arc};
 
 use conformance_tests::Target;
+use dlock_servers::mysql::Flavour;
 
-use crate::store::Started;
+use crate::{
+    migrate::Migrate,
+    store::{Started, Store},
+};
+
+/// Adds migrations between more stores, if it is set. `cargo xtask nightly` sets it.
+const ALL_PAIRS: &str = "DLOCK_TEST_ALL_PAIRS";
 
 fn main() -> dlock_core::Result<ExitCode> {
     let mut targets: Vec<Arc<dyn Target>> = vec![
@@ -29,16 +36,47 @@ fn main() -> dlock_core::Result<ExitCode> {
     for store in zk::Zk::all() {
         targets.push(Arc::new(Started::new(store)));
     }
-    for flavour in dlock_servers::mysql::Flavour::ALL {
+    for flavour in Flavour::ALL {
         targets.push(Arc::new(Started::new(mysql::MySql::new(flavour))));
     }
-    for (name, is_switched) in [
-        ("migrate-redis-etcd-before", false),
-        ("migrate-redis-etcd-after", true),
-    ] {
-        let (old, new) = (redis::Redis::newest(), etcd::Etcd::newest());
-        let store = migrate::Migrate::new(name, old, new, is_switched);
-        targets.push(Arc::new(Started::new(store)));
+    pair(
+        "redis-etcd",
+        redis::Redis::newest,
+        etcd::Etcd::newest,
+        &mut targets,
+    );
+    if env::var_os(ALL_PAIRS).is_some() {
+        pair(
+            "redis-zk",
+            redis::Redis::newest,
+            zk::Zk::newest,
+            &mut targets,
+        );
+        let mysql = || mysql::MySql::new(Flavour::MySqlNewest);
+        pair("redis-mysql", redis::Redis::newest, mysql, &mut targets);
+        let mariadb = || mysql::MySql::new(Flavour::MariaDbStable);
+        pair("mysql-redis", mariadb, redis::Redis::newest, &mut targets);
+        let files = file::Files::new()?;
+        pair(
+            "file-redis",
+            || files.clone(),
+            redis::Redis::newest,
+            &mut targets,
+        );
     }
     Ok(conformance_tests::main(targets))
+}
+
+/// A migration from one store to another, before its switch and after it.
+fn pair<O: Store, N: Store>(
+    name: &str,
+    old: impl Fn() -> O,
+    new: impl Fn() -> N,
+    targets: &mut Vec<Arc<dyn Target>>,
+) {
+    for (moment, is_switched) in [("before", false), ("after", true)] {
+        let name = format!("migrate-{name}-{moment}");
+        let store = Migrate::new(name, old(), new(), is_switched);
+        targets.push(Arc::new(Started::new(store)));
+    }
 }

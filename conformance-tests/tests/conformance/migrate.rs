@@ -12,19 +12,19 @@ use dlock_layers::migrate;
 
 use crate::store::{Store, cannot};
 
-/// Above all tokens of Redis and files.
+/// Above all tokens of dlock's stores.
 const TOKEN_BASE: &str = "token_base=9007199254740992";
 
 #[derive(Debug)]
 pub(super) struct Migrate<O, N> {
-    name: &'static str,
+    name: String,
     old: O,
     new: N,
     is_switched: bool,
 }
 
 impl<O: Store, N: Store> Migrate<O, N> {
-    pub(super) fn new(name: &'static str, old: O, new: N, is_switched: bool) -> Self {
+    pub(super) fn new(name: String, old: O, new: N, is_switched: bool) -> Self {
         Self {
             name,
             old,
@@ -39,7 +39,7 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
     type Servers = (O::Servers, N::Servers);
 
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -55,11 +55,17 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
         &[]
     }
 
+    fn lost_locks_stay(&self) -> bool {
+        self.old.lost_locks_stay() || self.new.lost_locks_stay()
+    }
+
     async fn start(&self) -> io::Result<Self::Servers> {
         Ok((self.old.start().await?, self.new.start().await?))
     }
 
     async fn prepare(&self, servers: &Self::Servers, prefix: &str) -> Result<()> {
+        self.old.prepare(&servers.0, prefix).await?;
+        self.new.prepare(&servers.1, prefix).await?;
         let config = Config::from_url(&self.url(servers, prefix))?;
         let steps = migrate::open_steps(&dlock::registry(), &config).await?;
         steps.start().await?;

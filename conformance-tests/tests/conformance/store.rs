@@ -43,6 +43,11 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// Further cases, for [`Target::extras`].
     fn extras(&self) -> &[Extra];
 
+    /// Whether lost locks stay taken, for [`Target::lost_locks_stay`].
+    fn lost_locks_stay(&self) -> bool {
+        false
+    }
+
     /// Starts the servers, and waits until they grant locks.
     async fn start(&self) -> io::Result<Self::Servers>;
 
@@ -172,6 +177,10 @@ impl<S: Store> Target for Started<S> {
 
     fn available(&self) -> Result<(), String> {
         self.store.available()
+    }
+
+    fn lost_locks_stay(&self) -> bool {
+        self.store.lost_locks_stay()
     }
 
     async fn address(&self) -> Result<String> {

@@ -25,6 +25,15 @@ pub(super) struct Zk {
 }
 
 impl Zk {
+    /// One server of the newest ZooKeeper.
+    pub(super) fn newest() -> Self {
+        Self {
+            name: Flavour::Newest.name().to_owned(),
+            flavour: Flavour::Newest,
+            is_ensemble: false,
+        }
+    }
+
     /// All variants.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         Flavour::ALL.into_iter().flat_map(|flavour| {

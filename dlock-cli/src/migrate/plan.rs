@@ -64,9 +64,9 @@ Passwords are not shown.
 fn with_base(old: &Config, new: &Config) -> Result<BackendUrl, Failure> {
     let base = |config: &Config| Ok::<_, Failure>(Settings::of(config)?.common().token_base);
     let (before, given) = (base(old)?.unwrap_or(0), base(new)?.unwrap_or(0));
-    let (from, to) = (old.url().scheme(), new.url().scheme());
-    let Some(least) = token_base(from, before, to) else {
-        return match token_base(from, 0, to) {
+    let from = old.url().scheme();
+    let Some(least) = token_base(from, before) else {
+        return match token_base(from, 0) {
             None => Ok(new.url().clone()),
             Some(_) => Err(Failure::usage(format!(
                 "no token_base= is large enough for a move from {old}: its tokens are too large already"

@@ -117,6 +117,27 @@ fn a_plan_has_the_urls_and_touches_nothing() {
     assert!(!out.contains("hunter2") && !err.contains("hunter2"));
 }
 
+#[cfg(all(feature = "mysql", feature = "redis", feature = "zk"))]
+#[test]
+fn a_plan_has_a_base_above_the_tokens_of_the_old_store() {
+    let store = Store::new();
+    let (redis, mysql) = ("redis://127.0.0.1:1", "mysql://app@127.0.0.1:1/locks");
+    let zk = "zk://127.0.0.1:1";
+    let again = format!("{redis}?{BASE}");
+    for (old, new, base) in [
+        (redis, mysql, BASE),
+        (mysql, redis, BASE),
+        (zk, redis, BASE),
+        (redis, zk, BASE),
+        (&*again, mysql, "token_base=18014398509481984"),
+    ] {
+        let plan = ["migrate", "plan", old, new];
+        let output = store.bare(&plan).output().expect("dlock starts");
+        let out = text(output.stdout);
+        assert!(out.contains(&format!("DLOCK_URL='{new}?{base}'")), "{out}");
+    }
+}
+
 #[test]
 fn steps_out_of_order_and_bases_are_refused() {
     let all = Move::new();

@@ -2,16 +2,16 @@
 
 use std::{fmt::Display, time::Duration};
 
-use dlock::{Effect, Error, ErrorKind};
-use dlock_core::{
-    AttemptId,
-    backend::{DistributedLock as _, Migration, MigrationRecord, MigrationStage},
-};
+use dlock::ErrorKind;
+use dlock_core::backend::DistributedLock as _;
 use dlock_etcd::{EtcdConfig, EtcdLock};
 use dlock_servers::etcd::{Flavour, Node};
-use dlock_verify::proxy::{
-    Direction::{ToClient, ToServer},
-    End, Fault, Proxy,
+use dlock_verify::{
+    migration_record::{self, is_unknown, of as record},
+    proxy::{
+        Direction::{ToClient, ToServer},
+        End, Fault, Proxy,
+    },
 };
 
 use crate::support::{Outcome, PYTHON, cases, keys, queue_keys, refused, soon, start, take, until};
@@ -19,6 +19,7 @@ use crate::support::{Outcome, PYTHON, cases, keys, queue_keys, refused, soon, st
 cases![
     the_record_changes_only_from_what_is_expected,
     each_client_sees_the_changes_of_the_other,
+    each_prefix_has_a_record,
     the_record_is_no_lock,
     t27_lost_reply_of_a_change_of_the_record,
     t27_no_reply_ever_to_a_change_of_the_record,
@@ -35,10 +36,6 @@ async fn connect(address: impl Display) -> dlock::Result<EtcdLock> {
     EtcdLock::connect(config.timeout(Duration::from_millis(700))).await
 }
 
-fn record(backend: &EtcdLock) -> Outcome<&dyn MigrationRecord> {
-    Ok(backend.migration_record().ok_or("no record")?)
-}
-
 /// The record in the store.
 async fn stored(node: &Node) -> Outcome<Option<String>> {
     let found = node.keys(KEY).await?.pop();
@@ -48,18 +45,7 @@ async fn stored(node: &Node) -> Outcome<Option<String>> {
 async fn the_record_changes_only_from_what_is_expected(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let backend = connect(node.address()).await?;
-    let record = record(&backend)?;
-    assert_eq!(record.read().await?, None);
-    assert!(!record.compare_and_set(Some("a"), "b").await?);
-    assert!(!record.compare_and_set(Some(""), "b").await?);
-    assert_eq!(record.read().await?, None);
-    assert!(record.compare_and_set(None, "a").await?);
-    assert!(!record.compare_and_set(None, "b").await?);
-    assert!(!record.compare_and_set(Some("A"), "b").await?);
-    assert_eq!(record.read().await?.as_deref(), Some("a"));
-    assert!(record.compare_and_set(Some("a"), "b").await?);
-    assert!(!record.compare_and_set(Some("a"), "c").await?);
-    assert_eq!(record.read().await?.as_deref(), Some("b"));
+    migration_record::changes_only_from_what_is_expected(record(&backend)?).await?;
     let left = keys(&node).await?;
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!((&*left[0].key, &*left[0].value), (KEY, "b"));
@@ -68,45 +54,27 @@ async fn the_record_changes_only_from_what_is_expected(flavour: Flavour) -> Outc
 }
 
 async fn each_client_sees_the_changes_of_the_other(flavour: Flavour) -> Outcome {
-    const CHANGES: u32 = 50;
     let node = start(flavour).await?;
     let (one, two) = (
         connect(node.address()).await?,
         connect(node.address()).await?,
     );
-    let count = async |backend: &EtcdLock| -> Outcome {
-        let (record, mut made) = (record(backend)?, 0);
-        while made < CHANGES {
-            let found = record.read().await?;
-            let next = found.as_deref().unwrap_or("0").parse::<u32>()? + 1;
-            let next = next.to_string();
-            if record.compare_and_set(found.as_deref(), &next).await? {
-                made += 1;
-            }
-        }
-        Ok(())
-    };
-    let (counted, counted_too) = tokio::join!(count(&one), count(&two));
-    counted.and(counted_too)?;
-    let counted = record(&one)?.read().await?;
-    assert_eq!(counted, Some((2 * CHANGES).to_string()));
-    // Another prefix has a record of its own.
-    let other = EtcdConfig::new([node.address()]).prefix("other/");
-    let other = EtcdLock::connect(other).await?;
-    assert_eq!(record(&other)?.read().await?, None);
-    Ok(())
+    migration_record::no_change_is_lost(record(&one)?, record(&two)?, 50).await
+}
+
+async fn each_prefix_has_a_record(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let mut backends = Vec::new();
+    for prefix in migration_record::PREFIXES {
+        let config = EtcdConfig::new([node.address()]).prefix(prefix);
+        backends.push(EtcdLock::connect(config).await?);
+    }
+    let records: Outcome<Vec<_>> = backends.iter().map(record).collect();
+    migration_record::are_records_of_their_own(&records?).await
 }
 
 async fn the_record_is_no_lock(flavour: Flavour) -> Outcome {
-    let migration = Migration {
-        stage: MigrationStage::Leaving,
-        id: AttemptId::from_u128(7),
-        since_unix_micros: 1,
-        by: "1@a".to_owned(),
-        other: "redis://db-1".to_owned(),
-        token_base: 0,
-    };
-    let text = migration.to_string();
+    let text = migration_record::text();
     let node = start(flavour).await?;
     let backend = connect(node.address()).await?;
     assert!(record(&backend)?.compare_and_set(None, &text).await?);
@@ -152,7 +120,7 @@ async fn t27_lost_reply_of_a_change_of_the_record(flavour: Flavour) -> Outcome {
         let (changed, lost) = soon("the reply is lost", both).await?;
         lost?;
         // It was sent again, and found what it had written itself.
-        is_unknown(&refused(changed)?);
+        is_unknown(changed)?;
         assert_eq!(record.read().await?, Some(next));
     }
     Ok(())
@@ -166,7 +134,7 @@ async fn t27_no_reply_ever_to_a_change_of_the_record(flavour: Flavour) -> Outcom
     assert!(record.compare_and_set(None, "a").await?);
     proxy.set(ToClient, Fault::Hold);
     let change = record.compare_and_set(Some("a"), "b");
-    is_unknown(&refused(soon("an answer", change).await?)?);
+    is_unknown(soon("an answer", change).await?)?;
     proxy.set(ToClient, Fault::None);
     until("it is read", async || Ok(record.read().await.is_ok())).await?;
     assert_eq!(record.read().await?.as_deref(), Some("b"));
@@ -186,11 +154,6 @@ async fn t27_a_change_of_the_record_moves_to_the_next_member(flavour: Flavour) -
     assert!(soon("the other way", change).await??);
     assert_eq!(record.read().await?.as_deref(), Some("b"));
     Ok(())
-}
-
-fn is_unknown(error: &Error) {
-    let found = (error.kind(), error.effect());
-    assert_eq!(found, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
 }
 
 async fn a_text_of_any_bytes_is_never_expected(flavour: Flavour) -> Outcome {
@@ -221,13 +184,7 @@ async fn a_closed_backend_reads_no_record(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
     let backend = connect(node.address()).await?;
     backend.close().await?;
-    for answer in [
-        record(&backend)?.read().await.map(drop),
-        record(&backend)?.compare_and_set(None, "a").await.map(drop),
-    ] {
-        let error = refused(answer)?;
-        assert_eq!(error.to_string(), Error::closed().to_string());
-    }
+    migration_record::is_refused_when_closed(record(&backend)?).await?;
     assert_eq!(stored(&node).await?, None);
     Ok(())
 }

@@ -1,41 +1,31 @@
 //! The `token_base` that a new store needs.
 
-/// Tokens of Redis stay below 2^53 by the script, those of files until the year 2255. Revisions of etcd and transaction
-/// ids of ZooKeeper do not come so far in practice.
-const USUAL_END: u64 = 1 << 53;
+use dlock_core::LockerBuilder;
 
-/// Tokens of MySQL are `epoch · 2^31 + count`, and the epoch is a time in seconds: below this until 2038.
-const MYSQL_END: u64 = 1 << 62;
+/// All tokens of dlock's stores are below this. Those of Redis end there by the script. Files count from the time in
+/// microseconds, until the year 2255; MySQL from the time in seconds, times 2^20, until 2242. Revisions of etcd and
+/// transaction ids of ZooKeeper, 2^32 for each leader, do not come so far in practice.
+const TOKENS_END: u64 = 1 << 53;
 
-/// Where the tokens of MySQL begin: its epoch is not before this crate.
-const MYSQL_BEGIN: u64 = 1_700_000_000 << 31;
+const BASE_MAX: u64 = LockerBuilder::TOKEN_BASE_MAX;
 
-/// The least `token_base=` of the store `new`, if `old` has `base`; `None` if `old` is not one of dlock's, or no number is
-/// large enough. A store is named by its scheme, or by [`Capabilities::backend`](dlock_core::Capabilities).
+/// The least `token_base=` of a new store, if the one named `old` has `base`; `None` if `old` is not one of dlock's, or no
+/// number is large enough. A store is named by its scheme, or by [`Capabilities::backend`](dlock_core::Capabilities).
 ///
 /// ```
 /// use dlock_layers::migrate::token_base;
 ///
-/// assert_eq!(token_base("redis", 0, "etcd"), Some(9_007_199_254_740_992));
-/// assert_eq!(token_base("redis", 0, "mysql"), Some(0));
+/// assert_eq!(token_base("redis", 0), Some(9_007_199_254_740_992));
+/// assert_eq!(token_base("memory", 0), None);
 /// ```
 #[must_use]
-pub fn token_base(old: &str, base: u64, new: &str) -> Option<u64> {
-    let is_usual = ["redis", "file", "etcd", "zk"]
-        .iter()
-        .any(|name| old.starts_with(name));
-    let end = match old {
-        _ if is_mysql(old) => MYSQL_END,
-        _ if is_usual => USUAL_END,
-        _ => return None,
-    };
-    let end = base.checked_add(end)?;
-    let begin = if is_mysql(new) { MYSQL_BEGIN } else { 0 };
-    Some(end.saturating_sub(begin)).filter(|base| *base <= MYSQL_END)
-}
-
-fn is_mysql(store: &str) -> bool {
-    store == "mysql" || store == "mariadb"
+pub fn token_base(old: &str, base: u64) -> Option<u64> {
+    let stores = ["redis", "file", "etcd", "zk", "mysql", "mariadb"];
+    if !stores.iter().any(|name| old.starts_with(name)) {
+        return None;
+    }
+    let least = base.checked_add(TOKENS_END)?;
+    (least <= BASE_MAX).then_some(least)
 }
 
 #[cfg(test)]
@@ -44,14 +34,13 @@ mod tests {
 
     #[test]
     fn bases_of_chains_add_up() {
-        assert_eq!(token_base("etcd", USUAL_END, "redis"), Some(USUAL_END * 2));
-        assert_eq!(token_base("file", 0, "zk"), Some(USUAL_END));
-        assert_eq!(token_base("mysql", 0, "redis"), Some(MYSQL_END));
-        assert_eq!(token_base("mysql", 1, "redis"), None);
-        assert_eq!(token_base("jobs", 0, "redis"), None);
-        assert_eq!(token_base("redis-sentinel", 0, "mariadb"), Some(0));
-        assert_eq!(token_base("mariadb", 0, "zks"), Some(MYSQL_END));
-        let chained = token_base("mysql", 0, "mysql").expect("another server");
-        assert!(chained + MYSQL_BEGIN >= MYSQL_END);
+        for store in ["redis-sentinel", "file", "etcd", "zks", "mysql", "mariadb"] {
+            assert_eq!(token_base(store, 0), Some(TOKENS_END), "{store}");
+            assert_eq!(token_base(store, TOKENS_END), Some(TOKENS_END * 2));
+            assert_eq!(token_base(store, BASE_MAX - TOKENS_END), Some(BASE_MAX));
+            assert_eq!(token_base(store, BASE_MAX - TOKENS_END + 1), None);
+        }
+        assert_eq!(token_base("redis", u64::MAX), None);
+        assert_eq!(token_base("jobs", 0), None);
     }
 }

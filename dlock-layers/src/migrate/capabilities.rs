@@ -1,16 +1,18 @@
 //! The capabilities of two stores together.
 
+use std::time::Duration;
+
 use dlock_core::{Capabilities, Expiry, Modes, Order, Waiting};
 
 /// The capabilities of a migration from the store with `old` to that with `new`, without I/O.
 #[must_use]
 pub fn capabilities(old: &Capabilities, new: &Capabilities) -> Capabilities {
-    // A ttl longer than a guard would outlast it; no guard at all is no bound.
-    let guards = [old, new].map(|store| store.restart_guard);
-    let ttl_max = guards
-        .into_iter()
-        .filter(|guard| !guard.is_zero())
-        .fold(old.ttl_max.min(new.ttl_max), Ord::min);
+    let mut ttl_max = old.ttl_max.min(new.ttl_max);
+    let [shorter, restart_guard] = sorted(old.restart_guard, new.restart_guard);
+    // A longer ttl would outlast it. That of both is the longer one.
+    if !shorter.is_zero() && shorter != restart_guard {
+        ttl_max = ttl_max.min(shorter);
+    }
     Capabilities {
         backend: "migrate",
         modes: if old.modes == new.modes {
@@ -30,8 +32,12 @@ pub fn capabilities(old: &Capabilities, new: &Capabilities) -> Capabilities {
         ttl_max,
         held_max: [old.held_max, new.held_max].into_iter().flatten().min(),
         takeover_max: old.takeover_max + new.takeover_max,
-        restart_guard: old.restart_guard.max(new.restart_guard),
+        restart_guard,
     }
+}
+
+fn sorted(one: Duration, other: Duration) -> [Duration; 2] {
+    [one.min(other), one.max(other)]
 }
 
 /// The first of `order` that either has, else what both have.
@@ -42,8 +48,6 @@ fn either<T: Copy + PartialEq>(old: T, new: T, order: &[T]) -> T {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use dlock_core::{backend::DistributedLock, memory::Memory};
 
     use super::*;
@@ -62,6 +66,7 @@ mod tests {
             modes: Modes::Exclusive,
             expiry: Expiry::Session,
             held_max: Some(9),
+            restart_guard: Duration::from_secs(40),
             ..memory
         };
         let both = capabilities(&old, &new);
@@ -73,7 +78,12 @@ mod tests {
             (both.ttl_min, both.ttl_max),
             (old.ttl_min, old.restart_guard)
         );
+        assert_eq!(both.restart_guard, new.restart_guard);
         assert_eq!(both.takeover_max, memory.takeover_max * 2);
-        assert_eq!(capabilities(&memory, &memory).ttl_max, memory.ttl_max);
+        // One guard alone is the bound of a ttl, and no other is needed.
+        for one in [capabilities(&old, &memory), capabilities(&old, &old)] {
+            assert_eq!(one.ttl_max, memory.ttl_max);
+            assert_eq!(one.restart_guard, old.restart_guard);
+        }
     }
 }

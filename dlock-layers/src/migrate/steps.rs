@@ -294,7 +294,7 @@ impl Steps {
     /// Refuses a `token_base` below the tokens that the old store may still give, before any change.
     fn check_base(&self) -> Result<()> {
         let (base, old) = (self.new.token_base, &self.old);
-        let least = token_base(old.name(), old.token_base, self.new.name()).unwrap_or(0);
+        let least = token_base(old.name(), old.token_base).unwrap_or(0);
         if base >= least {
             return Ok(());
         }

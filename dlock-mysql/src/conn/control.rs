@@ -153,10 +153,25 @@ impl ControlTurn {
 
     /// Sends statements. A failure with an unknown effect drops the connection.
     pub(crate) async fn query(&mut self, sql: &str) -> Result<Vec<Row>> {
+        let request_timeout = self.connector.config.timeouts.reply;
+        self.query_within(request_timeout, sql).await
+    }
+
+    /// Sends a statement that creates a table, which takes longer than others.
+    pub(crate) async fn create(&mut self, sql: &str) -> Result<()> {
+        let max = self.connector.config.timeouts.connect;
+        self.query_within(max, sql).await.map(drop)
+    }
+
+    /// Ends the connection, and with it the transaction that is open.
+    pub(crate) fn disconnect(&mut self) {
+        *self.slot = None;
+    }
+
+    async fn query_within(&mut self, request_timeout: Duration, sql: &str) -> Result<Vec<Row>> {
         // Taken out: a task that ends with its runtime drops the connection.
         let mut ready = self.slot.take().ok_or_else(errors::connection_lost)?;
-        let (clock, request_timeout) =
-            (&self.connector.clock, self.connector.config.timeouts.reply);
+        let clock = &self.connector.clock;
         let answer = ready.connection.query(clock, sql, request_timeout).await;
         if ready.connection.is_reusable() {
             *self.slot = Some(ready);

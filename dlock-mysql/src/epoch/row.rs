@@ -207,6 +207,14 @@ mod tests {
         assert!(matches!(epoch(7, 100).token(100 + SERIALS), Ok(None)));
     }
 
+    /// A migration adds that much to the tokens of the next store.
+    #[test]
+    fn tokens_are_below_2_to_the_53_until_the_year_2242() {
+        const SECONDS_UNTIL_2242: u64 = 272 * 365 * 86_400;
+        let last = token(&epoch(SECONDS_UNTIL_2242, 0), SERIALS - 1);
+        assert!(last.get() < 1 << 53, "{last}");
+    }
+
     #[test]
     fn tokens_end_where_the_number_range_does() {
         // Some 130,000 years from 1970.

@@ -13,7 +13,7 @@ use crate::{
     conn::pool::Pool,
     errors, keys,
     sql::{
-        row::{Row, number},
+        row::{Row, bytes, number},
         tables::{ASKED, LOCKS},
     },
 };
@@ -77,7 +77,5 @@ async fn is_free(pool: &Pool, row: &str) -> Result<bool> {
 
 /// The answer, if it has arrived.
 fn line(row: &Row) -> Option<Vec<u8>> {
-    let hex = row.first()?.as_deref().filter(|hex| !hex.is_empty())?;
-    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-    (0..hex.len()).step_by(2).map(byte).collect()
+    bytes(row, 0).filter(|line| !line.is_empty())
 }

@@ -15,6 +15,13 @@ pub(crate) fn is_on(row: &Row, column: usize) -> Result<bool> {
     }
 }
 
+/// The bytes in a column that was selected by `HEX()`; `None` if they are no such digits.
+pub(crate) fn bytes(row: &Row, column: usize) -> Option<Vec<u8>> {
+    let hex = row.get(column)?.as_deref()?;
+    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+    (0..hex.len()).step_by(2).map(byte).collect()
+}
+
 /// The number in a column.
 pub(crate) fn number(row: &Row, column: usize) -> Result<u64> {
     let text = row.get(column).and_then(Option::as_deref);

@@ -30,7 +30,10 @@ dlock_epoch.ttl_max int NO
 dlock_epoch.ttl_max_before int NO
 dlock_epoch.period bigint NO
 dlock_epoch.layout int NO
-dlock_locks.name varbinary NO";
+dlock_locks.name varbinary NO
+dlock_migrations.prefix varbinary NO
+dlock_migrations.record varbinary NO
+dlock_migrations.changes bigint NO";
 
 /// Set with the columns.
 const LAYOUT: &str = "2";

@@ -14,6 +14,7 @@ mod idle;
 mod kills;
 mod layout;
 mod loss_detection;
+mod migration;
 mod new_names;
 mod prepared;
 mod relay;
@@ -60,6 +61,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         sharing::trials(flavour),
         tables::trials(flavour),
         loss_detection::trials(flavour),
+        migration::trials(flavour),
         tokens::trials(flavour),
         vanished::trials(flavour),
         if_available(CLOCK, SetClock::library(), clocks::trials(flavour)),

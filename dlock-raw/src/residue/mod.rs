@@ -47,17 +47,19 @@ pub struct Residue(Box<dyn Store>);
 /// ```
 /// use dlock_raw::residue::permanent;
 ///
-/// assert_eq!(permanent("zks"), Some("the node %layout"));
+/// assert_eq!(permanent("mysql"), Some("the tables"));
 /// assert_eq!(permanent("memory"), None);
 /// ```
 #[must_use]
 pub fn permanent(scheme: &str) -> Option<&'static str> {
     Family::of(scheme).map(|family| match family {
-        Family::File => "the link layout",
-        Family::Etcd => "the key %dlock-layout",
+        Family::File => "the link layout, after a migration also migration.move",
+        Family::Etcd => "the key %dlock-layout, after a migration also %dlock-migration",
         Family::MySql => "the tables",
-        Family::Redis => "the keys {all}fence and {all}record",
-        Family::Zk => "the node %layout",
+        Family::Redis => {
+            "the keys {all}fence and {all}record, after a migration also {all}migration"
+        }
+        Family::Zk => "the node %layout, after a migration also %migration",
         Family::Migrate => "the entries and the records of the migration in both stores",
     })
 }

@@ -2,16 +2,16 @@
 
 use std::{fmt::Display, time::Duration};
 
-use dlock::{Effect, Error, ErrorKind};
-use dlock_core::{
-    AttemptId,
-    backend::{DistributedLock as _, Migration, MigrationRecord, MigrationStage},
-};
+use dlock::{Effect, ErrorKind};
+use dlock_core::backend::DistributedLock as _;
 use dlock_redis::{RedisConfig, RedisLock};
 use dlock_servers::{Program, redis::Persistence};
-use dlock_verify::proxy::{
-    Direction::{ToClient, ToServer},
-    Fault, Proxy,
+use dlock_verify::{
+    migration_record::{self, is_unknown, of as record},
+    proxy::{
+        Direction::{ToClient, ToServer},
+        Fault, Proxy,
+    },
 };
 
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
 cases![
     the_record_changes_only_from_what_is_expected,
     each_client_sees_the_changes_of_the_other,
+    each_prefix_has_a_record,
     the_record_is_no_lock,
     a_change_whose_reply_is_lost_is_unknown,
     a_change_that_is_lost_is_not_made_later,
@@ -48,25 +49,11 @@ async fn connect(address: impl Display) -> dlock::Result<RedisLock> {
     RedisLock::connect(config(address)).await
 }
 
-fn record(backend: &RedisLock) -> Outcome<&dyn MigrationRecord> {
-    Ok(backend.migration_record().ok_or("no record")?)
-}
-
 async fn the_record_changes_only_from_what_is_expected(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let backend = connect(node.address()).await?;
     let record = record(&backend)?;
-    assert_eq!(record.read().await?, None);
-    assert!(!record.compare_and_set(Some("a"), "b").await?);
-    assert!(!record.compare_and_set(Some(""), "b").await?);
-    assert_eq!(record.read().await?, None);
-    assert!(record.compare_and_set(None, "a").await?);
-    assert!(!record.compare_and_set(None, "b").await?);
-    assert!(!record.compare_and_set(Some("A"), "b").await?);
-    assert_eq!(record.read().await?.as_deref(), Some("a"));
-    assert!(record.compare_and_set(Some("a"), "b").await?);
-    assert!(!record.compare_and_set(Some("a"), "c").await?);
-    assert_eq!(record.read().await?.as_deref(), Some("b"));
+    migration_record::changes_only_from_what_is_expected(record).await?;
     // After a flush the script is sent in full.
     node.command(&["SCRIPT", "FLUSH"]).await?;
     assert!(record.compare_and_set(Some("b"), "c").await?);
@@ -76,46 +63,28 @@ async fn the_record_changes_only_from_what_is_expected(program: Program) -> Outc
 }
 
 async fn each_client_sees_the_changes_of_the_other(program: Program) -> Outcome {
-    const CHANGES: u32 = 100;
     let node = start(&program, &[]).await?;
     let (one, two) = (
         connect(node.address()).await?,
         connect(node.address()).await?,
     );
-    let count = async |backend: &RedisLock| -> Outcome {
-        let (record, mut made) = (record(backend)?, 0);
-        while made < CHANGES {
-            let found = record.read().await?;
-            let next = found.as_deref().unwrap_or("0").parse::<u32>()? + 1;
-            let next = next.to_string();
-            if record.compare_and_set(found.as_deref(), &next).await? {
-                made += 1;
-            }
-        }
-        Ok(())
-    };
-    let (counted, counted_too) = tokio::join!(count(&one), count(&two));
-    counted.and(counted_too)?;
-    let counted = record(&one)?.read().await?;
-    assert_eq!(counted, Some((2 * CHANGES).to_string()));
-    // Another prefix has a record of its own.
-    let other = RedisLock::connect(config(node.address()).prefix("other:")).await?;
-    assert_eq!(record(&other)?.read().await?, None);
-    Ok(())
+    migration_record::no_change_is_lost(record(&one)?, record(&two)?, 100).await
+}
+
+async fn each_prefix_has_a_record(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let mut backends = Vec::new();
+    for prefix in migration_record::PREFIXES {
+        backends.push(RedisLock::connect(config(node.address()).prefix(prefix)).await?);
+    }
+    let records: Outcome<Vec<_>> = backends.iter().map(record).collect();
+    migration_record::are_records_of_their_own(&records?).await
 }
 
 async fn the_record_is_no_lock(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let backend = connect(node.address()).await?;
-    let migration = Migration {
-        stage: MigrationStage::Leaving,
-        id: AttemptId::from_u128(7),
-        since_unix_micros: 1,
-        by: "1@a".to_owned(),
-        other: "etcd://etcd-1".to_owned(),
-        token_base: 0,
-    };
-    let text = migration.to_string();
+    let text = migration_record::text();
     assert!(record(&backend)?.compare_and_set(None, &text).await?);
     until_clean(&node).await?;
     // The name of its key is another lock, or refused.
@@ -143,7 +112,7 @@ async fn a_change_whose_reply_is_lost_is_unknown(program: Program) -> Outcome {
         let last = proxy.connections().pop().ok_or("no connection")?;
         last.set(ToClient, Fault::CutInstead);
         let change = record.compare_and_set(Some(&was), &next);
-        is_unknown(&refused(soon("an answer", change).await?)?);
+        is_unknown(soon("an answer", change).await?)?;
         soon("the reply is lost", last.until_ended()).await?;
         // On another connection.
         assert_eq!(record.read().await?, Some(next));
@@ -167,17 +136,12 @@ async fn a_change_that_is_lost_is_not_made_later(program: Program) -> Outcome {
     let last = proxy.connections().pop().ok_or("no connection")?;
     last.set(ToServer, Fault::Hold);
     let change = record.compare_and_set(Some("a"), "b");
-    is_unknown(&refused(soon("an answer", change).await?)?);
+    is_unknown(soon("an answer", change).await?)?;
     assert_eq!(record.read().await?.as_deref(), Some("a"));
     last.set(ToServer, Fault::None);
     soon("its connection ends", last.until_ended()).await?;
     assert_eq!(record.read().await?.as_deref(), Some("a"));
     Ok(())
-}
-
-fn is_unknown(error: &Error) {
-    let found = (error.kind(), error.effect());
-    assert_eq!(found, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
 }
 
 async fn a_key_of_another_type_is_reported(program: Program) -> Outcome {
@@ -264,7 +228,8 @@ async fn a_change_without_enough_replicas_is_unknown(program: Program) -> Outcom
     // Only a change waits.
     assert!(!record(&two)?.compare_and_set(None, "b").await?);
     let error = refused(record(&two)?.compare_and_set(Some("a"), "b").await)?;
-    is_unknown(&error);
+    let found = (error.kind(), error.effect());
+    assert_eq!(found, (ErrorKind::Unavailable, Effect::Unknown), "{error}");
     assert!(error.to_string().contains("of min_acks=2"), "{error}");
     assert_eq!(record(&two)?.read().await?.as_deref(), Some("b"));
     Ok(())
@@ -306,13 +271,7 @@ async fn a_closed_backend_reads_no_record(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let backend = connect(node.address()).await?;
     backend.close().await?;
-    for answer in [
-        record(&backend)?.read().await.map(drop),
-        record(&backend)?.compare_and_set(None, "a").await.map(drop),
-    ] {
-        let error = refused(answer)?;
-        assert_eq!(error.to_string(), Error::closed().to_string());
-    }
+    migration_record::is_refused_when_closed(record(&backend)?).await?;
     assert_eq!(node.command(&["EXISTS", KEY]).await?.int()?, 0);
     Ok(())
 }

@@ -13,6 +13,7 @@ mod interop;
 mod late_creations;
 mod layout;
 mod lost_replies;
+mod migration;
 mod partitions;
 mod queues;
 mod session_classes;
@@ -46,6 +47,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         layout::trials,
         late_creations::trials,
         lost_replies::trials,
+        migration::trials,
         partitions::trials,
         queues::trials,
         session_classes::trials,

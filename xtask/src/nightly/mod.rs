@@ -21,6 +21,12 @@ const KILL_ROUNDS: &str = "50";
 /// The name that these tests begin with.
 const KILL_TESTS: &str = "t69_tokens_grow_over_kills";
 
+/// Adds migrations between more stores to the conformance suite.
+const ALL_PAIRS: &str = "DLOCK_TEST_ALL_PAIRS";
+
+/// What the names of these targets begin with.
+const MIGRATIONS: &str = "migrate-";
+
 /// A part of the run, by name.
 type Part = (&'static str, fn() -> Result<()>);
 
@@ -33,6 +39,7 @@ const PARTS: &[Part] = &[
     ("dist", dist::run),
     ("model", model),
     ("kills", kills),
+    ("migrations", migrations),
     ("peers", || peers::run(&peers::Options::small())),
 ];
 
@@ -96,6 +103,14 @@ fn kills() -> Result<()> {
         .args([KILL_TESTS])
         .env("DLOCK_TEST_REQUIRE", "all")
         .env("DLOCK_TEST_ROUNDS", KILL_ROUNDS)
+        .run()
+}
+
+fn migrations() -> Result<()> {
+    Tool::cargo("test --quiet --package conformance-tests --test conformance --")
+        .args([MIGRATIONS])
+        .env("DLOCK_TEST_REQUIRE", "all")
+        .env(ALL_PAIRS, "yes")
         .run()
 }
 
