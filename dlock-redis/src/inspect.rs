@@ -45,7 +45,7 @@ async fn read_string(router: &Router, keys: &Keys) -> Result<Option<Holder>> {
 
 /// The holder of a lock that is a hash. The note of another client is its field, by which people find it.
 async fn read_hash(router: &Router, keys: &Keys) -> Result<Option<Holder>> {
-    // Two fields are enough to tell that it is not a plain lock, however large the hash is.
+    // A plain lock has one field. Two are enough to see that it is another hash, however large that is.
     let fields: Vec<Vec<u8>> = read(router, keys, "HRANDFIELD", &["2"]).await?;
     let field = match &fields[..] {
         [] => return Ok(None),

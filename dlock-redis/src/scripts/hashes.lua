@@ -27,7 +27,7 @@ end
 
 -- Reads the line of the holder: false without one, an empty text for a hash with several fields, or an error.
 function hashes.read(lock)
-  -- Two fields are enough to tell, however large the hash is.
+  -- Two fields are enough to see that it is another hash, however large that is.
   local fields = redis.pcall('HRANDFIELD', lock, 2)
   if fields.err then
     return fields
