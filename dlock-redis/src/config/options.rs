@@ -53,8 +53,10 @@ impl Options {
 
     /// Reads the options of a URL.
     pub(super) fn take(settings: &mut Settings) -> Result<Self> {
-        let mut options = Self::default();
-        options.prefix = settings.take_prefix()?;
+        let mut options = Self {
+            prefix: settings.take_prefix()?,
+            ..Self::default()
+        };
         let formats = [
             ("escaped", Format::Escaped),
             ("plain", Format::Plain),

@@ -1,9 +1,6 @@
 //! `format=redisson`: how a lock is kept, without a client of Java. `java.rs` has the real one.
 
-use std::{
-    future::IntoFuture,
-    time::Duration,
-};
+use std::{future::IntoFuture, time::Duration};
 
 use dlock::{Effect, ErrorKind, Guard, Locker, LostCause};
 use dlock_servers::{
