@@ -97,7 +97,11 @@ impl RedisLock {
 
     fn keys(&self, name: &LockName) -> Result<Arc<Keys>> {
         let options = &self.router.options;
-        Keys::new(options.format, &options.prefix, name).map(Arc::new)
+        let keys = Keys::new(options.format, options.prefix(), name)?;
+        if !self.router.is_single() {
+            keys.check_in_cluster()?;
+        }
+        Ok(Arc::new(keys))
     }
 
     fn keys_of(&self, lease: &Lease) -> Result<Arc<Keys>> {

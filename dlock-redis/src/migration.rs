@@ -22,7 +22,7 @@ pub(crate) struct MigrationKey {
 impl MigrationKey {
     pub(crate) fn new(router: Arc<Router>) -> Self {
         Self {
-            key: keys::migration(&router.options.prefix),
+            key: keys::migration(router.options.prefix()),
             router,
         }
     }

@@ -36,6 +36,8 @@ pub enum Client {
     NodeRedlock,
     /// Redsync, for Go.
     Redsync,
+    /// The `RLock` of Redisson, for Java.
+    Redisson,
     /// The `Lock` of kazoo, for Python.
     Kazoo,
     /// The `Lock` of python-etcd3.
@@ -52,6 +54,7 @@ impl Client {
             Self::RedisPy => "redis-py",
             Self::NodeRedlock => "node-redlock",
             Self::Redsync => "redsync",
+            Self::Redisson => "redisson",
             Self::Kazoo => "kazoo",
             Self::PythonEtcd3 => "python-etcd3",
             Self::Concurrency => "concurrency",
@@ -75,6 +78,15 @@ impl Client {
                 let program = source("node_redlock.cjs")?;
                 let words = ["env".into(), path, "node".into(), program.into()];
                 Ok(words.into())
+            }
+            Self::Redisson => {
+                let mut class_path = OsString::from(installed("java/redisson/lib")?);
+                class_path.push("/*");
+                let program = source("RedissonLocks.java")?;
+                // Flags for a process that lives for seconds.
+                let words = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"];
+                let words = words.into_iter().map(OsString::from);
+                Ok(words.chain([class_path, program.into()]).collect())
             }
             Self::Redsync | Self::Concurrency => {
                 Ok(vec![installed("go/clients")?.into(), self.name().into()])

@@ -34,34 +34,59 @@ const REPLICAS: usize = 2;
 /// longer than their ttl.
 const RESTART_GUARD: Duration = TTL_DEDICATED.saturating_add(Duration::from_secs(1));
 
+/// The ends of the keys that stay: the counters, the record of the server's history, and that of a migration.
+const OWN: [&str; 3] = ["}fence", "}record", "}migration"];
+
 #[derive(Debug)]
 pub(super) struct Redis {
     name: String,
     flavour: Flavour,
     topology: Topology,
+    /// How a lock is kept.
+    format: &'static str,
 }
 
 impl Redis {
     /// All variants.
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        Flavour::ALL.into_iter().flat_map(|flavour| {
+        let own = Flavour::ALL.into_iter().flat_map(|flavour| {
             TOPOLOGIES.map(|(topology, suffix)| Self {
                 name: format!("{}{suffix}", flavour.name()),
                 flavour,
                 topology,
+                format: "escaped",
             })
-        })
+        });
+        let of_redisson = Self {
+            name: "redis-redisson".to_owned(),
+            format: "redisson",
+            ..Self::newest()
+        };
+        own.chain([of_redisson])
     }
-}
 
-impl Redis {
     /// One server of the newest Redis.
     pub(super) fn newest() -> Self {
         Self {
             name: Flavour::RedisNewest.name().to_owned(),
             flavour: Flavour::RedisNewest,
             topology: Topology::Server,
+            format: "escaped",
         }
+    }
+
+    /// The servers have just been started and keep nothing; nothing was lost in them yet.
+    fn url_shared(&self, url: &str, prefix: &str) -> String {
+        let Self { format, .. } = self;
+        // The prefix comes last: the suite reads it there.
+        format!("{url}?restart_guard=0s&format={format}&prefix={prefix}")
+    }
+
+    /// The URL of servers that will forget.
+    fn url_alone(&self, url: &str, prefix: &str) -> String {
+        let (ttl, guard) = (TTL_DEDICATED.as_secs(), RESTART_GUARD.as_secs());
+        let Self { format, .. } = self;
+        format!("{url}?ttl={ttl}s&restart_guard={guard}s&format={format}&prefix={prefix}")
     }
 }
 
@@ -128,7 +153,7 @@ impl Running {
             let keys = node.command(&["KEYS", &pattern]).await;
             for key in keys.and_then(Reply::array).map_err(broken)? {
                 let key = key.text().map_err(broken)?;
-                if !key.contains('{') {
+                if !OWN.iter().any(|own| key.ends_with(own)) {
                     locks.push((node, key));
                 }
             }
@@ -184,11 +209,11 @@ impl Store for Redis {
     }
 
     fn url(&self, running: &Running, prefix: &str) -> String {
-        url_shared(&running.url(), prefix)
+        self.url_shared(&running.url(), prefix)
     }
 
     fn url_alone(&self, running: &Running, prefix: &str) -> String {
-        url_alone(&running.url(), prefix)
+        self.url_alone(&running.url(), prefix)
     }
 
     fn server(&self, running: &Running) -> Option<SocketAddr> {
@@ -202,8 +227,8 @@ impl Store for Redis {
     fn url_at(&self, running: &Running, address: SocketAddr, prefix: &str) -> String {
         let url = format!("redis://{address}");
         match running {
-            Running::Pair(_) => url_alone(&url, prefix),
-            _ => url_shared(&url, prefix),
+            Running::Pair(_) => self.url_alone(&url, prefix),
+            _ => self.url_shared(&url, prefix),
         }
     }
 
@@ -235,15 +260,4 @@ impl Store for Redis {
         };
         replaced.map_err(broken)
     }
-}
-
-/// The servers have just been started and keep nothing; nothing was lost in them yet.
-fn url_shared(url: &str, prefix: &str) -> String {
-    format!("{url}?restart_guard=0s&prefix={prefix}")
-}
-
-/// The URL of servers that will forget.
-fn url_alone(url: &str, prefix: &str) -> String {
-    let (ttl, guard) = (TTL_DEDICATED.as_secs(), RESTART_GUARD.as_secs());
-    format!("{url}?ttl={ttl}s&restart_guard={guard}s&prefix={prefix}")
 }

@@ -14,10 +14,14 @@ use super::client::{Client, Lock, not_held, without_keys};
 use crate::failure::Failure;
 
 const ACQUIRE: &str = concat!(
+    include_str!("../../../dlock-redis/src/scripts/strings.lua"),
     include_str!("../../../dlock-redis/src/scripts/promotion.lua"),
     include_str!("../../../dlock-redis/src/scripts/acquire.lua")
 );
-const RELEASE: &str = include_str!("../../../dlock-redis/src/scripts/release.lua");
+const RELEASE: &str = concat!(
+    include_str!("../../../dlock-redis/src/scripts/strings.lua"),
+    include_str!("../../../dlock-redis/src/scripts/release.lua")
+);
 
 /// The keys of dlock's that are no locks.
 const COUNTER: &str = "dlock:{all}fence";

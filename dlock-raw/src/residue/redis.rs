@@ -1,4 +1,4 @@
-//! Redis: a lock is one key.
+//! Redis: a lock is one key, of any type.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,17 @@ use tokio::sync::Mutex;
 use super::left::{Kind, Left, Store};
 use crate::driver::redis::{Address, Connection, Servers, failed};
 
-/// dlock-redis's own default, and what it escapes.
+/// dlock-redis's own default.
 const PREFIX: &str = "dlock:";
+
+/// How a name becomes a key: whether it is escaped, and the default prefix.
+const FORMATS: [(&str, (bool, &str)); 3] = [
+    ("escaped", (true, PREFIX)),
+    ("plain", (false, PREFIX)),
+    ("redisson", (false, "")),
+];
+
+/// The characters that are escaped.
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
 
 /// The ttl of a key that is not there, as `PTTL` returns it.
@@ -35,9 +44,10 @@ pub(super) struct Redis {
 impl Redis {
     pub(super) async fn open(config: &Config) -> Result<Self> {
         let mut settings = Settings::of(config)?;
-        let prefix = settings.take_prefix()?.unwrap_or_else(|| PREFIX.to_owned());
-        let escapes = settings.take_choice("format", [("escaped", true), ("plain", false)])?;
-        let escapes = escapes.unwrap_or(true);
+        let prefix = settings.take_prefix()?;
+        let format = settings.take_choice("format", FORMATS)?;
+        let (escapes, default_prefix) = format.unwrap_or((true, PREFIX));
+        let prefix = prefix.unwrap_or_else(|| default_prefix.to_owned());
         let servers = Servers::take(&mut settings)?;
         let (first, connection) = servers.connect_to_primary().await?;
         let connections = Mutex::new(HashMap::from([(first.clone(), connection)]));

@@ -122,6 +122,7 @@ async fn acquire(router: &Router, items: &[AcquireItem]) -> Result<Vec<Result<Ou
     let call = AcquireCall {
         counter: &router.counter_key(key),
         items,
+        format: router.options.format,
         creates_counter: !router.is_single(),
     };
     let reply = router.send(Call::Acquire(call), None).await?;
@@ -146,6 +147,7 @@ async fn acquire(router: &Router, items: &[AcquireItem]) -> Result<Vec<Result<Ou
 async fn release(router: &Router, items: &[ReleaseItem]) -> Result<Vec<Result<Listeners>>> {
     let call = ReleaseCall {
         items,
+        format: router.options.format,
         publish: router.publish_command(),
     };
     let hedge_after = Some(HEDGE_AFTER_MAX);

@@ -22,7 +22,7 @@ use crate::{
     scripts::{Contended, Waits, Written},
 };
 
-/// The poll interval of a waiter that may miss the release. The holder is not a dlock client and publishes
+/// The poll interval of a waiter that may miss the release. The holder is not a dlock client and may publish
 /// nothing, or the pub/sub connection is overdue or takes long to make.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 

@@ -12,7 +12,8 @@ use crate::keys::Format;
 /// The options of locks.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    pub(crate) prefix: String,
+    /// The prefix of keys; `None` for that of the format.
+    pub(super) prefix: Option<String>,
     pub(crate) format: Format,
     pub(crate) timeouts: Timeouts,
     pub(crate) restart_guard: Duration,
@@ -24,9 +25,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The prefix of keys: it separates them from other data.
-    const PREFIX: &str = "dlock:";
-
     /// The shortest ttl: some round trips on a slow network, and three renewals.
     pub(crate) const TTL_MIN: Duration = Duration::from_millis(100);
 
@@ -43,15 +41,27 @@ impl Options {
     /// The bound on replicas: more than any deployment has.
     const ACKS_MAX: u64 = 100;
 
+    /// The prefix of keys.
+    pub(crate) fn prefix(&self) -> &str {
+        let default = self.format.default_prefix();
+        self.prefix.as_deref().unwrap_or(default)
+    }
+
     pub(crate) fn failover_guard(&self) -> Duration {
         self.failover_guard.unwrap_or(self.restart_guard)
     }
 
     /// Reads the options of a URL.
     pub(super) fn take(settings: &mut Settings) -> Result<Self> {
-        let mut options = Self::default();
-        options.prefix = settings.take_prefix()?.unwrap_or(options.prefix);
-        let formats = [("escaped", Format::Escaped), ("plain", Format::Plain)];
+        let mut options = Self {
+            prefix: settings.take_prefix()?,
+            ..Self::default()
+        };
+        let formats = [
+            ("escaped", Format::Escaped),
+            ("plain", Format::Plain),
+            ("redisson", Format::Redisson),
+        ];
         options.format = settings.take_choice("format", formats)?.unwrap_or_default();
         let min_acks = settings.take_u64("min_acks", 0..=Self::ACKS_MAX)?;
         options.min_acks = min_acks.map_or(0, |acks| u32::try_from(acks).unwrap_or(u32::MAX));
@@ -65,8 +75,8 @@ impl Options {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        check_prefix(&self.prefix, Settings::PREFIX_BYTES_MAX)?;
-        if self.prefix.contains(['{', '}', '%']) {
+        check_prefix(self.prefix(), Settings::PREFIX_BYTES_MAX)?;
+        if self.prefix().contains(['{', '}', '%']) {
             // They would spread the keys of a name over a Cluster.
             let why = "a prefix for Redis must not have braces or percent signs";
             return Err(Error::new(ErrorKind::InvalidConfig, why));
@@ -82,7 +92,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            prefix: Self::PREFIX.to_owned(),
+            prefix: None,
             format: Format::default(),
             timeouts: Self::TIMEOUTS,
             restart_guard: Self::RESTART_GUARD,

@@ -15,17 +15,19 @@ impl RedisConfig {
         self
     }
 
-    /// Sets the prefix of keys, of at most 128 bytes without `{`, `}` and `%`. Default `dlock:`.
+    /// Sets the prefix of keys, of at most 128 bytes without `{`, `}` and `%`. Default `dlock:`, or that of the
+    /// [`format`](Self::format).
     ///
     /// Empty to share locks with the `SET NX PX` family; see [`format`](Self::format).
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.options.prefix = prefix.into();
+        self.options.prefix = Some(prefix.into());
         self
     }
 
-    /// Sets how the name of a lock becomes a key. Default [`Escaped`](Format::Escaped).
+    /// Sets how the name of a lock becomes a key, and how that key is kept. Default [`Escaped`](Format::Escaped).
     ///
     /// [`Plain`](Format::Plain) to share locks whose names have `{`, `}` or `%` with other clients.
+    /// [`Redisson`](Format::Redisson) to share locks with Java.
     pub fn format(mut self, format: Format) -> Self {
         self.options.format = format;
         self

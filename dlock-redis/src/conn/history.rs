@@ -66,10 +66,10 @@ impl History {
         slots: Option<&[(u16, u16)]>,
         least_token: u64,
     ) -> Result<Self> {
-        let mut record_keys = record_keys(&options.prefix, slots);
+        let mut record_keys = record_keys(options.prefix(), slots);
         let counter = slots
             .is_none()
-            .then(|| keys::counter(&options.prefix, None));
+            .then(|| keys::counter(options.prefix(), None));
         let began = Began::after(server.uptime.saturating_sub(UPTIME_ERROR), options);
         let mut tries = record_keys.len();
         let reply: Vec<Value> = loop {
@@ -118,7 +118,7 @@ impl History {
         options: &Options,
         slots: &[(u16, u16)],
     ) -> Result<()> {
-        for key in record_keys(&options.prefix, Some(slots)) {
+        for key in record_keys(options.prefix(), Some(slots)) {
             let record: RedisResult<Option<String>> =
                 redis::cmd("GET").arg(key).query_async(connection).await;
             match record {

@@ -61,7 +61,10 @@ impl RenewBatcher {
 }
 
 async fn renew(router: &Router, items: &[RenewItem]) -> Result<Vec<Result<RenewOutcome>>> {
-    let call = RenewCall(items);
+    let call = RenewCall {
+        items,
+        format: router.options.format,
+    };
     let hedge_after = Some(hedge_after(items));
     let reply = router.send(Call::Renew(call), hedge_after).await?;
     let outcomes = call.parse(reply.value.clone())?;

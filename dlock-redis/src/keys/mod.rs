@@ -4,7 +4,7 @@
 //! escaped, so that dlock's own keys, which have braces, never collide with them. Their percent signs are escaped, so
 //! that no two names share a key. The text in the braces decides the slot of a key in a Cluster.
 //!
-//! With `format=plain` names are not escaped, and those that could be dlock's own keys are refused.
+//! With `format=plain` and `format=redisson` names are not escaped, and those that could be dlock's own keys are refused.
 
 use dlock_core::{Error, ErrorKind, LockName, Result, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
@@ -16,7 +16,7 @@ use self::slots::{is_tag, slot, tag};
 /// How the name of a lock becomes a key: the setting `format`.
 ///
 /// Programs with two formats do not share a prefix: connecting refuses the second one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
     /// `{`, `}` and `%` are escaped, as in `%7B`. With an empty prefix names with these characters are refused, as
@@ -26,6 +26,9 @@ pub enum Format {
     /// The key is the prefix and the name as it is, as that of redis-py, redsync and node-redlock. Names that could
     /// be keys of dlock's own are refused.
     Plain,
+    /// Locks are kept as the plain `RLock` of Redisson keeps them: a hash, with the name as its key. The default prefix
+    /// is then empty, as there. Names are those of [`Plain`](Self::Plain).
+    Redisson,
 }
 
 impl Format {
@@ -34,7 +37,21 @@ impl Format {
         match self {
             Self::Escaped => LAYOUT,
             Self::Plain => LAYOUT.in_format("plain"),
+            Self::Redisson => LAYOUT.in_format("redisson"),
         }
+    }
+
+    /// The default prefix of all keys. The one of dlock separates locks from other data.
+    pub(crate) fn default_prefix(self) -> &'static str {
+        match self {
+            Self::Escaped | Self::Plain => "dlock:",
+            Self::Redisson => "",
+        }
+    }
+
+    /// Whether a lock is a hash, whose only field is the line of the holder; else it is a string.
+    pub(crate) fn has_hashes(self) -> bool {
+        self == Self::Redisson
     }
 }
 
@@ -57,10 +74,14 @@ const COUNTER: &str = "fence";
 const RECORD: &str = "record";
 const MIGRATION: &str = "migration";
 
+/// The begin of the channels of Redisson's `RLock`.
+const REDISSON_CHANNEL: &str = "redisson_lock__channel:";
+
 /// The keys of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Keys {
     pub(crate) lock: String,
+    format: Format,
 }
 
 impl Keys {
@@ -81,25 +102,47 @@ impl Keys {
                 lock.extend(utf8_percent_encode(name, ESCAPED));
                 lock
             }
-            Format::Plain => [prefix, name].concat(),
+            Format::Plain | Format::Redisson => [prefix, name].concat(),
         };
         if is_own(&lock) {
-            let why = "with format=plain a name must not end as keys of dlock's own do: {all}fence, {all}record, \
-                       {all}migration, or three other letters in the braces";
+            let why = "where names are not escaped, one must not end as keys of dlock's own do: {all}fence, \
+                       {all}record, {all}migration, or three other letters in the braces";
             return Err(Error::new(ErrorKind::InvalidInput, why));
         }
-        Ok(Self { lock })
+        Ok(Self { lock, format })
+    }
+
+    /// Checks the name for a Cluster.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` for a name that Redisson locks in a Cluster and cannot unlock: its channel has another slot.
+    pub(crate) fn check_in_cluster(&self) -> Result<()> {
+        if !self.format.has_hashes() || slot(&self.channel()) == slot(&self.lock) {
+            return Ok(());
+        }
+        let why = "in a Cluster with format=redisson the braces of a name must be a hash tag, such as a{b}c: Redisson's \
+                   channel of this name has another slot";
+        Err(Error::new(ErrorKind::InvalidInput, why))
     }
 
     /// The channel for releases. In a Cluster it has the slot of the lock.
     pub(crate) fn channel(&self) -> String {
-        self.tagged_channel()
+        self.special_channel()
             .unwrap_or_else(|| format!("{{{}}}:free", self.lock))
     }
 
-    /// The channel of a lock whose key has braces. The key in braces would have another slot than the key.
-    pub(crate) fn tagged_channel(&self) -> Option<String> {
-        let Self { lock } = self;
+    /// The channel of a lock where it is not the key in braces: Redisson's, or that of a key with braces. Such a key in
+    /// braces would have another slot than the key.
+    pub(crate) fn special_channel(&self) -> Option<String> {
+        let Self { lock, format } = self;
+        if format.has_hashes() {
+            // From a brace on, a name is not put into further ones.
+            return Some(match lock.contains('{') {
+                true => format!("{REDISSON_CHANNEL}{lock}"),
+                false => format!("{REDISSON_CHANNEL}{{{lock}}}"),
+            });
+        }
         let has_braces = lock.bytes().any(|byte| byte == b'{' || byte == b'}');
         has_braces.then(|| format!("{{{}}}{lock}:free", tag(slot(lock))))
     }
@@ -157,7 +200,7 @@ mod tests {
         let plain = of(Format::Plain, "", "a{b}%").expect("a key");
         assert_eq!(plain.lock, "a{b}%");
         let plain = of(Format::Plain, "app:", "seat/14C").expect("a key");
-        assert_eq!(plain, keys("seat/14C"));
+        assert_eq!(plain.lock, keys("seat/14C").lock);
     }
 
     #[test]
@@ -171,6 +214,27 @@ mod tests {
     }
 
     #[test]
+    fn a_channel_of_redisson_has_the_slot_of_its_lock_or_the_name_is_refused_in_a_cluster() {
+        for (name, channel, is_right) in [
+            ("a/b", "redisson_lock__channel:{a/b}", true),
+            ("50%", "redisson_lock__channel:{50%}", true),
+            ("a{b}c", "redisson_lock__channel:a{b}c", true),
+            ("a{", "redisson_lock__channel:a{", false),
+            ("a}b", "redisson_lock__channel:{a}b}", false),
+            ("{}a", "redisson_lock__channel:{}a", false),
+        ] {
+            let keys = of(Format::Redisson, "", name).expect("a key");
+            assert_eq!(
+                (keys.lock.as_str(), keys.channel()),
+                (name, channel.to_owned())
+            );
+            assert_eq!(keys.check_in_cluster().is_ok(), is_right, "{name}");
+            let plain = of(Format::Plain, "", name).expect("a key");
+            assert!(plain.check_in_cluster().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
     fn a_plain_name_is_no_key_of_ours() {
         let slot = |slot| [counter("", slot), record("app:", slot)];
         let of_slots = [slot(None), slot(Some(0)), slot(Some(16_383))].concat();
@@ -178,6 +242,7 @@ mod tests {
             let error = of(Format::Plain, "", &name).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
             assert!(of(Format::Plain, "x:", &name).is_err(), "{name}");
+            assert!(of(Format::Redisson, "", &name).is_err(), "{name}");
             assert!(of(Format::Escaped, "x:", &name).is_ok(), "{name}");
         }
         for name in [

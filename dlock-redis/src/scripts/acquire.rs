@@ -10,15 +10,21 @@ use redis::{Cmd, Value};
 
 use crate::{
     errors,
-    keys::Keys,
-    scripts::script::{Form, NUMBER_MAX, Script, items},
+    keys::{Format, Keys},
+    scripts::script::{Form, LockScript, NUMBER_MAX, Script, items},
 };
 
-static ACQUIRE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
+static ACQUIRE: LazyLock<LockScript> = LazyLock::new(|| LockScript {
+    strings: Script::new(concat!(
+        include_str!("strings.lua"),
         include_str!("promotion.lua"),
         include_str!("acquire.lua")
-    ))
+    )),
+    hashes: Script::new(concat!(
+        include_str!("hashes.lua"),
+        include_str!("promotion.lua"),
+        include_str!("acquire.lua")
+    )),
 });
 
 /// The arguments of each lock.
@@ -54,6 +60,7 @@ pub(crate) struct AcquireCall<'a> {
     /// The key of their token counter.
     pub(crate) counter: &'a str,
     pub(crate) items: &'a [AcquireItem],
+    pub(crate) format: Format,
     /// Whether a missing counter is created. If not, a missing one means lost data.
     pub(crate) creates_counter: bool,
 }
@@ -107,7 +114,8 @@ impl AcquireCall<'_> {
             + check.record.len()
             + 2 * NUMBER_MAX;
         let args = 4 + PER_LOCK * self.items.len() + check.record_keys.len();
-        let mut command = ACQUIRE.command(form, 1 + self.items.len(), args, bytes);
+        let script = ACQUIRE.of(self.format);
+        let mut command = script.command(form, 1 + self.items.len(), args, bytes);
         command.arg(self.counter);
         for item in self.items {
             command.arg(&item.keys.lock);
@@ -127,8 +135,10 @@ impl AcquireCall<'_> {
         command.arg(waiting);
         for item in self.items {
             match item.waits {
-                Waits::WithOthers => command.arg([&item.holder, PUBLISHED].concat()),
-                Waits::Never | Waits::IfTaken => command.arg(&item.holder),
+                Waits::WithOthers if !self.format.has_hashes() => {
+                    command.arg([&item.holder, PUBLISHED].concat())
+                }
+                _ => command.arg(&item.holder),
             };
             command.arg(item.ttl);
         }

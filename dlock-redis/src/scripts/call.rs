@@ -17,10 +17,11 @@ pub(crate) enum Call<'a> {
     Renew(RenewCall<'a>),
     Release(ReleaseCall<'a>),
     Migration(MigrationCall<'a>),
-    /// A command that reads one key.
+    /// A command that reads one key, with the arguments after that.
     Read {
         verb: &'static str,
         key: &'a str,
+        args: &'static [&'static str],
     },
 }
 
@@ -63,7 +64,7 @@ impl Call<'_> {
             Self::Renew(call) => call.render(form),
             Self::Release(call) => call.render(form),
             Self::Migration(call) => call.render(form),
-            Self::Read { verb, key } => redis::cmd(verb).arg(*key).to_owned(),
+            Self::Read { verb, key, args } => redis::cmd(verb).arg(*key).arg(*args).to_owned(),
         }
     }
 }

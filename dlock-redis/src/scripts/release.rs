@@ -10,11 +10,20 @@ use redis::{Cmd, RedisWrite as _, Value};
 
 use crate::{
     errors,
-    keys::Keys,
-    scripts::script::{Form, Script, items},
+    keys::{Format, Keys},
+    scripts::script::{Form, LockScript, Script, items},
 };
 
-static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
+static RELEASE: LazyLock<LockScript> = LazyLock::new(|| LockScript {
+    strings: Script::new(concat!(
+        include_str!("strings.lua"),
+        include_str!("release.lua")
+    )),
+    hashes: Script::new(concat!(
+        include_str!("hashes.lua"),
+        include_str!("release.lua")
+    )),
+});
 
 /// The command of Valkey 9 that deletes a key if it has a value.
 const DELETE_IF_EQUAL: &str = "DELIFEQ";
@@ -79,6 +88,7 @@ impl ReleaseItem {
 #[derive(Clone, Copy)]
 pub(crate) struct ReleaseCall<'a> {
     pub(crate) items: &'a [ReleaseItem],
+    pub(crate) format: Format,
     /// The command that publishes a release.
     pub(crate) publish: &'static str,
 }
@@ -90,12 +100,13 @@ impl ReleaseCall<'_> {
 
     /// The command of a server that deletes a key if it has a value (K4): for one lock that no other client was seen to want.
     ///
-    /// A waiter marks the value. It is not deleted then, and the script follows, which publishes the release.
+    /// A waiter marks the value. It is not deleted then, and the script follows, which publishes the release. A lock that
+    /// is a hash cannot be compared so.
     pub(super) fn render_native(&self) -> Option<Cmd> {
         let [ReleaseItem::Granted(written)] = self.items else {
             return None;
         };
-        if written.is_wanted.load(Ordering::Relaxed) {
+        if self.format.has_hashes() || written.is_wanted.load(Ordering::Relaxed) {
             return None;
         }
         let Written { keys, value, .. } = &**written;
@@ -108,7 +119,8 @@ impl ReleaseCall<'_> {
     pub(super) fn render(&self, form: Form) -> Cmd {
         let bytes = self.items.iter().map(ReleaseItem::len).sum();
         let args = 2 * self.items.len() + 1;
-        let mut command = RELEASE.command(form, self.items.len(), args, bytes);
+        let script = RELEASE.of(self.format);
+        let mut command = script.command(form, self.items.len(), args, bytes);
         for item in self.items {
             command.arg(&item.keys().lock);
         }
@@ -118,7 +130,7 @@ impl ReleaseCall<'_> {
                 ReleaseItem::Attempt(_, id) => command.write_arg_fmt(id),
             }
         }
-        let channels = || self.items.iter().map(|item| item.keys().tagged_channel());
+        let channels = || self.items.iter().map(|item| item.keys().special_channel());
         if channels().any(|channel| channel.is_some()) {
             for channel in channels() {
                 command.arg(channel.unwrap_or_default());

@@ -3,7 +3,12 @@
 -- Returns for each 1 if the attempt holds it, 0 if it is gone, -1 if another holder has the key.
 local found = {}
 for i = 1, #KEYS do
-  local value = redis.pcall('GET', KEYS[i])
+  local value
+  if hashes then
+    value = hashes.read(KEYS[i])
+  else
+    value = redis.pcall('GET', KEYS[i])
+  end
   if type(value) == 'string' and string.sub(value, 1, 32) == ARGV[2 * i - 1] then
     redis.call('PEXPIRE', KEYS[i], ARGV[2 * i])
     found[i] = 1

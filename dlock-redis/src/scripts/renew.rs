@@ -10,11 +10,20 @@ use redis::{Cmd, RedisWrite as _, Value};
 
 use crate::{
     errors,
-    keys::Keys,
-    scripts::script::{Form, NUMBER_MAX, Script, millis},
+    keys::{Format, Keys},
+    scripts::script::{Form, LockScript, NUMBER_MAX, Script, millis},
 };
 
-static RENEW: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("renew.lua")));
+static RENEW: LazyLock<LockScript> = LazyLock::new(|| LockScript {
+    strings: Script::new(concat!(
+        include_str!("strings.lua"),
+        include_str!("renew.lua")
+    )),
+    hashes: Script::new(concat!(
+        include_str!("hashes.lua"),
+        include_str!("renew.lua")
+    )),
+});
 
 /// A lock to renew.
 pub(crate) struct RenewItem {
@@ -25,7 +34,10 @@ pub(crate) struct RenewItem {
 
 /// Locks to renew in one command.
 #[derive(Clone, Copy)]
-pub(crate) struct RenewCall<'a>(pub(crate) &'a [RenewItem]);
+pub(crate) struct RenewCall<'a> {
+    pub(crate) items: &'a [RenewItem],
+    pub(crate) format: Format,
+}
 
 /// The server's answer for one lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +52,18 @@ pub(crate) enum RenewOutcome {
 
 impl RenewCall<'_> {
     pub(super) fn key(&self) -> &str {
-        self.0.first().map_or("", |item| &item.keys.lock)
+        self.items.first().map_or("", |item| &item.keys.lock)
     }
 
     pub(super) fn render(&self, form: Form) -> Cmd {
         let of_item = |item: &RenewItem| item.keys.lock.len() + 2 * NUMBER_MAX;
-        let bytes = self.0.iter().map(of_item).sum();
-        let mut command = RENEW.command(form, self.0.len(), 2 * self.0.len(), bytes);
-        for item in self.0 {
+        let bytes = self.items.iter().map(of_item).sum();
+        let script = RENEW.of(self.format);
+        let mut command = script.command(form, self.items.len(), 2 * self.items.len(), bytes);
+        for item in self.items {
             command.arg(&item.keys.lock);
         }
-        for item in self.0 {
+        for item in self.items {
             command.write_arg_fmt(item.id);
             command.arg(millis(item.ttl));
         }
@@ -60,7 +73,7 @@ impl RenewCall<'_> {
     /// The outcome of each lock.
     pub(crate) fn parse(&self, reply: Value) -> Result<Vec<RenewOutcome>> {
         let found: Vec<i64> = redis::from_redis_value(reply).map_err(errors::unexpected_reply)?;
-        if found.len() != self.0.len() {
+        if found.len() != self.items.len() {
             return Err(errors::unexpected_reply("a reply of another length"));
         }
         let outcomes = found.into_iter().map(|found| match found {

@@ -6,12 +6,30 @@ use redis::{Cmd, Value};
 
 use dlock_core::Result;
 
-use crate::errors;
+use crate::{errors, keys::Format};
 
 /// A script and its hash, by which the server knows it after the first call.
 pub(super) struct Script {
     text: &'static str,
     hash: String,
+}
+
+/// A script about locks, by how a lock is kept.
+pub(super) struct LockScript {
+    /// Of locks that are strings.
+    pub(super) strings: Script,
+    /// Of locks that are hashes.
+    pub(super) hashes: Script,
+}
+
+impl LockScript {
+    /// The script for locks of this format.
+    pub(super) fn of(&self, format: Format) -> &Script {
+        match format.has_hashes() {
+            true => &self.hashes,
+            false => &self.strings,
+        }
+    }
 }
 
 /// How a script is sent.

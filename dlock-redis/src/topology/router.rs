@@ -98,7 +98,7 @@ impl Router {
             Deployment::Cluster(cluster) => cluster.connect().await?,
         }
         Ok(Self {
-            counter: keys::counter(&options.prefix, None),
+            counter: keys::counter(options.prefix(), None),
             options,
             highest_token,
             deployment,
@@ -185,7 +185,7 @@ impl Router {
     pub(crate) fn counter_key(&self, key: &str) -> Cow<'_, str> {
         match self.is_single() {
             true => Cow::Borrowed(&self.counter),
-            false => Cow::Owned(keys::counter(&self.options.prefix, Some(slot(key)))),
+            false => Cow::Owned(keys::counter(self.options.prefix(), Some(slot(key)))),
         }
     }
 

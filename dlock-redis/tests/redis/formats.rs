@@ -21,7 +21,7 @@ cases![
     a_plain_name_that_is_a_key_of_ours_is_refused,
     two_formats_on_one_prefix_are_refused,
     two_formats_in_a_cluster_are_refused,
-    a_format_is_one_of_two,
+    a_format_is_one_of_three,
     plain_names_have_the_slot_of_their_own_braces,
 ];
 
@@ -180,11 +180,12 @@ async fn two_formats_in_a_cluster_are_refused(program: Program) -> Outcome {
     Ok(())
 }
 
-async fn a_format_is_one_of_two(program: Program) -> Outcome {
+async fn a_format_is_one_of_three(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let error = refused(connect(node.address(), "format=Plain").await)?;
     assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
-    assert!(error.to_string().contains("escaped and plain"), "{error}");
+    let allowed = "escaped, plain and redisson";
+    assert!(error.to_string().contains(allowed), "{error}");
     Ok(())
 }
 

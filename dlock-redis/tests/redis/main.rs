@@ -18,6 +18,7 @@ mod foreign;
 mod forgotten;
 mod formats;
 mod hanging;
+mod java;
 mod late_grants;
 mod lost_acquires;
 mod lost_endings;
@@ -29,6 +30,7 @@ mod partitions;
 mod pauses;
 mod proxied;
 mod records;
+mod redisson;
 mod restarts;
 mod roles;
 mod rotation;
@@ -84,6 +86,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         partitions::trials,
         pauses::trials,
         records::trials,
+        redisson::trials,
         restarts::trials,
         roles::trials,
         rotation::trials,
@@ -104,6 +107,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     }
     if flavour == Flavour::RedisStable {
         trials.extend(clients::trials(flavour));
+        trials.extend(java::trials(flavour));
         trials.extend(if_available(
             CLOCK,
             SetClock::library(),

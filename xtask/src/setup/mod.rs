@@ -122,7 +122,15 @@ const CLIENTS: &[Requirement] = &[
         is_there: clients::has_go,
         get: clients::get_go,
     },
+    REDISSON,
 ];
+
+/// Redisson, for tests and for measurements.
+const REDISSON: Requirement = Requirement {
+    name: "Redisson",
+    is_there: || peers::REDISSON.is_there(),
+    get: || peers::REDISSON.get(),
+};
 
 /// Further clients, which only `cargo xtask peers` uses.
 const PEERS: &[Requirement] = &[
@@ -131,11 +139,7 @@ const PEERS: &[Requirement] = &[
         is_there: peers::has_go,
         get: peers::get_go,
     },
-    Requirement {
-        name: "Redisson",
-        is_there: || peers::REDISSON.is_there(),
-        get: || peers::REDISSON.get(),
-    },
+    REDISSON,
     Requirement {
         name: "jetcd",
         is_there: || peers::JETCD.is_there(),

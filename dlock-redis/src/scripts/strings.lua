@@ -1,0 +1,3 @@
+-- Locks are strings: the value is the line of the holder.
+local hashes = nil
+
