@@ -67,18 +67,20 @@ impl Stores {
 
     /// Stops a store where it is (SIGSTOP).
     pub(crate) fn stop(&self, side: Side) -> Outcome {
-        Ok(match side {
-            Side::Old => self.redis.stop()?,
-            Side::New => self.etcd.stop()?,
-        })
+        let stopped = match side {
+            Side::Old => self.redis.stop(),
+            Side::New => self.etcd.stop(),
+        };
+        Ok(stopped?)
     }
 
     /// Lets it go on (SIGCONT).
     pub(crate) fn resume(&self, side: Side) -> Outcome {
-        Ok(match side {
-            Side::Old => self.redis.cont()?,
-            Side::New => self.etcd.cont()?,
-        })
+        let resumed = match side {
+            Side::Old => self.redis.cont(),
+            Side::New => self.etcd.cont(),
+        };
+        Ok(resumed?)
     }
 
     /// Ends the old store for good.
