@@ -244,6 +244,9 @@ impl Steps {
             (Leaving | Closed, Some(Cancelled)) | (Cancelled, _) => return Err(self.cancelled()),
             _ => return Err(self.none()),
         };
+        if of_this.is_none() {
+            self.check_lost(&old, new.as_ref()).await?;
+        }
         Ok(Closing { id, old, new })
     }
 
@@ -272,13 +275,27 @@ impl Steps {
             }
             // Both are the same store.
             (Leaving, Some(Leaving)) => {}
+            // A migration in the other direction.
+            (Cancelled, Some(Leaving | Closed | Left)) => return Err(self.none()),
             // The new store first: afterwards no start or switch that is on its way can follow.
             (Leaving | Closed | Cancelled, stage) if stage != Some(Cancelled) => {
-                let is_other = new.as_ref().is_some_and(|new| new.id != old.id);
-                // The locks of that store moved away earlier, and it still says so.
-                if !(is_other && new.as_ref().is_some_and(|new| new.stage == Left)) {
-                    let cancelled = self.record(Cancelled, old.id, &self.old_url);
-                    self.new.advance(new.as_ref(), &cancelled).await?;
+                let found = new.as_ref();
+                let of_other = found.filter(|new| new.id != old.id && new.stage != Cancelled);
+                let next = match of_other {
+                    None => Some(self.record(Cancelled, old.id, &self.old_url)),
+                    // The locks of that store moved away earlier, and it still says so.
+                    Some(kept) if kept.stage == Left => {
+                        let left = self.record(Left, kept.id, &kept.other);
+                        Some(Migration {
+                            token_base: kept.token_base,
+                            ..left
+                        })
+                    }
+                    // It is in another migration.
+                    Some(_) => None,
+                };
+                if let Some(next) = next {
+                    self.new.advance(found, &next).await?;
                 }
             }
             (Leaving | Closed | Cancelled, _) => {}
@@ -289,6 +306,21 @@ impl Steps {
         }
         let cancelled = self.record(Cancelled, old.id, &self.new_url);
         self.old.advance(Some(&old), &cancelled).await
+    }
+
+    /// Refuses a new store whose record is not of this migration because it was cancelled and another one was begun,
+    /// rather than because the store has lost it. Both records were not read in one moment.
+    async fn check_lost(&self, old: &Migration, new: Option<&Migration>) -> Result<()> {
+        use MigrationStage::{Cancelled, Left};
+        let is_older = |new: &Migration| matches!(new.stage, Cancelled | Left);
+        if let Some(found) = new.filter(|new| !is_older(new)) {
+            return Err(self.other_migration(&self.new, found));
+        }
+        // As it was when the other one was read. A cancellation from now on changes the new store first.
+        if self.old.migration().await?.as_ref() == Some(old) {
+            return Ok(());
+        }
+        Err(self.old.in_context(changed()))
     }
 
     /// Refuses a `token_base` below the tokens that the old store may still give, before any change.
@@ -375,7 +407,11 @@ impl Store {
             return Ok(());
         }
         set.map_err(|error| self.in_context(error))?;
-        let why = "the record of the migration was changed by another one at the same time; run \"dlock migrate status\"";
-        Err(self.in_context(Error::new(ErrorKind::InvalidConfig, why)))
+        Err(self.in_context(changed()))
     }
+}
+
+fn changed() -> Error {
+    let why = "the record of the migration was changed by another one at the same time; run \"dlock migrate status\"";
+    Error::new(ErrorKind::InvalidConfig, why)
 }

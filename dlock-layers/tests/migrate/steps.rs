@@ -1,7 +1,7 @@
 //! The steps of an operator: in order, repeated, cut off, and out of order.
 
 use dlock_core::{
-    ErrorKind, Result,
+    AttemptId, ErrorKind, Result,
     backend::{Migration, MigrationRecord as _, MigrationStage},
     memory::{Fault, Memory, Operation},
 };
@@ -231,5 +231,26 @@ async fn a_switch_that_the_new_store_has_lost_is_done_again() -> Result<()> {
     );
     stores.steps()?.switch().await?;
     assert_eq!(stages(&stores).await?, SWITCHED);
+    Ok(())
+}
+
+/// Both records are not read in one moment: in between another migration may have begun.
+#[tokio::test]
+async fn a_record_of_another_migration_is_not_a_lost_one() -> Result<()> {
+    let stores = Stores::started().await?;
+    let (before, now) = (AttemptId::from_u128(1), AttemptId::from_u128(2));
+    set(&stores.old, &record(MigrationStage::Closed, before)).await?;
+    set(&stores.new, &record(MigrationStage::Arriving, now)).await?;
+    let switched = stores.steps()?.switch().await;
+    assert_eq!(
+        refused(switched, "in a migration already"),
+        ErrorKind::InvalidConfig
+    );
+    stores.steps()?.cancel().await?;
+    let kept = (
+        Some(MigrationStage::Cancelled),
+        Some(MigrationStage::Arriving),
+    );
+    assert_eq!(stages(&stores).await?, kept);
     Ok(())
 }

@@ -15,6 +15,9 @@ use crate::{
 /// Random walks of each setting in the model of dlock-redis; 4,000 in every run of the tests.
 const MODEL_WALKS: &str = "1000000";
 
+/// Moves from Redis to etcd in the test of dlock-chaos; one in every run of the tests.
+const MOVE_ROUNDS: &str = "20";
+
 /// Kills of server and holder in the tests of dlock-mysql; one at each point in every run of the tests.
 const KILL_ROUNDS: &str = "50";
 
@@ -40,6 +43,7 @@ const PARTS: &[Part] = &[
     ("model", model),
     ("kills", kills),
     ("migrations", migrations),
+    ("moves", moves),
     ("peers", || peers::run(&peers::Options::small())),
 ];
 
@@ -95,6 +99,16 @@ fn summary(failed: &[&str]) -> Result<()> {
 fn model() -> Result<()> {
     Tool::cargo("test --quiet --release --package dlock-redis --test model")
         .env("DLOCK_MODEL_WALKS", MODEL_WALKS)
+        .run()?;
+    Tool::cargo("test --quiet --release --package dlock-layers --test model")
+        .env("DLOCK_MODEL_BOUNDS", "large")
+        .run()
+}
+
+fn moves() -> Result<()> {
+    Tool::cargo("test --quiet --package dlock-chaos --test moving")
+        .env("DLOCK_TEST_REQUIRE", "all")
+        .env("DLOCK_TEST_ROUNDS", MOVE_ROUNDS)
         .run()
 }
 
