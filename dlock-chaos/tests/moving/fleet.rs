@@ -16,10 +16,10 @@ use super::{
     stores::{Stores, Url},
 };
 
-/// How a worker ends.
+/// The end of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It releases its locks.
+    /// The worker releases its locks and leaves.
     Ordered,
     /// SIGKILL.
     Killed,
