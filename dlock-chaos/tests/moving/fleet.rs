@@ -3,7 +3,7 @@
 use std::{env, sync::Arc};
 
 use dlock_verify::{
-    history::EventKind,
+    history::{Event, EventKind},
     random::Random,
     support::{Outcome, soon},
     worker::WorkerProcess,
@@ -16,10 +16,10 @@ use super::{
     stores::{Stores, Url},
 };
 
-/// How a worker ends.
+/// The end of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It releases its locks.
+    /// The worker releases its locks and leaves.
     Ordered,
     /// SIGKILL.
     Killed,
@@ -126,8 +126,12 @@ impl Fleet {
             }
             Ending::Killed => {
                 self.kills += 1;
-                self.book.note(client, EventKind::Killed);
-                soon("the end of a killed worker", process.kill()).await?
+                let at = self.book.now();
+                soon("the end of a killed worker", process.kill()).await??;
+                // After its last report, which may be later.
+                let killed = Event::new(at, client, EventKind::Killed);
+                self.book.record(killed);
+                Ok(())
             }
         }
     }

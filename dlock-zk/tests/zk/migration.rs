@@ -132,7 +132,7 @@ async fn a_server_that_is_behind_does_not_read_the_record_of_before(java: Java) 
     Ok(())
 }
 
-/// It answers a `sync`, too, until it notices.
+/// Such a leader answers a `sync`, too, until it notices.
 async fn a_leader_that_was_replaced_does_not_read_the_record_of_before(java: Java) -> Outcome {
     let ensemble = Ensemble::start(&java, &quick()).await?;
     let former = ensemble.leader().await?;

@@ -27,7 +27,7 @@ const KILL_TESTS: &str = "t69_tokens_grow_over_kills";
 /// Adds migrations between more stores to the conformance suite.
 const ALL_PAIRS: &str = "DLOCK_TEST_ALL_PAIRS";
 
-/// What the names of these targets begin with.
+/// The beginning of the names of these targets.
 const MIGRATIONS: &str = "migrate-";
 
 /// A part of the run, by name.

@@ -4,19 +4,19 @@ use std::hash::{Hash, Hasher};
 
 use super::rules::{Stage, Url};
 
-/// How far a process is.
+/// The progress of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
-    /// It is not running.
+    /// Not running.
     Down,
     Idle,
-    /// It has the lock of its first store, or has passed that over, and wants the one of the second store.
+    /// The process has the lock of its first store, or has passed that over, and wants the one of the second store.
     First,
-    /// It has the locks that it needs, and has not read the record.
+    /// The process has the locks that it needs, and has not read the record.
     Taken,
-    /// It has read that the locks of the old store count.
+    /// The record says that the locks of the old store count.
     ReadArriving,
-    /// It has read that the locks of the new store count.
+    /// The record says that the locks of the new store count.
     ReadArrived,
     Held,
 }
@@ -26,7 +26,7 @@ pub(crate) enum At {
 pub(crate) enum Part {
     None,
     Held,
-    /// Its deadline has passed, and the store may have it still.
+    /// The deadline has passed, and the store may have the entry still.
     Lapsed,
     /// The store has ended it, too.
     Gone,

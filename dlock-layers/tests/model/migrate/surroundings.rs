@@ -1,4 +1,4 @@
-//! What happens around the protocol: faults, entries that end, other URLs, and the steps of the operator.
+//! Steps around the protocol: faults, entries that end, other URLs, and the steps of the operator.
 
 use super::{
     rules::{Barrier, Mutant, NEW, OLD, Rules, Stage, Url},

@@ -159,7 +159,7 @@ fn waits_in_two_orders_can_deadlock() {
     assert_eq!(stuck.len() - 1, 2, "{stuck:#?}");
 }
 
-/// What the design does not cover breaks `clause`, and not in fewer `steps`.
+/// The design does not cover it: `clause` breaks, and not in fewer `steps`.
 #[track_caller]
 fn breaks_as_it_is<const N: usize>(urls: [Url; N], rules: Rules, clause: Clause, steps: usize) {
     let broken = searched(urls, rules).err().expect("a violation");

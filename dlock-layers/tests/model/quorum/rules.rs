@@ -5,7 +5,7 @@
 pub(crate) enum Mutant {
     /// The largest token is the grant's, and nothing is written back.
     NoRaise,
-    /// A node raises its counter whoever has the entry, and says so.
+    /// A node raises its counter for a client that has no entry any more, and says so.
     BlindRaise,
     /// The grant counts when one node has been raised.
     OneRaise,

@@ -21,7 +21,7 @@ pub(crate) struct Node {
     pub(crate) counter: u8,
 }
 
-/// What a client knows of its lock in one node.
+/// The knowledge of a client of its lock in one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     Open,

@@ -148,7 +148,7 @@ fn a_raise_of_another_ones_entry() {
     breaks(FORGETFUL, Mutant::BlindRaise, Clause::Tokens, 14);
 }
 
-/// What a quorum needs of its nodes: the declared exception.
+/// A quorum needs nodes that keep their counters: the declared exception.
 #[test]
 fn nodes_that_forget_their_counters() {
     breaks(FORGETFUL, Mutant::CounterForgotten, Clause::Tokens, 11);

@@ -27,14 +27,14 @@ pub(crate) enum Job {
     Cancel,
 }
 
-/// How far a command is.
+/// The progress of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum At {
-    /// It has read so many of the records, the old store's first.
+    /// So many of the records are read, the old store's first.
     Reading(u8),
-    /// It reads the old store's record once more.
+    /// The old store's record is read once more.
     Checking,
-    /// It has changed so many of the records that it changes.
+    /// So many changes are made.
     Changing(u8),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Command {
     /// The records that it has read.
     pub(crate) in_old: Option<Record>,
     pub(crate) in_new: Option<Record>,
-    /// What it has written in the old store.
+    /// The record that it has written in the old store.
     pub(crate) wrote: Option<Record>,
 }
 
