@@ -66,7 +66,7 @@ impl QuorumOptions {
         if !Self::NODES.contains(&nodes) {
             let (least, most) = (Self::NODES.start(), Self::NODES.end());
             return invalid(format!(
-                "{nodes} nodes are given, allowed are {least} to {most}"
+                "number of nodes {nodes} is out of range ({least} to {most})"
             ));
         }
         let majority = nodes / 2 + 1;

@@ -31,7 +31,7 @@ async fn a_quorum_of_a_url_or_a_file() -> Result<()> {
         Config::from_url("redis-quorum://a,b,c:1?ttl=10s&need=3&prefix=x")?,
         Config::from_url("rediss-quorum://a,b,c?ttl=10s").map(|_| Config::from_toml(tables))??,
         // As a node has it, if the quorum has none.
-        Config::from_url("quorum:?1=memory:?ttl%3D10s&2=memory:")?,
+        Config::from_url("quorum:?1=memory:%3Fttl%3D10s&2=memory:")?,
     ] {
         let locks = registry().connect(&config).await?;
         let guard = locks.acquire("a").await?;
@@ -49,10 +49,10 @@ async fn wrong_settings_are_refused() -> Result<()> {
         ("quorum:", "the nodes are missing, as in quorum:?1="),
         (
             "quorum:?1=memory:",
-            "1 nodes are given, allowed are 2 to 50",
+            "number of nodes 1 is out of range (2 to 50)",
         ),
-        (&many, "51 nodes are given, allowed are 2 to 50"),
-        ("quorum:?1=memory:&3=memory:", "unknown key \"3\""),
+        (&many, "number of nodes 51 is out of range (2 to 50)"),
+        ("quorum:?1=memory:&2=memory:&4=memory:", "unknown key \"4\""),
         (
             "redis-quorum://a,b,c,d?need=2",
             "need=2 of 4 nodes is out of range (3 to 4): fewer could be two holders",
@@ -71,7 +71,7 @@ async fn wrong_settings_are_refused() -> Result<()> {
             "nodes 1 and 2 are the same",
         ),
         (
-            "quorum:?1=redis://a?token_base%3D7&2=redis://b",
+            "quorum:?1=redis://a%3Ftoken_base%3D7&2=redis://b",
             "token_base belongs to the quorum",
         ),
         ("quorum:?1=quorum:&2=memory:", "unknown scheme \"quorum\""),
