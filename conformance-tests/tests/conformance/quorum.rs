@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr};
 
 use async_trait::async_trait;
 use conformance_tests::Extra;
-use dlock_core::{Capabilities, LockName, Result, config::BackendUrl};
+use dlock_core::{Capabilities, LockName, Result};
 use dlock_layers::quorum;
 
 use crate::{
@@ -56,11 +56,13 @@ impl Store for Quorum {
     }
 
     fn url(&self, servers: &Self::Servers, prefix: &str) -> String {
-        let urls = servers.iter().map(|server| self.node.url(server, prefix));
-        let urls: Vec<_> = urls.flat_map(|url| BackendUrl::parse(&url)).collect();
-        let hosts = urls.iter().flat_map(BackendUrl::hosts).cloned();
-        let all = urls.first().map(|url| url.clone().with_hosts(hosts));
-        let url = all.map(|url| url.expose()).unwrap_or_default();
+        let addresses = servers.iter().filter_map(|server| self.node.server(server));
+        let hosts: Vec<_> = addresses.map(|address| address.to_string()).collect();
+        let (Some(first), Some(host)) = (servers.first(), hosts.first()) else {
+            return String::new();
+        };
+        let url = self.node.url(first, prefix);
+        let url = url.replacen(host, &hosts.join(","), 1);
         url.replacen("redis:", "redis-quorum:", 1)
     }
 
