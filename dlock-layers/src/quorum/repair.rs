@@ -72,12 +72,10 @@ impl Hold {
         let mut parts = self.parts.lock();
         parts.asked.remove(&slot.number);
         match answer {
-            None => {}
-            Some(Err(error)) => {
-                if error.effect() == Effect::Unknown {
-                    parts.unclean.insert(slot.number);
-                }
+            Some(Err(error)) if error.effect() == Effect::Unknown => {
+                parts.unclean.insert(slot.number);
             }
+            None | Some(Err(_)) => {}
             Some(Ok(member)) if parts.is_released => {
                 drop(parts);
                 drop(start_undo(&self.round.request, member.part));

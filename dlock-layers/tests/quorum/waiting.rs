@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -98,7 +98,7 @@ async fn a_waiter_that_goes_away_leaves_nothing() -> Result<()> {
 #[derive(Default)]
 struct Seen {
     holders: AtomicUsize,
-    last: AtomicUsize,
+    last: AtomicU64,
     grants: AtomicUsize,
 }
 
@@ -110,7 +110,7 @@ async fn work(locks: Locker, seen: Arc<Seen>, rounds: usize) -> Result<()> {
             0,
             "two holders"
         );
-        let token = usize::try_from(guard.token().get()).expect("a small number");
+        let token = guard.token().get();
         let before = seen.last.swap(token, Ordering::SeqCst);
         assert!(before < token, "{before} {token}");
         tokio::time::sleep(Duration::from_millis(1)).await;
