@@ -57,10 +57,10 @@ pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Res
     }
 }
 
-/// One round in which all nodes are asked at once.
+/// One round that requests the lock from all nodes at once.
 async fn at_once(nodes: &Arc<Nodes>, request: &AcquireRequest, is_again: bool) -> Result<Lease> {
     let round = Round::new(nodes, request, is_again);
-    let answers = round.ask_all(nodes, Answers::default()).await;
+    let answers = round.request_all(nodes, Answers::default()).await;
     grant(nodes, request, round, answers).await
 }
 
@@ -70,7 +70,7 @@ async fn in_order(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Result<Lease>
     let answers = wait_in_order(nodes, request, &round).await;
     let is_enough = round.held(&answers.members).count() >= nodes.options.need;
     let answers = match is_enough {
-        true => round.ask_all(nodes, answers).await,
+        true => round.request_all(nodes, answers).await,
         false => answers,
     };
     grant(nodes, request, round, answers).await

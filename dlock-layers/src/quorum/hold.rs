@@ -7,12 +7,12 @@ use dlock_core::{
     backend::{Deadline, Lease, Renewed},
     toolkit::Lock,
 };
-use tokio::task::JoinSet;
+use tokio::tpending::JoinSet;
 
 use super::{
-    ask::Member,
     gather::gather,
     nodes::Nodes,
+    pending::Member,
     refusal::too_few,
     round::{Refusal, Round},
 };
@@ -34,8 +34,8 @@ pub(super) struct Parts {
     pub(super) lost: Vec<Member>,
     /// The numbers of nodes that may still be about to execute something of the round.
     pub(super) unclean: BTreeSet<usize>,
-    /// The numbers of nodes that are being asked again.
-    pub(super) asked: BTreeSet<usize>,
+    /// The numbers of nodes that have a request of a repair.
+    pub(super) requested: BTreeSet<usize>,
     /// Nothing is added after a release began (K4).
     pub(super) is_released: bool,
 }
@@ -133,7 +133,7 @@ impl Hold {
             parts.members.extend(lost);
             parts.members.clone()
         };
-        // Ends what is asked for a repair, too.
+        // Ends the requests of a repair, too.
         self.round.request.cancel_nested();
         let mut releases = JoinSet::new();
         for member in members.iter().cloned() {

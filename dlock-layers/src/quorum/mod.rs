@@ -1,6 +1,6 @@
 //! Locks that most of several independent stores hold: the schemes `quorum:` and `redis-quorum:`.
 //!
-//! An acquire asks all nodes at once. It is granted when `need` of them hold the lock, more than half. Their deadlines
+//! An acquire sends a request to all nodes at once. It is granted when `need` of them hold the lock, more than half. Their deadlines
 //! count: the lock is held until the `need`-th latest one. A waiter waits at one node after the other, in the order of
 //! the nodes, and keeps the locks that it has. That order is total, so waiters neither poll nor block each other.
 //!
@@ -9,7 +9,6 @@
 //! after the other, and after its raise, so it has a larger token.
 
 mod acquire;
-mod ask;
 mod backend;
 mod capabilities;
 mod config;
@@ -19,6 +18,7 @@ mod inspect;
 mod node;
 mod nodes;
 mod options;
+mod pending;
 mod place;
 mod refusal;
 mod repair;

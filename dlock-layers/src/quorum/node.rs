@@ -11,7 +11,7 @@ use super::silence::Silence;
 /// A store that is one node of a quorum.
 pub struct Node(pub(super) Opening);
 
-/// Opens the store of a node.
+/// The opening of a node's store.
 type Open = Box<dyn Fn() -> ConnectFuture + Send + Sync>;
 
 pub(super) enum Opening {
@@ -55,7 +55,7 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 enum State {
-    /// It is opened; with the error of the last try.
+    /// Not open yet; with the error of the last try.
     Opening(Option<Error>),
     Open(Arc<dyn DistributedLock>),
     Closed,
@@ -70,7 +70,7 @@ impl Slot {
         }
     }
 
-    /// Its store, if it is open.
+    /// The store, if it is open.
     pub(super) fn store(&self) -> Option<Arc<dyn DistributedLock>> {
         match &*self.state.lock() {
             State::Open(store) => Some(store.clone()),
@@ -104,7 +104,7 @@ impl Slot {
         matches!(&*self.state.lock(), State::Opening(Some(_)))
     }
 
-    /// Why it cannot be asked.
+    /// Why it gets no request.
     pub(super) fn why_not_open(&self) -> Error {
         match &*self.state.lock() {
             State::Opening(Some(error)) => error.duplicate(),

@@ -8,7 +8,7 @@ use std::{
 use dlock_core::{
     Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, toolkit::Lock,
 };
-use tokio::{sync::Notify, task::JoinSet, time::timeout};
+use tokio::{sync::Notify, time::timeout, tpending::JoinSet};
 
 use super::{
     capabilities::{capabilities, fits},
@@ -32,11 +32,11 @@ pub(super) struct Nodes {
     pub(super) options: Checked,
     pub(super) capabilities: Capabilities,
     pub(super) clock: Clock,
-    /// Ends with this value.
+    /// The tasks that open nodes; they end with this value.
     opening: Lock<JoinSet<()>>,
 }
 
-/// What all tasks that open nodes share.
+/// The state that all tasks share which open nodes.
 #[derive(Debug, Default)]
 struct Joint {
     /// A store that opens later must have these.

@@ -1,48 +1,48 @@
-//! The nodes that do not hold a granted lock are asked again at each renewal, while enough others hold it.
+//! The nodes that do not hold a granted lock get another request at each renewal, while enough others hold it.
 //!
-//! So a node that was down, or lost its data, takes part again. The lock as a whole never lapsed meanwhile (K3).
+//! So a node that was down, or lost its data, takes part again. The lock as a whole never lapsed (K3).
 
 use std::sync::Arc;
 
 use dlock_core::{Effect, Result, backend::Wait};
 
 use super::{
-    ask::{Asking, Member},
     hold::Hold,
     node::Slot,
+    pending::{Member, Pending},
     round::Identity,
-    silence::Asked,
+    silence::Role,
 };
 use crate::undo::start_undo;
 
 impl Hold {
-    /// Asks the nodes that do not hold the lock, in the background: one that is silent does not delay a renewal.
+    /// Requests the lock from the nodes that do not hold it, in the background: a silent one does not delay a renewal.
     pub(super) fn repair(self: &Arc<Self>) {
         let now = self.round.request.clock().now();
         for slot in &self.nodes.slots {
             let Some(identity) = self.begin(slot) else {
                 continue;
             };
-            if slot.silence.asked(now) == Asked::Never {
+            if slot.silence.role(now) == Role::None {
                 self.end(slot, None);
                 continue;
             }
             match self
                 .round
-                .ask(&self.nodes, slot, Wait::Never, identity, |_| {})
+                .request_from(&self.nodes, slot, Wait::Never, identity, |_| {})
             {
-                Ok(asking) => {
-                    tokio::spawn(self.clone().wait_for(asking));
+                Ok(pending) => {
+                    tokio::spawn(self.clone().wait_for(pending));
                 }
                 Err(error) => self.end(slot, Some(Err(error))),
             }
         }
     }
 
-    async fn wait_for(self: Arc<Self>, mut asking: Asking) {
+    async fn wait_for(self: Arc<Self>, mut pending: Pending) {
         let end = tokio::time::sleep(self.nodes.options.node_timeout);
-        let answer = asking.answer_before(end).await;
-        let slot = asking.slot.clone();
+        let answer = pending.answer_before(end).await;
+        let slot = pending.slot.clone();
         if answer.is_none() && !self.parts.lock().is_released {
             slot.silence.begin(self.round.request.clock().now());
         }
@@ -50,7 +50,7 @@ impl Hold {
         self.end(&slot, Some(answer));
     }
 
-    /// Begins to ask a node, unless it holds the lock or is asked already; with the identity for it.
+    /// Begins a request to a node, unless it holds the lock or has one already; with the identity for it.
     fn begin(&self, slot: &Slot) -> Option<Identity> {
         let mut parts = self.parts.lock();
         let number = slot.number;
@@ -58,7 +58,7 @@ impl Hold {
             .members
             .iter()
             .any(|member| member.slot.number == number);
-        if has || parts.is_released || !parts.asked.insert(number) {
+        if has || parts.is_released || !parts.requested.insert(number) {
             return None;
         }
         match parts.unclean.contains(&number) {
@@ -67,10 +67,10 @@ impl Hold {
         }
     }
 
-    /// Takes the answer of a node that was asked again.
+    /// Takes the answer of a node to such a request.
     fn end(&self, slot: &Slot, answer: Option<Result<Member>>) {
         let mut parts = self.parts.lock();
-        parts.asked.remove(&slot.number);
+        parts.requested.remove(&slot.number);
         match answer {
             Some(Err(error)) if error.effect() == Effect::Unknown => {
                 parts.unclean.insert(slot.number);

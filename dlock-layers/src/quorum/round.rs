@@ -8,10 +8,10 @@ use dlock_core::{
 };
 
 use super::{
-    ask::{Asking, Member},
     node::Slot,
     nodes::Nodes,
-    silence::Asked,
+    pending::{Member, Pending},
+    silence::Role,
     tally::Tally,
 };
 
@@ -26,11 +26,11 @@ pub(super) struct Round {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     OfRound,
-    /// Something of the round's may still be on its way to the node.
+    /// A new one: a request or an undo of the round may still be on its way to the node.
     Fresh,
 }
 
-/// What the nodes have answered.
+/// The answers of the nodes.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     pub(super) members: Vec<Member>,
@@ -58,15 +58,15 @@ impl Round {
         }
     }
 
-    /// Asks the node of `slot`, if it is open.
-    pub(super) fn ask(
+    /// Sends a request to the node of `slot`, if it is open.
+    pub(super) fn request_from(
         &self,
         nodes: &Nodes,
         slot: &Arc<Slot>,
         wait: Wait,
         identity: Identity,
         on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
-    ) -> Result<Asking> {
+    ) -> Result<Pending> {
         let store = slot.store().ok_or_else(|| slot.why_not_open())?;
         let (id, tally) = (self.tally.next(), self.tally.clone());
         let on_lost = move |cause| tally.lose(id, cause);
@@ -76,23 +76,23 @@ impl Round {
         };
         let timeout = nodes.options.node_timeout;
         let request = nested.with_wait(wait);
-        Ok(Asking::start(slot.clone(), id, store, request, timeout))
+        Ok(Pending::start(slot.clone(), id, store, request, timeout))
     }
 
-    /// Asks all nodes at once for a lock that is free now, but for those in `answers`: a further request of the same
-    /// identity could be undone with the first one. A silent node is asked as well if the others are too few.
-    pub(super) async fn ask_all(&self, nodes: &Nodes, mut answers: Answers) -> Answers {
+    /// Requests a lock that is free now from all nodes at once, but for those in `answers`: a further request of the same
+    /// identity could be undone with the first one. A silent node is included if the others are too few.
+    pub(super) async fn request_all(&self, nodes: &Nodes, mut answers: Answers) -> Answers {
         let now = self.request.clock().now();
         let (mut normal, mut probes, mut passed_over) = (Vec::new(), Vec::new(), Vec::new());
         for slot in nodes.slots.iter().filter(|slot| !answers.has_of(slot)) {
-            match slot.silence.asked(now) {
-                Asked::Normally => normal.push(slot),
-                Asked::AsProbe => probes.push(slot),
-                Asked::Never => passed_over.push(slot),
+            match slot.silence.role(now) {
+                Role::Normal => normal.push(slot),
+                Role::Probe => probes.push(slot),
+                Role::None => passed_over.push(slot),
             }
         }
-        let probes = self.ask_each(nodes, &probes, &mut answers);
-        let normal = self.ask_each(nodes, &normal, &mut answers);
+        let probes = self.request_each(nodes, &probes, &mut answers);
+        let normal = self.request_each(nodes, &normal, &mut answers);
         self.collect(nodes, normal, &mut answers).await;
         if answers.are_enough(nodes) {
             for mut probe in probes {
@@ -101,32 +101,37 @@ impl Round {
             }
             return answers;
         }
-        let mut rest = self.ask_each(nodes, &passed_over, &mut answers);
+        let mut rest = self.request_each(nodes, &passed_over, &mut answers);
         rest.extend(probes);
         self.collect(nodes, rest, &mut answers).await;
         answers
     }
 
-    fn ask_each(&self, nodes: &Nodes, slots: &[&Arc<Slot>], answers: &mut Answers) -> Vec<Asking> {
-        let mut asked = Vec::with_capacity(slots.len());
+    fn request_each(
+        &self,
+        nodes: &Nodes,
+        slots: &[&Arc<Slot>],
+        answers: &mut Answers,
+    ) -> Vec<Pending> {
+        let mut sent = Vec::with_capacity(slots.len());
         for slot in slots {
-            match self.ask(nodes, slot, Wait::Never, Identity::OfRound, |_| {}) {
-                Ok(asking) => asked.push(asking),
+            match self.request_from(nodes, slot, Wait::Never, Identity::OfRound, |_| {}) {
+                Ok(pending) => sent.push(pending),
                 Err(error) => answers.refused(slot, error),
             }
         }
-        asked
+        sent
     }
 
-    /// Reads the answers of nodes that were asked at once, each for the time-out of a node at most.
-    async fn collect(&self, nodes: &Nodes, asked: Vec<Asking>, answers: &mut Answers) {
+    /// Reads the answers to requests that were sent at once, within the time-out of a node.
+    async fn collect(&self, nodes: &Nodes, sent: Vec<Pending>, answers: &mut Answers) {
         let mut end = pin!(tokio::time::sleep(nodes.options.node_timeout));
-        for mut asking in asked {
-            let answer = asking.answer_before(end.as_mut()).await;
+        for mut pending in sent {
+            let answer = pending.answer_before(end.as_mut()).await;
             if answer.is_none() && !self.request.attempt.is_cancelled() {
-                asking.slot.silence.begin(self.request.clock().now());
+                pending.slot.silence.begin(self.request.clock().now());
             }
-            self.add(nodes, &asking.slot, answer, answers);
+            self.add(nodes, &pending.slot, answer, answers);
         }
     }
 
@@ -169,7 +174,7 @@ impl Answers {
         });
     }
 
-    /// Whether the node was asked.
+    /// Whether a request was sent to the node.
     fn has_of(&self, slot: &Slot) -> bool {
         let numbers = self.members.iter().map(|member| member.slot.number);
         let refused = self.refusals.iter().map(|refusal| refusal.number);

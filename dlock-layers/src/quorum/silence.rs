@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use dlock_core::{BootInstant, toolkit::Lock};
 
-/// A silent node is not waited for during this time. Then one acquire asks it again, beside the others.
+/// A silent node is not waited for during this time. Then one acquire sends it a request again, beside the others.
 const PASSED_OVER_FOR: Duration = Duration::from_secs(1);
 
-/// How a node is asked.
+/// The role of a node in an acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// It answered the last time: its answer is waited for.
-    Normally,
-    /// It was silent, and it is time to ask again. Its answer is taken if it comes before the others'.
-    AsProbe,
-    /// It was silent a moment ago.
-    Never,
+pub(super) enum Role {
+    /// A node that answered the last time: its answer is waited for.
+    Normal,
+    /// A node that was silent for some time: its answer is taken if it comes before the others'.
+    Probe,
+    /// A node that was silent a moment ago.
+    None,
 }
 
 /// Until when a node is passed over, because it was silent.
@@ -33,15 +33,15 @@ impl Silence {
         *self.0.lock() = None;
     }
 
-    /// How the next acquire asks the node. One caller is the probe, until the next time.
-    pub(super) fn asked(&self, now: BootInstant) -> Asked {
+    /// The role of the node in the next acquire. One caller is the probe, until the next time.
+    pub(super) fn role(&self, now: BootInstant) -> Role {
         let mut until = self.0.lock();
         match *until {
-            None => Asked::Normally,
-            Some(end) if now < end => Asked::Never,
+            None => Role::Normal,
+            Some(end) if now < end => Role::None,
             Some(_) => {
                 *until = Some(now.after(PASSED_OVER_FOR));
-                Asked::AsProbe
+                Role::Probe
             }
         }
     }
@@ -57,18 +57,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_caller_asks_a_silent_node_again() {
+    fn one_caller_tries_a_silent_node_again() {
         let (silence, start) = (Silence::default(), BootInstant::from_nanos(0));
-        assert_eq!(silence.asked(start), Asked::Normally);
+        assert_eq!(silence.role(start), Role::Normal);
         silence.begin(start);
-        assert_eq!(
-            silence.asked(start.after(PASSED_OVER_FOR / 2)),
-            Asked::Never
-        );
+        assert_eq!(silence.role(start.after(PASSED_OVER_FOR / 2)), Role::None);
         let later = start.after(PASSED_OVER_FOR);
-        assert_eq!(silence.asked(later), Asked::AsProbe);
-        assert_eq!(silence.asked(later), Asked::Never);
+        assert_eq!(silence.role(later), Role::Probe);
+        assert_eq!(silence.role(later), Role::None);
         silence.end();
-        assert_eq!(silence.asked(later), Asked::Normally);
+        assert_eq!(silence.role(later), Role::Normal);
     }
 }

@@ -32,7 +32,7 @@ impl Tally {
         }
     }
 
-    /// The identity of the next part that is asked for.
+    /// The identity of the next part that is requested.
     pub(super) fn next(&self) -> PartId {
         let mut parts = self.parts.lock();
         parts.next += 1;

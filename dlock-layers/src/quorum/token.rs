@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{time::timeout, tpending::JoinSet};
 
-use super::{ask::Member, nodes::Nodes};
+use super::{nodes::Nodes, pending::Member};
 use crate::part::Part;
 
 /// The token of a grant to the attempt `id` that `members` hold.

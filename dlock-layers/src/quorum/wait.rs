@@ -1,7 +1,7 @@
 //! The wait for a lock that another holder has: at one node after the other, in their order.
 //!
 //! All waiters have the same order, so none holds a node that another one needs before it. The locks of the nodes before
-//! are kept meanwhile.
+//! are kept alive.
 
 use std::{pin::pin, sync::Arc};
 
@@ -9,12 +9,12 @@ use dlock_core::{
     LostCause, Result,
     backend::{AcquireRequest, Wait, WaitReport},
 };
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{time::timeout, tpending::JoinSet};
 
 use super::{
-    ask::Member,
     node::Slot,
     nodes::Nodes,
+    pending::Member,
     round::{Answers, Identity, Round},
 };
 use crate::reports::Reports;
@@ -51,7 +51,7 @@ pub(super) async fn wait_in_order(
 }
 
 /// Waits at one node, while the locks of the `members` are kept. `None` if the node is silent, or the `left` nodes with
-/// this one are too few for what was lost meanwhile.
+/// this one are too few after a loss.
 async fn wait_at(
     nodes: &Nodes,
     request: &AcquireRequest,
@@ -70,8 +70,8 @@ async fn wait_at(
         taken.take(report);
     };
     let (wait, identity) = (Wait::UntilCancelled, Identity::OfRound);
-    let mut asking = match round.ask(nodes, slot, wait, identity, on_wait) {
-        Ok(asking) => asking,
+    let mut pending = match round.request_from(nodes, slot, wait, identity, on_wait) {
+        Ok(pending) => pending,
         Err(error) => return Some(Err(error)),
     };
     let mut kept = keep(round.held(members));
@@ -79,7 +79,7 @@ async fn wait_at(
     loop {
         tokio::select! {
             biased;
-            answer = asking.answer() => return Some(answer),
+            answer = pending.answer() => return Some(answer),
             () = &mut until_silent => {
                 slot.silence.begin(request.clock().now());
                 break;
@@ -92,7 +92,7 @@ async fn wait_at(
             }
         }
     }
-    asking.give_up()
+    pending.give_up()
 }
 
 /// Tasks that renew the locks of `members`, each until it is lost.

@@ -53,7 +53,7 @@ async fn with_too_many_nodes_down_there_is_no_grant_and_no_loss_before_the_deadl
         assert_eq!(unavailable, ErrorKind::Unavailable);
         let waited = other.acquire("b").wait(Duration::from_secs(1)).await;
         assert_eq!(refused(waited, "1 of 3 nodes"), ErrorKind::Unavailable);
-        // Nobody else can have it: the two nodes that hold it have not answered.
+        // No other client can have it: the two nodes that hold it have not answered.
         let (took, cause) = time_of(guard.lost()).await;
         assert_eq!(cause, LostCause::Expired);
         assert!(TTL / 2 < took && took <= TTL, "{took:?}");
@@ -87,7 +87,7 @@ async fn a_silent_node_costs_one_time_out_and_no_second_one() -> Result<()> {
     let (took, cycled) = time_of(cycle()).await;
     cycled?;
     assert!(took >= QuorumOptions::NODE_TIMEOUT, "{took:?}");
-    // For as long as it is silent, also when it is asked again.
+    // For as long as it is silent, also when it is the probe.
     for _ in 0..50 {
         let (took, cycled) = time_of(cycle()).await;
         cycled?;
@@ -107,7 +107,7 @@ async fn a_silent_node_costs_one_time_out_and_no_second_one() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_forgets_is_asked_again_at_the_next_renewal() -> Result<()> {
+async fn a_node_that_forgets_takes_part_again_from_the_next_renewal_on() -> Result<()> {
     let nodes = Nodes::new(3);
     let (one, other) = (nodes.program().await?, nodes.program().await?);
     let guard = one.acquire("a").await?;
@@ -199,7 +199,7 @@ async fn a_grant_that_comes_late_is_released() -> Result<()> {
     assert_eq!(nodes.used(), 1);
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(nodes.used(), 0);
-    // Also while the lock is held. A renewal would ask for it again.
+    // Also while the lock is held. A renewal would request it again.
     let guard = locks.acquire("a").no_renewal().await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(nodes.0[2].names().is_empty());

@@ -40,7 +40,7 @@ async fn enough_nodes_open_a_quorum_and_the_others_come_later() -> Result<()> {
     let guard = locks.acquire("a").await?;
     assert_eq!(nodes.used(), 2);
     down.store(true, Ordering::SeqCst);
-    // It is opened within a second, and asked by a renewal.
+    // It is opened within a second, and takes part from a renewal on.
     tokio::time::sleep(TTL).await;
     assert_eq!(nodes.used(), 3);
     guard.release().await?;

@@ -55,7 +55,7 @@ impl Nodes {
         self.0[node].clear_faults();
     }
 
-    /// The node forgets the lock `a`, and nobody hears of it.
+    /// The node forgets the lock `a` without a report.
     pub(crate) fn forgets(&self, node: usize) {
         self.0[node].expire("a");
     }
@@ -79,7 +79,7 @@ pub(crate) async fn program_of(
 }
 
 /// An acquire of `a` that waits for up to a minute, in a task of its own.
-pub(crate) struct Waiting(tokio::task::JoinHandle<Result<Guard>>);
+pub(crate) struct Waiting(tokio::tpending::JoinHandle<Result<Guard>>);
 
 impl Waiting {
     pub(crate) fn start(locks: &Locker) -> Self {

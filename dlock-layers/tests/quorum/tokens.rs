@@ -12,7 +12,7 @@ use dlock_layers::quorum::{Node, QuorumLock, QuorumOptions};
 use crate::support::{Late, Nodes, TTL, program_of, refused};
 
 #[tokio::test(start_paused = true)]
-async fn tokens_grow_whichever_nodes_grant() -> Result<()> {
+async fn tokens_grow_with_any_nodes_down() -> Result<()> {
     let nodes = Nodes::new(3);
     let locks = nodes.program().await?;
     // The counters of the nodes differ.

@@ -1,4 +1,4 @@
-//! One node that is asked for the lock: a task polls the request to its end, whoever waits for the answer.
+//! A request to one node: a task polls it to its end, also if the acquire does not wait for the answer.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -19,8 +19,8 @@ pub(super) struct Member {
     pub(super) part: Arc<Part>,
 }
 
-/// A node that is asked, and whose answer has not been read. A lock that is granted after this is dropped is released.
-pub(super) struct Asking {
+/// A request to a node, before its answer is read. A lock that is granted after this is dropped is released.
+pub(super) struct Pending {
     pub(super) slot: Arc<Slot>,
     pub(super) id: PartId,
     request: Arc<AcquireRequest>,
@@ -28,8 +28,8 @@ pub(super) struct Asking {
     answer: Option<oneshot::Receiver<Result<Arc<Part>>>>,
 }
 
-impl Asking {
-    /// Asks the node of `slot`. An answer within `timeout` shows that the node is not silent.
+impl Pending {
+    /// Sends the request to the node of `slot`. An answer within `timeout` shows that the node is not silent.
     pub(super) fn start(
         slot: Arc<Slot>,
         id: PartId,
@@ -39,17 +39,17 @@ impl Asking {
     ) -> Self {
         let request = Arc::new(request);
         let (answered, answer) = oneshot::channel();
-        let (asked, node) = (request.clone(), slot.clone());
+        let (own, node) = (request.clone(), slot.clone());
         tokio::spawn(async move {
-            let sent = asked.clock().now();
-            let result = store.acquire(&asked).await;
-            if asked.clock().now().since(sent) <= timeout && !asked.attempt.is_cancelled() {
+            let sent = own.clock().now();
+            let result = store.acquire(&own).await;
+            if own.clock().now().since(sent) <= timeout && !own.attempt.is_cancelled() {
                 node.silence.end();
             }
-            let result = result.map(|lease| Arc::new(Part::new(store, asked.clone(), lease)));
+            let result = result.map(|lease| Arc::new(Part::new(store, own.clone(), lease)));
             if let Err(Ok(late)) = answered.send(result) {
                 // Goes on in the background; a shutdown waits for it (K9).
-                drop(start_undo(&asked, late));
+                drop(start_undo(&own, late));
             }
         });
         Self {
@@ -111,7 +111,7 @@ impl Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(Ok(member)) = self.give_up() {
             drop(start_undo(&self.request, member.part));
