@@ -3,8 +3,8 @@
 use std::{pin::Pin, time::Duration};
 
 use tokio::{
+    task::JoinSet,
     time::{Sleep, sleep},
-    tpending::JoinSet,
 };
 
 /// Gives each result to `take`. When that says that they are enough, the other requests have `grace`, and are dropped

@@ -7,7 +7,7 @@ use dlock_core::{
     backend::{Deadline, Lease, Renewed},
     toolkit::Lock,
 };
-use tokio::tpending::JoinSet;
+use tokio::task::JoinSet;
 
 use super::{
     gather::gather,

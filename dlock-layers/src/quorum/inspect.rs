@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use dlock_core::{AttemptId, Holder, LockName, Result};
-use tokio::tpending::JoinSet;
+use tokio::task::JoinSet;
 
 use super::{gather::gather, nodes::Nodes, refusal::too_few};
 

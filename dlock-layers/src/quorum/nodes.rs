@@ -8,7 +8,7 @@ use std::{
 use dlock_core::{
     Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, toolkit::Lock,
 };
-use tokio::{sync::Notify, time::timeout, tpending::JoinSet};
+use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
 use super::{
     capabilities::{capabilities, fits},

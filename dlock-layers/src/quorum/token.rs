@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
-use tokio::{time::timeout, tpending::JoinSet};
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{nodes::Nodes, pending::Member};
 use crate::part::Part;

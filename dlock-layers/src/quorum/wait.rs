@@ -9,7 +9,7 @@ use dlock_core::{
     LostCause, Result,
     backend::{AcquireRequest, Wait, WaitReport},
 };
-use tokio::{time::timeout, tpending::JoinSet};
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     node::Slot,

@@ -79,7 +79,7 @@ pub(crate) async fn program_of(
 }
 
 /// An acquire of `a` that waits for up to a minute, in a task of its own.
-pub(crate) struct Waiting(tokio::tpending::JoinHandle<Result<Guard>>);
+pub(crate) struct Waiting(tokio::task::JoinHandle<Result<Guard>>);
 
 impl Waiting {
     pub(crate) fn start(locks: &Locker) -> Self {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use dlock_core::{Locker, Result, memory::Fault};
-use tokio::tpending::JoinSet;
+use tokio::task::JoinSet;
 
 use crate::support::{Nodes, TTL, Waiting, time_of};
 
