@@ -256,3 +256,20 @@ async fn an_error_that_no_wait_ends_is_returned() -> Result<()> {
     assert_eq!(nodes.used(), 0);
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_silent_is_used_if_the_others_are_too_few() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.silent(0);
+    locks.acquire("a").await?.release().await?;
+    // It is still passed over.
+    nodes.back(0);
+    nodes.down(1);
+    let Some(guard) = locks.try_acquire("a").await? else {
+        panic!("two nodes are up")
+    };
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}

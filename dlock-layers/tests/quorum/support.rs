@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dlock_core::{
-    Capabilities, Clock, ErrorKind, Guard, Holder, LockName, Locker, Result,
+    AttemptId, Capabilities, Clock, ErrorKind, Guard, Holder, LockName, Locker, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
     memory::{Fault, Memory, Operation},
 };
@@ -58,6 +58,12 @@ impl Nodes {
     /// The node forgets the lock `a` without a report.
     pub(crate) fn forgets(&self, node: usize) {
         self.0[node].expire("a");
+    }
+
+    /// The attempt that holds `a` in one node.
+    pub(crate) async fn holder(&self, node: usize) -> Result<Option<AttemptId>> {
+        let holder = self.0[node].inspect(&LockName::new("a")?).await?;
+        Ok(holder.and_then(|holder| holder.attempt))
     }
 
     /// How many nodes hold or queue something.

@@ -81,3 +81,26 @@ async fn without_a_counter_that_can_be_raised_there_is_no_fencing() -> Result<()
     guard.release().await?;
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_has_forgotten_the_lock_does_not_confirm_its_token() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let alone = dlock_core::Locker::builder(nodes.0[0].clone()).build()?;
+    alone.acquire("b").await?.release().await?;
+    nodes.0[1].inject(Operation::Raise, Fault::Stall);
+    nodes.0[2].inject(Operation::Raise, Fault::Stall);
+    let trying = tokio::spawn(async move { locks.try_acquire("a").await });
+    tokio::time::sleep(QuorumOptions::NODE_TIMEOUT / 2).await;
+    for node in [1, 2] {
+        nodes.forgets(node);
+        nodes.back(node);
+    }
+    let none = trying.await.unwrap_or(Ok(None));
+    assert_eq!(
+        refused(none, "1 of 3 nodes confirmed the token"),
+        ErrorKind::Unavailable
+    );
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}

@@ -9,6 +9,7 @@ use std::{
 };
 
 use dlock_core::{Locker, Result, memory::Fault};
+use dlock_layers::quorum::QuorumOptions;
 use tokio::task::JoinSet;
 
 use crate::support::{Nodes, TTL, Waiting, time_of};
@@ -67,6 +68,7 @@ async fn a_place_is_kept_while_the_next_node_is_waited_for() -> Result<()> {
     nodes.forgets(0);
     tokio::time::sleep(TTL * 3).await;
     assert!(guard.is_held());
+    assert_ne!(nodes.holder(0).await?, nodes.holder(1).await?);
     assert_eq!(nodes.used(), 3);
     // Its place is lost, too: the others are enough.
     nodes.0[0].revoke("a");
@@ -148,5 +150,24 @@ async fn many_clients_are_never_two_holders_and_none_starves() -> Result<()> {
         tokio::time::sleep(TTL * 2).await;
         assert_eq!(nodes.used(), 0);
     }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_is_kept_has_the_whole_ttl_at_the_grant() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let options = QuorumOptions::new().need(3);
+    let one = nodes.program_with(&options).await?;
+    let other = nodes.program_with(&options).await?;
+    let guard = one.acquire("a").no_renewal().await?;
+    let waiting = Waiting::start(&other);
+    nodes.forgets(0);
+    // Before the first renewal of a place.
+    tokio::time::sleep(TTL / 4).await;
+    guard.release().await?;
+    let guard = waiting.granted().await?;
+    assert!(guard.remaining() > TTL * 9 / 10, "{:?}", guard.remaining());
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
     Ok(())
 }
