@@ -9,7 +9,8 @@ use dlock_core::{
     backend::{AcquireRequest, DistributedLock},
 };
 
-use super::{reports::Reports, switch::Switch, tag::untagged};
+use super::{switch::Switch, tag::untagged};
+use crate::reports::Reports;
 
 /// A holder is inspected after it has been waited for so long, and as often.
 const INSPECT_EVERY: Duration = Duration::from_secs(1);

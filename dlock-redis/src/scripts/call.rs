@@ -5,6 +5,7 @@ use redis::Cmd;
 use crate::scripts::{
     acquire::{AcquireCall, GrantCheck},
     migration::MigrationCall,
+    raise::RaiseCall,
     release::ReleaseCall,
     renew::RenewCall,
     script::Form,
@@ -17,6 +18,7 @@ pub(crate) enum Call<'a> {
     Renew(RenewCall<'a>),
     Release(ReleaseCall<'a>),
     Migration(MigrationCall<'a>),
+    Raise(RaiseCall<'a>),
     /// A command that reads one key, with the arguments after that.
     Read {
         verb: &'static str,
@@ -33,6 +35,7 @@ impl Call<'_> {
             Self::Renew(call) => call.key(),
             Self::Release(call) => call.key(),
             Self::Migration(call) => call.key,
+            Self::Raise(call) => call.lock,
             Self::Read { key, .. } => key,
         }
     }
@@ -64,6 +67,7 @@ impl Call<'_> {
             Self::Renew(call) => call.render(form),
             Self::Release(call) => call.render(form),
             Self::Migration(call) => call.render(form),
+            Self::Raise(call) => call.render(form),
             Self::Read { verb, key, args } => redis::cmd(verb).arg(*key).arg(*args).to_owned(),
         }
     }

@@ -1,46 +1,14 @@
-//! The reports of a store during the wait for its lock (K6).
+//! The requests to the two stores, and where their reports go.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
 use dlock_core::backend::{AcquireRequest, WaitReport};
-use tokio::sync::Notify;
 
 use super::{
     tag::tagged,
     watch::{Sides, Watch},
 };
-
-/// The reports of a store in one wait.
-#[derive(Default)]
-pub(super) struct Reports {
-    is_contended: AtomicBool,
-    is_unavailable: AtomicBool,
-    changed: Notify,
-}
-
-impl Reports {
-    /// Whether its last report was that the lock is taken: it answers.
-    pub(super) fn is_contended(&self) -> bool {
-        self.is_contended.load(Ordering::Acquire)
-    }
-
-    /// Ends with the first report that the store cannot be reached, also an earlier one; once.
-    pub(super) async fn unavailable(&self) {
-        self.changed.notified().await;
-    }
-
-    fn take(&self, report: WaitReport<'_>) {
-        let is_contended = matches!(report, WaitReport::Contended(_));
-        self.is_contended.store(is_contended, Ordering::Release);
-        if !is_contended && !self.is_unavailable.swap(true, Ordering::AcqRel) {
-            // A permit is kept for a wait that begins later.
-            self.changed.notify_one();
-        }
-    }
-}
+use crate::reports::Reports;
 
 /// The request to the store of `side`, whose losses go to `watch` and whose reports to `reports`, and to the outer
 /// attempt.
