@@ -11,11 +11,14 @@
 
 pub mod migrate;
 mod part;
+mod parts;
 pub mod quorum;
 mod reports;
 mod undo;
 
 use dlock_core::config::Registry;
+
+pub use self::parts::{NestedStore, parts};
 
 /// Adds the schemes of this crate, for stores that `registry` has.
 ///

@@ -10,6 +10,8 @@ pub(crate) enum Family {
     Zk,
     /// Made of two other stores.
     Migrate,
+    /// Made of several stores.
+    Quorum,
 }
 
 impl Family {
@@ -23,6 +25,7 @@ impl Family {
             | "rediss-cluster" => Self::Redis,
             "zk" | "zks" => Self::Zk,
             "migrate" => Self::Migrate,
+            "quorum" | "redis-quorum" | "rediss-quorum" => Self::Quorum,
             _ => return None,
         })
     }
@@ -47,5 +50,6 @@ pub fn backend(scheme: &str) -> Option<&'static str> {
         Family::Redis => "redis",
         Family::Zk => "zk",
         Family::Migrate => "migrate",
+        Family::Quorum => "quorum",
     })
 }

@@ -3,7 +3,6 @@
 pub mod baseline;
 mod driver;
 mod family;
-mod nested;
 pub mod probe;
 pub mod residue;
 

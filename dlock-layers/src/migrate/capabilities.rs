@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use dlock_core::{Capabilities, Expiry, Modes, Order, Waiting};
 
+use super::SCHEME;
+
 /// The capabilities of a migration from the store with `old` to that with `new`, without I/O.
 #[must_use]
 pub fn capabilities(old: &Capabilities, new: &Capabilities) -> Capabilities {
@@ -14,7 +16,7 @@ pub fn capabilities(old: &Capabilities, new: &Capabilities) -> Capabilities {
         ttl_max = ttl_max.min(shorter);
     }
     Capabilities {
-        backend: "migrate",
+        backend: SCHEME,
         modes: if old.modes == new.modes {
             old.modes
         } else {

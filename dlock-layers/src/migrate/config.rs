@@ -7,6 +7,8 @@ use dlock_core::{
 
 use super::{backend::MigrateLock, steps::Steps, stores::Store};
 
+pub(crate) const SCHEME: &str = "migrate";
+
 const FROM: &str = "from";
 const TO: &str = "to";
 
@@ -14,7 +16,7 @@ const TO: &str = "to";
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
     let stores = registry.clone();
-    registry.register("migrate", move |settings| open(&stores, settings))
+    registry.register(SCHEME, move |settings| open(&stores, settings))
 }
 
 /// A store in the settings, which are checked.
@@ -74,13 +76,23 @@ fn both(stores: &Registry, settings: &mut Settings) -> Result<(Nested, Nested)> 
     Ok((from, to))
 }
 
-/// Reads the settings of one of the stores, without I/O.
-fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Result<Nested> {
-    let config = settings.take_store(key)?.ok_or_else(|| {
+/// The configurations of both stores, each with its name.
+pub(crate) fn stores(settings: &mut Settings) -> Result<[(&'static str, Config); 2]> {
+    let (old, new) = (store(settings, FROM)?, store(settings, TO)?);
+    Ok([("old", old), ("new", new)])
+}
+
+fn store(settings: &mut Settings, key: &'static str) -> Result<Config> {
+    settings.take_store(key)?.ok_or_else(|| {
         settings.invalid(format!(
             "{key}= is missing, as in migrate:?from=redis://db-1&to=etcd://etcd-1?token_base=9007199254740992"
         ))
-    })?;
+    })
+}
+
+/// Reads the settings of one of the stores, without I/O.
+fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Result<Nested> {
+    let config = store(settings, key)?;
     stores.check(&config)?;
     let common = Settings::of(&config)?.common().clone();
     Ok(Nested { config, common })

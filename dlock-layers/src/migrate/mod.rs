@@ -22,6 +22,7 @@ mod watch;
 
 pub use dlock_core::backend::{Migration, MigrationStage};
 
+pub(crate) use self::config::{SCHEME, stores};
 pub use self::{
     backend::MigrateLock,
     base::token_base,

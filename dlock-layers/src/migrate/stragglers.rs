@@ -45,7 +45,7 @@ pub(super) async fn report(
                 METRIC,
                 "Holders in the old store alone that were waited for."
             );
-            metrics::counter!(METRIC, "backend" => "migrate").increment(1);
+            metrics::counter!(METRIC, "backend" => super::SCHEME).increment(1);
             last = Some(warning.clone());
         }
         request.attempt.report_contended_with(Some(warning));

@@ -35,12 +35,25 @@ pub fn register(registry: Registry) -> Registry {
         })
 }
 
+/// The configurations of the nodes of a store with `scheme`; `None` for another scheme.
+pub(crate) fn nodes(scheme: &str, settings: &mut Settings) -> Result<Option<Vec<Config>>> {
+    let of_hosts = OF_HOSTS.iter().find(|(quorum, _)| *quorum == scheme);
+    if of_hosts.is_none() && scheme != SCHEME {
+        return Ok(None);
+    }
+    options(settings)?;
+    Ok(Some(match of_hosts {
+        Some((_, node)) => settings.take_store_of_each_host(node),
+        None => of_keys(settings)?,
+    }))
+}
+
 /// Reads the settings; `scheme` is that of nodes that the hosts are.
 fn open(stores: &Registry, settings: &mut Settings, scheme: Option<&str>) -> Result<ConnectFuture> {
     let options = options(settings)?;
     let configs = match scheme {
         Some(scheme) => settings.take_store_of_each_host(scheme),
-        None => nodes(settings)?,
+        None => of_keys(settings)?,
     };
     let checked = options.checked(configs.len());
     checked.map_err(|error| settings.invalid(error))?;
@@ -86,7 +99,7 @@ fn options(settings: &mut Settings) -> Result<QuorumOptions> {
 }
 
 /// The nodes of the keys `1`, `2` and so on.
-fn nodes(settings: &mut Settings) -> Result<Vec<Config>> {
+fn of_keys(settings: &mut Settings) -> Result<Vec<Config>> {
     let mut nodes = Vec::new();
     for key in KEYS {
         match settings.take_store(key)? {

@@ -34,7 +34,7 @@ const FOREIGN: &str =
     "no driver beside it: dlock has none for its scheme, and finds no entries that are left";
 
 /// Why a store that is made of others has no floor.
-const NESTED: &str = "no driver beside it: it is made of two stores";
+const NESTED: &str = "no driver beside it: it is made of other stores";
 
 /// The schemes whose floors need TLS.
 const ENCRYPTED: [&str; 3] = ["etcds", "rediss", "zks"];
@@ -89,7 +89,7 @@ pub async fn open(config: &Config) -> Result<Found> {
             return Ok(Found {
                 note: match backend(scheme) {
                     None => Some(FOREIGN),
-                    Some("migrate") => Some(NESTED),
+                    Some("migrate" | "quorum") => Some(NESTED),
                     Some(_) => None,
                 },
                 ..Found::default()

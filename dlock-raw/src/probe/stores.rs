@@ -3,6 +3,7 @@
 use std::{future::Future, pin::Pin};
 
 use dlock_core::{Error, ErrorKind, Result, config::Config};
+use dlock_layers::parts;
 
 #[cfg(feature = "etcd")]
 use super::etcd;
@@ -13,7 +14,7 @@ use super::redis;
 #[cfg(feature = "zk")]
 use super::zk;
 use super::{clock::ServerClock, file, foreign, report::Report};
-use crate::{backend, nested::parts};
+use crate::backend;
 
 type Probing<'a> = Pin<Box<dyn Future<Output = Result<Report>> + Send + 'a>>;
 
@@ -34,7 +35,7 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
         | "rediss-cluster" => redis::probe(config).await,
         #[cfg(feature = "zk")]
         "zk" | "zks" => zk::probe(config).await,
-        "migrate" => probe_parts(config).await,
+        "migrate" | "quorum" | "redis-quorum" | "rediss-quorum" => probe_parts(config).await,
         other if backend(other).is_none() => Ok(foreign::probe(other)),
         other => {
             let why = format!("{other}: has no settings that can be read");
@@ -47,7 +48,7 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
 fn probe_parts(config: &Config) -> Probing<'_> {
     Box::pin(async move {
         let mut all = Report::default();
-        for part in parts(config)? {
+        for part in parts(config)?.unwrap_or_default() {
             let report = probe(&part.config).await?;
             all.about.join(&report.about);
             all.evictions = all.evictions.max(report.evictions);

@@ -18,10 +18,11 @@ mod zk;
 use std::{fmt, future::Future, pin::Pin};
 
 use dlock_core::{Error, ErrorKind, LockName, Result, config::Config};
+use dlock_layers::parts;
 
 use self::left::Store;
 pub use self::left::{Cleared, Kind, Left};
-use crate::{family::Family, nested::parts};
+use crate::family::Family;
 
 /// The traces of locks in one store.
 ///
@@ -60,7 +61,8 @@ pub fn permanent(scheme: &str) -> Option<&'static str> {
             "the keys {all}fence and {all}record, after a migration also {all}migration"
         }
         Family::Zk => "the node %layout, after a migration also %migration",
-        Family::Migrate => "the entries and the records of the migration in both stores",
+        Family::Migrate => "those of both stores, and the records of the migration",
+        Family::Quorum => "those of its nodes",
     })
 }
 
@@ -87,7 +89,7 @@ impl Residue {
             Some(Family::Redis) => Box::new(redis::Redis::open(config).await?),
             #[cfg(feature = "zk")]
             Some(Family::Zk) => Box::new(zk::ZooKeeper::open(config).await?),
-            Some(Family::Migrate) => open_parts(config).await?,
+            Some(Family::Migrate | Family::Quorum) => open_parts(config).await?,
             _ => {
                 let why = format!("{scheme}: has no traces of locks that other programs can list");
                 return Err(Error::new(ErrorKind::InvalidConfig, why));
@@ -181,7 +183,7 @@ type Opening<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Store>>> + Send + 
 fn open_parts(config: &Config) -> Opening<'_> {
     Box::pin(async move {
         let mut stores = Vec::new();
-        for part in parts(config)? {
+        for part in parts(config)?.unwrap_or_default() {
             let Residue(store) = Residue::open(&part.config).await?;
             stores.push((part.label, store));
         }

@@ -8,7 +8,7 @@ use super::left::{Left, Store};
 const IN: &str = ": ";
 
 /// The stores, each with its name.
-pub(super) struct Nested(pub(super) Vec<(&'static str, Box<dyn Store>)>);
+pub(super) struct Nested(pub(super) Vec<(String, Box<dyn Store>)>);
 
 #[async_trait]
 impl Store for Nested {
@@ -26,7 +26,7 @@ impl Store for Nested {
 
     async fn remove(&self, left: &Left) -> Result<bool> {
         for (label, store) in &self.0 {
-            let place = left.place.strip_prefix(label);
+            let place = left.place.strip_prefix(label.as_str());
             if let Some(place) = place.and_then(|place| place.strip_prefix(IN)) {
                 let left = Left::new(&left.name, place, left.kind);
                 return store.remove(&left).await;
