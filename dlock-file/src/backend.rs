@@ -7,7 +7,7 @@ use dlock_core::{
     Result, Waiting,
     backend::{
         AcquireRequest, Deadline, DistributedLock, Lease, MigrationRecord, Renewal, Renewed,
-        async_trait,
+        TokenCounter, async_trait,
     },
 };
 
@@ -82,7 +82,7 @@ impl FileLock {
         Some(u32::try_from(limit - limit / Self::DESCRIPTORS_LEFT).unwrap_or(u32::MAX))
     }
 
-    fn held(lease: &Lease) -> Result<&Hold> {
+    pub(crate) fn held(lease: &Lease) -> Result<&Hold> {
         let held = lease.handle::<Arc<Hold>>().map(AsRef::as_ref);
         held.ok_or_else(|| Error::new(ErrorKind::Internal, "this lease is of another backend"))
     }
@@ -137,6 +137,10 @@ impl DistributedLock for FileLock {
     }
 
     fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(self)
+    }
+
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
         Some(self)
     }
 }

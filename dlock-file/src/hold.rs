@@ -17,7 +17,8 @@ use crate::{
 /// A lock that is held: the handle of its lease. Dropping it frees the lock.
 pub(crate) struct Hold {
     attempt: Attempt,
-    token: Token,
+    /// The token in the file.
+    token: Lock<Token>,
     /// The lock's name, prefix included, as it is in the file.
     name: String,
     file_name: FileName,
@@ -39,7 +40,7 @@ impl Hold {
     ) -> Result<Arc<Self>> {
         let held = Arc::new(Self {
             attempt: attempt.clone(),
-            token,
+            token: Lock::new(token),
             name,
             file_name: file_name.clone(),
             file: Lock::new(Some(file)),
@@ -65,9 +66,30 @@ impl Hold {
             return;
         };
         self.table.remove(self);
-        if let Err(error) = file.write(&record::render(self.token, &self.name, None)) {
+        if let Err(error) = file.write(&record::render(*self.token.lock(), &self.name, None)) {
             tracing::debug!(%error, "a released lock file keeps its holder's line");
         }
+    }
+
+    /// Raises the token in the file to `token` if this holds the lock; whether it does.
+    pub(crate) fn raise(&self, token: Token) -> Result<bool> {
+        let file = self.file.lock();
+        let Some(file) = file.as_ref() else {
+            return Ok(false);
+        };
+        if !file.is_in_place()? {
+            return Ok(false);
+        }
+        let mut in_file = self.token.lock();
+        if token > *in_file {
+            let holder = file
+                .read()?
+                .holder
+                .and_then(|holder| record::line(&holder, token));
+            file.write(&record::render(token, &self.name, holder.as_deref()))?;
+            *in_file = token;
+        }
+        Ok(true)
     }
 
     /// Reports a loss. A failed check is not a loss; it is repeated.

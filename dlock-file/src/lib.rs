@@ -10,6 +10,7 @@ mod keys;
 mod lifecycle;
 mod migration;
 mod store;
+mod token_counter;
 mod watch;
 
 pub use crate::{backend::FileLock, config::FileConfig, store::filesystem::shared_file_system};

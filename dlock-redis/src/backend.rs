@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use dlock_core::{
     Capabilities, Expiry, Fencing, Holder, LockName, Modes, Order, Result, Waiting,
-    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed},
+    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed, TokenCounter},
 };
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
 
 /// Locks in Redis or Valkey: see the crate's documentation for what it guarantees.
 pub struct RedisLock {
-    router: Arc<Router>,
+    pub(crate) router: Arc<Router>,
     batcher: Arc<CommandBatcher>,
     subscriptions: Subscriptions,
     renewals: RenewBatcher,
@@ -100,7 +100,7 @@ impl RedisLock {
         Keys::new(options.format, &options.prefix, name).map(Arc::new)
     }
 
-    fn keys_of(&self, lease: &Lease) -> Result<Arc<Keys>> {
+    pub(crate) fn keys_of(&self, lease: &Lease) -> Result<Arc<Keys>> {
         let handle: Option<&Arc<Written>> = lease.handle();
         handle.map_or_else(
             || self.keys(&lease.name),
@@ -157,6 +157,10 @@ impl DistributedLock for RedisLock {
 
     fn migration_record(&self) -> Option<&dyn MigrationRecord> {
         Some(&self.migration)
+    }
+
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
+        Some(self)
     }
 }
 

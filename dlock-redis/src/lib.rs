@@ -12,6 +12,7 @@ mod longest_ttl;
 mod migration;
 mod pubsub;
 mod scripts;
+mod token_counter;
 mod topology;
 
 pub use crate::{backend::RedisLock, config::RedisConfig, keys::Format};

@@ -11,7 +11,7 @@ use dlock_core::{
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::{
-    case::{Case, CaseContext, ClientGroup, Profile, case, interpose::Interpose},
+    case::{Case, CaseContext, ClientGroup, Profile, UnguardedLease, case, interpose::Interpose},
     worker::Task,
 };
 
@@ -29,6 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(they_grow_over_kills, Profile::processes_and_tokens),
         case!(they_grow_among_shared_holders, Profile::shared_and_tokens),
         case!(a_retried_attempt_gets_the_same),
+        case!(only_the_holder_raises_the_counter, Profile::tokens),
     ]
 }
 
@@ -157,5 +158,40 @@ async fn a_retried_attempt_gets_the_same(context: &CaseContext) -> Outcome {
     };
     ensure!(right, "{again:?} when retried, after {first:?}");
     guard.release().await?;
+    context.expect_free(&name).await
+}
+
+/// How far a counter is raised.
+const RAISED_BY: u64 = 1_000_000;
+
+/// The tokens of a quorum grow by it. A store without such a counter has nothing to raise.
+async fn only_the_holder_raises_the_counter(context: &CaseContext) -> Outcome {
+    let (name, ttl) = (context.name("raised")?, context.ttl_long());
+    let first = UnguardedLease::take(context, &name, ttl).await?;
+    let Some(counter) = first.backend.token_counter() else {
+        return first.release().await;
+    };
+    let own = first.lease.token;
+    let raised = own.with_base(RAISED_BY).ok_or("a token")?;
+    ensure!(counter.raise(&first.lease, raised).await?, "it is held");
+    ensure!(counter.raise(&first.lease, own).await?, "never lowered");
+    let holder = first.backend.inspect(&name).await?.ok_or("a holder")?;
+    let shown = [Some(own), Some(raised)].contains(&holder.token);
+    ensure!(shown, "{holder:?} with {own} and {raised}");
+    first.renew().await?;
+    first.release().await?;
+    let higher = raised.with_base(RAISED_BY).ok_or("a token")?;
+    ensure!(!counter.raise(&first.lease, higher).await?, "released");
+    let second = context.take(&name, std::time::Duration::ZERO).await?;
+    ensure!(
+        raised < second.token() && second.token() < higher,
+        "{} after {raised}",
+        second.token()
+    );
+    ensure!(!counter.raise(&first.lease, higher).await?, "another's");
+    second.release().await?;
+    let third = context.take(&name, std::time::Duration::ZERO).await?;
+    ensure!(third.token() < higher, "{} before {higher}", third.token());
+    third.release().await?;
     context.expect_free(&name).await
 }

@@ -10,6 +10,7 @@ use crate::{
         lease::{Lease, Renewed},
         migration::MigrationRecord,
         request::AcquireRequest,
+        token_counter::TokenCounter,
     },
     base::{clock::Clock, error::Result, name::LockName},
 };
@@ -70,6 +71,10 @@ impl DistributedLock for Box<dyn DistributedLock> {
 
     fn migration_record(&self) -> Option<&dyn MigrationRecord> {
         (**self).migration_record()
+    }
+
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
+        (**self).token_counter()
     }
 }
 

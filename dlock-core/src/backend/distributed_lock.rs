@@ -11,6 +11,7 @@ use crate::{
         lease::{Lease, Renewed},
         migration::MigrationRecord,
         request::AcquireRequest,
+        token_counter::TokenCounter,
     },
     base::{clock::Clock, error::Result, name::LockName},
 };
@@ -20,8 +21,8 @@ pub const RELEASE_TRY_MAX: Duration = Duration::from_secs(5);
 
 /// A store of locks: implemented by each backend. Users hold a [`Locker`](crate::Locker).
 ///
-/// The trait is object-safe. Its provided methods are `clock` and `migration_record`; a wrapper forwards them, too. A
-/// locker owns its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs no drop guards.
+/// The trait is object-safe. Its provided methods are `clock`, `migration_record` and `token_counter`; a wrapper forwards
+/// them, too. A locker owns its backend. The locker runs `acquire` to its end even if the caller is dropped, so a backend needs no drop guards.
 /// Each of its exchanges with the store has a time-out of its own.
 ///
 /// A driver that blocks runs in [`tokio::task::spawn_blocking`], as no method may block the runtime. A blocking call
@@ -236,6 +237,11 @@ pub trait DistributedLock: Debug + Send + Sync + 'static {
     /// The record of a migration in this store, for a backend that can keep one. Without it, locks cannot move to or
     /// from the store while they are used.
     fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        None
+    }
+
+    /// The counter of tokens, for a backend that can raise it. Without it, a quorum with this store has no fencing.
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
         None
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod migration;
 pub(crate) mod options;
 pub(crate) mod request;
 pub(crate) mod state;
+pub(crate) mod token_counter;
 
 pub use async_trait::async_trait;
 
@@ -29,5 +30,6 @@ pub use self::{
     migration::{Migration, MigrationRecord, MigrationStage},
     options::{Renewal, Wait},
     request::AcquireRequest,
+    token_counter::TokenCounter,
 };
 pub use crate::base::deadline::{Deadline, SentAt};

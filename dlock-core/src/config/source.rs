@@ -29,7 +29,8 @@ pub enum Source {
     File(PathBuf),
     /// No source is set: [`DEFAULT_URL`].
     Default,
-    /// The key of another store's URL: [`Settings::take_store`](super::Settings::take_store).
+    /// The key of another store's URL: [`Settings::take_store`](super::Settings::take_store). Or the host of a URL with a
+    /// store at each.
     Nested {
         /// The source of the other store.
         outer: Box<Self>,

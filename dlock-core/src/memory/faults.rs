@@ -26,6 +26,8 @@ pub enum Operation {
     Inspect,
     /// Reading or changing the record of a migration.
     Migrate,
+    /// Raising the counter of tokens.
+    Raise,
 }
 
 /// A way for an operation to fail.

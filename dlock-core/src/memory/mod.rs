@@ -5,6 +5,7 @@
 mod faults;
 mod migration;
 mod store;
+mod token_counter;
 
 use std::{
     sync::{
@@ -30,6 +31,7 @@ use crate::{
         migration::MigrationRecord,
         options::Wait,
         request::AcquireRequest,
+        token_counter::TokenCounter,
     },
     base::{
         cause::LostCause,
@@ -311,6 +313,10 @@ impl DistributedLock for Memory {
     }
 
     fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(self)
+    }
+
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
         Some(self)
     }
 }

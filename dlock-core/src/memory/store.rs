@@ -184,6 +184,26 @@ impl Store {
         Ok(())
     }
 
+    /// Raises the counter, and the token of the hold, to `token` at least; whether the attempt has the lock.
+    pub(super) fn raise(&self, name: &LockName, id: AttemptId, token: Token) -> bool {
+        let now = self.clock.now();
+        let mut locks = self.locks.lock();
+        let Locks {
+            by_name,
+            last_token,
+        } = &mut *locks;
+        let Some(lock) = by_name.get_mut(name) else {
+            return false;
+        };
+        lock.expire(now);
+        let Some(mine) = lock.held_by(id) else {
+            return false;
+        };
+        mine.token = mine.token.max(token);
+        *last_token = (*last_token).max(token.get());
+        true
+    }
+
     pub(super) fn release(&self, name: &LockName, id: AttemptId) {
         self.change(name, |lock| {
             lock.held.retain(|held| held.attempt.id() != id)

@@ -77,6 +77,18 @@ impl Record {
     }
 }
 
+/// The line of a holder that this program wrote, with another `token`.
+pub(crate) fn line(holder: &Holder, token: Token) -> Option<String> {
+    let (attempt, since) = (holder.attempt?, holder.since_unix_micros?);
+    let (pid, host) = (holder.pid?, holder.host.as_deref()?);
+    let mut line = format!("{attempt} {token} {since} {pid}@{host}");
+    if let Some(note) = &holder.note {
+        line.push(' ');
+        line.push_str(note);
+    }
+    Some(line)
+}
+
 /// The record of the lock `name` with `token`: `holder` has it, as [`Holder::encode`] wrote it with the token, or it is
 /// free since.
 pub(crate) fn render(token: Token, name: &str, holder: Option<&str>) -> [u8; RECORD_BYTES] {

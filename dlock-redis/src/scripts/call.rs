@@ -5,6 +5,7 @@ use redis::Cmd;
 use crate::scripts::{
     acquire::{AcquireCall, GrantCheck},
     migration::MigrationCall,
+    raise::RaiseCall,
     release::ReleaseCall,
     renew::RenewCall,
     script::Form,
@@ -17,6 +18,7 @@ pub(crate) enum Call<'a> {
     Renew(RenewCall<'a>),
     Release(ReleaseCall<'a>),
     Migration(MigrationCall<'a>),
+    Raise(RaiseCall<'a>),
     /// A command that reads one key.
     Read {
         verb: &'static str,
@@ -32,6 +34,7 @@ impl Call<'_> {
             Self::Renew(call) => call.key(),
             Self::Release(call) => call.key(),
             Self::Migration(call) => call.key,
+            Self::Raise(call) => call.lock,
             Self::Read { key, .. } => key,
         }
     }
@@ -63,6 +66,7 @@ impl Call<'_> {
             Self::Renew(call) => call.render(form),
             Self::Release(call) => call.render(form),
             Self::Migration(call) => call.render(form),
+            Self::Raise(call) => call.render(form),
             Self::Read { verb, key } => redis::cmd(verb).arg(*key).to_owned(),
         }
     }

@@ -4,6 +4,7 @@ mod acquire;
 mod call;
 mod history;
 mod migration;
+mod raise;
 mod release;
 mod renew;
 mod script;
@@ -13,6 +14,7 @@ pub(crate) use self::{
     call::Call,
     history::{HistoryCall, HistoryReply},
     migration::{MigrationCall, MigrationChange},
+    raise::RaiseCall,
     release::{Listeners, ReleaseCall, ReleaseItem, Written},
     renew::{RenewCall, RenewItem, RenewOutcome},
     script::{Form, millis},

@@ -1,6 +1,7 @@
 //! The settings of a backend, read from its URL.
 
 mod common;
+mod nodes;
 mod readers;
 mod store;
 
