@@ -3,6 +3,7 @@
 //! | scheme | module | for |
 //! |---|---|---|
 //! | `migrate:?from=URL&to=URL` | [`migrate`] | a move from one store to another while the locks are used |
+//! | `quorum:?1=URL&2=URL&3=URL` | [`quorum`] | locks that most of several independent stores hold |
 //!
 //! [`register`] adds the schemes to a registry; the crate `dlock` does that.
 #![doc = ""]
@@ -10,6 +11,8 @@
 
 pub mod migrate;
 mod part;
+pub mod quorum;
+mod reports;
 mod undo;
 
 use dlock_core::config::Registry;
@@ -24,11 +27,12 @@ use dlock_core::config::Registry;
 /// let registry = Registry::new()
 ///     .register("memory", |_| Ok(Box::pin(async { Ok(Box::new(Memory::new()) as _) })));
 /// let registry = dlock_layers::register(registry);
-/// assert!(registry.schemes().any(|scheme| scheme == "migrate"));
+/// assert!(registry.schemes().any(|scheme| scheme == "quorum"));
 /// # Ok(())
 /// # }
 /// ```
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
-    migrate::register(registry)
+    // A migration may be one from or to a quorum; their nodes are the stores that `registry` has.
+    migrate::register(quorum::register(registry))
 }

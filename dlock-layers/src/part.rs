@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Clock, Error, ErrorKind, LostCause, Result,
+    BootInstant, Clock, Error, ErrorKind, LostCause, Result, Token,
     backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewed},
     toolkit::{Backoff, Lock},
 };
@@ -101,6 +101,14 @@ impl Part {
             if let Found::Unknown(error) = self.renew().await {
                 tracing::debug!(%error, "a lock is kept, its renewal is tried again");
             }
+        }
+    }
+
+    /// Raises the counter of its store to `token`; false if the store cannot, or has it no more.
+    pub(crate) async fn raise(&self, token: Token) -> Result<bool> {
+        match self.store.token_counter() {
+            Some(counter) => counter.raise(&self.lease, token).await,
+            None => Ok(false),
         }
     }
 

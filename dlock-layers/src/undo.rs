@@ -1,6 +1,6 @@
 //! The release of what a layer took and cannot use.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use dlock_core::backend::AcquireRequest;
 
@@ -13,13 +13,7 @@ const RELEASE_WAIT: Duration = Duration::from_secs(1);
 pub(crate) async fn undo(request: &AcquireRequest, parts: impl IntoIterator<Item = Arc<Part>>) {
     let releases: Vec<_> = parts
         .into_iter()
-        .map(|part| {
-            let until = part.ends_by();
-            request.undo(until, move || {
-                let part = part.clone();
-                async move { part.release().await }
-            })
-        })
+        .map(|part| start_undo(request, part))
         .collect();
     let all = async {
         for release in releases {
@@ -28,4 +22,16 @@ pub(crate) async fn undo(request: &AcquireRequest, parts: impl IntoIterator<Item
     };
     // What is not released by then is unknown, and ends by itself.
     let _ = tokio::time::timeout(RELEASE_WAIT, all).await;
+}
+
+/// Begins to release `part` in the background; the future ends with the last try.
+pub(crate) fn start_undo(
+    request: &AcquireRequest,
+    part: Arc<Part>,
+) -> impl Future<Output = ()> + Send + use<> {
+    let until = part.ends_by();
+    request.undo(until, move || {
+        let part = part.clone();
+        async move { part.release().await }
+    })
 }

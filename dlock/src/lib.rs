@@ -29,6 +29,8 @@
 //! | `redis://host`, `redis-sentinel://host,host/service`, `redis-cluster://host,host`, and `rediss…` by TLS | `redis` | processes of many machines |
 //! | `zk://host,host,host`, `zks://…` by TLS | `zk` | processes of many machines |
 //! | `memory:` | | tasks of one locker; each `connect` makes a new store |
+//! | `quorum:?1=URL&2=URL&3=URL` | | as its nodes, in most of them: see [`layers`] |
+//! | `redis-quorum://host,host,host`, `rediss-quorum://…` by TLS | `redis` | processes of many machines |
 //! | `migrate:?from=URL&to=URL` | | as both of them, during a move from one to the other: see [`layers`] |
 //!
 //! The cargo feature `tls`, on by default, encrypts; without it `etcds:`, `rediss:` and `zks:` are refused. The

@@ -32,8 +32,8 @@ async fn a_url_or_a_configuration() {
 }
 
 /// All schemes, as messages list them.
-const KNOWN: &str = "known: etcd, etcds, file, mariadb, memory, migrate, mysql, redis, redis-cluster, \
-                     redis-sentinel, rediss, rediss-cluster, rediss-sentinel, zk, zks";
+const KNOWN: &str = "known: etcd, etcds, file, mariadb, memory, migrate, mysql, quorum, redis, redis-cluster, \
+                     redis-quorum, redis-sentinel, rediss, rediss-cluster, rediss-quorum, rediss-sentinel, zk, zks";
 
 #[tokio::test]
 async fn wrong_settings() {

@@ -15,13 +15,14 @@ use dlock_core::{
 use super::{
     hold::Hold,
     old_store::OldStore,
-    reports::{Reports, nested},
+    request::nested,
     stores::Store,
     switch::Switch,
     watch::{Sides, Watch},
 };
 use crate::{
     part::{Found, Part},
+    reports::Reports,
     undo::undo,
 };
 
@@ -128,7 +129,7 @@ impl Acquirer<'_> {
                     answer = &mut acquiring => (Some(answer), Ok(None)),
                     () = until_lost(old, watch) => (None, Ok(None)),
                     // Programs that use the old store alone must not wait for the new one.
-                    () = until_silent(&reports), if is_waiting => (None, Err(silent())),
+                    () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => (None, Err(silent())),
                 };
                 match answer {
                     Some(answer) => answer,
@@ -222,19 +223,6 @@ fn too_large(part: &Part, base: u64) -> Error {
     let (token, store) = (part.lease.token, part.backend());
     let why = format!("the token {token} of the {store} store with token_base={base} is too large");
     Error::new(ErrorKind::InvalidConfig, why)
-}
-
-/// Ends when the store has reported that it cannot be reached, or nothing for a while.
-async fn until_silent(reports: &Reports) {
-    loop {
-        tokio::select! {
-            () = reports.unavailable() => return,
-            () = tokio::time::sleep(NEW_ANSWER_MAX) => {}
-        }
-        if !reports.is_contended() {
-            return;
-        }
-    }
 }
 
 fn silent() -> Error {

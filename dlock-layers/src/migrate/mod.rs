@@ -12,7 +12,7 @@ mod capabilities;
 mod config;
 mod hold;
 mod old_store;
-mod reports;
+mod request;
 mod steps;
 mod stores;
 mod switch;

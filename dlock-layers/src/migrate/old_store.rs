@@ -9,12 +9,12 @@ use dlock_core::{
 };
 
 use super::{
-    reports::{Reports, nested},
+    request::nested,
     stores::Store,
     switch::Switch,
     watch::{Sides, Watch},
 };
-use crate::part::Part;
+use crate::{part::Part, reports::Reports};
 
 /// An old store that does not count any more is waited for so long.
 pub(super) const ANSWER_MAX: Duration = Duration::from_millis(500);

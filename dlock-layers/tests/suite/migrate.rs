@@ -1,6 +1,6 @@
-//! The conformance suite on a migration over memories, before and after the switch.
+//! A migration over memories, before and after the switch.
 
-use std::{process::ExitCode, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use conformance_tests::{Backdoor, Target};
@@ -37,6 +37,14 @@ struct Migration {
     name: &'static str,
     is_switched: bool,
     stores: Lock<Vec<Stores>>,
+}
+
+/// Both targets.
+pub(crate) fn targets() -> Vec<Arc<dyn Target>> {
+    vec![
+        Migration::target("migrate-before", false),
+        Migration::target("migrate-after", true),
+    ]
 }
 
 impl Migration {
@@ -113,11 +121,4 @@ impl Backdoor for Migration {
         let names = old.names().into_iter().chain(new.names());
         Ok(names.map(|name| name.to_string()).collect())
     }
-}
-
-fn main() -> ExitCode {
-    conformance_tests::main(vec![
-        Migration::target("migrate-before", false),
-        Migration::target("migrate-after", true),
-    ])
 }

@@ -1,0 +1,111 @@
+//! An acquire: all nodes at once, then a wait at one after the other.
+
+use std::sync::Arc;
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{AcquireRequest, Lease, Wait},
+    toolkit::{Backoff, pause, pause_after},
+};
+
+use super::{
+    hold::{Hold, latest_of_need},
+    nodes::Nodes,
+    refusal::refusal,
+    round::{Answers, Round},
+    token::agree,
+    wait::wait_in_order,
+};
+use crate::undo::undo;
+
+/// Takes the lock, or waits for it.
+pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Result<Lease> {
+    let (mut backoff, mut is_again) = (Backoff::new(), false);
+    loop {
+        let refused = match at_once(nodes, request, is_again).await {
+            Ok(lease) => return Ok(lease),
+            Err(error) => error,
+        };
+        is_again = true;
+        if request.attempt.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        if request.wait == Wait::Never || !refused.is_retryable() {
+            return Err(refused);
+        }
+        let refused = match refused.kind() {
+            ErrorKind::Contended => {
+                request.attempt.report_contended();
+                match in_order(nodes, request).await {
+                    Ok(lease) => return Ok(lease),
+                    Err(error) => error,
+                }
+            }
+            _ => refused,
+        };
+        if request.attempt.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        match refused.kind() {
+            // Too many nodes were granted to others in between.
+            ErrorKind::Contended => pause(&request.attempt, &mut backoff).await?,
+            ErrorKind::Unavailable => {
+                pause_after(&request.attempt, &refused, &mut backoff).await?;
+            }
+            _ => return Err(refused),
+        }
+    }
+}
+
+/// One round that requests the lock from all nodes at once.
+async fn at_once(nodes: &Arc<Nodes>, request: &AcquireRequest, is_again: bool) -> Result<Lease> {
+    let round = Round::new(nodes, request, is_again);
+    let answers = round.request_all(nodes, Answers::default()).await;
+    grant(nodes, request, round, answers).await
+}
+
+/// One round in which the nodes are waited for in their order.
+async fn in_order(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Result<Lease> {
+    let round = Round::new(nodes, request, true);
+    let answers = wait_in_order(nodes, request, &round).await;
+    let is_enough = round.held(&answers.members).count() >= nodes.options.need;
+    let answers = match is_enough {
+        true => round.request_all(nodes, answers).await,
+        false => answers,
+    };
+    grant(nodes, request, round, answers).await
+}
+
+/// Makes a lease of the nodes that hold the lock; releases them all if they are too few.
+async fn grant(
+    nodes: &Arc<Nodes>,
+    request: &AcquireRequest,
+    round: Round,
+    answers: Answers,
+) -> Result<Lease> {
+    let Answers { members, refusals } = answers;
+    let held: Vec<_> = round.held(&members).cloned().collect();
+    let refused = if held.len() < nodes.options.need {
+        refusal(nodes, held.len(), &refusals)
+    } else {
+        match agree(nodes, request.attempt.id(), &held).await {
+            Err(error) => error,
+            Ok(token) => {
+                let deadlines = round.held(&members).map(|member| member.part.deadline());
+                let deadline = latest_of_need(deadlines.collect(), nodes.options.need);
+                match deadline.filter(|_| round.tally.grant()) {
+                    Some(deadline) => {
+                        let hold = Hold::new(nodes.clone(), round, members, &refusals);
+                        return Ok(request.granted_until(deadline, token, Arc::new(hold)));
+                    }
+                    None => {
+                        let why = "too many nodes have lost the lock before the grant";
+                        Error::new(ErrorKind::Unavailable, why)
+                    }
+                }
+            }
+        }
+    };
+    undo(request, members.into_iter().map(|member| member.part)).await;
+    Err(refused)
+}

@@ -1,0 +1,120 @@
+//! The settings of a quorum: `quorum:?1=URL&2=URL&3=URL`, and `redis-quorum://a,b,c`.
+
+use dlock_core::{
+    Result,
+    config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
+};
+
+use super::{backend::QuorumLock, node::Node, options::QuorumOptions, place::common_place};
+
+/// The schemes of a quorum of any stores.
+const SCHEME: &str = "quorum";
+
+/// The schemes with a host for each node, and those of the nodes.
+const OF_HOSTS: [(&str, &str); 2] = [("redis-quorum", "redis"), ("rediss-quorum", "rediss")];
+
+/// The keys of the nodes, and one more: it is given if there are too many.
+const KEYS: [&str; QuorumOptions::NODES_MAX + 1] = [
+    "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17",
+    "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31", "32", "33",
+    "34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47", "48", "49",
+    "50", "51",
+];
+
+/// Adds the schemes `quorum`, `redis-quorum` and `rediss-quorum` for the stores that `registry` has.
+#[must_use]
+pub fn register(registry: Registry) -> Registry {
+    let stores = registry.clone().without(SCHEME);
+    let of_keys = stores.clone();
+    let registry = registry.register(SCHEME, move |settings| open(&of_keys, settings, None));
+    OF_HOSTS
+        .into_iter()
+        .fold(registry, |registry, (scheme, node)| {
+            let stores = stores.clone();
+            registry.register(scheme, move |settings| open(&stores, settings, Some(node)))
+        })
+}
+
+/// Reads the settings; `scheme` is that of nodes that the hosts are.
+fn open(stores: &Registry, settings: &mut Settings, scheme: Option<&str>) -> Result<ConnectFuture> {
+    let options = options(settings)?;
+    let configs = match scheme {
+        Some(scheme) => settings.take_store_of_each_host(scheme),
+        None => nodes(settings)?,
+    };
+    let checked = options.checked(configs.len());
+    checked.map_err(|error| settings.invalid(error))?;
+    check_places(settings, &configs)?;
+    let mut inner = CommonSettings::default();
+    for config in &configs {
+        stores.check(config)?;
+        let common = Settings::of(config)?.common().clone();
+        if common.token_base.is_some() {
+            let why =
+                format!("{config}: token_base belongs to the quorum, not to one of its nodes");
+            return Err(settings.invalid(why));
+        }
+        inner.ttl = inner.ttl.max(common.ttl);
+        inner.wait = inner.wait.max(common.wait);
+    }
+    settings.inherit(&inner);
+    let stores = stores.clone();
+    Ok(Box::pin(async move {
+        let node = |config: Config| {
+            let stores = stores.clone();
+            Node::opened_by(move || {
+                let (stores, config) = (stores.clone(), config.clone());
+                Box::pin(async move { Ok(stores.open(&config).await?.0) })
+            })
+        };
+        let nodes = configs.into_iter().map(node);
+        Ok(Box::new(QuorumLock::open(nodes, &options).await?) as _)
+    }))
+}
+
+fn options(settings: &mut Settings) -> Result<QuorumOptions> {
+    let mut options = QuorumOptions::new();
+    let most = u64::try_from(QuorumOptions::NODES_MAX).unwrap_or(u64::MAX);
+    if let Some(need) = settings.take_u64("need", 1..=most)? {
+        options = options.need(usize::try_from(need).unwrap_or(usize::MAX));
+    }
+    let timeout = settings.take_duration("node_timeout", QuorumOptions::NODE_TIMEOUTS)?;
+    Ok(match timeout {
+        Some(timeout) => options.node_timeout(timeout),
+        None => options,
+    })
+}
+
+/// The nodes of the keys `1`, `2` and so on.
+fn nodes(settings: &mut Settings) -> Result<Vec<Config>> {
+    let mut nodes = Vec::new();
+    for key in KEYS {
+        match settings.take_store(key)? {
+            Some(node) => nodes.push(settings.with_ttl(node)),
+            // A key after a gap is an unknown one.
+            None => break,
+        }
+    }
+    if nodes.is_empty() {
+        let why = "the nodes are missing, as in quorum:?1=redis://a&2=redis://b&3=redis://c";
+        return Err(settings.invalid(why));
+    }
+    Ok(nodes)
+}
+
+/// Refuses a server that is two nodes: it would count twice.
+fn check_places(settings: &Settings, configs: &[Config]) -> Result<()> {
+    for (at, config) in configs.iter().enumerate() {
+        for (before, other) in configs[..at].iter().enumerate() {
+            if let Some(place) = common_place(other.url(), config.url()) {
+                let why = format!(
+                    "nodes {} and {} are the same, {place}: it would count twice",
+                    before + 1,
+                    at + 1
+                );
+                return Err(settings.invalid(why));
+            }
+        }
+    }
+    Ok(())
+}

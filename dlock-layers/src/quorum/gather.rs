@@ -1,0 +1,37 @@
+//! The results of requests that were sent to all nodes at once.
+
+use std::{pin::Pin, time::Duration};
+
+use tokio::{
+    task::JoinSet,
+    time::{Sleep, sleep},
+};
+
+/// Gives each result to `take`. When that says that they are enough, the other requests have `grace`, and are dropped
+/// then. A request that panicked has no result.
+pub(super) async fn gather<T: 'static>(
+    mut requests: JoinSet<T>,
+    grace: Duration,
+    mut take: impl FnMut(T) -> bool,
+) {
+    let mut end: Option<Pin<Box<Sleep>>> = None;
+    loop {
+        let next = match &mut end {
+            None => requests.join_next().await,
+            Some(end) => tokio::select! {
+                biased;
+                next = requests.join_next() => next,
+                () = end => None,
+            },
+        };
+        match next {
+            None => return,
+            Some(Ok(result)) => {
+                if take(result) && end.is_none() {
+                    end = Some(Box::pin(sleep(grace)));
+                }
+            }
+            Some(Err(error)) => tracing::debug!(%error, "a request to a node has no result"),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The holder of a lock: the attempt that `need` nodes name.
+
+use std::{collections::HashMap, time::Duration};
+
+use dlock_core::{AttemptId, Holder, LockName, Result};
+use tokio::task::JoinSet;
+
+use super::{gather::gather, nodes::Nodes, refusal::too_few};
+
+pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Holder>> {
+    let need = nodes.options.need;
+    let is_skipping = nodes.are_enough_without_silent();
+    let (mut requests, mut cause) = (JoinSet::new(), None);
+    for slot in &nodes.slots {
+        match slot.store() {
+            Some(_) if is_skipping && slot.silence.is_silent() => {}
+            Some(store) => {
+                let name = name.clone();
+                requests.spawn(async move { store.inspect(&name).await });
+            }
+            None => cause = Some(slot.why_not_open()),
+        }
+    }
+    let (mut answered, mut found) = (0, Vec::new());
+    gather(requests, nodes.options.node_timeout, |answer| {
+        match answer {
+            Ok(holder) => {
+                answered += 1;
+                found.extend(holder);
+            }
+            Err(error) => cause = Some(error),
+        }
+        answered >= need
+    })
+    .await;
+    if answered < need {
+        return Err(too_few(nodes, answered, cause.as_ref()));
+    }
+    Ok(named_by(need, found))
+}
+
+/// The holder that `need` of the `found` ones are.
+fn named_by(need: usize, found: Vec<Holder>) -> Option<Holder> {
+    let mut by_attempt: HashMap<Option<AttemptId>, Vec<Holder>> = HashMap::new();
+    for holder in found {
+        by_attempt.entry(holder.attempt).or_default().push(holder);
+    }
+    let same = by_attempt.into_values().find(|same| same.len() >= need)?;
+    // The largest token of its nodes is that of the lock.
+    let token = same.iter().filter_map(|holder| holder.token).max();
+    let mut remaining: Vec<_> = same
+        .iter()
+        .map(|holder| holder.remaining.unwrap_or(Duration::MAX))
+        .collect();
+    remaining.sort_unstable();
+    let remaining = remaining.into_iter().rev().nth(need.checked_sub(1)?);
+    let warning = same.iter().find_map(|holder| holder.warning.clone());
+    let mut holder = same.into_iter().next()?;
+    holder.token = token;
+    holder.remaining = remaining.filter(|remaining| *remaining != Duration::MAX);
+    holder.warning = warning;
+    Some(holder)
+}
+
+#[cfg(test)]
+mod tests {
+    use dlock_core::Token;
+
+    use super::*;
+
+    fn holder(attempt: u128, token: u64, seconds: u64) -> Holder {
+        let mut holder = Holder::foreign();
+        holder.attempt = Some(AttemptId::from_u128(attempt));
+        holder.token = Token::new(token);
+        holder.remaining = Some(Duration::from_secs(seconds));
+        holder
+    }
+
+    #[test]
+    fn as_many_nodes_as_needed_name_the_holder() {
+        let found = vec![holder(1, 7, 9), holder(2, 8, 9), holder(1, 5, 3)];
+        let named = named_by(2, found.clone()).expect("a holder");
+        assert_eq!(named, holder(1, 7, 3));
+        assert_eq!(named_by(3, found), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! All nodes of a quorum: they are opened at once, and those that fail once a second.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use dlock_core::{
+    Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, toolkit::Lock,
+};
+use tokio::{sync::Notify, task::JoinSet, time::timeout};
+
+use super::{
+    capabilities::{capabilities, fits},
+    node::{Node, Opening, Slot},
+    options::{Checked, QuorumOptions},
+};
+
+/// The pause before a node that could not be opened is tried again.
+const OPEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// One try to open a node takes at most this.
+const OPEN_MAX: Duration = Duration::from_secs(30);
+
+/// When enough nodes are open, the others are waited for during this time. They are opened in the background then.
+const OTHERS_MAX: Duration = Duration::from_millis(500);
+
+/// The nodes, and what they have in common.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    pub(super) slots: Vec<Arc<Slot>>,
+    pub(super) options: Checked,
+    pub(super) capabilities: Capabilities,
+    pub(super) clock: Clock,
+    /// The tasks that open nodes; they end with this value.
+    opening: Lock<JoinSet<()>>,
+}
+
+/// The state that all tasks share which open nodes.
+#[derive(Debug, Default)]
+struct Joint {
+    /// A store that opens later must have these.
+    capabilities: Lock<Option<Capabilities>>,
+    changed: Notify,
+}
+
+impl Nodes {
+    /// Opens the nodes; ends when enough of them are open and the others have had a moment.
+    pub(super) async fn open(nodes: Vec<Node>, options: &QuorumOptions) -> Result<Self> {
+        let options = options.checked(nodes.len())?;
+        let (joint, mut opening) = (Arc::new(Joint::default()), JoinSet::new());
+        let mut slots = Vec::with_capacity(nodes.len());
+        for (number, node) in (1..).zip(nodes) {
+            let slot = Arc::new(Slot::new(number));
+            match node.0 {
+                Opening::Done(store) => {
+                    let _ = slot.opened(store);
+                }
+                Opening::By(open) => {
+                    opening.spawn(open_until_done(Arc::downgrade(&slot), open, joint.clone()));
+                }
+            }
+            slots.push(slot);
+        }
+        wait_until_open(&slots, options, &joint).await?;
+        let mut shared = joint.capabilities.lock();
+        let stores: Vec<_> = slots.iter().filter_map(|slot| slot.store()).collect();
+        let each: Vec<_> = stores.iter().map(|store| store.capabilities()).collect();
+        let all_count = stores.iter().all(|store| store.token_counter().is_some());
+        let capabilities = capabilities(&each, all_count);
+        *shared = Some(capabilities);
+        drop(shared);
+        let clock = stores.first().map(|store| store.clock());
+        Ok(Self {
+            slots,
+            options,
+            capabilities,
+            clock: clock.unwrap_or_default(),
+            opening: Lock::new(opening),
+        })
+    }
+
+    /// Whether enough nodes are open that were not silent the last time.
+    pub(super) fn are_enough_without_silent(&self) -> bool {
+        let is_fine = |slot: &&Arc<Slot>| !slot.silence.is_silent() && slot.store().is_some();
+        self.slots.iter().filter(is_fine).count() >= self.options.need
+    }
+
+    /// Closes all nodes.
+    pub(super) async fn close(&self) -> Result<()> {
+        self.opening.lock().abort_all();
+        let mut closing = JoinSet::new();
+        for store in self.slots.iter().filter_map(|slot| slot.close()) {
+            closing.spawn(async move { store.close().await });
+        }
+        let mut result = Ok(());
+        while let Some(closed) = closing.join_next().await {
+            result = result.and(closed.unwrap_or(Ok(())));
+        }
+        result
+    }
+
+    /// Refuses a call after [`close`](Self::close).
+    pub(super) fn check_open(&self) -> Result<()> {
+        if self.slots.iter().any(|slot| slot.is_closed()) {
+            return Err(Error::closed());
+        }
+        Ok(())
+    }
+}
+
+/// Waits until `need` nodes are open, and a moment for the others.
+async fn wait_until_open(slots: &[Arc<Slot>], options: Checked, joint: &Joint) -> Result<()> {
+    let Checked { need, .. } = options;
+    let count = |is: fn(&Slot) -> bool| slots.iter().filter(|slot| is(slot)).count();
+    let is_open: fn(&Slot) -> bool = |slot| slot.store().is_some();
+    loop {
+        if count(is_open) >= need {
+            break;
+        }
+        if slots.len() - count(Slot::has_failed) < need {
+            return Err(too_few_open(slots, need));
+        }
+        joint.changed.notified().await;
+    }
+    let all_tried = async {
+        while count(is_open) + count(Slot::has_failed) < slots.len() {
+            joint.changed.notified().await;
+        }
+    };
+    // The others go on in the background.
+    let _ = timeout(OTHERS_MAX, all_tried).await;
+    Ok(())
+}
+
+fn too_few_open(slots: &[Arc<Slot>], need: usize) -> Error {
+    let closed = slots.iter().filter(|slot| slot.store().is_none());
+    let errors: Vec<_> = closed.map(|slot| slot.why_not_open()).collect();
+    let (nodes, open) = (slots.len(), slots.len() - errors.len());
+    // A setting that is wrong is not mended by trying again.
+    let cause = errors.iter().find(|error| !error.is_retryable());
+    let cause = cause.or_else(|| errors.first());
+    let kind = cause.map_or(ErrorKind::Unavailable, Error::kind);
+    let why = format!("{open} of {nodes} nodes can be reached, {need} are needed");
+    let error = Error::new(kind, why);
+    match cause {
+        Some(cause) => error.with_source(cause.to_string()),
+        None => error,
+    }
+}
+
+/// Opens the store of a node, again and again until that succeeds or the quorum is gone.
+async fn open_until_done(
+    slot: Weak<Slot>,
+    open: Box<dyn Fn() -> dlock_core::config::ConnectFuture + Send + Sync>,
+    joint: Arc<Joint>,
+) {
+    loop {
+        let opened = timeout(OPEN_MAX, open()).await.unwrap_or_else(|_| {
+            let why = format!("the node could not be opened in {OPEN_MAX:?}");
+            Err(Error::new(ErrorKind::Unavailable, why))
+        });
+        let Some(slot) = slot.upgrade() else { return };
+        let refused = match opened {
+            Ok(store) => accept(&slot, store.into(), &joint).await,
+            Err(error) => Err(error),
+        };
+        match refused {
+            Ok(()) => {
+                joint.changed.notify_one();
+                return;
+            }
+            Err(error) => {
+                if !slot.has_failed() {
+                    let number = slot.number;
+                    tracing::warn!(%error, "node {number} of the quorum is not open; it is tried again");
+                }
+                slot.failed(error);
+                joint.changed.notify_one();
+            }
+        }
+        drop(slot);
+        tokio::time::sleep(OPEN_AGAIN_AFTER).await;
+    }
+}
+
+/// Makes `store` that of its node, if it can do what the quorum has promised.
+async fn accept(slot: &Slot, store: Arc<dyn DistributedLock>, joint: &Joint) -> Result<()> {
+    let refused = {
+        // Held until the store is in its place: the capabilities are those of all stores that were there before.
+        let shared = joint.capabilities.lock();
+        match shared.as_ref().map(|shared| fits(shared, &*store)) {
+            Some(Err(error)) => Some((store, Err(error))),
+            Some(Ok(())) | None => slot.opened(store).err().map(|store| (store, Ok(()))),
+        }
+    };
+    match refused {
+        None => Ok(()),
+        Some((store, result)) => {
+            let _ = store.close().await;
+            result
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A request to one node: a task polls it to its end, also if the acquire does not wait for the answer.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{AcquireRequest, DistributedLock},
+};
+use tokio::sync::oneshot;
+
+use super::{node::Slot, tally::PartId};
+use crate::{part::Part, undo::start_undo};
+
+/// A lock in one node.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) slot: Arc<Slot>,
+    pub(super) id: PartId,
+    pub(super) part: Arc<Part>,
+}
+
+/// A request to a node, before its answer is read. A lock that is granted after this is dropped is released.
+pub(super) struct Pending {
+    pub(super) slot: Arc<Slot>,
+    pub(super) id: PartId,
+    request: Arc<AcquireRequest>,
+    /// `None` once it is read.
+    answer: Option<oneshot::Receiver<Result<Arc<Part>>>>,
+}
+
+impl Pending {
+    /// Sends the request to the node of `slot`. An answer within `timeout` shows that the node is not silent.
+    pub(super) fn start(
+        slot: Arc<Slot>,
+        id: PartId,
+        store: Arc<dyn DistributedLock>,
+        request: AcquireRequest,
+        timeout: Duration,
+    ) -> Self {
+        let request = Arc::new(request);
+        let (answered, answer) = oneshot::channel();
+        let (own, node) = (request.clone(), slot.clone());
+        tokio::spawn(async move {
+            let sent = own.clock().now();
+            let result = store.acquire(&own).await;
+            if own.clock().now().since(sent) <= timeout && !own.attempt.is_cancelled() {
+                node.silence.end();
+            }
+            let result = result.map(|lease| Arc::new(Part::new(store, own.clone(), lease)));
+            if let Err(Ok(late)) = answered.send(result) {
+                // Goes on in the background; a shutdown waits for it (K9).
+                drop(start_undo(&own, late));
+            }
+        });
+        Self {
+            slot,
+            id,
+            request,
+            answer: Some(answer),
+        }
+    }
+
+    /// The answer of the node, once. Cancel safe.
+    pub(super) async fn answer(&mut self) -> Result<Member> {
+        let answer = match &mut self.answer {
+            Some(answer) => answer.await.unwrap_or_else(|_| Err(panicked())),
+            None => std::future::pending().await,
+        };
+        self.answer = None;
+        self.member(answer)
+    }
+
+    /// The answer, if it comes before `end` does; otherwise the request is given up.
+    pub(super) async fn answer_before(
+        &mut self,
+        end: impl Future<Output = ()>,
+    ) -> Option<Result<Member>> {
+        tokio::select! {
+            biased;
+            answer = self.answer() => Some(answer),
+            () = end => self.give_up(),
+        }
+    }
+
+    /// Does not wait any longer; the answer, if it has just come.
+    pub(super) fn give_up(&mut self) -> Option<Result<Member>> {
+        let mut answer = self.answer.take()?;
+        answer.close();
+        match answer.try_recv() {
+            Ok(answer) => Some(self.member(answer)),
+            Err(_) => {
+                self.request.cancel_nested();
+                None
+            }
+        }
+    }
+
+    fn member(&self, answer: Result<Arc<Part>>) -> Result<Member> {
+        let in_context = |error: Error| match self.slot.store() {
+            Some(store) => {
+                let backend = store.capabilities().backend;
+                error.in_context("acquire", backend, Some(&self.request.name))
+            }
+            None => error,
+        };
+        Ok(Member {
+            slot: self.slot.clone(),
+            id: self.id,
+            part: answer.map_err(in_context)?,
+        })
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(Ok(member)) = self.give_up() {
+            drop(start_undo(&self.request, member.part));
+        }
+    }
+}
+
+fn panicked() -> Error {
+    let why = "the store of a node panicked; this is a defect of it";
+    Error::new(ErrorKind::Internal, why)
+}

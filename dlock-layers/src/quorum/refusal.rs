@@ -1,0 +1,42 @@
+//! The error of a round that too few nodes have granted.
+
+use dlock_core::{Effect, Error, ErrorKind};
+
+use super::{nodes::Nodes, round::Refusal};
+
+/// The error if `held` nodes hold the lock, which are too few, and the others have refused.
+///
+/// `Contended` if so many nodes have answered that another holder may have the lock. Otherwise why the nodes did not
+/// answer: an error that no wait ends if too few nodes are without one.
+pub(super) fn refusal(nodes: &Nodes, held: usize, refusals: &[Refusal]) -> Error {
+    let (all, need) = (nodes.slots.len(), nodes.options.need);
+    let errors = || refusals.iter().map(|refusal| &refusal.error);
+    let answered = held + errors().filter(|error| error.is_contended()).count();
+    let effect = match errors().any(|error| error.effect() == Effect::Unknown) {
+        true => Effect::Unknown,
+        false => Effect::None,
+    };
+    if answered >= need {
+        let contended = errors().find(|error| error.is_contended());
+        return contended.map_or_else(Error::contended, Error::duplicate);
+    }
+    let is_final = |error: &&Error| !error.is_retryable() && error.kind() != ErrorKind::Cancelled;
+    if all - errors().filter(is_final).count() < need
+        && let Some(error) = errors().find(is_final)
+    {
+        return error.duplicate().with_effect(effect);
+    }
+    let cause = errors().find(|error| !error.is_contended());
+    too_few(nodes, answered, cause).with_effect(effect)
+}
+
+/// The error if only `answered` nodes have answered, and the others have not because of `cause`.
+pub(super) fn too_few(nodes: &Nodes, answered: usize, cause: Option<&Error>) -> Error {
+    let (all, need) = (nodes.slots.len(), nodes.options.need);
+    let why = format!("{answered} of {all} nodes answered, {need} are needed");
+    let error = Error::new(ErrorKind::Unavailable, why);
+    match cause {
+        Some(cause) => error.with_source(cause.to_string()),
+        None => error,
+    }
+}

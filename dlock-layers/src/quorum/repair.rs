@@ -1,0 +1,90 @@
+//! The nodes that do not hold a granted lock get another request at each renewal, while enough others hold it.
+//!
+//! So a node that was down, or lost its data, takes part again. The lock as a whole never lapsed (K3).
+
+use std::sync::Arc;
+
+use dlock_core::{Effect, Result, backend::Wait};
+
+use super::{
+    hold::Hold,
+    node::Slot,
+    pending::{Member, Pending},
+    round::Identity,
+    silence::Role,
+};
+use crate::undo::start_undo;
+
+impl Hold {
+    /// Requests the lock from the nodes that do not hold it, in the background: a silent one does not delay a renewal.
+    pub(super) fn repair(self: &Arc<Self>) {
+        let now = self.round.request.clock().now();
+        for slot in &self.nodes.slots {
+            let Some(identity) = self.begin(slot) else {
+                continue;
+            };
+            if slot.silence.role(now) == Role::None {
+                self.end(slot, None);
+                continue;
+            }
+            match self
+                .round
+                .request_from(&self.nodes, slot, Wait::Never, identity, |_| {})
+            {
+                Ok(pending) => {
+                    tokio::spawn(self.clone().wait_for(pending));
+                }
+                Err(error) => self.end(slot, Some(Err(error))),
+            }
+        }
+    }
+
+    async fn wait_for(self: Arc<Self>, mut pending: Pending) {
+        let end = tokio::time::sleep(self.nodes.options.node_timeout);
+        let answer = pending.answer_before(end).await;
+        let slot = pending.slot.clone();
+        if answer.is_none() && !self.parts.lock().is_released {
+            slot.silence.begin(self.round.request.clock().now());
+        }
+        let answer = answer.unwrap_or_else(|| Err(slot.no_answer(self.nodes.options.node_timeout)));
+        self.end(&slot, Some(answer));
+    }
+
+    /// Begins a request to a node, unless it holds the lock or has one already; with the identity for it.
+    fn begin(&self, slot: &Slot) -> Option<Identity> {
+        let mut parts = self.parts.lock();
+        let number = slot.number;
+        let has = parts
+            .members
+            .iter()
+            .any(|member| member.slot.number == number);
+        if has || parts.is_released || !parts.requested.insert(number) {
+            return None;
+        }
+        match parts.unclean.contains(&number) {
+            true => Some(Identity::Fresh),
+            false => Some(Identity::OfRound),
+        }
+    }
+
+    /// Takes the answer of a node to such a request.
+    fn end(&self, slot: &Slot, answer: Option<Result<Member>>) {
+        let mut parts = self.parts.lock();
+        parts.requested.remove(&slot.number);
+        match answer {
+            Some(Err(error)) if error.effect() == Effect::Unknown => {
+                parts.unclean.insert(slot.number);
+            }
+            None | Some(Err(_)) => {}
+            Some(Ok(member)) if parts.is_released => {
+                drop(parts);
+                drop(start_undo(&self.round.request, member.part));
+            }
+            Some(Ok(member)) => {
+                // If its loss came before, the next renewal finds it.
+                let _ = self.round.tally.hold(member.id);
+                parts.members.push(member);
+            }
+        }
+    }
+}

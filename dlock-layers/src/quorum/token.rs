@@ -1,0 +1,73 @@
+//! The token of a grant: the largest one of its nodes, which a majority of all nodes confirms.
+
+use std::{sync::Arc, time::Duration};
+
+use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
+use tokio::{task::JoinSet, time::timeout};
+
+use super::{nodes::Nodes, pending::Member};
+use crate::part::Part;
+
+/// The token of a grant to the attempt `id` that `members` hold.
+///
+/// Proof that tokens grow (K5). Let two grants have confirmations of the majorities S and S'. Some node is in both. There
+/// each lock was held from its grant to its confirmation, so one grant is after the other's confirmation. Its token in
+/// that node is larger than the other's, and its own token is not less. No clock is used: nodes may forget locks, but
+/// not counters.
+pub(super) async fn agree(nodes: &Nodes, id: AttemptId, members: &[Member]) -> Result<Token> {
+    if nodes.capabilities.fencing == Fencing::None {
+        return of_attempt(id);
+    }
+    let largest = members.iter().map(|member| member.part.lease.token).max();
+    let Some(token) = largest else {
+        return Err(unconfirmed(0, nodes));
+    };
+    // A node that gave this token has confirmed it with its grant.
+    let (mut confirmed, mut raises) = (0, JoinSet::new());
+    for member in members {
+        if member.part.lease.token == token {
+            confirmed += 1;
+        } else {
+            raises.spawn(raise(
+                member.part.clone(),
+                token,
+                nodes.options.node_timeout,
+            ));
+        }
+    }
+    // The others are dropped: a late one changes nothing, or only what is allowed to change.
+    while confirmed < nodes.options.majority
+        && let Some(raised) = raises.join_next().await
+    {
+        confirmed += usize::from(raised.unwrap_or(false));
+    }
+    if confirmed < nodes.options.majority {
+        return Err(unconfirmed(confirmed, nodes));
+    }
+    Ok(token)
+}
+
+async fn raise(part: Arc<Part>, token: Token, node_timeout: Duration) -> bool {
+    let raised = timeout(node_timeout, part.raise(token)).await;
+    match raised {
+        Ok(Ok(is_raised)) => is_raised,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a node does not confirm the token");
+            false
+        }
+        Err(_) => false,
+    }
+}
+
+/// A token without an order, which no other attempt has.
+fn of_attempt(id: AttemptId) -> Result<Token> {
+    let value = id.as_u128() & u128::from(Token::MAX) | 1;
+    let token = u64::try_from(value).ok().and_then(Token::new);
+    token.ok_or_else(|| Error::new(ErrorKind::Internal, "an attempt has no token"))
+}
+
+fn unconfirmed(confirmed: usize, nodes: &Nodes) -> Error {
+    let (all, majority) = (nodes.slots.len(), nodes.options.majority);
+    let why = format!("{confirmed} of {all} nodes confirmed the token, {majority} are needed");
+    Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
+}

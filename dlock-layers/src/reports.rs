@@ -1,0 +1,51 @@
+//! The reports of a store during the wait for its lock (K6).
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use dlock_core::backend::WaitReport;
+use tokio::sync::Notify;
+
+/// The reports of a store in one wait.
+#[derive(Default)]
+pub(crate) struct Reports {
+    is_contended: AtomicBool,
+    is_unavailable: AtomicBool,
+    changed: Notify,
+}
+
+impl Reports {
+    /// Whether its last report was that the lock is taken: it answers.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.is_contended.load(Ordering::Acquire)
+    }
+
+    /// Ends with the first report that the store cannot be reached, also an earlier one; once.
+    pub(crate) async fn unavailable(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Ends when the store has reported that it cannot be reached, or nothing for `answer_max`.
+    pub(crate) async fn until_silent(&self, answer_max: Duration) {
+        loop {
+            tokio::select! {
+                () = self.unavailable() => return,
+                () = tokio::time::sleep(answer_max) => {}
+            }
+            if !self.is_contended() {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn take(&self, report: WaitReport<'_>) {
+        let is_contended = matches!(report, WaitReport::Contended(_));
+        self.is_contended.store(is_contended, Ordering::Release);
+        if !is_contended && !self.is_unavailable.swap(true, Ordering::AcqRel) {
+            // A permit is kept for a wait that begins later.
+            self.changed.notify_one();
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Nodes that are down, silent, slow or forget.
+
+use std::time::Duration;
+
+use dlock_core::{
+    ErrorKind, LostCause, Result,
+    memory::{Fault, Operation},
+};
+use dlock_layers::quorum::{Node, QuorumOptions};
+
+use crate::support::{Late, Nodes, TTL, Waiting, program_of, refused, time_of};
+
+#[tokio::test(start_paused = true)]
+async fn a_minority_of_nodes_may_be_down() -> Result<()> {
+    for fault in [
+        Fault::LoseRequest,
+        Fault::Stall,
+        Fault::Deny,
+        Fault::LoseReply,
+    ] {
+        let nodes = Nodes::new(5);
+        let (one, other) = (nodes.program().await?, nodes.program().await?);
+        nodes.fail(0, fault);
+        nodes.fail(3, fault);
+        let guard = one.acquire("a").await?;
+        assert!(other.try_acquire("a").await?.is_none());
+        tokio::time::sleep(TTL * 3).await;
+        assert!(guard.is_held());
+        assert!(other.try_acquire("a").await?.is_none());
+        let (took, released) = time_of(guard.release()).await;
+        released?;
+        assert!(took <= QuorumOptions::NODE_TIMEOUT, "{took:?}");
+        other.acquire("a").await?.release().await?;
+        nodes.back(0);
+        nodes.back(3);
+        tokio::time::sleep(TTL * 2).await;
+        assert_eq!(nodes.used(), 0, "{fault:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_too_many_nodes_down_there_is_no_grant_and_no_loss_before_the_deadline() -> Result<()>
+{
+    for fault in [Fault::LoseRequest, Fault::Stall] {
+        let nodes = Nodes::new(3);
+        let (one, other) = (nodes.program().await?, nodes.program().await?);
+        let guard = one.acquire("a").await?;
+        nodes.fail(0, fault);
+        nodes.fail(1, fault);
+        let none = other.try_acquire("b").await;
+        let unavailable = refused(none, "1 of 3 nodes answered, 2 are needed: ");
+        assert_eq!(unavailable, ErrorKind::Unavailable);
+        let waited = other.acquire("b").wait(Duration::from_secs(1)).await;
+        assert_eq!(refused(waited, "1 of 3 nodes"), ErrorKind::Unavailable);
+        // No other client can have it: the two nodes that hold it have not answered.
+        let (took, cause) = time_of(guard.lost()).await;
+        assert_eq!(cause, LostCause::Expired);
+        assert!(TTL / 2 < took && took <= TTL, "{took:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_goes_on_until_enough_nodes_are_back() -> Result<()> {
+    for fault in [Fault::LoseRequest, Fault::Stall] {
+        let nodes = Nodes::new(3);
+        let locks = nodes.program().await?;
+        nodes.fail(0, fault);
+        nodes.fail(1, fault);
+        let waiting = Waiting::start(&locks);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        nodes.back(0);
+        let (took, guard) = time_of(waiting.granted()).await;
+        assert!(took < Duration::from_secs(3), "{took:?}");
+        guard?.release().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_node_costs_one_time_out_and_no_second_one() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.silent(1);
+    let cycle = || async { locks.acquire("a").await?.release().await };
+    let (took, cycled) = time_of(cycle()).await;
+    cycled?;
+    assert!(took >= QuorumOptions::NODE_TIMEOUT, "{took:?}");
+    // For as long as it is silent, also when it is the probe.
+    for _ in 0..50 {
+        let (took, cycled) = time_of(cycle()).await;
+        cycled?;
+        assert!(took < Duration::from_millis(10), "{took:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // It takes part again soon after it is back.
+    nodes.back(1);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    cycle().await?;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let guard = locks.acquire("a").await?;
+    assert_eq!(nodes.used(), 3);
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_forgets_takes_part_again_from_the_next_renewal_on() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let (one, other) = (nodes.program().await?, nodes.program().await?);
+    let guard = one.acquire("a").await?;
+    // Each node forgets it in turn: with one renewal in between there are always two left.
+    for node in [0, 1, 2, 0, 1, 2] {
+        nodes.forgets(node);
+        assert_eq!(nodes.used(), 2);
+        guard.renew().await?;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(nodes.used(), 3);
+        assert!(other.try_acquire("a").await?.is_none());
+    }
+    let holder = one.inspect("a").await?.expect("a holder");
+    assert!(holder.token >= Some(guard.token()), "{holder:?}");
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_down_at_the_grant_takes_part_later() -> Result<()> {
+    for fault in [Fault::LoseRequest, Fault::Stall, Fault::LoseReply] {
+        let nodes = Nodes::new(3);
+        let locks = nodes.program().await?;
+        nodes.fail(2, fault);
+        let guard = locks.acquire("a").await?;
+        nodes.back(2);
+        // What may be left of the first request there ends before.
+        tokio::time::sleep(TTL * 2).await;
+        assert!(guard.is_held());
+        nodes.down(0);
+        tokio::time::sleep(TTL * 2).await;
+        assert!(guard.is_held(), "{fault:?}");
+        nodes.back(0);
+        guard.release().await?;
+        tokio::time::sleep(TTL * 2).await;
+        assert_eq!(nodes.used(), 0);
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_nodes_that_forget_are_a_loss() -> Result<()> {
+    let nodes = Nodes::new(5);
+    let options = QuorumOptions::new().need(4);
+    let locks = nodes.program_with(&options).await?;
+    // Reported by the stores at once.
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].revoke("a");
+    assert!(guard.is_held());
+    nodes.0[1].revoke("a");
+    assert!(!guard.is_held());
+    assert_eq!(guard.lost().await, LostCause::Removed);
+    drop(guard);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(nodes.used(), 0);
+    // Found by the next renewal.
+    let guard = locks.acquire("a").await?;
+    nodes.forgets(0);
+    nodes.forgets(1);
+    assert!(guard.is_held());
+    assert!(guard.renew().await.expect_err("lost").is_lost());
+    drop(guard);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_comes_late_is_released() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let late = Late {
+        store: nodes.0[2].clone(),
+        by: Duration::from_secs(2),
+    };
+    let all = [
+        Node::new(nodes.0[0].clone()),
+        Node::new(nodes.0[1].clone()),
+        Node::new(late),
+    ];
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    let guard = locks.acquire("a").await?;
+    assert_eq!(
+        nodes.used(),
+        3,
+        "the third one has granted it without a reply"
+    );
+    guard.release().await?;
+    assert_eq!(nodes.used(), 1);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(nodes.used(), 0);
+    // Also while the lock is held. A renewal would request it again.
+    let guard = locks.acquire("a").no_renewal().await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(nodes.0[2].names().is_empty());
+    guard.release().await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_that_one_node_does_not_confirm_goes_on() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await?;
+    assert_eq!(nodes.used(), 1);
+    locks.acquire("a").await?.release().await?;
+    nodes.back(0);
+    tokio::time::sleep(TTL / 2).await;
+    assert_eq!(nodes.used(), 0);
+    // Two that do not are too many.
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
+    nodes.0[1].inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await.expect_err("not confirmed");
+    nodes.back(0);
+    nodes.back(1);
+    tokio::time::sleep(TTL / 2).await;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_few_grants_are_given_back() -> Result<()> {
+    let nodes = Nodes::new(5);
+    let locks = nodes.program().await?;
+    for node in [0, 2, 4] {
+        nodes.down(node);
+    }
+    let none = locks.try_acquire("a").await;
+    let text = "2 of 5 nodes answered, 3 are needed: ";
+    assert_eq!(refused(none, text), ErrorKind::Unavailable);
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_no_wait_ends_is_returned() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.fail(0, Fault::Deny);
+    nodes.fail(1, Fault::Deny);
+    let denied = locks.acquire("a").wait_forever().await;
+    assert_eq!(refused(denied, "refuses"), ErrorKind::Denied);
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_silent_is_used_if_the_others_are_too_few() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.silent(0);
+    locks.acquire("a").await?.release().await?;
+    // It is still passed over.
+    nodes.back(0);
+    nodes.down(1);
+    let Some(guard) = locks.try_acquire("a").await? else {
+        panic!("two nodes are up")
+    };
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
