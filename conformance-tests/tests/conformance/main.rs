@@ -5,6 +5,7 @@ mod file;
 mod memory;
 mod migrate;
 mod mysql;
+mod quorum;
 mod redis;
 mod store;
 mod zk;
@@ -40,5 +41,7 @@ fn main() -> dlock_core::Result<ExitCode> {
         let store = migrate::Migrate::new(name, old, new, is_switched);
         targets.push(Arc::new(Started::new(store)));
     }
+    let quorum = quorum::Quorum::new("quorum-redis-2-of-3", 3);
+    targets.push(Arc::new(Started::new(quorum)));
     Ok(conformance_tests::main(targets))
 }
