@@ -13,7 +13,7 @@ use crate::{migrate, quorum};
 pub struct NestedStore {
     /// The name of the part that it plays: `old`, `new`, `node 1`.
     pub label: String,
-    /// Its configuration.
+    /// The configuration by which it is opened.
     pub config: Config,
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use dlock_core::{Capabilities, Expiry, Modes, Order, Waiting};
 
-use super::SCHEME;
+/// The scheme of the URL, and the name of the backend.
+pub(crate) const SCHEME: &str = "migrate";
 
 /// The capabilities of a migration from the store with `old` to that with `new`, without I/O.
 #[must_use]

@@ -5,9 +5,7 @@ use dlock_core::{
     config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
 };
 
-use super::{backend::MigrateLock, steps::Steps, stores::Store};
-
-pub(crate) const SCHEME: &str = "migrate";
+use super::{backend::MigrateLock, capabilities::SCHEME, steps::Steps, stores::Store};
 
 const FROM: &str = "from";
 const TO: &str = "to";

@@ -22,7 +22,6 @@ mod watch;
 
 pub use dlock_core::backend::{Migration, MigrationStage};
 
-pub(crate) use self::config::{SCHEME, stores};
 pub use self::{
     backend::MigrateLock,
     base::token_base,
@@ -31,3 +30,4 @@ pub use self::{
     steps::{Status, Steps},
     stores::Store,
 };
+pub(crate) use self::{capabilities::SCHEME, config::stores};

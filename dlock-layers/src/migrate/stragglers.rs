@@ -9,7 +9,7 @@ use dlock_core::{
     backend::{AcquireRequest, DistributedLock},
 };
 
-use super::{switch::Switch, tag::untagged};
+use super::{capabilities::SCHEME, switch::Switch, tag::untagged};
 use crate::reports::Reports;
 
 /// A holder is inspected after it has been waited for so long, and as often.
@@ -45,7 +45,7 @@ pub(super) async fn report(
                 METRIC,
                 "Holders in the old store alone that were waited for."
             );
-            metrics::counter!(METRIC, "backend" => super::SCHEME).increment(1);
+            metrics::counter!(METRIC, "backend" => SCHEME).increment(1);
             last = Some(warning.clone());
         }
         request.attempt.report_contended_with(Some(warning));
