@@ -90,16 +90,17 @@ async fn take(
 
 /// Closes the old store, waits for programs that use it alone, and then switches.
 async fn switch(steps: &Steps) -> Result<(), Failure> {
-    let wait = steps.close().await?;
+    let closed = steps.close().await?;
+    let wait = closed.wait();
     if !wait.is_zero() {
-        let wait = humantime::format_duration(wait);
+        let time = humantime::format_duration(wait);
         output::say(&format!(
-            "the old store is closed to programs that use it alone; the switch follows in {wait}, when they have lost \
+            "the old store is closed to programs that use it alone; the switch follows in {time}, when they have lost \
              their locks"
         ));
     }
     sleep(wait).await;
-    Ok(steps.switch().await?)
+    Ok(steps.switch_closed(&closed).await?)
 }
 
 /// Takes a lock as the programs do.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{base::error::Result, client::acquire_all as client};
 
-/// An acquire of several locks, all or none: made by [`Locker::acquire_all`](super::Locker::acquire_all), run by
+/// An acquire of several locks, all or none, or as many as [are needed](Self::need): made by [`Locker::acquire_all`](super::Locker::acquire_all), run by
 /// [`lock`](Self::lock).
 ///
 /// ```
@@ -46,7 +46,7 @@ impl AcquireAll {
         self
     }
 
-    /// Takes all of the locks, and blocks until all are granted or the wait is over.
+    /// Takes the locks, and blocks until all are granted, or as many as are needed, or the wait is over.
     ///
     /// ```
     /// # use dlock_core::{blocking, memory::Memory};

@@ -10,7 +10,8 @@ use crate::{
     client::acquire_all::{self as client, lost_below},
 };
 
-/// Several held locks, sorted by name. Dropping the set releases them all in the background.
+/// Several held locks, sorted by name: all of the names, or at least as many as were
+/// [needed](super::AcquireAll::need). Dropping the set releases them all in the background.
 ///
 /// ```
 /// # use dlock_core::{blocking, memory::Memory};
@@ -80,9 +81,9 @@ impl GuardSet {
     ///
     /// # Errors
     ///
-    /// `Lost`, of the first that is not held.
+    /// `Lost`, of the first that is not held, if fewer are held than are needed.
     pub fn check(&self) -> Result<()> {
-        client::check(self.iter().map(AsRef::as_ref), self.need)
+        client::check(self.iter().map(Guard::check), self.need)
     }
 
     /// Blocks until fewer locks are held than are needed, and returns the name and the cause of the last loss. Returns

@@ -25,7 +25,7 @@ use crate::{
     engine::shared::UserRef,
 };
 
-/// An acquire of several locks, all or none: made by
+/// An acquire of several locks, all or none, or as many as [are needed](Self::need): made by
 /// [`Locker::acquire_all`](crate::Locker::acquire_all), run by `.await`.
 ///
 /// The first locks are renewed while the later ones are waited for, so renewal cannot be turned off.
@@ -64,10 +64,12 @@ impl AcquireAll {
     setters!(options);
     wait_setters!(options);
 
-    /// Sets how many of the locks are enough: 1 to the number of different names, which is the default.
+    /// Sets how many of the locks are enough: 1 to the number of different names, which is the default. Without names it is
+    /// 0.
     ///
     /// In the order of their names each lock is taken that is free. As many as may be missing are passed over when they
-    /// are taken or fail, and later ones are waited for. The set then counts as held while so many of its locks are.
+    /// are taken or not answered for, and later ones are waited for. Without an answer each takes up to a ttl. The set
+    /// then counts as held while so many of its locks are.
     ///
     /// Two callers with the same names exclude each other if each needs more than half of them.
     ///
@@ -127,6 +129,14 @@ fn check_need(need: usize, names: usize) -> Result<usize> {
     Err(Error::new(ErrorKind::InvalidInput, why))
 }
 
+/// Whether a lock that fails with `error` may be passed over. A name or a setting that is wrong stays wrong.
+fn may_be_missing(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Contended | ErrorKind::Unavailable | ErrorKind::Lost
+    )
+}
+
 /// A set that is being taken.
 struct Growing {
     set: GuardSet,
@@ -146,9 +156,9 @@ impl Growing {
             };
             match taken {
                 Ok(guard) => self.set.guards.push(guard),
-                Err(_) if self.spare > 0 => self.spare -= 1,
+                Err(error) if self.spare > 0 && may_be_missing(&error) => self.spare -= 1,
                 // Another one was lost in the meantime, so this one is needed.
-                Err(_) if may_skip => continue,
+                Err(error) if may_skip && may_be_missing(&error) => continue,
                 Err(error) => return Err(error),
             }
             return Ok(());
@@ -293,15 +303,15 @@ impl GuardSet {
 
     /// Fails if fewer are held than are needed.
     fn check(&self) -> Result<()> {
-        check(self.guards.iter(), self.need)
+        check(self.guards.iter().map(Guard::check), self.need)
     }
 }
 
-/// Fails with the first loss if fewer than `need` of `guards` are held.
-pub(crate) fn check<'a>(guards: impl Iterator<Item = &'a Guard>, need: usize) -> Result<()> {
+/// Fails with the first loss if fewer than `need` of the guards are held, of which each has one of `checks`.
+pub(crate) fn check(checks: impl Iterator<Item = Result<()>>, need: usize) -> Result<()> {
     let (mut held, mut first) = (0, Ok(()));
-    for guard in guards {
-        match guard.check() {
+    for check in checks {
+        match check {
             Ok(()) => held += 1,
             lost => first = first.and(lost),
         }

@@ -142,7 +142,7 @@ impl Driven {
                 return Err(shared.closed_error());
             }
             if let Some(watch) = &shared.migration {
-                watch.begin().await?;
+                watch.begin(&request.attempt).await?;
             }
             let sent = shared.clock.now();
             let answer = catch_panic(shared.backend.acquire(&request)).await;
@@ -157,7 +157,7 @@ impl Driven {
                 // A guard, as nothing else releases it when its caller goes away at this moment.
                 Ok(lease) => {
                     let admitted = match &shared.migration {
-                        Some(watch) => watch.admit().await,
+                        Some(watch) => watch.admit(attempt).await,
                         None => Ok(()),
                     };
                     let since = shared.clock.now();

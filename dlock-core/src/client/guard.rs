@@ -254,8 +254,7 @@ impl Guard {
     /// a mutex that a thread of the parent had at the fork.
     #[cfg(feature = "blocking")]
     pub(crate) fn expire_unreported(&self) {
-        let now = self.hold.shared.clock.now();
-        self.hold.lease.attempt.state().expire(now.as_nanos());
+        self.hold.expire_unreported();
     }
 
     #[cfg(test)]

@@ -285,6 +285,9 @@ impl Locker {
         let shared = &self.0;
         let end = shared.clock.now().after(timeout_after);
         shared.closed.cancel();
+        if let Some(watch) = &shared.migration {
+            watch.stop();
+        }
         for hold in shared.scheduler.close() {
             hold.attempt().report_lost(LostCause::Closed);
         }

@@ -58,6 +58,15 @@ enum Entry {
     },
 }
 
+/// The use of a store that is opened.
+#[derive(Clone, Copy)]
+enum Use {
+    /// By a locker, which takes its locks there alone.
+    Alone,
+    /// By a layer, or by a caller who decides that.
+    AsPart,
+}
+
 impl Registry {
     /// Makes a registry without backends.
     #[must_use]
@@ -123,14 +132,33 @@ impl Registry {
         &self,
         config: &Config,
     ) -> Result<(Box<dyn DistributedLock>, CommonSettings)> {
+        let (backend, common, _) = self.open_as(config, Use::AsPart).await?;
+        Ok((backend, common))
+    }
+
+    /// Opens the store; for a locker of its own with the record of a migration, which is read in the same try.
+    async fn open_as(
+        &self,
+        config: &Config,
+        used: Use,
+    ) -> Result<(Box<dyn DistributedLock>, CommonSettings, Option<Reading>)> {
         let (scheme, mut opening, common) = self.prepare(config)?;
         if let Some(warning) = config.warning() {
             tracing::warn!("{warning}");
         }
         let mut wait = ConnectWait::begin(common.connect_wait.unwrap_or_default());
         loop {
-            match wait.watch(opening).await {
-                Ok(backend) => return Ok((backend, common)),
+            let trial = async {
+                let backend = opening.await?;
+                let base = common.token_base.unwrap_or(0);
+                let reading = match used {
+                    Use::Alone => check_migration(&*backend, base).await?,
+                    Use::AsPart => None,
+                };
+                Ok((backend, reading))
+            };
+            match wait.watch(trial).await {
+                Ok((backend, reading)) => return Ok((backend, common, reading)),
                 Err(error) => wait.before_next(in_context(error, scheme)).await?,
             }
             (_, opening, _) = self.prepare(config)?;
@@ -162,9 +190,7 @@ impl Registry {
     ///
     /// As [`Registry::open`].
     pub async fn connect(&self, config: &Config) -> Result<Locker> {
-        let (backend, common) = self.open(config).await?;
-        let base = common.token_base.unwrap_or(0);
-        let reading = check_migration(&*backend, base).await?;
+        let (backend, common, reading) = self.open_as(config, Use::Alone).await?;
         let mut locker = Locker::builder(backend).watch_migration(reading);
         if let Some(ttl) = common.ttl {
             locker = locker.ttl(ttl);
@@ -216,13 +242,11 @@ async fn check_migration(
         return Ok(None);
     };
     let sent = backend.clock().now();
-    let checked = record.read().await.and_then(|record| {
-        if let Some(text) = &record {
-            text.parse::<Migration>()?.check_alone(token_base)?;
-        }
-        Ok(Some(Reading { sent, record }))
-    });
-    checked.map_err(|error| in_context(error, backend.capabilities().backend))
+    let record = record.read().await?;
+    if let Some(text) = &record {
+        text.parse::<Migration>()?.check_alone(token_base)?;
+    }
+    Ok(Some(Reading { sent, record }))
 }
 
 fn in_context(error: Error, scheme: &'static str) -> Error {

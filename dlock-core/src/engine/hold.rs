@@ -109,6 +109,9 @@ impl Hold {
         // A loss is reported from here on, also one that comes before the guard is built.
         if self.shared.scheduler.insert(self.clone()) {
             self.shared.metrics.granted();
+            if let Some(watch) = &self.shared.migration {
+                watch.added(attempt);
+            }
             return Ok(());
         }
         attempt.state().lose(LostCause::Closed);
@@ -121,6 +124,19 @@ impl Hold {
         match &self.shared.migration {
             Some(watch) => deadline.map(|deadline| deadline.min(watch.holds_until())),
             None => deadline,
+        }
+    }
+
+    /// Ends it as lost if its time has passed, and reports that to no one.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn expire_unreported(&self) {
+        let now = self.shared.clock.now();
+        let state = self.lease.attempt.state();
+        state.expire(now.as_nanos());
+        if let Some(watch) = &self.shared.migration
+            && watch.is_over(now)
+        {
+            state.lose(watch.cause());
         }
     }
 

@@ -4,10 +4,11 @@
 //! such lockers and waits for [`Migration::CLOSE_WAIT`]. By then each of them has read the record again, has lost its
 //! locks, and is granted no more.
 //!
-//! * While the locker is in use the record is read every [`READ_EVERY`], and else with the next acquire.
-//! * From the start of a migration on, grants and holds count for [`Migration::READ_VALID`] from the last reading that
-//!   found the store open, as it was sent (K2).
-//! * Without a migration they do not depend on it: a record that cannot be read must not end locks that are fine (K13).
+//! * While a lock is held or taken the record is read every [`READ_EVERY`], and else with the next acquire.
+//! * Once a reading has found a migration, grants and holds count for [`Migration::READ_VALID`] from the last reading that
+//!   found the store open, as it was sent (K2). A refusal to read the record counts as a migration: others may know of one.
+//! * Before that they do not depend on it: a record that cannot be read must not end locks that are fine (K13).
+//! * A record that this release cannot read refuses the locker.
 
 use std::{
     sync::{
@@ -25,6 +26,7 @@ use tokio::{
 
 use crate::{
     backend::{
+        attempt::Attempt,
         distributed_lock::DistributedLock,
         migration::{Migration, MigrationStage},
     },
@@ -42,6 +44,9 @@ const READ_EVERY: Duration = Duration::from_secs(10);
 
 /// A reading that failed during a migration is repeated after this pause.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// While a migration is known the clock is read as often: the machine may be suspended (K8).
+const TICK_EVERY: Duration = Duration::from_secs(1);
 
 /// A reading that takes longer has failed.
 const READ_MAX: Duration = Duration::from_secs(5);
@@ -73,6 +78,8 @@ pub(crate) struct Watched {
 
 pub(crate) struct MigrationWatch {
     locker: Watched,
+    /// When the last reading was sent that was answered.
+    answered: AtomicU64,
     /// The time of the next reading, if the locker is in use by then.
     due: AtomicU64,
     /// Grants are given until then; zero after a refusal.
@@ -88,7 +95,9 @@ pub(crate) struct MigrationWatch {
     /// Whether the locker was used since the last reading.
     is_used: AtomicBool,
     is_running: AtomicBool,
-    stop: Notify,
+    /// Wakes the task: a reading is due, or it ends.
+    wake: Notify,
+    is_stopped: AtomicBool,
 }
 
 impl MigrationWatch {
@@ -96,6 +105,7 @@ impl MigrationWatch {
     pub(crate) fn new(first: Reading, locker: Watched) -> Arc<Self> {
         let watch = Self {
             locker,
+            answered: AtomicU64::new(0),
             due: AtomicU64::new(0),
             grants_until: AtomicU64::new(0),
             holds_until: AtomicU64::new(u64::MAX),
@@ -104,29 +114,41 @@ impl MigrationWatch {
             ended: watch::Sender::new(0),
             is_used: AtomicBool::new(false),
             is_running: AtomicBool::new(false),
-            stop: Notify::new(),
+            wake: Notify::new(),
+            is_stopped: AtomicBool::new(false),
         };
         watch.note(first);
         Arc::new(watch)
     }
 
     /// The begin of an acquire: a refused locker sends no request to the store.
-    pub(crate) async fn begin(self: &Arc<Self>) -> Result<()> {
-        if !self.is_used.load(Ordering::Relaxed) {
-            self.use_now();
+    pub(crate) async fn begin(self: &Arc<Self>, attempt: &Attempt) -> Result<()> {
+        if self.grants_until.load(Ordering::Acquire) == 0 {
+            return Box::pin(self.read_or_refuse(attempt)).await;
         }
-        match self.grants_until.load(Ordering::Acquire) {
-            0 => Box::pin(self.read_or_refuse()).await,
-            _ => Ok(()),
+        // In parallel to the request.
+        if self.is_due() {
+            self.wake();
         }
+        Ok(())
     }
 
     /// Whether a lock that the store has just granted may be held.
-    pub(crate) async fn admit(self: &Arc<Self>) -> Result<()> {
-        if self.locker.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
+    pub(crate) async fn admit(self: &Arc<Self>, attempt: &Attempt) -> Result<()> {
+        if self.now() < self.grants_until.load(Ordering::Acquire) {
             return Ok(());
         }
-        Box::pin(self.read_or_refuse()).await
+        Box::pin(self.read_or_refuse(attempt)).await
+    }
+
+    /// A hold is in the schedule. It is ended here if the last sweep did not find it.
+    pub(crate) fn added(self: &Arc<Self>, hold: &Attempt) {
+        if !self.is_used.load(Ordering::SeqCst) || !self.is_running.load(Ordering::SeqCst) {
+            self.start();
+        }
+        if self.is_over(self.locker.clock.now()) {
+            hold.report_lost(self.cause());
+        }
     }
 
     /// Whether holds count no longer.
@@ -141,19 +163,23 @@ impl MigrationWatch {
 
     /// Ends the task.
     pub(crate) fn stop(&self) {
-        self.stop.notify_one();
+        self.is_stopped.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
     }
 
-    /// Awaits one more reading, unless the last one is recent.
-    async fn read_or_refuse(self: &Arc<Self>) -> Result<()> {
+    /// Awaits one more reading, unless the last one is recent, or `attempt` is cancelled.
+    async fn read_or_refuse(self: &Arc<Self>, attempt: &Attempt) -> Result<()> {
         let mut ended = self.ended.subscribe();
         let before = *ended.borrow_and_update();
-        if self.locker.clock.now().as_nanos() >= self.due.load(Ordering::Acquire) {
-            self.use_now();
-            // The reading has a bound; the task ends with the locker.
-            let _ = ended.wait_for(|ended| *ended != before).await;
+        if self.is_due() {
+            self.wake();
+            tokio::select! {
+                // A reading has a bound, and the end of the task counts as one.
+                _ = ended.wait_for(|ended| *ended != before) => {}
+                () = attempt.cancelled() => return Err(Error::cancelled()),
+            }
         }
-        if self.locker.clock.now().as_nanos() < self.grants_until.load(Ordering::Acquire) {
+        if self.now() < self.grants_until.load(Ordering::Acquire) {
             return Ok(());
         }
         let refusing = self.refusing.lock().clone();
@@ -162,15 +188,30 @@ impl MigrationWatch {
         {
             return Err(error);
         }
-        let failure = self.failure.lock().clone().unwrap_or_default();
+        let failure = self.failure.lock().clone();
+        let failure = failure.unwrap_or_else(|| "no reading has ended".to_owned());
         let why = format!("the record of the migration of this store cannot be read: {failure}");
         Err(Error::new(ErrorKind::Unavailable, why))
     }
 
+    fn now(&self) -> u64 {
+        self.locker.clock.now().as_nanos()
+    }
+
+    fn is_due(&self) -> bool {
+        self.now() >= self.due.load(Ordering::Acquire)
+    }
+
+    /// Wakes the task, or starts it.
+    fn wake(self: &Arc<Self>) {
+        self.start();
+        self.wake.notify_one();
+    }
+
     /// Notes that the locker is in use, and starts the task if there is none.
-    fn use_now(self: &Arc<Self>) {
-        self.is_used.store(true, Ordering::Release);
-        if !self.is_running.swap(true, Ordering::AcqRel) {
+    fn start(self: &Arc<Self>) {
+        self.is_used.store(true, Ordering::SeqCst);
+        if !self.is_running.swap(true, Ordering::SeqCst) {
             let running = Running(Some(self.clone()));
             self.locker.runtime.spawn(run(running));
         }
@@ -178,13 +219,13 @@ impl MigrationWatch {
 
     /// Whether the task may end, as the locker is not in use.
     fn is_idle(&self) -> bool {
-        if self.is_used.swap(false, Ordering::AcqRel) || !self.locker.scheduler.is_empty() {
+        let is_used = || self.is_used.load(Ordering::SeqCst) || !self.locker.scheduler.is_empty();
+        if self.is_used.swap(false, Ordering::SeqCst) || is_used() {
             return false;
         }
-        self.is_running.store(false, Ordering::Release);
-        // An acquire at this moment has found the task running.
-        let goes_on =
-            self.is_used.load(Ordering::Acquire) && !self.is_running.swap(true, Ordering::AcqRel);
+        self.is_running.store(false, Ordering::SeqCst);
+        // An acquire or a hold at this moment has found the task running.
+        let goes_on = is_used() && !self.is_running.swap(true, Ordering::SeqCst);
         !goes_on
     }
 
@@ -192,7 +233,8 @@ impl MigrationWatch {
     fn next(&self, now: BootInstant) -> BootInstant {
         let due = BootInstant::from_nanos(self.due.load(Ordering::Acquire));
         match self.holds_until() {
-            until if until > now => due.min(until),
+            BootInstant::FOREVER => due,
+            until if until > now => due.min(until).min(now.after(TICK_EVERY)),
             _ => due,
         }
     }
@@ -205,9 +247,16 @@ impl MigrationWatch {
             _ => READ_MAX,
         };
         match timeout(max, catch_panic(read(backend))).await {
-            Ok(Ok(record)) => self.note(Reading { sent, record }),
-            Ok(Err(error)) => self.note_failure(&error.to_string()),
-            Err(_) => self.note_failure(&format!("no reply within {max:?}")),
+            Ok(Ok(record)) => {
+                // What has ended in the meantime stays ended.
+                self.end_holds();
+                self.note(Reading { sent, record });
+            }
+            Ok(Err(error)) => {
+                let is_denied = error.kind() == ErrorKind::Denied;
+                self.note_failure(&error.to_string(), is_denied);
+            }
+            Err(_) => self.note_failure(&format!("no reply within {max:?}"), false),
         }
         self.ended.send_modify(|ended| *ended += 1);
     }
@@ -227,11 +276,12 @@ impl MigrationWatch {
                 (0, 0)
             }
         };
+        self.answered.store(sent.as_nanos(), Ordering::Release);
+        self.grants_until.store(grants_until, Ordering::Release);
+        self.holds_until.store(holds_until, Ordering::Release);
         if grants_until != 0 {
             *self.refusing.lock() = None;
         }
-        self.holds_until.store(holds_until, Ordering::Release);
-        self.grants_until.store(grants_until, Ordering::Release);
         let due = sent.after(READ_EVERY).as_nanos();
         self.due.store(due, Ordering::Release);
     }
@@ -251,17 +301,29 @@ impl MigrationWatch {
         }
     }
 
-    fn note_failure(&self, why: &str) {
+    fn note_failure(&self, why: &str, is_denied: bool) {
         tracing::debug!(why, "the record of a migration was not read");
         *self.failure.lock() = Some(why.to_owned());
         let now = self.locker.clock.now();
-        let is_open = self.holds_until.load(Ordering::Acquire) == u64::MAX;
-        let pause = if is_open { READ_EVERY } else { RETRY_AFTER };
-        let due = now.after(pause).as_nanos();
-        if is_open {
-            self.grants_until.fetch_max(due, Ordering::AcqRel);
+        if is_denied && self.holds_until() == BootInstant::FOREVER {
+            tracing::warn!(
+                why,
+                "locks end, as the record of a migration may not be read"
+            );
+            let answered = BootInstant::from_nanos(self.answered.load(Ordering::Acquire));
+            let until = answered.after(Migration::READ_VALID).as_nanos();
+            self.grants_until.store(until.max(1), Ordering::Release);
+            self.holds_until.store(until.max(1), Ordering::Release);
         }
-        self.due.store(due, Ordering::Release);
+        let is_open = self.holds_until() == BootInstant::FOREVER;
+        let pause = if is_open { READ_EVERY } else { RETRY_AFTER };
+        if is_open {
+            // The next reading may fail, too, and no grant waits for it.
+            let until = now.after(READ_EVERY + READ_MAX * 2).as_nanos();
+            self.grants_until.fetch_max(until, Ordering::AcqRel);
+        }
+        self.due
+            .store(now.after(pause).as_nanos(), Ordering::Release);
     }
 
     /// Ends all holds if they count no longer.
@@ -277,7 +339,7 @@ impl MigrationWatch {
 
     /// The cause of a hold that counts no longer.
     pub(crate) fn cause(&self) -> LostCause {
-        match self.grants_until.load(Ordering::Acquire) {
+        match self.holds_until.load(Ordering::Acquire) {
             0 => LostCause::Moved,
             _ => LostCause::Expired,
         }
@@ -295,8 +357,9 @@ async fn read(backend: &dyn DistributedLock) -> Result<Option<String>> {
 async fn run(mut running: Running) {
     while let Some(watch) = &running.0 {
         let clock = &watch.locker.clock;
-        if clock.now().as_nanos() >= watch.due.load(Ordering::Acquire) {
+        if watch.is_due() {
             if watch.is_idle() {
+                watch.ended.send_modify(|ended| *ended += 1);
                 running.0 = None;
                 return;
             }
@@ -308,7 +371,10 @@ async fn run(mut running: Running) {
         watch.end_holds();
         tokio::select! {
             () = clock.sleep_until(watch.next(clock.now())) => {}
-            () = watch.stop.notified() => return,
+            () = watch.wake.notified() => {}
+        }
+        if watch.is_stopped.load(Ordering::SeqCst) {
+            return;
         }
     }
 }

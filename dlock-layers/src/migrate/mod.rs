@@ -27,7 +27,7 @@ pub use self::{
     base::token_base,
     capabilities::capabilities,
     config::{open_steps, register},
-    steps::{Status, Steps},
+    steps::{Closed, Status, Steps},
     stores::Store,
 };
 pub(crate) use self::{capabilities::SCHEME, config::stores};

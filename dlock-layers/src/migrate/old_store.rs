@@ -69,7 +69,7 @@ impl OldStore {
             answer = &mut acquiring => Some(answer),
             // Polled beside the acquire: a grant must not wait for the new store.
             () = self.until_skippable(request, switch, &reports) => None,
-            never = stragglers::report(&*self.store.backend, request, switch, &reports) => match never {},
+            never = stragglers::report(&self.store.backend, request, switch, &reports) => match never {},
         };
         match answer {
             Some(Ok(lease)) => {

@@ -25,6 +25,22 @@ pub struct Status {
     pub new: Option<Migration>,
 }
 
+/// An old store that was closed by [`Steps::close`].
+#[derive(Debug)]
+pub struct Closed {
+    old: Migration,
+    wait: Duration,
+}
+
+impl Closed {
+    /// How long to wait until programs that use the old store alone have lost their locks: [`Migration::CLOSE_WAIT`], or
+    /// zero after a switch.
+    #[must_use]
+    pub fn wait(&self) -> Duration {
+        self.wait
+    }
+}
+
 /// A migration whose old store is closed, or further.
 struct Closing {
     id: AttemptId,
@@ -174,7 +190,7 @@ impl Steps {
     /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
     /// alone, and programs that are connected read the record within 10 s, and lose their locks.
     ///
-    /// Returns how long to wait before [`switch`](Self::switch): [`Migration::CLOSE_WAIT`], or zero after a switch.
+    /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
     ///
     /// # Errors
     ///
@@ -183,19 +199,46 @@ impl Steps {
     /// # Cancel safety
     ///
     /// The old store may be closed: call it again, or [`cancel`](Self::cancel) the migration.
-    pub async fn close(&self) -> Result<Duration> {
+    pub async fn close(&self) -> Result<Closed> {
         let closing = self.begin_closing().await?;
         let is_switched = closing.old.stage == MigrationStage::Left || closing.has_arrived();
-        Ok(match is_switched {
+        let wait = match is_switched {
             true => Duration::ZERO,
             false => Migration::CLOSE_WAIT,
+        };
+        Ok(Closed {
+            old: closing.old,
+            wait,
         })
+    }
+
+    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close).
+    ///
+    /// # Errors
+    ///
+    /// As [`switch`](Self::switch). `InvalidConfig` if the old store was open in the meantime: then close it again.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`switch`](Self::switch).
+    pub async fn switch_closed(&self, closed: &Closed) -> Result<()> {
+        let old = self.old.migration().await?;
+        let is_further =
+            |old: &Migration| old.stage == MigrationStage::Left && old.id == closed.old.id;
+        if !old.is_some_and(|old| old == closed.old || is_further(&old)) {
+            let why = "the old store was open in the meantime, so programs may use it alone; run \"dlock migrate switch\" \
+                       again";
+            return Err(self
+                .old
+                .in_context(Error::new(ErrorKind::InvalidConfig, why)));
+        }
+        self.switch().await
     }
 
     /// Makes the new store the one that counts; also if that was begun or done already.
     ///
-    /// Only safe when no program uses the old store alone any more: after [`close`](Self::close) and its wait for
-    /// those of dlock, while others than dlock are yours to stop.
+    /// Does not wait: only safe when no program uses the old store alone any more. [`switch_closed`](Self::switch_closed)
+    /// is for all other cases.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 //!
 //! Before the switch they are welcome. At the switch none may be left, so each is named and counted.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use dlock_core::{
     Holder,
@@ -12,26 +12,34 @@ use dlock_core::{
 use super::{capabilities::SCHEME, switch::Switch, tag::untagged};
 use crate::reports::Reports;
 
-/// A holder is inspected after it has been waited for so long, and as often.
-const INSPECT_EVERY: Duration = Duration::from_secs(1);
+/// A holder is inspected after it has been waited for so long.
+const INSPECT_AFTER: Duration = Duration::from_secs(1);
+
+/// The pause after that: an inspection may cost the store as much as a grant.
+const INSPECT_EVERY: Duration = Duration::from_secs(10);
 
 /// The metric, a counter.
 const METRIC: &str = "dlock_stragglers_total";
 
 /// Reports the stragglers that `request` waits for in `old`. Never ends.
 pub(super) async fn report(
-    old: &dyn DistributedLock,
+    old: &Arc<dyn DistributedLock>,
     request: &AcquireRequest,
     switch: &Switch,
     reports: &Reports,
 ) -> Infallible {
     let mut last = None;
+    let mut pause = INSPECT_AFTER;
     loop {
-        tokio::time::sleep(INSPECT_EVERY).await;
+        tokio::time::sleep(pause).await;
+        pause = INSPECT_EVERY;
         if switch.is_known() || !reports.is_contended() {
             continue;
         }
-        let Ok(Some(holder)) = old.inspect(&request.name).await else {
+        // To its end, also if the wait ends: it may leave something in the store until then.
+        let (store, name) = (old.clone(), request.name.clone());
+        let inspecting = tokio::spawn(async move { store.inspect(&name).await });
+        let Ok(Ok(Some(holder))) = inspecting.await else {
             continue;
         };
         let (holder, is_on_migrate) = untagged(holder);
@@ -48,7 +56,9 @@ pub(super) async fn report(
             metrics::counter!(METRIC, "backend" => SCHEME).increment(1);
             last = Some(warning.clone());
         }
-        request.attempt.report_contended_with(Some(warning));
+        if reports.is_contended() {
+            request.attempt.report_contended_with(Some(warning));
+        }
     }
 }
 
@@ -57,6 +67,6 @@ fn process(holder: &Holder) -> String {
     match (holder.pid, &holder.host) {
         (Some(pid), Some(host)) => format!("{pid}@{host}"),
         (_, Some(host)) => format!("a process on {host}"),
-        _ => "a client of another kind".to_owned(),
+        _ => "a client of another kind, or one that does not answer,".to_owned(),
     }
 }

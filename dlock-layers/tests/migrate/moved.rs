@@ -40,14 +40,16 @@ async fn a_lock_is_lost_before_the_new_store_grants() -> Result<()> {
 
     let clock = stores.old.clock();
     let closed = clock.now();
-    let wait = stores.steps()?.close().await?;
+    let steps = stores.steps()?;
+    let closing = steps.close().await?;
+    let wait = closing.wait();
     assert_eq!(wait, Migration::CLOSE_WAIT);
     assert_eq!(guard.lost().await, LostCause::Moved);
     assert!(clock.now().since(closed) < wait);
     assert!(!guard.is_held());
     sleep(wait).await;
-    stores.steps()?.switch().await?;
-    assert_eq!(stores.steps()?.close().await?, Duration::ZERO);
+    steps.switch_closed(&closing).await?;
+    assert_eq!(steps.close().await?.wait(), Duration::ZERO);
 
     assert!(stores.are_empty(), "the lost lock is released");
     let late = hold(&locks).await;
@@ -164,5 +166,57 @@ async fn a_suspended_program_holds_no_longer_when_it_goes_on() -> Result<()> {
     stores.old.clock().jump(Migration::READ_VALID);
     assert!(!guard.is_held());
     assert!(guard.release().await.is_err());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_that_is_granted_between_two_readings_loses_its_lock() -> Result<()> {
+    let stores = Stores::new();
+    let (first, second) = (connect(&stores).await?, connect(&stores).await?);
+    let held = hold(&first).await?;
+    let waiting = tokio::spawn(async move { second.acquire("a").ttl(TTL).wait(TTL).await });
+    // The waiter has not read the record for a while, and need not yet.
+    sleep(Migration::READ_VALID - READ_EVERY / 2).await;
+    held.release().await?;
+    let guard = waiting.await.expect("no panic")?;
+    stores.steps()?.start().await?;
+    let clock = stores.old.clock();
+    let closed = clock.now();
+    stores.steps()?.close().await?;
+    assert_eq!(guard.lost().await, LostCause::Moved);
+    assert!(clock.now().since(closed) < Migration::CLOSE_WAIT);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_may_not_be_read_any_more_ends_the_locks() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    stores.old.inject(Operation::Migrate, Fault::Deny);
+    let clock = stores.old.clock();
+    let denied = clock.now();
+    assert_eq!(guard.lost().await, LostCause::Expired);
+    assert!(clock.now().since(denied) <= Migration::READ_VALID);
+    assert!(hold(&locks).await.is_err());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reading_that_hangs_delays_no_grant_without_a_migration() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    hold(&locks).await?.release().await?;
+    stores.old.inject(Operation::Migrate, Fault::Stall);
+    sleep(Migration::READ_VALID).await;
+    hold(&locks).await?.release().await?;
+    // Once the first reading has failed.
+    let clock = stores.old.clock();
+    for _ in 0..60 {
+        let begun = clock.now();
+        hold(&locks).await?.release().await?;
+        assert_eq!(clock.now(), begun);
+        sleep(Duration::from_secs(1)).await;
+    }
     Ok(())
 }

@@ -254,3 +254,24 @@ async fn a_record_of_another_migration_is_not_a_lost_one() -> Result<()> {
     assert_eq!(stages(&stores).await?, kept);
     Ok(())
 }
+
+#[tokio::test]
+async fn an_old_store_that_was_open_in_the_meantime_is_closed_again_first() -> Result<()> {
+    let stores = Stores::started().await?;
+    let steps = stores.steps()?;
+    let closed = steps.close().await?;
+    steps.cancel().await?;
+    steps.start().await?;
+    let early = steps.switch_closed(&closed).await;
+    assert_eq!(
+        refused(early, "was open in the meantime"),
+        ErrorKind::InvalidConfig
+    );
+    assert_eq!(
+        steps.status().await?.new.map(|new| new.stage),
+        Some(MigrationStage::Arriving)
+    );
+    let closed = steps.close().await?;
+    steps.switch_closed(&closed).await?;
+    steps.switch_closed(&closed).await
+}
