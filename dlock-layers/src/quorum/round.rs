@@ -11,8 +11,8 @@ use super::{
     node::Slot,
     nodes::Nodes,
     pending::{Member, Pending},
-    silence::Role,
-    tally::Tally,
+    silence::{Role, probe},
+    tally::{MemberId, Tally},
 };
 
 /// An attempt of its own, which a release of an earlier round does not free (K4).
@@ -26,8 +26,8 @@ pub(super) struct Round {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     OfRound,
-    /// A new one: a request or an undo of the round may still be on its way to the node.
-    Fresh,
+    /// A new one: a request or a release of the round may still be on its way to the node.
+    New,
 }
 
 /// The answers of the nodes.
@@ -54,7 +54,11 @@ impl Round {
             } else {
                 outer.nested(|_| {})
             },
-            tally: Arc::new(Tally::new(outer.attempt.clone(), need)),
+            tally: Arc::new(Tally::new(
+                outer.attempt.clone(),
+                outer.clock().clone(),
+                need,
+            )),
         }
     }
 
@@ -68,11 +72,12 @@ impl Round {
         on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
     ) -> Result<Pending> {
         let store = slot.store().ok_or_else(|| slot.why_not_open())?;
-        let (id, tally) = (self.tally.next(), self.tally.clone());
-        let on_lost = move |cause| tally.lose(id, cause);
+        let (id, tally) = (MemberId::default(), self.tally.clone());
+        let lost = id.clone();
+        let on_lost = move |cause| tally.lose(&lost, cause);
         let nested = match identity {
             Identity::OfRound => self.request.nested_waiting(on_lost, on_wait),
-            Identity::Fresh => self.request.nested_again(on_lost, on_wait),
+            Identity::New => self.request.nested_again(on_lost, on_wait),
         };
         let timeout = nodes.options.node_timeout;
         let request = nested.with_wait(wait);
@@ -83,26 +88,23 @@ impl Round {
     /// identity could be undone with the first one. A silent node is included if the others are too few.
     pub(super) async fn request_all(&self, nodes: &Nodes, mut answers: Answers) -> Answers {
         let now = self.request.clock().now();
-        let (mut normal, mut probes, mut passed_over) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut normal, mut passed_over) = (Vec::new(), Vec::new());
         for slot in nodes.slots.iter().filter(|slot| !answers.has_of(slot)) {
             match slot.silence.role(now) {
                 Role::Normal => normal.push(slot),
-                Role::Probe => probes.push(slot),
+                Role::Probe => {
+                    probe(slot, &self.request.name, nodes.options.node_timeout);
+                    passed_over.push(slot);
+                }
                 Role::None => passed_over.push(slot),
             }
         }
-        let probes = self.request_each(nodes, &probes, &mut answers);
         let normal = self.request_each(nodes, &normal, &mut answers);
         self.collect(nodes, normal, &mut answers).await;
         if answers.are_enough(nodes) {
-            for mut probe in probes {
-                let answer = probe.give_up();
-                self.add(nodes, &probe.slot, answer, &mut answers);
-            }
             return answers;
         }
-        let mut rest = self.request_each(nodes, &passed_over, &mut answers);
-        rest.extend(probes);
+        let rest = self.request_each(nodes, &passed_over, &mut answers);
         self.collect(nodes, rest, &mut answers).await;
         answers
     }
@@ -146,7 +148,7 @@ impl Round {
         match answer {
             Some(Ok(member)) => {
                 // One whose loss came before is not counted, and released with the others.
-                let _ = self.tally.hold(member.id);
+                self.tally.hold(&member);
                 answers.members.push(member);
             }
             Some(Err(error)) => answers.refused(slot, error),
@@ -160,9 +162,7 @@ impl Round {
     /// The members that are held: by their own clock, and as far as their nodes have reported.
     pub(super) fn held<'a>(&self, members: &'a [Member]) -> impl Iterator<Item = &'a Member> {
         let tally = self.tally.clone();
-        members
-            .iter()
-            .filter(move |member| member.part.is_held() && tally.is_held(member.id))
+        members.iter().filter(move |member| tally.is_held(member))
     }
 }
 
