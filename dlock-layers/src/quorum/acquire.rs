@@ -9,7 +9,8 @@ use dlock_core::{
 };
 
 use super::{
-    hold::{Hold, grant_deadline},
+    deadline::of_grant,
+    hold::Hold,
     nodes::Nodes,
     refusal::refusal,
     round::{Answers, Round},
@@ -110,7 +111,13 @@ async fn grant(
                 let deadlines = round.held(&members).map(|member| member.part.deadline());
                 // Now is late enough to count from: it only bounds what has no end.
                 let sent = request.sent_now();
-                let deadline = grant_deadline(nodes, &round, sent, deadlines.collect());
+                let deadline = of_grant(
+                    nodes.capabilities.expiry,
+                    deadlines.collect(),
+                    nodes.options.need,
+                    sent,
+                    request.ttl,
+                );
                 match deadline.filter(|_| round.tally.grant()) {
                     Some(deadline) => {
                         let hold = Hold::new(nodes.clone(), round, members, &refusals);

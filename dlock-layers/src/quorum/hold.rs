@@ -9,13 +9,14 @@ use std::{
 };
 
 use dlock_core::{
-    BootInstant, Effect, Error, ErrorKind, Expiry, LostCause, Result,
-    backend::{Deadline, Lease, Renewed, SentAt},
+    BootInstant, Effect, Error, ErrorKind, LostCause, Result,
+    backend::{Lease, Renewed},
     toolkit::Lock,
 };
 use tokio::task::JoinSet;
 
 use super::{
+    deadline::of_grant,
     gather::gather,
     node::Slot,
     nodes::Nodes,
@@ -121,7 +122,8 @@ impl Hold {
             return Ok(Renewed::Lost(lost.unwrap_or(LostCause::Removed)));
         }
         let answered = deadlines.len();
-        match grant_deadline(&self.nodes, &self.round, sent, deadlines) {
+        let expiry = self.nodes.capabilities.expiry;
+        match of_grant(expiry, deadlines, need, sent, self.round.request.ttl) {
             Some(deadline) => Ok(Renewed::Until(deadline)),
             None => Err(too_few(&self.nodes, answered, unknown.as_ref())),
         }
@@ -267,28 +269,4 @@ impl Members {
 fn not_released(free: usize, need: usize) -> Error {
     let why = format!("{free} nodes are known to be free, {need} are needed for the next holder");
     Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
-}
-
-/// The deadline of a grant or a renewal, of those of its nodes; `None` if they are too few. `sent` is before it.
-///
-/// A lock that its nodes keep without end has one, unless all nodes do so: else nothing would renew the others.
-pub(super) fn grant_deadline(
-    nodes: &Nodes,
-    round: &Round,
-    sent: SentAt,
-    deadlines: Vec<Deadline>,
-) -> Option<Deadline> {
-    let latest = latest_of_need(deadlines, nodes.options.need)?;
-    let ttl = round.request.ttl;
-    Some(match nodes.capabilities.expiry {
-        Expiry::Process => latest,
-        _ if latest == Deadline::FOREVER => sent.deadline(ttl, ttl),
-        _ => latest,
-    })
-}
-
-/// The latest deadline that `need` of `deadlines` reach (K2).
-pub(super) fn latest_of_need(mut deadlines: Vec<Deadline>, need: usize) -> Option<Deadline> {
-    deadlines.sort_unstable();
-    deadlines.into_iter().rev().nth(need.checked_sub(1)?)
 }

@@ -55,10 +55,10 @@ impl Pending {
             }
             let result = result.map(|lease| Arc::new(Part::new(called, own.clone(), lease)));
             if let Err(Ok(part)) = answered.send(result)
-                && let Err(nobody) = came_late.send(Some(part))
-                && let Some(part) = nobody.0
+                && let Err(unread) = came_late.send(Some(part))
+                && let Some(part) = unread.0
             {
-                // So late that nobody waits for it.
+                // So late that its undo has ended.
                 drop(start_undo(&own, part));
             }
         });

@@ -85,7 +85,7 @@ impl Hold {
             }
             Some(Ok(member)) => {
                 // If its loss came before, the next renewal finds it.
-                self.round.tally.hold(&member);
+                self.round.tally.hold(&member.id, &member.part);
                 members.unreachable.remove(&slot.number);
                 members.held.push(member);
             }

@@ -11,7 +11,8 @@ use super::{
     node::Slot,
     nodes::Nodes,
     pending::{Member, Pending},
-    silence::{Role, probe},
+    probe::probe,
+    silence::Role,
     tally::{MemberId, Tally},
 };
 
@@ -148,7 +149,7 @@ impl Round {
         match answer {
             Some(Ok(member)) => {
                 // One whose loss came before is not counted, and released with the others.
-                self.tally.hold(&member);
+                self.tally.hold(&member.id, &member.part);
                 answers.members.push(member);
             }
             Some(Err(error)) => answers.refused(slot, error),
@@ -162,7 +163,9 @@ impl Round {
     /// The members that are held: by their own clock, and as far as their nodes have reported.
     pub(super) fn held<'a>(&self, members: &'a [Member]) -> impl Iterator<Item = &'a Member> {
         let tally = self.tally.clone();
-        members.iter().filter(move |member| tally.is_held(member))
+        members
+            .iter()
+            .filter(move |member| tally.is_held(&member.id, &member.part))
     }
 }
 

@@ -1,10 +1,8 @@
 //! A node that does not answer is passed over for a moment, so that it costs a time-out only once.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use dlock_core::{BootInstant, LockName, toolkit::Lock};
-
-use super::node::Slot;
+use dlock_core::{BootInstant, toolkit::Lock};
 
 /// A silent node is not waited for during this time. Then one acquire tries it again, beside the others.
 const PASSED_OVER_FOR: Duration = Duration::from_secs(1);
@@ -14,7 +12,7 @@ const PASSED_OVER_FOR: Duration = Duration::from_secs(1);
 pub(super) enum Role {
     /// A node that answered the last time: its answer is waited for.
     Normal,
-    /// A node that was silent for some time: it is [probed](probe), beside the others.
+    /// A node that was silent for some time: it is probed, beside the others.
     Probe,
     /// A node that was silent a moment ago.
     None,
@@ -52,21 +50,6 @@ impl Silence {
     pub(super) fn is_silent(&self) -> bool {
         self.0.lock().is_some()
     }
-}
-
-/// Reads from a node that was silent, in the background: an answer within `timeout` ends its silence. Nothing is left in
-/// the node, whether the caller goes on or not.
-pub(super) fn probe(slot: &Arc<Slot>, name: &LockName, timeout: Duration) {
-    let (slot, name) = (slot.clone(), name.clone());
-    tokio::spawn(async move {
-        if let Some(store) = slot.store()
-            && tokio::time::timeout(timeout, store.inspect(&name))
-                .await
-                .is_ok()
-        {
-            slot.silence.end();
-        }
-    });
 }
 
 #[cfg(test)]

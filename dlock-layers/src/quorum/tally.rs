@@ -12,7 +12,7 @@ use dlock_core::{
 };
 use tokio::{runtime::Handle, sync::Notify};
 
-use super::{hold::latest_of_need, pending::Member};
+use super::deadline::latest_of_need;
 use crate::part::Part;
 
 /// The identity of a member within its round, and whether its node has reported a loss.
@@ -35,6 +35,8 @@ pub(super) struct Tally {
 struct Counted {
     held: Vec<(MemberId, Weak<Part>)>,
     is_granted: bool,
+    /// Whether the loss of the grant is reported, with its own cause.
+    is_lost: bool,
     /// Whether a task waits for the end of the members.
     is_watched: bool,
 }
@@ -58,12 +60,11 @@ impl Tally {
     }
 
     /// Counts a member, unless its loss came before.
-    pub(super) fn hold(&self, member: &Member) {
+    pub(super) fn hold(&self, id: &MemberId, part: &Arc<Part>) {
         let mut counted = self.counted.lock();
         // Read under the lock: a loss is not missed between the two.
-        if !member.id.0.load(Ordering::Acquire) {
-            let part = Arc::downgrade(&member.part);
-            counted.held.push((member.id.clone(), part));
+        if !id.0.load(Ordering::Acquire) {
+            counted.held.push((id.clone(), Arc::downgrade(part)));
         }
     }
 
@@ -77,7 +78,8 @@ impl Tally {
             if !counted.is_granted || counted.held.len() == before {
                 return;
             }
-            self.end_of(&counted).is_none()
+            counted.is_lost |= self.end_of(&counted).is_none();
+            counted.is_lost
         };
         if is_loss {
             self.attempt.report_lost(cause);
@@ -94,9 +96,9 @@ impl Tally {
     }
 
     /// Whether the member is held.
-    pub(super) fn is_held(&self, member: &Member) -> bool {
+    pub(super) fn is_held(&self, id: &MemberId, part: &Part) -> bool {
         let counted = self.counted.lock();
-        member.part.is_held() && counted.held.iter().any(|(held, _)| *held == member.id)
+        part.is_held() && counted.held.iter().any(|(held, _)| held == id)
     }
 
     /// Whether enough members are held.
@@ -131,6 +133,9 @@ async fn watch_end(tally: Weak<Tally>, clock: Clock) {
         let changed = alive.changed.clone();
         let end = {
             let mut counted = alive.counted.lock();
+            if counted.is_lost {
+                return;
+            }
             let end = alive.end_of(&counted);
             // Members without an end: a further loss begins this again.
             counted.is_watched = end.is_some_and(|end| end < BootInstant::FOREVER);

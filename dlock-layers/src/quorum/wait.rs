@@ -9,10 +9,7 @@ use dlock_core::{
     LostCause, Result,
     backend::{AcquireRequest, Wait, WaitReport},
 };
-use tokio::{
-    task::JoinSet,
-    time::{Instant, timeout},
-};
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     node::Slot,
@@ -117,7 +114,7 @@ impl WaitAt<'_> {
             Err(error) => return (Some(Err(error)), Vec::new()),
         };
         let mut kept = keep(round.held(members));
-        let (mut try_at, mut others) = (Instant::now() + TRY_OTHERS_EVERY, Vec::new());
+        let (mut try_at, mut others) = (request.clock().now().after(TRY_OTHERS_EVERY), Vec::new());
         let mut until_silent = pin!(reports.until_silent(answer_max));
         loop {
             tokio::select! {
@@ -133,12 +130,12 @@ impl WaitAt<'_> {
                         break;
                     }
                 }
-                () = tokio::time::sleep_until(try_at) => {
+                () = request.clock().sleep_until(try_at) => {
                     others = self.try_others(members).await;
                     if !others.is_empty() {
                         break;
                     }
-                    try_at = Instant::now() + TRY_OTHERS_EVERY;
+                    try_at = request.clock().now().after(TRY_OTHERS_EVERY);
                 }
             }
         }

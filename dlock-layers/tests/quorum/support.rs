@@ -235,7 +235,13 @@ impl DistributedLock for Process {
     }
 
     async fn release(&self, lease: &Lease) -> Result<()> {
-        self.0.release(lease.handle().expect("a lease")).await
+        match lease.handle() {
+            Some(inner) => self.0.release(inner).await,
+            None => Err(Error::new(
+                ErrorKind::Internal,
+                "the lease of another store",
+            )),
+        }
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
