@@ -178,7 +178,7 @@ impl Answers {
     }
 
     /// Whether a request was sent to the node.
-    fn has_of(&self, slot: &Slot) -> bool {
+    pub(super) fn has_of(&self, slot: &Slot) -> bool {
         let numbers = self.members.iter().map(|member| member.slot.number);
         let refused = self.refusals.iter().map(|refusal| refusal.number);
         numbers.chain(refused).any(|number| number == slot.number)

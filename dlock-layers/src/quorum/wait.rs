@@ -46,6 +46,10 @@ pub(super) async fn wait_in_order(
         if held >= need || held + left < need || request.attempt.is_cancelled() {
             break;
         }
+        if answers.has_of(slot) {
+            // Taken while another one was waited for, before a loss.
+            continue;
+        }
         if slot.silence.is_silent() && nodes.are_enough_without_silent() {
             round.add(nodes, slot, None, &mut answers);
             continue;

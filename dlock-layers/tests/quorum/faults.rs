@@ -391,3 +391,21 @@ async fn a_lock_whose_other_nodes_are_down_is_not_free() -> Result<()> {
     guard.release().await?;
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_loss_leaves_a_lock_no_longer_than_enough_nodes_hold_it() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").no_renewal().await?;
+    tokio::time::sleep(TTL / 2).await;
+    nodes.down(0);
+    guard.renew().await?;
+    assert!(guard.remaining() > TTL * 9 / 10);
+    // The first node ends it with the first ttl, and only it and the second one are left.
+    nodes.down(2);
+    nodes.0[2].revoke("a");
+    let (took, cause) = time_of(guard.lost()).await;
+    assert_eq!(cause, LostCause::Expired);
+    assert!(took <= TTL / 2, "{took:?}");
+    Ok(())
+}
