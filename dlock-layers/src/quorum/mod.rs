@@ -4,6 +4,8 @@
 //! count: the lock is held until the `need`-th latest one. A waiter waits at one node after the other, in the order of
 //! the nodes, and keeps the locks that it has. That order is total, so waiters do not block each other.
 //!
+//! A node that holds the lock is a member of the grant. The lease in its store is the part of it.
+//!
 //! The token is the largest one of the nodes that hold the lock. Before the grant, a majority of all nodes has raised
 //! its counter to it, each while the lock was held there. Two majorities have a node in common. There one grant comes
 //! after the other, and after its raise, so it has a larger token.

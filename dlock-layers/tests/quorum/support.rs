@@ -1,6 +1,12 @@
 //! Nodes, and the programs that use them.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use dlock_core::{
@@ -166,6 +172,8 @@ impl DistributedLock for Late {
 pub(crate) struct Mute {
     pub(crate) store: Memory,
     pub(crate) for_: Duration,
+    /// How many waits have begun.
+    pub(crate) waits: Arc<AtomicUsize>,
 }
 
 #[async_trait]
@@ -180,6 +188,7 @@ impl DistributedLock for Mute {
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
         if request.wait == Wait::UntilCancelled {
+            self.waits.fetch_add(1, Ordering::SeqCst);
             tokio::select! {
                 () = tokio::time::sleep(self.for_) => {}
                 () = request.attempt.cancelled() => return Err(Error::cancelled()),
