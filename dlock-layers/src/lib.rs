@@ -36,6 +36,6 @@ pub use self::parts::{NestedStore, parts};
 /// ```
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
-    // A migration may be one from or to a quorum; their nodes are the stores that `registry` has.
+    // A quorum has no record of a migration, so neither is a part of the other.
     migrate::register(quorum::register(registry))
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
-    BootInstant, Clock, Error, ErrorKind, LostCause, Result, Token,
+    BootInstant, Clock, Error, ErrorKind, Expiry, LostCause, Result, Token,
     backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewed},
     toolkit::{Backoff, Lock},
 };
@@ -123,7 +123,7 @@ impl Part {
     /// Tries to release it until that is confirmed, or it has ended by itself.
     pub(crate) async fn release_until_it_ends(&self) {
         let mut backoff = Backoff::new();
-        let ends_by = self.ends_by();
+        let ends_by = lease_ends_by(&self.request);
         while let Err(error) = self.release().await {
             tracing::debug!(%error, "the release is not confirmed");
             if self.clock().now() >= ends_by {
@@ -135,9 +135,7 @@ impl Part {
 
     /// When nothing of it can be left in its store, even if no release is confirmed.
     pub(crate) fn ends_by(&self) -> BootInstant {
-        /// A store's own rounding.
-        const LATE: Duration = Duration::from_secs(1);
-        self.clock().now().after(self.lease.ttl).after(LATE)
+        ends_by(&*self.store, &self.request)
     }
 
     fn extend(&self, deadline: Deadline) -> Found {
@@ -174,6 +172,20 @@ impl Part {
     fn in_context(&self, error: Error) -> Error {
         error.in_context("renew", self.backend(), Some(&self.lease.name))
     }
+}
+
+/// When nothing of a request that was sent before now can be left in `store`: a session or a process keeps its locks.
+pub(crate) fn ends_by(store: &dyn DistributedLock, request: &AcquireRequest) -> BootInstant {
+    match store.capabilities().expiry {
+        Expiry::Lease => lease_ends_by(request),
+        _ => BootInstant::FOREVER,
+    }
+}
+
+fn lease_ends_by(request: &AcquireRequest) -> BootInstant {
+    /// A store's own rounding.
+    const LATE: Duration = Duration::from_secs(1);
+    request.clock().now().after(request.ttl).after(LATE)
 }
 
 fn unknown_answer() -> Error {

@@ -1,6 +1,6 @@
 //! An acquire: all nodes at once, then a wait at one after the other.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use dlock_core::{
     Error, ErrorKind, Result,
@@ -9,7 +9,8 @@ use dlock_core::{
 };
 
 use super::{
-    hold::{Hold, latest_of_need},
+    deadline::of_grant,
+    hold::Hold,
     nodes::Nodes,
     refusal::refusal,
     round::{Answers, Round},
@@ -21,8 +22,10 @@ use crate::undo::undo;
 /// Takes the lock, or waits for it.
 pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Result<Lease> {
     let (mut backoff, mut is_again) = (Backoff::new(), false);
+    // The nodes whose last answer in this acquire was that the lock is taken.
+    let mut contended = BTreeSet::new();
     loop {
-        let refused = match at_once(nodes, request, is_again).await {
+        let refused = match at_once(nodes, request, is_again, &mut contended).await {
             Ok(lease) => return Ok(lease),
             Err(error) => error,
         };
@@ -36,7 +39,7 @@ pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Res
         let refused = match refused.kind() {
             ErrorKind::Contended => {
                 request.attempt.report_contended();
-                match in_order(nodes, request).await {
+                match in_order(nodes, request, &contended).await {
                     Ok(lease) => return Ok(lease),
                     Err(error) => error,
                 }
@@ -58,16 +61,30 @@ pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Res
 }
 
 /// One round that requests the lock from all nodes at once.
-async fn at_once(nodes: &Arc<Nodes>, request: &AcquireRequest, is_again: bool) -> Result<Lease> {
+async fn at_once(
+    nodes: &Arc<Nodes>,
+    request: &AcquireRequest,
+    is_again: bool,
+    contended: &mut BTreeSet<usize>,
+) -> Result<Lease> {
     let round = Round::new(nodes, request, is_again);
     let answers = round.request_all(nodes, Answers::default()).await;
+    let refusals = answers.refusals.iter();
+    *contended = refusals
+        .filter(|refusal| refusal.error.is_contended())
+        .map(|refusal| refusal.number)
+        .collect();
     grant(nodes, request, round, answers).await
 }
 
 /// One round in which the nodes are waited for in their order.
-async fn in_order(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Result<Lease> {
+async fn in_order(
+    nodes: &Arc<Nodes>,
+    request: &AcquireRequest,
+    contended: &BTreeSet<usize>,
+) -> Result<Lease> {
     let round = Round::new(nodes, request, true);
-    let answers = wait_in_order(nodes, request, &round).await;
+    let answers = wait_in_order(nodes, request, &round, contended).await;
     let is_enough = round.held(&answers.members).count() >= nodes.options.need;
     let answers = match is_enough {
         true => round.request_all(nodes, answers).await,
@@ -92,7 +109,15 @@ async fn grant(
             Err(error) => error,
             Ok(token) => {
                 let deadlines = round.held(&members).map(|member| member.part.deadline());
-                let deadline = latest_of_need(deadlines.collect(), nodes.options.need);
+                // Now is late enough to count from: it only bounds what has no end.
+                let sent = request.sent_now();
+                let deadline = of_grant(
+                    nodes.capabilities.expiry,
+                    deadlines.collect(),
+                    nodes.options.need,
+                    sent,
+                    request.ttl,
+                );
                 match deadline.filter(|_| round.tally.grant()) {
                     Some(deadline) => {
                         let hold = Hold::new(nodes.clone(), round, members, &refusals);

@@ -1,41 +1,57 @@
 //! A lock that is held: its renewal and release in all nodes.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use dlock_core::{
-    Effect, Error, ErrorKind, LostCause, Result,
-    backend::{Deadline, Lease, Renewed},
+    BootInstant, Effect, Error, ErrorKind, LostCause, Result,
+    backend::{Lease, Renewed},
     toolkit::Lock,
 };
 use tokio::task::JoinSet;
 
 use super::{
+    deadline::of_grant,
     gather::gather,
+    node::Slot,
     nodes::Nodes,
     pending::Member,
     refusal::too_few,
     round::{Refusal, Round},
 };
-use crate::part::Found;
+use crate::{
+    part::{Found, ends_by},
+    undo::start_undo,
+};
 
-/// The locks of a grant.
+/// The lock of a grant.
 #[derive(Debug)]
 pub(super) struct Hold {
     pub(super) nodes: Arc<Nodes>,
     pub(super) round: Round,
-    pub(super) parts: Lock<Parts>,
+    pub(super) members: Lock<Members>,
 }
 
-/// The locks of a grant that are still to be released.
+/// The nodes of a grant, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    pub(super) members: Vec<Member>,
-    /// Lost; released with the others, as a node may still have them.
-    pub(super) lost: Vec<Member>,
-    /// The numbers of nodes that may still be about to execute something of the round.
-    pub(super) unclean: BTreeSet<usize>,
-    /// The numbers of nodes that have a request of a repair.
+pub(super) struct Members {
+    /// The nodes that hold the lock, each once.
+    pub(super) held: Vec<Member>,
+    /// The nodes that may still have something of the grant beside that, and until when.
+    pub(super) leftovers: BTreeMap<usize, BootInstant>,
+    /// The nodes to which a request or a release of the round's identity may still be on its way.
+    pub(super) renamed: BTreeSet<usize>,
+    /// The nodes that have a request of a repair.
     pub(super) requested: BTreeSet<usize>,
+    /// The nodes whose last answer was neither a grant nor another holder.
+    pub(super) unreachable: BTreeSet<usize>,
+    /// The nodes that have confirmed the release.
+    freed: BTreeSet<usize>,
     /// Nothing is added after a release began (K4).
     pub(super) is_released: bool,
 }
@@ -44,21 +60,26 @@ impl Hold {
     pub(super) fn new(
         nodes: Arc<Nodes>,
         round: Round,
-        members: Vec<Member>,
+        held: Vec<Member>,
         refusals: &[Refusal],
     ) -> Self {
-        let unknown = refusals
-            .iter()
-            .filter(|refusal| refusal.error.effect() == Effect::Unknown);
-        let parts = Parts {
-            members,
-            unclean: unknown.map(|refusal| refusal.number).collect(),
-            ..Parts::default()
+        let mut members = Members {
+            held,
+            ..Members::default()
         };
+        for refusal in refusals {
+            let slot = nodes
+                .slots
+                .iter()
+                .find(|slot| slot.number == refusal.number);
+            if let Some(slot) = slot {
+                members.refused(&round, slot, &refusal.error);
+            }
+        }
         Self {
             nodes,
             round,
-            parts: Lock::new(parts),
+            members: Lock::new(members),
         }
     }
 
@@ -69,10 +90,11 @@ impl Hold {
             .ok_or_else(|| Error::new(ErrorKind::Internal, other))
     }
 
-    /// Renews all locks at once. It is renewed if `need` nodes say so, and lost if fewer can still have it (K3).
-    pub(super) async fn renew(&self) -> Result<Renewed> {
+    /// Renews all members at once. It is renewed if `need` nodes say so, and lost if fewer can still have it (K3).
+    pub(super) async fn renew(self: &Arc<Self>) -> Result<Renewed> {
         let need = self.nodes.options.need;
-        let members = self.parts.lock().members.clone();
+        let sent = self.round.request.sent_now();
+        let members = self.members.lock().held.clone();
         let mut renewals = JoinSet::new();
         for member in members.iter().cloned() {
             renewals.spawn(async move {
@@ -100,83 +122,151 @@ impl Hold {
             return Ok(Renewed::Lost(lost.unwrap_or(LostCause::Removed)));
         }
         let answered = deadlines.len();
-        match latest_of_need(deadlines, need) {
+        let expiry = self.nodes.capabilities.expiry;
+        match of_grant(expiry, deadlines, need, sent, self.round.request.ttl) {
             Some(deadline) => Ok(Renewed::Until(deadline)),
             None => Err(too_few(&self.nodes, answered, unknown.as_ref())),
         }
     }
 
-    /// Takes the part of a node out, which has lost it.
-    fn lose(&self, member: &Member, cause: LostCause) {
-        let mut parts = self.parts.lock();
-        let before = parts.members.len();
-        parts.members.retain(|other| other.id != member.id);
-        if parts.members.len() == before {
-            return;
+    /// Takes out a member that is lost, and releases what its node may still have of it.
+    fn lose(self: &Arc<Self>, member: &Member, cause: LostCause) {
+        let (number, until) = (member.slot.number, member.part.ends_by());
+        {
+            let mut members = self.members.lock();
+            let before = members.held.len();
+            members.held.retain(|other| other.id != member.id);
+            if members.held.len() == before {
+                return;
+            }
+            if cause == LostCause::Expired {
+                // By our own clock: a request may still be on its way.
+                members.renamed.insert(number);
+            }
+            members.leftovers.insert(number, until);
         }
-        if cause == LostCause::Expired {
-            // By our own clock: the node may still have it.
-            parts.unclean.insert(member.slot.number);
-        }
-        parts.lost.push(member.clone());
-        drop(parts);
-        self.round.tally.lose(member.id, cause);
+        self.round.tally.lose(&member.id, cause);
+        let (hold, part) = (self.clone(), member.part.clone());
+        let is_again = Arc::new(AtomicBool::new(false));
+        let undo = move || {
+            let (hold, part, is_again) = (hold.clone(), part.clone(), is_again.clone());
+            async move {
+                if is_again.swap(true, Ordering::AcqRel) {
+                    // A release that was not answered could free a grant of the same identity (K4).
+                    hold.members.lock().renamed.insert(number);
+                }
+                part.release().await?;
+                hold.settle(number, until);
+                hold.repair();
+                Ok(())
+            }
+        };
+        // Goes on in the background; a shutdown waits for it (K9).
+        drop(self.round.request.undo(until, undo));
     }
 
-    /// Releases all locks at once. The lock is free for others when so few are left that enough nodes are without it;
-    /// those are released in the background.
+    /// Nothing is left of the member that was lost, unless something came later.
+    fn settle(&self, number: usize, until: BootInstant) {
+        let mut members = self.members.lock();
+        if members.leftovers.get(&number) == Some(&until) {
+            members.leftovers.remove(&number);
+        }
+    }
+
+    /// Releases all members at once. The lock is free for others when enough nodes are without it. The others are
+    /// released in the background.
     pub(super) async fn release(&self) -> Result<()> {
-        let members = {
-            let mut parts = self.parts.lock();
-            parts.is_released = true;
-            let lost = std::mem::take(&mut parts.lost);
-            parts.members.extend(lost);
-            parts.members.clone()
+        let held = {
+            let mut members = self.members.lock();
+            members.is_released = true;
+            members.held.clone()
         };
         // Ends the requests of a repair, too.
         self.round.request.cancel_nested();
         let mut releases = JoinSet::new();
-        for member in members.iter().cloned() {
+        for member in held {
             releases.spawn(async move {
                 let released = member.part.release().await;
                 (member, released)
             });
         }
-        let unreleased_max = self.nodes.slots.len() - self.nodes.options.need;
+        let need = self.nodes.options.need;
         let (grace, mut failed) = (self.nodes.options.node_timeout, None);
         gather(
             releases,
             grace,
             |(member, released): (Member, Result<()>)| {
-                let mut parts = self.parts.lock();
+                let mut members = self.members.lock();
                 match released {
-                    Ok(()) => parts.members.retain(|other| other.id != member.id),
+                    Ok(()) => {
+                        members.held.retain(|other| other.id != member.id);
+                        members.freed.insert(member.slot.number);
+                    }
                     Err(error) => failed = Some(error),
                 }
-                parts.members.len() <= unreleased_max
+                self.count_free(&members) >= need
             },
         )
         .await;
-        let mut parts = self.parts.lock();
-        if parts.members.len() > unreleased_max {
-            let unreleased = parts.members.len();
-            drop(parts);
-            return Err(failed.unwrap_or_else(|| not_released(unreleased)));
+        let mut members = self.members.lock();
+        let free = self.count_free(&members);
+        if free < need {
+            drop(members);
+            return Err(failed.unwrap_or_else(|| not_released(free, need)));
         }
-        for member in std::mem::take(&mut parts.members) {
-            tokio::spawn(async move { member.part.release_until_it_ends().await });
+        for member in std::mem::take(&mut members.held) {
+            // Goes on in the background; a shutdown waits for it (K9).
+            drop(start_undo(&self.round.request, member.part));
         }
         Ok(())
     }
+
+    /// How many nodes are without anything of the grant, as far as is known, and can be reached by the next holder.
+    fn count_free(&self, members: &Members) -> usize {
+        let now = self.round.request.clock().now();
+        let is_free = |slot: &&Arc<Slot>| members.is_free(slot, now);
+        self.nodes.slots.iter().filter(is_free).count()
+    }
 }
 
-fn not_released(parts: usize) -> Error {
-    let why = format!("the release is not confirmed by {parts} nodes");
+impl Members {
+    pub(super) fn has(&self, number: usize) -> bool {
+        self.held.iter().any(|member| member.slot.number == number)
+    }
+
+    /// A node has answered a request with `error`.
+    pub(super) fn refused(&mut self, round: &Round, slot: &Slot, error: &Error) {
+        let number = slot.number;
+        if error.effect() == Effect::Unknown {
+            let until = slot.store().map(|store| ends_by(&*store, &round.request));
+            // A node that is closed is closed for ever.
+            let until = until.unwrap_or(BootInstant::FOREVER);
+            self.leftovers.insert(number, until);
+            self.renamed.insert(number);
+        }
+        match error.is_contended() {
+            true => self.unreachable.remove(&number),
+            false => self.unreachable.insert(number),
+        };
+    }
+
+    fn is_free(&self, slot: &Slot, now: BootInstant) -> bool {
+        let number = slot.number;
+        let is_clean = !self.has(number)
+            && !self.requested.contains(&number)
+            && self
+                .leftovers
+                .get(&number)
+                .is_none_or(|until| *until <= now);
+        let answers = || {
+            let is_known = slot.store().is_some() && !slot.silence.is_silent();
+            is_known && !self.unreachable.contains(&number)
+        };
+        is_clean && (self.freed.contains(&number) || answers())
+    }
+}
+
+fn not_released(free: usize, need: usize) -> Error {
+    let why = format!("{free} nodes are known to be free, {need} are needed for the next holder");
     Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
-}
-
-/// The latest deadline that `need` of `deadlines` reach (K2).
-pub(super) fn latest_of_need(mut deadlines: Vec<Deadline>, need: usize) -> Option<Deadline> {
-    deadlines.sort_unstable();
-    deadlines.into_iter().rev().nth(need.checked_sub(1)?)
 }

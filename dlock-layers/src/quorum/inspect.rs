@@ -36,16 +36,34 @@ pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Hol
     if answered < need {
         return Err(too_few(nodes, answered, cause.as_ref()));
     }
-    Ok(named_by(need, found))
+    if let Some(holder) = named_by(need, &found) {
+        return Ok(Some(holder));
+    }
+    let most = by_attempt(&found)
+        .into_values()
+        .map(|same| same.len())
+        .max();
+    let is_held_or_unknown = |most| most + nodes.slots.len() - answered >= need;
+    match most.is_some_and(is_held_or_unknown) {
+        // The others may name the same attempt.
+        true => Err(too_few(nodes, answered, cause.as_ref())),
+        false => Ok(None),
+    }
 }
 
-/// The holder that `need` of the `found` ones are.
-fn named_by(need: usize, found: Vec<Holder>) -> Option<Holder> {
-    let mut by_attempt: HashMap<Option<AttemptId>, Vec<Holder>> = HashMap::new();
+fn by_attempt(found: &[Holder]) -> HashMap<Option<AttemptId>, Vec<&Holder>> {
+    let mut by_attempt: HashMap<_, Vec<_>> = HashMap::new();
     for holder in found {
         by_attempt.entry(holder.attempt).or_default().push(holder);
     }
-    let same = by_attempt.into_values().find(|same| same.len() >= need)?;
+    by_attempt
+}
+
+/// The holder that `need` of the `found` ones are.
+fn named_by(need: usize, found: &[Holder]) -> Option<Holder> {
+    let same = by_attempt(found)
+        .into_values()
+        .find(|same| same.len() >= need)?;
     // The largest token of its nodes is that of the lock.
     let token = same.iter().filter_map(|holder| holder.token).max();
     let mut remaining: Vec<_> = same
@@ -55,7 +73,7 @@ fn named_by(need: usize, found: Vec<Holder>) -> Option<Holder> {
     remaining.sort_unstable();
     let remaining = remaining.into_iter().rev().nth(need.checked_sub(1)?);
     let warning = same.iter().find_map(|holder| holder.warning.clone());
-    let mut holder = same.into_iter().next()?;
+    let mut holder = (*same.first()?).clone();
     holder.token = token;
     holder.remaining = remaining.filter(|remaining| *remaining != Duration::MAX);
     holder.warning = warning;
@@ -79,8 +97,8 @@ mod tests {
     #[test]
     fn as_many_nodes_as_needed_name_the_holder() {
         let found = vec![holder(1, 7, 9), holder(2, 8, 9), holder(1, 5, 3)];
-        let named = named_by(2, found.clone()).expect("a holder");
+        let named = named_by(2, &found).expect("a holder");
         assert_eq!(named, holder(1, 7, 3));
-        assert_eq!(named_by(3, found), None);
+        assert_eq!(named_by(3, &found), None);
     }
 }

@@ -44,7 +44,7 @@ impl fmt::Debug for Node {
     }
 }
 
-/// One place of a quorum, with its store as soon as that is open.
+/// One node of an open quorum, with its store as soon as that is open.
 #[derive(Debug)]
 pub(super) struct Slot {
     /// From 1, as in the URL.

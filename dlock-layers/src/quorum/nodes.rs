@@ -86,18 +86,21 @@ impl Nodes {
         self.slots.iter().filter(is_fine).count() >= self.options.need
     }
 
-    /// Closes all nodes.
+    /// Closes all nodes. An error is one that too few of them are closed for.
     pub(super) async fn close(&self) -> Result<()> {
         self.opening.lock().abort_all();
         let mut closing = JoinSet::new();
         for store in self.slots.iter().filter_map(|slot| slot.close()) {
             closing.spawn(async move { store.close().await });
         }
-        let mut result = Ok(());
+        let (all, mut failed) = (closing.len(), Vec::new());
         while let Some(closed) = closing.join_next().await {
-            result = result.and(closed.unwrap_or(Ok(())));
+            failed.extend(closed.unwrap_or(Ok(())).err());
         }
-        result
+        if all - failed.len() >= self.options.need {
+            return Ok(());
+        }
+        failed.pop().map_or(Ok(()), Err)
     }
 
     /// Refuses a call after [`close`](Self::close).
@@ -197,7 +200,8 @@ async fn accept(slot: &Slot, store: Arc<dyn DistributedLock>, joint: &Joint) -> 
     match refused {
         None => Ok(()),
         Some((store, result)) => {
-            let _ = store.close().await;
+            // In a task of its own: a close of the quorum aborts this one.
+            let _ = tokio::spawn(async move { store.close().await }).await;
             result
         }
     }

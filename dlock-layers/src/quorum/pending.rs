@@ -6,24 +6,30 @@ use dlock_core::{
     Error, ErrorKind, Result,
     backend::{AcquireRequest, DistributedLock},
 };
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
-use super::{node::Slot, tally::PartId};
-use crate::{part::Part, undo::start_undo};
+use super::{node::Slot, tally::MemberId};
+use crate::{
+    part::{Part, ends_by},
+    undo::start_undo,
+};
 
-/// A lock in one node.
+/// A node that holds the lock, with the lease in its store: the part.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) slot: Arc<Slot>,
-    pub(super) id: PartId,
+    pub(super) id: MemberId,
     pub(super) part: Arc<Part>,
 }
 
 /// A request to a node, before its answer is read. A lock that is granted after this is dropped is released.
 pub(super) struct Pending {
     pub(super) slot: Arc<Slot>,
-    pub(super) id: PartId,
+    pub(super) id: MemberId,
     request: Arc<AcquireRequest>,
+    store: Arc<dyn DistributedLock>,
+    /// A grant that came after the request was given up. Its sender ends with the request.
+    late: watch::Receiver<Option<Arc<Part>>>,
     /// `None` once it is read.
     answer: Option<oneshot::Receiver<Result<Arc<Part>>>>,
 }
@@ -32,30 +38,36 @@ impl Pending {
     /// Sends the request to the node of `slot`. An answer within `timeout` shows that the node is not silent.
     pub(super) fn start(
         slot: Arc<Slot>,
-        id: PartId,
+        id: MemberId,
         store: Arc<dyn DistributedLock>,
         request: AcquireRequest,
         timeout: Duration,
     ) -> Self {
         let request = Arc::new(request);
         let (answered, answer) = oneshot::channel();
-        let (own, node) = (request.clone(), slot.clone());
+        let (came_late, late) = watch::channel(None);
+        let (own, node, called) = (request.clone(), slot.clone(), store.clone());
         tokio::spawn(async move {
             let sent = own.clock().now();
-            let result = store.acquire(&own).await;
+            let result = called.acquire(&own).await;
             if own.clock().now().since(sent) <= timeout && !own.attempt.is_cancelled() {
                 node.silence.end();
             }
-            let result = result.map(|lease| Arc::new(Part::new(store, own.clone(), lease)));
-            if let Err(Ok(late)) = answered.send(result) {
-                // Goes on in the background; a shutdown waits for it (K9).
-                drop(start_undo(&own, late));
+            let result = result.map(|lease| Arc::new(Part::new(called, own.clone(), lease)));
+            if let Err(Ok(part)) = answered.send(result)
+                && let Err(unread) = came_late.send(Some(part))
+                && let Some(part) = unread.0
+            {
+                // So late that its undo has ended.
+                drop(start_undo(&own, part));
             }
         });
         Self {
             slot,
             id,
             request,
+            store,
+            late,
             answer: Some(answer),
         }
     }
@@ -90,9 +102,30 @@ impl Pending {
             Ok(answer) => Some(self.member(answer)),
             Err(_) => {
                 self.request.cancel_nested();
+                self.undo_late();
                 None
             }
         }
+    }
+
+    /// Releases what a request that was given up is granted. A shutdown waits for its end (K9).
+    fn undo_late(&self) {
+        let (late, until) = (self.late.clone(), ends_by(&*self.store, &self.request));
+        let undo = move || {
+            let mut late = late.clone();
+            async move {
+                let part = match late.wait_for(Option::is_some).await {
+                    Ok(part) => part.clone(),
+                    // It has ended without a grant.
+                    Err(_) => None,
+                };
+                match part {
+                    Some(part) => part.release().await,
+                    None => Ok(()),
+                }
+            }
+        };
+        drop(self.request.undo(until, undo));
     }
 
     fn member(&self, answer: Result<Arc<Part>>) -> Result<Member> {
@@ -105,7 +138,7 @@ impl Pending {
         };
         Ok(Member {
             slot: self.slot.clone(),
-            id: self.id,
+            id: self.id.clone(),
             part: answer.map_err(in_context)?,
         })
     }

@@ -18,7 +18,8 @@ pub(super) fn refusal(nodes: &Nodes, held: usize, refusals: &[Refusal]) -> Error
     };
     if answered >= need {
         let contended = errors().find(|error| error.is_contended());
-        return contended.map_or_else(Error::contended, Error::duplicate);
+        let error = contended.map_or_else(Error::contended, Error::duplicate);
+        return error.with_effect(effect);
     }
     let is_final = |error: &&Error| !error.is_retryable() && error.kind() != ErrorKind::Cancelled;
     if all - errors().filter(is_final).count() < need

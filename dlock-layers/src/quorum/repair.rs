@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dlock_core::{Effect, Result, backend::Wait};
+use dlock_core::{BootInstant, Result, backend::Wait};
 
 use super::{
     hold::Hold,
@@ -18,9 +18,13 @@ use crate::undo::start_undo;
 impl Hold {
     /// Requests the lock from the nodes that do not hold it, in the background: a silent one does not delay a renewal.
     pub(super) fn repair(self: &Arc<Self>) {
+        if !self.round.tally.is_enough() {
+            // A lock that lapsed is lost (K3).
+            return;
+        }
         let now = self.round.request.clock().now();
         for slot in &self.nodes.slots {
-            let Some(identity) = self.begin(slot) else {
+            let Some(identity) = self.begin(slot, now) else {
                 continue;
             };
             if slot.silence.role(now) == Role::None {
@@ -43,7 +47,7 @@ impl Hold {
         let end = tokio::time::sleep(self.nodes.options.node_timeout);
         let answer = pending.answer_before(end).await;
         let slot = pending.slot.clone();
-        if answer.is_none() && !self.parts.lock().is_released {
+        if answer.is_none() && !self.members.lock().is_released {
             slot.silence.begin(self.round.request.clock().now());
         }
         let answer = answer.unwrap_or_else(|| Err(slot.no_answer(self.nodes.options.node_timeout)));
@@ -51,39 +55,39 @@ impl Hold {
     }
 
     /// Begins a request to a node, unless it holds the lock or has one already; with the identity for it.
-    fn begin(&self, slot: &Slot) -> Option<Identity> {
-        let mut parts = self.parts.lock();
+    fn begin(&self, slot: &Slot, now: BootInstant) -> Option<Identity> {
+        let mut members = self.members.lock();
         let number = slot.number;
-        let has = parts
-            .members
-            .iter()
-            .any(|member| member.slot.number == number);
-        if has || parts.is_released || !parts.requested.insert(number) {
+        if members.has(number) || members.is_released {
             return None;
         }
-        match parts.unclean.contains(&number) {
-            true => Some(Identity::Fresh),
-            false => Some(Identity::OfRound),
-        }
+        let identity = match members.renamed.contains(&number) {
+            true => Identity::New,
+            // Its release is not confirmed yet, and would free this one, too (K4).
+            false if members.leftovers.get(&number) > Some(&now) => return None,
+            false => Identity::OfRound,
+        };
+        members.requested.insert(number).then_some(identity)
     }
 
     /// Takes the answer of a node to such a request.
     fn end(&self, slot: &Slot, answer: Option<Result<Member>>) {
-        let mut parts = self.parts.lock();
-        parts.requested.remove(&slot.number);
+        let mut members = self.members.lock();
+        members.requested.remove(&slot.number);
         match answer {
-            Some(Err(error)) if error.effect() == Effect::Unknown => {
-                parts.unclean.insert(slot.number);
-            }
-            None | Some(Err(_)) => {}
-            Some(Ok(member)) if parts.is_released => {
-                drop(parts);
+            None => {}
+            Some(Err(error)) => members.refused(&self.round, slot, &error),
+            Some(Ok(member)) if members.is_released => {
+                let until = member.part.ends_by();
+                members.leftovers.insert(slot.number, until);
+                drop(members);
                 drop(start_undo(&self.round.request, member.part));
             }
             Some(Ok(member)) => {
                 // If its loss came before, the next renewal finds it.
-                let _ = self.round.tally.hold(member.id);
-                parts.members.push(member);
+                self.round.tally.hold(&member.id, &member.part);
+                members.unreachable.remove(&slot.number);
+                members.held.push(member);
             }
         }
     }

@@ -11,8 +11,9 @@ use super::{
     node::Slot,
     nodes::Nodes,
     pending::{Member, Pending},
+    probe::probe,
     silence::Role,
-    tally::Tally,
+    tally::{MemberId, Tally},
 };
 
 /// An attempt of its own, which a release of an earlier round does not free (K4).
@@ -26,8 +27,8 @@ pub(super) struct Round {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     OfRound,
-    /// A new one: a request or an undo of the round may still be on its way to the node.
-    Fresh,
+    /// A new one: a request or a release of the round may still be on its way to the node.
+    New,
 }
 
 /// The answers of the nodes.
@@ -54,7 +55,11 @@ impl Round {
             } else {
                 outer.nested(|_| {})
             },
-            tally: Arc::new(Tally::new(outer.attempt.clone(), need)),
+            tally: Arc::new(Tally::new(
+                outer.attempt.clone(),
+                outer.clock().clone(),
+                need,
+            )),
         }
     }
 
@@ -68,11 +73,12 @@ impl Round {
         on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
     ) -> Result<Pending> {
         let store = slot.store().ok_or_else(|| slot.why_not_open())?;
-        let (id, tally) = (self.tally.next(), self.tally.clone());
-        let on_lost = move |cause| tally.lose(id, cause);
+        let (id, tally) = (MemberId::default(), self.tally.clone());
+        let lost = id.clone();
+        let on_lost = move |cause| tally.lose(&lost, cause);
         let nested = match identity {
             Identity::OfRound => self.request.nested_waiting(on_lost, on_wait),
-            Identity::Fresh => self.request.nested_again(on_lost, on_wait),
+            Identity::New => self.request.nested_again(on_lost, on_wait),
         };
         let timeout = nodes.options.node_timeout;
         let request = nested.with_wait(wait);
@@ -83,26 +89,23 @@ impl Round {
     /// identity could be undone with the first one. A silent node is included if the others are too few.
     pub(super) async fn request_all(&self, nodes: &Nodes, mut answers: Answers) -> Answers {
         let now = self.request.clock().now();
-        let (mut normal, mut probes, mut passed_over) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut normal, mut passed_over) = (Vec::new(), Vec::new());
         for slot in nodes.slots.iter().filter(|slot| !answers.has_of(slot)) {
             match slot.silence.role(now) {
                 Role::Normal => normal.push(slot),
-                Role::Probe => probes.push(slot),
+                Role::Probe => {
+                    probe(slot, &self.request.name, nodes.options.node_timeout);
+                    passed_over.push(slot);
+                }
                 Role::None => passed_over.push(slot),
             }
         }
-        let probes = self.request_each(nodes, &probes, &mut answers);
         let normal = self.request_each(nodes, &normal, &mut answers);
         self.collect(nodes, normal, &mut answers).await;
         if answers.are_enough(nodes) {
-            for mut probe in probes {
-                let answer = probe.give_up();
-                self.add(nodes, &probe.slot, answer, &mut answers);
-            }
             return answers;
         }
-        let mut rest = self.request_each(nodes, &passed_over, &mut answers);
-        rest.extend(probes);
+        let rest = self.request_each(nodes, &passed_over, &mut answers);
         self.collect(nodes, rest, &mut answers).await;
         answers
     }
@@ -146,7 +149,7 @@ impl Round {
         match answer {
             Some(Ok(member)) => {
                 // One whose loss came before is not counted, and released with the others.
-                let _ = self.tally.hold(member.id);
+                self.tally.hold(&member.id, &member.part);
                 answers.members.push(member);
             }
             Some(Err(error)) => answers.refused(slot, error),
@@ -162,7 +165,7 @@ impl Round {
         let tally = self.tally.clone();
         members
             .iter()
-            .filter(move |member| member.part.is_held() && tally.is_held(member.id))
+            .filter(move |member| tally.is_held(&member.id, &member.part))
     }
 }
 
@@ -175,7 +178,7 @@ impl Answers {
     }
 
     /// Whether a request was sent to the node.
-    fn has_of(&self, slot: &Slot) -> bool {
+    pub(super) fn has_of(&self, slot: &Slot) -> bool {
         let numbers = self.members.iter().map(|member| member.slot.number);
         let refused = self.refusals.iter().map(|refusal| refusal.number);
         numbers.chain(refused).any(|number| number == slot.number)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{BootInstant, toolkit::Lock};
 
-/// A silent node is not waited for during this time. Then one acquire sends it a request again, beside the others.
+/// A silent node is not waited for during this time. Then one acquire tries it again, beside the others.
 const PASSED_OVER_FOR: Duration = Duration::from_secs(1);
 
 /// The role of a node in an acquire.
@@ -12,7 +12,7 @@ const PASSED_OVER_FOR: Duration = Duration::from_secs(1);
 pub(super) enum Role {
     /// A node that answered the last time: its answer is waited for.
     Normal,
-    /// A node that was silent for some time: its answer is taken if it comes before the others'.
+    /// A node that was silent for some time: it is probed, beside the others.
     Probe,
     /// A node that was silent a moment ago.
     None,

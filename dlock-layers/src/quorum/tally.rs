@@ -1,80 +1,159 @@
 //! How many nodes hold a lock. Too few of them are a loss of the grant (K8).
 
-use dlock_core::{LostCause, backend::Attempt, toolkit::Lock};
+use std::sync::{
+    Arc, Weak,
+    atomic::{AtomicBool, Ordering},
+};
 
-/// The identity of a part of a grant within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PartId(u32);
+use dlock_core::{
+    BootInstant, Clock, LostCause,
+    backend::{Attempt, Deadline},
+    toolkit::Lock,
+};
+use tokio::{runtime::Handle, sync::Notify};
 
-/// The parts of an acquire that are held, as far as the nodes have not reported their loss.
+use super::deadline::latest_of_need;
+use crate::part::Part;
+
+/// The identity of a member within its round, and whether its node has reported a loss.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MemberId(Arc<AtomicBool>);
+
+/// The members of a round that are held: by their own clock, and as far as their nodes have not reported a loss.
 #[derive(Debug)]
 pub(super) struct Tally {
     attempt: Attempt,
+    clock: Clock,
     need: usize,
-    parts: Lock<Parts>,
+    counted: Lock<Counted>,
+    /// Wakes the task that waits for the end of the members.
+    changed: Arc<Notify>,
+    runtime: Option<Handle>,
 }
 
 #[derive(Debug, Default)]
-struct Parts {
-    next: u32,
-    held: Vec<PartId>,
-    /// Lost before they were counted.
-    lost: Vec<PartId>,
+struct Counted {
+    held: Vec<(MemberId, Weak<Part>)>,
     is_granted: bool,
+    /// Whether the loss of the grant is reported, with its own cause.
+    is_lost: bool,
+    /// Whether a task waits for the end of the members.
+    is_watched: bool,
+}
+
+impl PartialEq for MemberId {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Tally {
-    pub(super) fn new(attempt: Attempt, need: usize) -> Self {
+    pub(super) fn new(attempt: Attempt, clock: Clock, need: usize) -> Self {
         Self {
             attempt,
+            clock,
             need,
-            parts: Lock::default(),
+            counted: Lock::default(),
+            changed: Arc::default(),
+            runtime: Handle::try_current().ok(),
         }
     }
 
-    /// The identity of the next part that is requested.
-    pub(super) fn next(&self) -> PartId {
-        let mut parts = self.parts.lock();
-        parts.next += 1;
-        PartId(parts.next)
-    }
-
-    /// Counts a part; false if its loss came before.
-    pub(super) fn hold(&self, part: PartId) -> bool {
-        let mut parts = self.parts.lock();
-        if parts.lost.contains(&part) {
-            return false;
+    /// Counts a member, unless its loss came before.
+    pub(super) fn hold(&self, id: &MemberId, part: &Arc<Part>) {
+        let mut counted = self.counted.lock();
+        // Read under the lock: a loss is not missed between the two.
+        if !id.0.load(Ordering::Acquire) {
+            counted.held.push((id.clone(), Arc::downgrade(part)));
         }
-        parts.held.push(part);
-        true
     }
 
-    /// A part is lost, which may make the grant a lost one.
-    pub(super) fn lose(&self, part: PartId, cause: LostCause) {
+    /// A member is lost, which may make the grant a lost one.
+    pub(super) fn lose(self: &Arc<Self>, id: &MemberId, cause: LostCause) {
         let is_loss = {
-            let mut parts = self.parts.lock();
-            let before = parts.held.len();
-            parts.held.retain(|held| *held != part);
-            if parts.held.len() == before {
-                parts.lost.push(part);
+            let mut counted = self.counted.lock();
+            id.0.store(true, Ordering::Release);
+            let before = counted.held.len();
+            counted.held.retain(|(held, _)| held != id);
+            if !counted.is_granted || counted.held.len() == before {
+                return;
             }
-            // Once: at the part that makes it too few.
-            parts.is_granted && before == self.need && parts.held.len() < before
+            counted.is_lost |= self.end_of(&counted).is_none();
+            counted.is_lost
         };
         if is_loss {
             self.attempt.report_lost(cause);
+        } else {
+            self.watch();
         }
     }
 
-    /// Makes later losses losses of the grant; false if too few parts are held.
+    /// Makes later losses losses of the grant; false if too few members are held.
     pub(super) fn grant(&self) -> bool {
-        let mut parts = self.parts.lock();
-        parts.is_granted = parts.held.len() >= self.need;
-        parts.is_granted
+        let mut counted = self.counted.lock();
+        counted.is_granted = self.end_of(&counted).is_some();
+        counted.is_granted
     }
 
-    /// Whether the part is held, as far as its node has not reported a loss.
-    pub(super) fn is_held(&self, part: PartId) -> bool {
-        self.parts.lock().held.contains(&part)
+    /// Whether the member is held.
+    pub(super) fn is_held(&self, id: &MemberId, part: &Part) -> bool {
+        let counted = self.counted.lock();
+        part.is_held() && counted.held.iter().any(|(held, _)| held == id)
+    }
+
+    /// Whether enough members are held.
+    pub(super) fn is_enough(&self) -> bool {
+        self.end_of(&self.counted.lock()).is_some()
+    }
+
+    /// Until when enough members are held; `None` if too few are.
+    fn end_of(&self, counted: &Counted) -> Option<BootInstant> {
+        let parts = counted.held.iter().filter_map(|(_, part)| part.upgrade());
+        let deadlines = parts.filter(|part| part.is_held());
+        let deadlines: Vec<Deadline> = deadlines.map(|part| part.deadline()).collect();
+        latest_of_need(deadlines, self.need).map(Deadline::instant)
+    }
+
+    /// Reports the loss when too few of the members that are left are held. Without the lost one they may end before the
+    /// deadline that the grant has (K2).
+    fn watch(self: &Arc<Self>) {
+        self.changed.notify_one();
+        let is_watched = std::mem::replace(&mut self.counted.lock().is_watched, true);
+        if let (false, Some(runtime)) = (is_watched, &self.runtime) {
+            let watching = watch_end(Arc::downgrade(self), self.clock.clone());
+            runtime.spawn(watching);
+        }
+    }
+}
+
+/// Ends with the loss, or soon after the tally.
+async fn watch_end(tally: Weak<Tally>, clock: Clock) {
+    loop {
+        let Some(alive) = tally.upgrade() else { return };
+        let changed = alive.changed.clone();
+        let end = {
+            let mut counted = alive.counted.lock();
+            if counted.is_lost {
+                return;
+            }
+            let end = alive.end_of(&counted);
+            // Members without an end: a further loss begins this again.
+            counted.is_watched = end.is_some_and(|end| end < BootInstant::FOREVER);
+            end
+        };
+        match end {
+            None => {
+                alive.attempt.report_lost(LostCause::Expired);
+                return;
+            }
+            Some(BootInstant::FOREVER) => return,
+            Some(end) => {
+                drop(alive);
+                tokio::select! {
+                    () = clock.sleep_until(end) => {}
+                    () = changed.notified() => {}
+                }
+            }
+        }
     }
 }

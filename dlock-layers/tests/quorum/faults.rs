@@ -8,7 +8,7 @@ use dlock_core::{
 };
 use dlock_layers::quorum::{Node, QuorumOptions};
 
-use crate::support::{Late, Nodes, TTL, Waiting, program_of, refused, time_of};
+use crate::support::{Late, Nodes, Process, TTL, Waiting, program_of, refused, time_of};
 
 #[tokio::test(start_paused = true)]
 async fn a_minority_of_nodes_may_be_down() -> Result<()> {
@@ -271,5 +271,141 @@ async fn a_node_that_was_silent_is_used_if_the_others_are_too_few() -> Result<()
     };
     guard.release().await?;
     assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_without_an_end_do_not_keep_the_others_from_being_renewed() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let all = [
+        Node::new(Process(nodes.0[0].clone())),
+        Node::new(Process(nodes.0[1].clone())),
+        Node::new(nodes.0[2].clone()),
+    ];
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    let guard = locks.acquire("a").await?;
+    assert!(guard.remaining() <= TTL, "{:?}", guard.remaining());
+    nodes.forgets(2);
+    tokio::time::sleep(TTL).await;
+    assert_eq!(nodes.used(), 3);
+    assert!(guard.is_held());
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_flaps_does_not_fail_the_release() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    for _ in 0..5 {
+        nodes.forgets(2);
+        guard.renew().await?;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(nodes.used(), 3);
+    }
+    // Each of its lost leases would count as a node that is not free.
+    nodes.down(2);
+    guard.release().await?;
+    assert!(nodes.0[0].names().is_empty() && nodes.0[1].names().is_empty());
+    nodes.back(2);
+    tokio::time::sleep(TTL).await;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_is_not_done_before_the_next_holder_has_enough_nodes() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.down(2);
+    let guard = locks.acquire("a").await?;
+    nodes.0[1].inject(Operation::Release, Fault::LoseRequest);
+    let text = "no answer";
+    assert_eq!(refused(guard.release().await, text), ErrorKind::Unavailable);
+    // It goes on in the background.
+    nodes.back(1);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(nodes.0[1].names().is_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_the_release_in_all_nodes() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].inject(Operation::Release, Fault::Stall);
+    guard.release().await?;
+    let stalled = nodes.0[0].clone();
+    let back = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        stalled.clear_faults();
+    });
+    let (took, ended) = time_of(locks.shutdown(Duration::from_secs(5))).await;
+    ended?;
+    assert!(took >= Duration::from_millis(200), "{took:?}");
+    back.await.expect("no panic");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_slower_than_the_others_takes_part_again() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let late = Late {
+        store: nodes.0[2].clone(),
+        by: Duration::from_millis(5),
+    };
+    let all = [
+        Node::new(nodes.0[0].clone()),
+        Node::new(nodes.0[1].clone()),
+        Node::new(late),
+    ];
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    nodes.silent(2);
+    locks.acquire("a").await?.release().await?;
+    nodes.back(2);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // This one is the probe.
+    locks.acquire("a").await?.release().await?;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let guard = locks.acquire("a").await?;
+    assert_eq!(nodes.used(), 3);
+    guard.release().await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_whose_other_nodes_are_down_is_not_free() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.down(2);
+    let guard = locks.acquire("a").await?;
+    nodes.back(2);
+    nodes.0[1].inject(Operation::Inspect, Fault::LoseRequest);
+    let found = locks.inspect("a").await;
+    assert_eq!(refused(found, "2 of 3 nodes"), ErrorKind::Unavailable);
+    nodes.back(1);
+    assert!(locks.inspect("a").await?.is_some());
+    guard.release().await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loss_leaves_a_lock_no_longer_than_enough_nodes_hold_it() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").no_renewal().await?;
+    tokio::time::sleep(TTL / 2).await;
+    nodes.down(0);
+    guard.renew().await?;
+    assert!(guard.remaining() > TTL * 9 / 10);
+    // The first node ends it with the first ttl, and only it and the second one are left.
+    nodes.down(2);
+    nodes.0[2].revoke("a");
+    let (took, cause) = time_of(guard.lost()).await;
+    assert_eq!(cause, LostCause::Expired);
+    assert!(took <= TTL / 2, "{took:?}");
     Ok(())
 }

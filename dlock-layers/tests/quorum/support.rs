@@ -1,11 +1,18 @@
 //! Nodes, and the programs that use them.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use dlock_core::{
-    AttemptId, Capabilities, Clock, ErrorKind, Guard, Holder, LockName, Locker, Result,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    AttemptId, Capabilities, Clock, Error, ErrorKind, Expiry, Guard, Holder, LockName, Locker,
+    Result,
+    backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewed, Wait},
     memory::{Fault, Memory, Operation},
 };
 use dlock_layers::quorum::{Node, QuorumLock, QuorumOptions};
@@ -150,10 +157,107 @@ impl DistributedLock for Late {
     }
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        let found = self.store.inspect(name).await;
+        tokio::time::sleep(self.by).await;
+        found
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.store.close().await
+    }
+}
+
+/// A store whose waiters go into its queue for a time without a report, as those of MySQL do.
+#[derive(Debug)]
+pub(crate) struct Mute {
+    pub(crate) store: Memory,
+    pub(crate) for_: Duration,
+    /// How many waits have begun.
+    pub(crate) waits: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl DistributedLock for Mute {
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    fn clock(&self) -> Clock {
+        self.store.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        if request.wait == Wait::UntilCancelled {
+            self.waits.fetch_add(1, Ordering::SeqCst);
+            tokio::select! {
+                () = tokio::time::sleep(self.for_) => {}
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
+            }
+        }
+        self.store.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.store.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.store.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         self.store.inspect(name).await
     }
 
     async fn close(&self) -> Result<()> {
         self.store.close().await
+    }
+}
+
+/// A store whose locks end with the process only, as those of files.
+#[derive(Debug)]
+pub(crate) struct Process(pub(crate) Memory);
+
+#[async_trait]
+impl DistributedLock for Process {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            expiry: Expiry::Process,
+            ..self.0.capabilities()
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let (sent, outer) = (request.sent_now(), request.attempt.clone());
+        let mut inner = request.nested(move |cause| outer.report_lost(cause));
+        inner.ttl = TTL * 1_000;
+        let lease = self.0.acquire(&inner).await?;
+        Ok(request.granted_to_process(sent, lease.token, lease))
+    }
+
+    async fn renew(&self, _: &Lease) -> Result<Renewed> {
+        Ok(Renewed::Until(Deadline::FOREVER))
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        match lease.handle() {
+            Some(inner) => self.0.release(inner).await,
+            None => Err(Error::new(
+                ErrorKind::Internal,
+                "the lease of another store",
+            )),
+        }
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
     }
 }

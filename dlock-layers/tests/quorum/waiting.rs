@@ -8,11 +8,14 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Locker, Result, memory::Fault};
-use dlock_layers::quorum::QuorumOptions;
+use dlock_core::{
+    Locker, Result,
+    memory::{Fault, Operation},
+};
+use dlock_layers::quorum::{Node, QuorumOptions};
 use tokio::task::JoinSet;
 
-use crate::support::{Nodes, TTL, Waiting, time_of};
+use crate::support::{Mute, Nodes, TTL, Waiting, program_of, time_of};
 
 #[tokio::test(start_paused = true)]
 async fn a_release_hands_over_at_once() -> Result<()> {
@@ -58,7 +61,7 @@ async fn a_hand_over_does_not_wait_for_a_silent_node() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_place_is_kept_while_the_next_node_is_waited_for() -> Result<()> {
+async fn a_part_is_kept_while_the_next_node_is_waited_for() -> Result<()> {
     let nodes = Nodes::new(3);
     let (one, other) = (nodes.program().await?, nodes.program().await?);
     let guard = one.acquire("a").await?;
@@ -70,7 +73,7 @@ async fn a_place_is_kept_while_the_next_node_is_waited_for() -> Result<()> {
     assert!(guard.is_held());
     assert_ne!(nodes.holder(0).await?, nodes.holder(1).await?);
     assert_eq!(nodes.used(), 3);
-    // Its place is lost, too: the others are enough.
+    // Its part is lost, too: the others are enough.
     nodes.0[0].revoke("a");
     tokio::time::sleep(TTL).await;
     guard.release().await?;
@@ -96,6 +99,73 @@ async fn a_waiter_that_goes_away_leaves_nothing() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_release_that_one_node_has_lost_delays_no_waiter_for_long() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let (one, other) = (nodes.program().await?, nodes.program().await?);
+    let guard = one.acquire("a").await?;
+    let waiting = Waiting::start(&other);
+    tokio::time::sleep(TTL * 2).await;
+    // The waiter is in the queue of this node.
+    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await?;
+    let (took, granted) = time_of(waiting.granted()).await;
+    assert!(took < Duration::from_millis(1_100), "{took:?}");
+    granted?.release().await?;
+    nodes.back(0);
+    tokio::time::sleep(TTL * 2).await;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_reports_nothing_for_a_moment_is_not_given_up() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let one = nodes.program().await?;
+    let guard = one.acquire("a").await?;
+    let waits = Arc::<AtomicUsize>::default();
+    let all = nodes.0.iter().map(|store| {
+        Node::new(Mute {
+            store: store.clone(),
+            for_: Duration::from_millis(800),
+            waits: waits.clone(),
+        })
+    });
+    let other = program_of(all, &QuorumOptions::new()).await?;
+    let waiting = Waiting::start(&other);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    guard.release().await?;
+    let (took, granted) = time_of(waiting.granted()).await;
+    assert!(took < Duration::from_millis(1_500), "{took:?}");
+    assert_eq!(nodes.used(), 3);
+    // One at each node that was needed: none was given up, and begun again.
+    assert_eq!(waits.load(Ordering::SeqCst), 2);
+    granted?.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_turns_silent_during_a_wait_does_not_hold_it_up() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let one = nodes.program().await?;
+    let guard = one.acquire("a").await?;
+    let mute = Node::new(Mute {
+        store: nodes.0[0].clone(),
+        for_: TTL * 100,
+        waits: Arc::default(),
+    });
+    let rest = nodes.0[1..].iter().cloned().map(Node::new);
+    let other = program_of([mute].into_iter().chain(rest), &QuorumOptions::new()).await?;
+    let waiting = Waiting::start(&other);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    guard.release().await?;
+    let (took, granted) = time_of(waiting.granted()).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    granted?.release().await?;
+    Ok(())
+}
+
 /// How many hold the lock, and the last token.
 #[derive(Default)]
 struct Seen {
@@ -106,7 +176,9 @@ struct Seen {
 
 async fn work(locks: Locker, seen: Arc<Seen>, rounds: usize) -> Result<()> {
     for _ in 0..rounds {
-        let guard = locks.acquire("a").wait(TTL * 100).await?;
+        let (took, guard) = time_of(async { locks.acquire("a").wait(TTL * 100).await }).await;
+        assert!(took < TTL * 3, "a waiter starves: {took:?}");
+        let guard = guard?;
         assert_eq!(
             seen.holders.fetch_add(1, Ordering::SeqCst),
             0,
@@ -118,7 +190,10 @@ async fn work(locks: Locker, seen: Arc<Seen>, rounds: usize) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(1)).await;
         seen.grants.fetch_add(1, Ordering::SeqCst);
         seen.holders.fetch_sub(1, Ordering::SeqCst);
-        guard.release().await?;
+        if let Err(error) = guard.release().await {
+            // One node may be unclean since the grant, while another one fails. It goes on in the background.
+            assert!(error.is_retryable(), "{error}");
+        }
     }
     Ok(())
 }
@@ -154,7 +229,7 @@ async fn many_clients_are_never_two_holders_and_none_starves() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_place_that_is_kept_has_the_whole_ttl_at_the_grant() -> Result<()> {
+async fn a_part_that_is_kept_has_the_whole_ttl_at_the_grant() -> Result<()> {
     let nodes = Nodes::new(3);
     let options = QuorumOptions::new().need(3);
     let one = nodes.program_with(&options).await?;
@@ -162,7 +237,7 @@ async fn a_place_that_is_kept_has_the_whole_ttl_at_the_grant() -> Result<()> {
     let guard = one.acquire("a").no_renewal().await?;
     let waiting = Waiting::start(&other);
     nodes.forgets(0);
-    // Before the first renewal of a place.
+    // Before the first renewal of a part.
     tokio::time::sleep(TTL / 4).await;
     guard.release().await?;
     let guard = waiting.granted().await?;
