@@ -145,13 +145,18 @@ async fn t02_many_dropped_waits_end_soon_while_the_server_is_silent(program: Pro
     let proxy = Proxy::start(node.address())?;
     let other = connect(node.address(), "").await?;
     let locker = connect(proxy.address(), "connect_timeout=1s&timeout=1s").await?;
+    let names: Vec<_> = (0..WAITS).map(|number| number.to_string()).collect();
     let mut held = Vec::new();
-    let mut waits = Vec::new();
-    for number in 0..WAITS {
-        let name = number.to_string();
-        held.push(take(&other, &name).await?);
-        waits.push(tokio::spawn(locker.acquire(&name).into_future()));
-        until_listeners(&node, &name, 1).await?;
+    for name in &names {
+        held.push(take(&other, name).await?);
+    }
+    // Soon after one another: a waiter tries again each second, and a try without an answer has to be undone.
+    let waits: Vec<_> = names
+        .iter()
+        .map(|name| tokio::spawn(locker.acquire(name).into_future()))
+        .collect();
+    for name in &names {
+        until_listeners(&node, name, 1).await?;
     }
     for direction in [Direction::ToServer, Direction::ToClient] {
         proxy.set(direction, Fault::Hold);
