@@ -218,3 +218,26 @@ async fn a_reading_that_hangs_delays_no_grant_without_a_migration() -> Result<()
     }
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reading_counts_from_when_it_was_sent() -> Result<()> {
+    const SILENCE: Duration = Duration::from_secs(4);
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    stores.steps()?.start().await?;
+    sleep(READ).await;
+    // The next reading is sent in the meantime, and its answer comes at the end.
+    stores.old.inject(Operation::Migrate, Fault::Stall);
+    let clock = stores.old.clock();
+    let next = clock.now().after(READ_EVERY - Duration::from_secs(1));
+    sleep(next.since(clock.now()) + SILENCE).await;
+    stores.old.clear_faults();
+    sleep(Duration::from_millis(1)).await;
+    assert!(
+        guard.remaining() > Migration::READ_VALID - READ_EVERY,
+        "it was answered"
+    );
+    assert!(guard.remaining() <= Migration::READ_VALID - SILENCE);
+    Ok(())
+}
