@@ -9,6 +9,7 @@ mod acquire;
 mod backend;
 mod base;
 mod capabilities;
+mod closing;
 mod config;
 mod hold;
 mod old_store;
@@ -26,8 +27,9 @@ pub use self::{
     backend::MigrateLock,
     base::token_base,
     capabilities::capabilities,
+    closing::Closed,
     config::{open_steps, register},
-    steps::{Closed, Status, Steps},
+    steps::{Status, Steps},
     stores::Store,
 };
 pub(crate) use self::{capabilities::SCHEME, config::stores};

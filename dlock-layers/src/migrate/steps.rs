@@ -12,7 +12,8 @@ use dlock_core::{
 
 use super::{
     base::token_base,
-    stores::{Store, other_base},
+    closing::{Closed, Closing},
+    stores::{Store, changed, other_base},
 };
 
 /// Both records of a migration.
@@ -23,37 +24,6 @@ pub struct Status {
     pub old: Option<Migration>,
     /// The record in the new store.
     pub new: Option<Migration>,
-}
-
-/// An old store that was closed by [`Steps::close`].
-#[derive(Debug)]
-pub struct Closed {
-    old: Migration,
-    wait: Duration,
-}
-
-impl Closed {
-    /// How long to wait until programs that use the old store alone have lost their locks: [`Migration::CLOSE_WAIT`], or
-    /// zero after a switch.
-    #[must_use]
-    pub fn wait(&self) -> Duration {
-        self.wait
-    }
-}
-
-/// A migration whose old store is closed, or further.
-struct Closing {
-    id: AttemptId,
-    old: Migration,
-    new: Option<Migration>,
-}
-
-impl Closing {
-    /// Whether the switch is done: the locks of the new store count.
-    fn has_arrived(&self) -> bool {
-        let new = self.new.as_ref().filter(|new| new.id == self.id);
-        new.is_some_and(|new| new.stage == MigrationStage::Arrived)
-    }
 }
 
 /// A migration from one store to another, as an operator sees it.
@@ -431,30 +401,4 @@ impl Steps {
         );
         store.in_context(Error::new(ErrorKind::InvalidConfig, why))
     }
-}
-
-impl Store {
-    /// Writes `next` if the record is still `from`; also when the reply is lost.
-    async fn advance(&self, from: Option<&Migration>, next: &Migration) -> Result<()> {
-        let from = from.map(ToString::to_string);
-        let set = self
-            .record()?
-            .compare_and_set(from.as_deref(), &next.to_string())
-            .await;
-        if matches!(set, Ok(true)) {
-            return Ok(());
-        }
-        // An earlier try whose reply was lost may have written it. Written once more, so that it is as durable as others.
-        let text = next.to_string();
-        if self.record()?.compare_and_set(Some(&text), &text).await? {
-            return Ok(());
-        }
-        set.map_err(|error| self.in_context(error))?;
-        Err(self.in_context(changed()))
-    }
-}
-
-fn changed() -> Error {
-    let why = "the record of the migration was changed by another one at the same time; run \"dlock migrate status\"";
-    Error::new(ErrorKind::InvalidConfig, why)
 }

@@ -110,3 +110,30 @@ pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)>
         }
     }
 }
+
+impl Store {
+    /// Writes `next` if the record is still `from`; also when the reply is lost.
+    pub(super) async fn advance(&self, from: Option<&Migration>, next: &Migration) -> Result<()> {
+        let from = from.map(ToString::to_string);
+        let set = self
+            .record()?
+            .compare_and_set(from.as_deref(), &next.to_string())
+            .await;
+        if matches!(set, Ok(true)) {
+            return Ok(());
+        }
+        // An earlier try whose reply was lost may have written it. Written once more, so that it is as durable as others.
+        let text = next.to_string();
+        if self.record()?.compare_and_set(Some(&text), &text).await? {
+            return Ok(());
+        }
+        set.map_err(|error| self.in_context(error))?;
+        Err(self.in_context(changed()))
+    }
+}
+
+/// The refusal of a step at the same time as another one.
+pub(super) fn changed() -> Error {
+    let why = "the record of the migration was changed by another one at the same time; run \"dlock migrate status\"";
+    Error::new(ErrorKind::InvalidConfig, why)
+}
