@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    case::{Case, CaseContext, Placement, Profile, Size, UnguardedLeases, Violated},
+    case::{Case, CaseContext, Opened, Placement, Profile, Size, Violated},
     clauses,
     target::{Load, Target},
     worker,
@@ -138,15 +138,15 @@ impl SuiteCase {
             Ok(runtime) => runtime,
             Err(failed) => return Some(Err(CaseFailure::new(failed))),
         };
-        let (unguarded, violated) = (UnguardedLeases::default(), Violated::default());
+        let (opened, violated) = (Opened::default(), Violated::default());
         let outcome = runtime.block_on(async {
             tokio::select! {
-                outcome = self.whole(unguarded.clone(), violated.clone()) => Some(outcome),
+                outcome = self.whole(opened.clone(), violated.clone()) => Some(outcome),
                 () = pin!(stopped) => None,
             }
         });
         if !matches!(outcome, Some(Ok(()))) {
-            runtime.block_on(settled(&unguarded));
+            runtime.block_on(settled(&opened));
         }
         // Not by dropping it: a case that failed may have left a thread that is stuck.
         runtime.shutdown_background();
@@ -157,7 +157,7 @@ impl SuiteCase {
         outcome.map(|outcome| outcome.map_err(failed))
     }
 
-    async fn whole(&self, unguarded: UnguardedLeases, violated: Violated) -> Outcome {
+    async fn whole(&self, opened: Opened, violated: Violated) -> Outcome {
         let (case, target) = (&self.case, &self.target);
         let whole = async {
             let address = match case.placement {
@@ -165,7 +165,7 @@ impl SuiteCase {
                 Placement::Dedicated => target.dedicated_address().await?,
             };
             let (target, at) = (target.clone(), address.clone());
-            let context = CaseContext::new(target, at, case.placement, unguarded, violated);
+            let context = CaseContext::new(target, at, case.placement, opened, violated);
             let ran = (case.run)(&context).await;
             let outcome = match ran {
                 Ok(()) => context.finish().await,
@@ -214,10 +214,15 @@ impl std::fmt::Debug for SuiteCase {
     }
 }
 
-/// Releases what a case has left, and waits until the tasks of this runtime have ended: lockers release in the
+/// Closes what a case has left open, and waits until the tasks of this runtime have ended: guards release in the
 /// background.
-async fn settled(unguarded: &UnguardedLeases) {
-    let _ = timeout(STOP_MAX, unguarded.release()).await;
+async fn settled(opened: &Opened) {
+    let closed = async {
+        opened.release_unguarded().await;
+        // A client that is only dropped leaves its session to the store's time-out.
+        opened.close(STOP_MAX).await
+    };
+    let _ = timeout(STOP_MAX, closed).await;
     let ended = async {
         while Handle::current().metrics().num_alive_tasks() > 0 {
             tokio::time::sleep(STOP_POLL_EVERY).await;

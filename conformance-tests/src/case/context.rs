@@ -1,10 +1,10 @@
 //! The context of a case: clients of its own address, names of its own, and bounds.
 
-use std::{future::Future, mem, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use dlock_core::{
     BootInstant, Capabilities, Clock, Expiry, Guard, LockName, Locker, Result,
-    backend::DistributedLock, toolkit::Lock,
+    backend::DistributedLock,
 };
 use dlock_verify::{ensure, support::Outcome};
 use libtest_mimic::Failed;
@@ -13,7 +13,7 @@ use tokio::{runtime::Handle, sync::OnceCell, task::JoinHandle};
 use super::{
     interpose::{Interpose, Interposed},
     interposers::StalledRenewals,
-    unguarded_leases::UnguardedLeases,
+    opened::Opened,
     violated::Violated,
 };
 use crate::target::{Backdoor, Extra, Link, Load, TTL_DEDICATED, Target};
@@ -45,12 +45,8 @@ pub(crate) struct CaseContext {
     pub(crate) clock: Clock,
     /// A prefix that keeps the names of this run apart from those of all others.
     run: String,
-    /// All lockers of the case, to be shut down at the end.
-    lockers: Lock<Vec<Locker>>,
-    /// All links of the case; healed before the lockers end, and dropped after them.
-    links: Lock<Vec<Arc<Link>>>,
     observer: OnceCell<Locker>,
-    pub(crate) unguarded: UnguardedLeases,
+    pub(super) opened: Opened,
     pub(super) violated: Violated,
 }
 
@@ -69,7 +65,7 @@ impl CaseContext {
         target: Arc<dyn Target>,
         address: String,
         placement: Placement,
-        unguarded: UnguardedLeases,
+        opened: Opened,
         violated: Violated,
     ) -> Self {
         Self {
@@ -78,10 +74,8 @@ impl CaseContext {
             capabilities: target.capabilities(),
             clock: Clock::boottime(),
             run: format!("{}{:016x}", target.names(), rand::random::<u64>()),
-            lockers: Lock::default(),
-            links: Lock::default(),
             observer: OnceCell::new(),
-            unguarded,
+            opened,
             violated,
             target,
         }
@@ -116,7 +110,7 @@ impl CaseContext {
     /// A new link to the store that can fail, for cases that need one.
     pub(crate) async fn link(&self) -> Outcome<Arc<Link>> {
         let link = Arc::new(self.target.link(&self.address).await?);
-        self.links.lock().push(link.clone());
+        self.opened.add_link(&link);
         Ok(link)
     }
 
@@ -172,7 +166,7 @@ impl CaseContext {
             Placement::Dedicated => self.ttl_dedicated(),
         };
         let locker = Locker::builder(backend).ttl(ttl).build()?;
-        self.lockers.lock().push(locker.clone());
+        self.opened.add_locker(&locker);
         Ok(locker)
     }
 
@@ -275,15 +269,7 @@ impl CaseContext {
         // The residue of a killed process expires.
         let settled = self.takeover(self.ttl_short()) + bound;
         drop(self.observer);
-        let links = mem::take(&mut *self.links.lock());
-        for link in &links {
-            link.heal();
-        }
-        let lockers = mem::take(&mut *self.lockers.lock());
-        for locker in lockers {
-            locker.shutdown(bound).await?;
-        }
-        drop(links);
+        self.opened.close(bound).await?;
         // The residue of a killed process expires.
         if let Some(backdoor) = self.target.backdoor() {
             settle(settled, || async {
@@ -292,7 +278,7 @@ impl CaseContext {
             .await?;
         }
         // A layer's lease may have tasks of its own, which end with it.
-        self.unguarded.forget();
+        self.opened.forget_unguarded();
         settle(settled, || async {
             let tasks = Handle::current().metrics().num_alive_tasks();
             Ok((tasks > 0)

@@ -7,9 +7,9 @@ mod context;
 mod definition;
 mod expectations;
 mod interposers;
+mod opened;
 mod profile;
 mod unguarded_lease;
-mod unguarded_leases;
 mod violated;
 
 pub use self::definition::Size;
@@ -19,8 +19,8 @@ pub(crate) use self::{
     definition::{Case, case},
     expectations::{grown, loss_error, lost_by, unknown_error},
     interposers::{CallCounter, LostReplies, StalledRenewals, lost_reply},
+    opened::Opened,
     profile::Profile,
     unguarded_lease::UnguardedLease,
-    unguarded_leases::UnguardedLeases,
     violated::Violated,
 };

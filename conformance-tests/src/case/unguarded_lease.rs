@@ -36,7 +36,7 @@ impl UnguardedLease {
         Self::acquire(&locker, name, ttl).await?;
         let lease = capture.0.lock().take().ok_or("the lease was not kept")?;
         let lease = Arc::new(lease);
-        context.unguarded.add(&backend, &lease);
+        context.opened.add_unguarded(&backend, &lease);
         Ok(Self { backend, lease })
     }
 
