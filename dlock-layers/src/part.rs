@@ -69,6 +69,11 @@ impl Part {
         known.lost.is_none() && self.clock().now() < known.deadline.instant()
     }
 
+    /// Its loss, if a renewal has found one.
+    pub(crate) fn known_loss(&self) -> Option<LostCause> {
+        self.known.lock().lost
+    }
+
     /// Renews it once. A lock that was lost stays lost (K3).
     pub(crate) async fn renew(&self) -> Found {
         if let Some(cause) = self.lost() {

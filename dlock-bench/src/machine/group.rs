@@ -14,9 +14,14 @@ pub(crate) fn scheduling_group(pid: u32) -> Option<String> {
     if group != "/" || !is_auto {
         return Some(group.to_owned());
     }
-    // `/autogroup-29 nice 0`
     let session = fs::read_to_string(format!("/proc/{pid}/autogroup")).ok()?;
-    Some(session.split_whitespace().next()?.to_owned())
+    Some(of_session(&session).unwrap_or(group).to_owned())
+}
+
+/// The group of a session: `/autogroup-29 nice 0`. It is empty for a process that no session was made for: that one is
+/// in the root's group.
+fn of_session(autogroup: &str) -> Option<&str> {
+    autogroup.split_whitespace().next()
 }
 
 /// The group of the controller `cpu`; without one of its own that of the unified hierarchy.
@@ -46,6 +51,12 @@ mod tests {
         assert_eq!(of_processor(first), Some("/c:d"));
         assert_eq!(of_processor("0::/user.slice\n"), Some("/user.slice"));
         assert_eq!(of_processor("3:cpuset:/b\n"), None);
+    }
+
+    #[test]
+    fn a_session_may_have_no_group() {
+        assert_eq!(of_session("/autogroup-29 nice 0\n"), Some("/autogroup-29"));
+        assert_eq!(of_session(""), None);
     }
 
     #[test]

@@ -7,27 +7,33 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// Gives each result to `take`. When that says that they are enough, the other requests have `grace`, and are dropped
-/// then. A request that panicked has no result.
+/// Gives each result to `take`. When that says that they are enough, the other requests have `grace`. If it says so
+/// again without a result then, they are dropped. A request that panicked has no result.
 pub(super) async fn gather<T: 'static>(
     mut requests: JoinSet<T>,
     grace: Duration,
-    mut take: impl FnMut(T) -> bool,
+    mut take: impl FnMut(Option<T>) -> bool,
 ) {
     let mut end: Option<Pin<Box<Sleep>>> = None;
     loop {
         let next = match &mut end {
             None => requests.join_next().await,
-            Some(end) => tokio::select! {
+            Some(grace_end) => tokio::select! {
                 biased;
                 next = requests.join_next() => next,
-                () = end => None,
+                () = grace_end => {
+                    if take(None) {
+                        return;
+                    }
+                    end = None;
+                    continue;
+                }
             },
         };
         match next {
             None => return,
             Some(Ok(result)) => {
-                if take(result) && end.is_none() {
+                if take(Some(result)) && end.is_none() {
                     end = Some(Box::pin(sleep(grace)));
                 }
             }

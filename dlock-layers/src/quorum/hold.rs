@@ -105,11 +105,12 @@ impl Hold {
         let (mut deadlines, mut lost, mut unknown) = (Vec::new(), None, None);
         let mut left = members.len();
         let grace = self.nodes.options.node_timeout;
-        gather(renewals, grace, |(member, found): (Member, Found)| {
-            match found {
-                Found::Held => deadlines.push(member.part.deadline()),
-                Found::Unknown(error) => unknown = Some(error),
-                Found::Lost(cause) => {
+        gather(renewals, grace, |renewal: Option<(Member, Found)>| {
+            match renewal {
+                None => {}
+                Some((member, Found::Held)) => deadlines.push(member.part.deadline()),
+                Some((_, Found::Unknown(error))) => unknown = Some(error),
+                Some((member, Found::Lost(cause))) => {
                     self.lose(&member, cause);
                     left -= 1;
                     lost = Some(cause);
@@ -192,21 +193,18 @@ impl Hold {
         }
         let need = self.nodes.options.need;
         let (grace, mut failed) = (self.nodes.options.node_timeout, None);
-        gather(
-            releases,
-            grace,
-            |(member, released): (Member, Result<()>)| {
-                let mut members = self.members.lock();
-                match released {
-                    Ok(()) => {
-                        members.held.retain(|other| other.id != member.id);
-                        members.freed.insert(member.slot.number);
-                    }
-                    Err(error) => failed = Some(error),
+        gather(releases, grace, |release: Option<(Member, Result<()>)>| {
+            let mut members = self.members.lock();
+            match release {
+                None => {}
+                Some((member, Ok(()))) => {
+                    members.held.retain(|other| other.id != member.id);
+                    members.freed.insert(member.slot.number);
                 }
-                self.count_free(&members) >= need
-            },
-        )
+                Some((_, Err(error))) => failed = Some(error),
+            }
+            self.count_free(&members) >= need
+        })
         .await;
         let mut members = self.members.lock();
         let free = self.count_free(&members);

@@ -24,11 +24,12 @@ pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Hol
     let (mut answered, mut found) = (0, Vec::new());
     gather(requests, nodes.options.node_timeout, |answer| {
         match answer {
-            Ok(holder) => {
+            None => {}
+            Some(Ok(holder)) => {
                 answered += 1;
                 found.extend(holder);
             }
-            Err(error) => cause = Some(error),
+            Some(Err(error)) => cause = Some(error),
         }
         answered >= need
     })

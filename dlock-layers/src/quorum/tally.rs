@@ -114,6 +114,14 @@ impl Tally {
         latest_of_need(deadlines, self.need).map(Deadline::instant)
     }
 
+    /// Why too few members are held: a loss that a renewal has found and that is not taken here yet, or the time.
+    fn cause_of_end(counted: &Counted) -> LostCause {
+        let parts = counted.held.iter().filter_map(|(_, part)| part.upgrade());
+        let mut found = parts.filter_map(|part| part.known_loss());
+        let of_store = found.find(|cause| *cause != LostCause::Expired);
+        of_store.unwrap_or(LostCause::Expired)
+    }
+
     /// Reports the loss when too few of the members that are left are held. Without the lost one they may end before the
     /// deadline that the grant has (K2).
     fn watch(self: &Arc<Self>) {
@@ -126,7 +134,14 @@ impl Tally {
     }
 }
 
-/// Ends with the loss, or soon after the tally.
+impl Drop for Tally {
+    fn drop(&mut self) {
+        // Ends the task that watches it.
+        self.changed.notify_one();
+    }
+}
+
+/// Ends with the loss, or with the tally.
 async fn watch_end(tally: Weak<Tally>, clock: Clock) {
     loop {
         let Some(alive) = tally.upgrade() else { return };
@@ -139,15 +154,15 @@ async fn watch_end(tally: Weak<Tally>, clock: Clock) {
             let end = alive.end_of(&counted);
             // Members without an end: a further loss begins this again.
             counted.is_watched = end.is_some_and(|end| end < BootInstant::FOREVER);
-            end
+            end.ok_or_else(|| Tally::cause_of_end(&counted))
         };
         match end {
-            None => {
-                alive.attempt.report_lost(LostCause::Expired);
+            Err(cause) => {
+                alive.attempt.report_lost(cause);
                 return;
             }
-            Some(BootInstant::FOREVER) => return,
-            Some(end) => {
+            Ok(BootInstant::FOREVER) => return,
+            Ok(end) => {
                 drop(alive);
                 tokio::select! {
                     () = clock.sleep_until(end) => {}

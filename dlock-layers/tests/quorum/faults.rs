@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock_core::{
-    ErrorKind, LostCause, Result,
+    ErrorKind, Result,
     memory::{Fault, Operation},
 };
 use dlock_layers::quorum::{Node, QuorumOptions};
@@ -35,28 +35,6 @@ async fn a_minority_of_nodes_may_be_down() -> Result<()> {
         nodes.back(3);
         tokio::time::sleep(TTL * 2).await;
         assert_eq!(nodes.used(), 0, "{fault:?}");
-    }
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
-async fn with_too_many_nodes_down_there_is_no_grant_and_no_loss_before_the_deadline() -> Result<()>
-{
-    for fault in [Fault::LoseRequest, Fault::Stall] {
-        let nodes = Nodes::new(3);
-        let (one, other) = (nodes.program().await?, nodes.program().await?);
-        let guard = one.acquire("a").await?;
-        nodes.fail(0, fault);
-        nodes.fail(1, fault);
-        let none = other.try_acquire("b").await;
-        let unavailable = refused(none, "1 of 3 nodes answered, 2 are needed: ");
-        assert_eq!(unavailable, ErrorKind::Unavailable);
-        let waited = other.acquire("b").wait(Duration::from_secs(1)).await;
-        assert_eq!(refused(waited, "1 of 3 nodes"), ErrorKind::Unavailable);
-        // No other client can have it: the two nodes that hold it have not answered.
-        let (took, cause) = time_of(guard.lost()).await;
-        assert_eq!(cause, LostCause::Expired);
-        assert!(TTL / 2 < took && took <= TTL, "{took:?}");
     }
     Ok(())
 }
@@ -150,33 +128,6 @@ async fn a_node_that_was_down_at_the_grant_takes_part_later() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_nodes_that_forget_are_a_loss() -> Result<()> {
-    let nodes = Nodes::new(5);
-    let options = QuorumOptions::new().need(4);
-    let locks = nodes.program_with(&options).await?;
-    // Reported by the stores at once.
-    let guard = locks.acquire("a").await?;
-    nodes.0[0].revoke("a");
-    assert!(guard.is_held());
-    nodes.0[1].revoke("a");
-    assert!(!guard.is_held());
-    assert_eq!(guard.lost().await, LostCause::Removed);
-    drop(guard);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(nodes.used(), 0);
-    // Found by the next renewal.
-    let guard = locks.acquire("a").await?;
-    nodes.forgets(0);
-    nodes.forgets(1);
-    assert!(guard.is_held());
-    assert!(guard.renew().await.expect_err("lost").is_lost());
-    drop(guard);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(nodes.used(), 0);
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_grant_that_comes_late_is_released() -> Result<()> {
     let nodes = Nodes::new(3);
     let late = Late {
@@ -204,30 +155,6 @@ async fn a_grant_that_comes_late_is_released() -> Result<()> {
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(nodes.0[2].names().is_empty());
     guard.release().await?;
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_release_that_one_node_does_not_confirm_goes_on() -> Result<()> {
-    let nodes = Nodes::new(3);
-    let locks = nodes.program().await?;
-    let guard = locks.acquire("a").await?;
-    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
-    guard.release().await?;
-    assert_eq!(nodes.used(), 1);
-    locks.acquire("a").await?.release().await?;
-    nodes.back(0);
-    tokio::time::sleep(TTL / 2).await;
-    assert_eq!(nodes.used(), 0);
-    // Two that do not are too many.
-    let guard = locks.acquire("a").await?;
-    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
-    nodes.0[1].inject(Operation::Release, Fault::LoseRequest);
-    guard.release().await.expect_err("not confirmed");
-    nodes.back(0);
-    nodes.back(1);
-    tokio::time::sleep(TTL / 2).await;
-    assert_eq!(nodes.used(), 0);
     Ok(())
 }
 
@@ -295,62 +222,6 @@ async fn nodes_without_an_end_do_not_keep_the_others_from_being_renewed() -> Res
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_flaps_does_not_fail_the_release() -> Result<()> {
-    let nodes = Nodes::new(3);
-    let locks = nodes.program().await?;
-    let guard = locks.acquire("a").await?;
-    for _ in 0..5 {
-        nodes.forgets(2);
-        guard.renew().await?;
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(nodes.used(), 3);
-    }
-    // Each of its lost leases would count as a node that is not free.
-    nodes.down(2);
-    guard.release().await?;
-    assert!(nodes.0[0].names().is_empty() && nodes.0[1].names().is_empty());
-    nodes.back(2);
-    tokio::time::sleep(TTL).await;
-    assert_eq!(nodes.used(), 0);
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_release_is_not_done_before_the_next_holder_has_enough_nodes() -> Result<()> {
-    let nodes = Nodes::new(3);
-    let locks = nodes.program().await?;
-    nodes.down(2);
-    let guard = locks.acquire("a").await?;
-    nodes.0[1].inject(Operation::Release, Fault::LoseRequest);
-    let text = "no answer";
-    assert_eq!(refused(guard.release().await, text), ErrorKind::Unavailable);
-    // It goes on in the background.
-    nodes.back(1);
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert!(nodes.0[1].names().is_empty());
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_shutdown_waits_for_the_release_in_all_nodes() -> Result<()> {
-    let nodes = Nodes::new(3);
-    let locks = nodes.program().await?;
-    let guard = locks.acquire("a").await?;
-    nodes.0[0].inject(Operation::Release, Fault::Stall);
-    guard.release().await?;
-    let stalled = nodes.0[0].clone();
-    let back = tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        stalled.clear_faults();
-    });
-    let (took, ended) = time_of(locks.shutdown(Duration::from_secs(5))).await;
-    ended?;
-    assert!(took >= Duration::from_millis(200), "{took:?}");
-    back.await.expect("no panic");
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_node_that_is_slower_than_the_others_takes_part_again() -> Result<()> {
     let nodes = Nodes::new(3);
     let late = Late {
@@ -389,23 +260,5 @@ async fn a_lock_whose_other_nodes_are_down_is_not_free() -> Result<()> {
     nodes.back(1);
     assert!(locks.inspect("a").await?.is_some());
     guard.release().await?;
-    Ok(())
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_loss_leaves_a_lock_no_longer_than_enough_nodes_hold_it() -> Result<()> {
-    let nodes = Nodes::new(3);
-    let locks = nodes.program().await?;
-    let guard = locks.acquire("a").no_renewal().await?;
-    tokio::time::sleep(TTL / 2).await;
-    nodes.down(0);
-    guard.renew().await?;
-    assert!(guard.remaining() > TTL * 9 / 10);
-    // The first node ends it with the first ttl, and only it and the second one are left.
-    nodes.down(2);
-    nodes.0[2].revoke("a");
-    let (took, cause) = time_of(guard.lost()).await;
-    assert_eq!(cause, LostCause::Expired);
-    assert!(took <= TTL / 2, "{took:?}");
     Ok(())
 }

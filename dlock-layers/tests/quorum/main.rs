@@ -2,7 +2,9 @@
 
 mod config;
 mod faults;
+mod losses;
 mod opening;
+mod releases;
 mod support;
 mod tokens;
 mod waiting;

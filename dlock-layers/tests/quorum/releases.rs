@@ -1,0 +1,124 @@
+//! Releases while nodes are down, silent or slow.
+
+use std::time::Duration;
+
+use dlock_core::{
+    ErrorKind, LockName, Result,
+    backend::DistributedLock,
+    memory::{Fault, Operation},
+};
+use dlock_layers::quorum::QuorumOptions;
+
+use crate::support::{Nodes, TTL, refused, time_of};
+
+#[tokio::test(start_paused = true)]
+async fn a_release_that_one_node_does_not_confirm_goes_on() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await?;
+    assert_eq!(nodes.used(), 1);
+    locks.acquire("a").await?.release().await?;
+    nodes.back(0);
+    tokio::time::sleep(TTL / 2).await;
+    assert_eq!(nodes.used(), 0);
+    // Two that do not are too many.
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].inject(Operation::Release, Fault::LoseRequest);
+    nodes.0[1].inject(Operation::Release, Fault::LoseRequest);
+    guard.release().await.expect_err("not confirmed");
+    nodes.back(0);
+    nodes.back(1);
+    tokio::time::sleep(TTL / 2).await;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_flaps_does_not_fail_the_release() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    for _ in 0..5 {
+        nodes.forgets(2);
+        guard.renew().await?;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(nodes.used(), 3);
+    }
+    // Each of its lost leases would count as a node that is not free.
+    nodes.down(2);
+    guard.release().await?;
+    assert!(nodes.0[0].names().is_empty() && nodes.0[1].names().is_empty());
+    nodes.back(2);
+    tokio::time::sleep(TTL).await;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_is_not_done_before_the_next_holder_has_enough_nodes() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.down(2);
+    let guard = locks.acquire("a").await?;
+    nodes.0[1].inject(Operation::Release, Fault::LoseRequest);
+    let text = "no answer";
+    assert_eq!(refused(guard.release().await, text), ErrorKind::Unavailable);
+    // It goes on in the background.
+    nodes.back(1);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(nodes.0[1].names().is_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_the_release_in_all_nodes() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    nodes.0[0].inject(Operation::Release, Fault::Stall);
+    guard.release().await?;
+    let stalled = nodes.0[0].clone();
+    let back = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        stalled.clear_faults();
+    });
+    let (took, ended) = time_of(locks.shutdown(Duration::from_secs(5))).await;
+    ended?;
+    assert!(took >= Duration::from_millis(200), "{took:?}");
+    back.await.expect("no panic");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_turns_silent_during_a_release_does_not_fail_it() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    // Passed over at the grant, so that nothing of it is there.
+    nodes.silent(2);
+    locks.acquire("before").await?.release().await?;
+    let guard = locks.acquire("a").await?;
+    nodes.back(2);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    locks.acquire("probe").await?.release().await?;
+    // It turns silent while the second node is slow.
+    nodes.silent(2);
+    nodes.0[1].inject(Operation::Release, Fault::Stall);
+    let other = locks.clone();
+    let noticed = tokio::spawn(async move { other.try_acquire("other").await });
+    tokio::time::sleep(QuorumOptions::NODE_TIMEOUT / 2).await;
+    let slow = nodes.0[1].clone();
+    let answers = tokio::spawn(async move {
+        tokio::time::sleep(QuorumOptions::NODE_TIMEOUT * 4).await;
+        slow.clear_faults();
+    });
+    let (took, released) = time_of(guard.release()).await;
+    released?;
+    assert!(took >= QuorumOptions::NODE_TIMEOUT * 4, "{took:?}");
+    assert!(nodes.0[1].inspect(&LockName::new("a")?).await?.is_none());
+    answers.await.expect("no panic");
+    drop(noticed.await.expect("no panic")?);
+    nodes.back(2);
+    Ok(())
+}
