@@ -69,7 +69,7 @@ impl Part {
         known.lost.is_none() && self.clock().now() < known.deadline.instant()
     }
 
-    /// Its loss, if a renewal has found one.
+    /// The loss, if a renewal has found one.
     pub(crate) fn known_loss(&self) -> Option<LostCause> {
         self.known.lock().lost
     }

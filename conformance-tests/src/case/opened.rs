@@ -1,4 +1,4 @@
-//! What a case has opened, so that one that is stopped or fails can close it.
+//! Everything that a case has opened, so that one that is stopped or fails can close it.
 
 use std::{mem, sync::Arc, time::Duration};
 
