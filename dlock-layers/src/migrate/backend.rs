@@ -4,11 +4,12 @@ use std::fmt;
 
 use async_trait::async_trait;
 use dlock_core::{
-    Capabilities, Clock, Holder, LockName, Result,
+    Capabilities, Clock, Error, Holder, LockName, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
 };
 
 use super::{
+    absent::Absent,
     acquire::Acquirer,
     capabilities::capabilities,
     hold::Hold,
@@ -43,6 +44,22 @@ impl MigrateLock {
         Ok(Self {
             switch: Switch::new(new.clone(), id, is_done, clock),
             old: OldStore::new(old),
+            new,
+        })
+    }
+
+    /// Opens the new store alone, if its record says that it counts: then the old one does not count any more. `why` is the
+    /// error of the old one, which is returned before the switch.
+    pub(super) async fn open_without_old(new: Store, why: Error) -> Result<Self> {
+        let Ok(Some(id)) = stores::arrived(&new).await else {
+            return Err(why);
+        };
+        tracing::warn!(error = %why, "the old store cannot be opened; its locks do not count any more");
+        let clock = new.backend.clock();
+        let absent = Absent::beside(&new, &why);
+        Ok(Self {
+            switch: Switch::new(new.clone(), id, true, clock),
+            old: OldStore::new(Store::new(absent, 0)),
             new,
         })
     }

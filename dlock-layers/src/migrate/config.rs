@@ -1,7 +1,7 @@
 //! The settings of a migration: `migrate:?from=URL&to=URL`.
 
 use dlock_core::{
-    Result,
+    ErrorKind, Result,
     config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
 };
 
@@ -28,8 +28,19 @@ fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
     settings.inherit(&to.common);
     let stores = stores.clone();
     Ok(Box::pin(async move {
-        let (from, to) = tokio::try_join!(connect(&stores, &from), connect(&stores, &to))?;
-        Ok(Box::new(MigrateLock::open(from, to).await?) as _)
+        let (old, new) = tokio::join!(connect(&stores, &from), connect(&stores, &to));
+        let new = new?;
+        let opened = match old {
+            Ok(old) => MigrateLock::open(old, new.clone()).await,
+            Err(error) => Err(error),
+        };
+        let opened = match opened {
+            Err(error) if error.kind() == ErrorKind::Unavailable => {
+                MigrateLock::open_without_old(new, error).await
+            }
+            opened => opened,
+        };
+        opened.map(|lock| Box::new(lock) as _)
     }))
 }
 

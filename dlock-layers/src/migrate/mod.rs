@@ -5,6 +5,7 @@
 //! token is the new store's. The record is read after both locks are held: a record that was read before could be out
 //! of date at the grant.
 
+mod absent;
 mod acquire;
 mod backend;
 mod base;

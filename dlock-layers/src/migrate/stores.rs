@@ -47,6 +47,14 @@ impl Store {
             .map_err(|error| self.in_context(error))
     }
 
+    fn check_tokens(&self) -> Result<()> {
+        if self.backend.capabilities().fencing == Fencing::Growing {
+            return Ok(());
+        }
+        let why = "the tokens of this store do not grow, so its locks cannot move";
+        Err(self.in_context(Error::new(ErrorKind::Unsupported, why)))
+    }
+
     pub(super) fn in_context(&self, error: Error) -> Error {
         error.in_context("connect", self.name(), None)
     }
@@ -61,14 +69,20 @@ pub(super) fn other_base(token_base: u64, of: &Migration) -> Error {
     Error::new(ErrorKind::InvalidConfig, why)
 }
 
+/// The migration that has made this store the one that counts, if one has.
+pub(super) async fn arrived(new: &Store) -> Result<Option<AttemptId>> {
+    new.check_tokens()?;
+    let found = new.migration().await?;
+    Ok(found
+        .filter(|found| found.stage == MigrationStage::Arrived)
+        .filter(|found| found.token_base == new.token_base)
+        .map(|found| found.id))
+}
+
 /// Checks both records: the identity of the migration, and whether the new store counts.
 pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)> {
-    for store in [old, new] {
-        if store.backend.capabilities().fencing != Fencing::Growing {
-            let why = "the tokens of this store do not grow, so its locks cannot move";
-            return Err(store.in_context(Error::new(ErrorKind::Unsupported, why)));
-        }
-    }
+    old.check_tokens()?;
+    new.check_tokens()?;
     let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
     let invalid = |why: String| Error::new(ErrorKind::InvalidConfig, why);
     let Some(leaving) = leaving.filter(|found| found.stage != MigrationStage::Cancelled) else {

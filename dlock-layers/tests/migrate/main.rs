@@ -2,6 +2,7 @@
 
 mod faults;
 mod moved;
+mod opening;
 mod refused;
 mod steps;
 mod stragglers;
