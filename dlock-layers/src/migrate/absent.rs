@@ -27,7 +27,7 @@ impl Absent {
     }
 
     fn unavailable<T>(&self) -> Result<T> {
-        Err(Error::new(ErrorKind::Unavailable, self.why.as_str()))
+        Err(Error::new(ErrorKind::Unavailable, self.why.clone()))
     }
 }
 

@@ -1,12 +1,14 @@
 //! Opening both stores while one of them is down.
 
+use std::time::Duration;
+
 use dlock_core::{
     Error, ErrorKind, Result,
     config::{Config, ConnectFuture, Registry},
-    memory::{Fault, Memory, Operation},
+    memory::{Fault, Operation},
 };
 
-use crate::support::{Stores, TOKEN_BASE, refused, registry};
+use crate::support::{Stores, TOKEN_BASE, alone, refused, registry};
 
 fn both(token_base: u64) -> Result<Config> {
     Config::from_url(&format!(
@@ -14,28 +16,25 @@ fn both(token_base: u64) -> Result<Config> {
     ))
 }
 
-/// The registry of `stores`, in which the old one cannot be reached.
-fn without_old(stores: &Stores) -> Registry {
-    let stores = Stores {
-        old: Memory::new(),
-        ..stores.clone()
-    };
-    registry(&stores).register("old", |_| {
-        let down: ConnectFuture =
-            Box::pin(async { Err(Error::new(ErrorKind::Unavailable, "db-1 is down")) });
-        Ok(down)
-    })
+/// The registry of `stores`, in which the one with the scheme `down` cannot be reached.
+fn without(down: &'static str, stores: &Stores) -> Registry {
+    let alone = alone(stores).register(down, |_| {
+        let opening: ConnectFuture =
+            Box::pin(async { Err(Error::new(ErrorKind::Unavailable, "it is down")) });
+        Ok(opening)
+    });
+    dlock_layers::register(alone)
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_the_switch_the_old_store_need_not_be_there() -> Result<()> {
     let stores = Stores::started().await?;
-    let registry = without_old(&stores);
+    let registry = without("old", &stores);
     let early = registry.connect(&both(TOKEN_BASE)?).await;
-    assert_eq!(refused(early, "db-1 is down"), ErrorKind::Unavailable);
+    assert_eq!(refused(early, "it is down"), ErrorKind::Unavailable);
     stores.steps()?.switch().await?;
     let other_base = registry.connect(&both(TOKEN_BASE + 1)?).await;
-    assert_eq!(refused(other_base, "db-1 is down"), ErrorKind::Unavailable);
+    assert_eq!(refused(other_base, "it is down"), ErrorKind::Unavailable);
     let locks = registry.connect(&both(TOKEN_BASE)?).await?;
     let guard = locks.acquire("a").await?;
     assert!(guard.token().get() > TOKEN_BASE);
@@ -43,7 +42,7 @@ async fn after_the_switch_the_old_store_need_not_be_there() -> Result<()> {
     guard.renew().await?;
     guard.release().await?;
     assert!(stores.are_empty());
-    locks.shutdown(std::time::Duration::from_secs(1)).await
+    locks.shutdown(Duration::from_secs(1)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,12 +68,7 @@ async fn a_record_of_the_old_store_that_cannot_be_read_is_one_that_is_not_there(
 async fn the_new_store_is_always_needed() -> Result<()> {
     let stores = Stores::started().await?;
     stores.steps()?.switch().await?;
-    let registry = registry(&stores).register("new", |_| {
-        let down: ConnectFuture =
-            Box::pin(async { Err(Error::new(ErrorKind::Unavailable, "etcd-1 is down")) });
-        Ok(down)
-    });
-    let refusal = registry.connect(&both(TOKEN_BASE)?).await;
-    assert_eq!(refused(refusal, "is down"), ErrorKind::Unavailable);
+    let refusal = without("new", &stores).connect(&both(TOKEN_BASE)?).await;
+    assert_eq!(refused(refusal, "it is down"), ErrorKind::Unavailable);
     Ok(())
 }

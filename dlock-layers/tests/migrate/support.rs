@@ -68,8 +68,13 @@ impl Stores {
     }
 }
 
-/// A registry with the two stores, as `old:` and `new:`.
+/// A registry with the two stores, as `old:` and `new:`, and with migrations.
 pub(crate) fn registry(stores: &Stores) -> Registry {
+    dlock_layers::register(alone(stores))
+}
+
+/// A registry with the two stores alone.
+pub(crate) fn alone(stores: &Stores) -> Registry {
     let open = |store: &Memory| {
         let store = store.clone();
         move |_: &mut Settings| {
@@ -79,10 +84,9 @@ pub(crate) fn registry(stores: &Stores) -> Registry {
             Ok(opening)
         }
     };
-    let registry = Registry::new()
+    Registry::new()
         .register("old", open(&stores.old))
-        .register("new", open(&stores.new));
-    dlock_layers::register(registry)
+        .register("new", open(&stores.new))
 }
 
 /// An acquire of `a` that waits for up to a minute, in a task of its own.
