@@ -15,7 +15,7 @@ use crate::{
         cause::LostCause,
         clock::{BootInstant, Clock},
     },
-    engine::hold::Hold,
+    engine::{hold::Hold, migration_watch::HoldsEnd},
 };
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + Sync>>;
@@ -111,6 +111,8 @@ impl fmt::Debug for ExpiresWithin {
 struct Observer {
     attempt: Attempt,
     clock: Clock,
+    /// The end that a migration sets to all holds.
+    migration: Option<HoldsEnd>,
 }
 
 impl Observer {
@@ -118,6 +120,11 @@ impl Observer {
         Self {
             attempt: hold.lease.attempt.clone(),
             clock: hold.shared.clock.clone(),
+            migration: hold
+                .shared
+                .migration
+                .as_ref()
+                .map(|watch| watch.holds_end()),
         }
     }
 
@@ -130,39 +137,56 @@ impl Observer {
                 Phase::Held(deadline) if BootInstant::from_nanos(deadline) <= self.clock.now() => {
                     self.attempt.expire(self.clock.now());
                 }
-                phase => self.change(phase, Duration::ZERO).await,
+                phase => self.change(phase, deadline_in(phase)).await,
             }
         }
     }
 
     async fn less_than(&self, left: Duration) {
+        let mut migration = self.migration.clone();
         loop {
-            match self.attempt.state().phase() {
-                Phase::Lost(_) => return,
-                Phase::Held(deadline)
-                    if deadline != u64::MAX
-                        && BootInstant::from_nanos(deadline).before(left) <= self.clock.now() =>
-                {
-                    return;
+            let phase = self.attempt.state().phase();
+            if let Phase::Lost(_) = phase {
+                return;
+            }
+            let mut until = deadline_in(phase);
+            if let (Phase::Held(_), Some(migration)) = (phase, &migration) {
+                until = until.min(migration.until());
+            }
+            if until != BootInstant::FOREVER {
+                until = until.before(left);
+            }
+            if until <= self.clock.now() {
+                return;
+            }
+            let moved = async {
+                match &mut migration {
+                    Some(migration) => migration.changed().await,
+                    None => std::future::pending().await,
                 }
-                phase => self.change(phase, left).await,
+            };
+            tokio::select! {
+                () = self.change(phase, until) => {}
+                () = moved => {}
             }
         }
     }
 
-    /// Waits until the attempt is not in `phase` any more, or until `left` before its deadline.
-    async fn change(&self, phase: Phase, left: Duration) {
-        let until = match phase {
-            Phase::Held(deadline) if deadline != u64::MAX => {
-                BootInstant::from_nanos(deadline).before(left)
-            }
-            _ => BootInstant::FOREVER,
-        };
+    /// Waits until the attempt is not in `phase` any more, or until `until`.
+    async fn change(&self, phase: Phase, until: BootInstant) {
         let changed = || self.attempt.state().phase() != phase;
         tokio::select! {
             biased;
             () = self.attempt.woken(changed) => {}
             () = self.clock.sleep_until(until) => {}
         }
+    }
+}
+
+/// The deadline of the lock itself, if it is held.
+fn deadline_in(phase: Phase) -> BootInstant {
+    match phase {
+        Phase::Held(deadline) => BootInstant::from_nanos(deadline),
+        _ => BootInstant::FOREVER,
     }
 }

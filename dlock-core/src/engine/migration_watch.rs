@@ -1,12 +1,13 @@
 //! The watch of the record of a migration, by a locker that takes its locks in one store alone (K1).
 //!
 //! The locks of a store may move to another one while the locker is connected. `dlock migrate switch` closes the store to
-//! such lockers and waits for [`Migration::CLOSE_WAIT`]. By then each of them has read the record again, has lost its
-//! locks, and is granted no more.
+//! such lockers and waits for [`Migration::CLOSE_WAIT`]. By then each of them has read the record again, is granted no
+//! more, and has lost its locks.
 //!
 //! * While a lock is held or taken the record is read every [`READ_EVERY`], and else with the next acquire.
 //! * Once a reading has found a migration, grants and holds count for [`Migration::READ_VALID`] from the last reading that
-//!   found the store open, as it was sent (K2). A refusal to read the record counts as a migration: others may know of one.
+//!   found the store open, as it was sent (K2). So a holder has time to end its work after the store was closed, and keeps
+//!   its lock if the migration is cancelled. A refusal to read the record counts as a migration: others may know of one.
 //! * Before that they do not depend on it: a record that cannot be read must not end locks that are fine (K13).
 //! * A record that this release cannot read refuses the locker.
 
@@ -63,7 +64,9 @@ enum Meaning {
     Open,
     /// A migration from this store has begun.
     Leaving,
-    /// The locks are elsewhere, or are about to be.
+    /// The locks are about to move: no more grants, and holds count for as long as after the last open reading.
+    Closed(Error),
+    /// The locks are elsewhere.
     Refused(Error),
 }
 
@@ -78,14 +81,14 @@ pub(crate) struct Watched {
 
 pub(crate) struct MigrationWatch {
     locker: Watched,
-    /// When the last reading was sent that was answered.
-    answered: AtomicU64,
+    /// When the last reading was sent that found the store open.
+    found_open: AtomicU64,
     /// The time of the next reading, if the locker is in use by then.
     due: AtomicU64,
-    /// Grants are given until then; zero after a refusal.
+    /// Grants are given until then; zero in a store that is closed or left.
     grants_until: AtomicU64,
-    /// Holds count until then: for ever without a migration, and zero after a refusal.
-    holds_until: AtomicU64,
+    /// Holds count until then: for ever without a migration, and zero in a store that is left.
+    holds_until: Arc<AtomicU64>,
     /// Why the last reading has failed; `None` if it was answered.
     failure: Lock<Option<String>>,
     /// The last record that refuses this locker.
@@ -105,10 +108,10 @@ impl MigrationWatch {
     pub(crate) fn new(first: Reading, locker: Watched) -> Arc<Self> {
         let watch = Self {
             locker,
-            answered: AtomicU64::new(0),
+            found_open: AtomicU64::new(0),
             due: AtomicU64::new(0),
             grants_until: AtomicU64::new(0),
-            holds_until: AtomicU64::new(u64::MAX),
+            holds_until: Arc::new(AtomicU64::new(u64::MAX)),
             failure: Lock::default(),
             refusing: Lock::default(),
             ended: watch::Sender::new(0),
@@ -161,6 +164,14 @@ impl MigrationWatch {
         BootInstant::from_nanos(self.holds_until.load(Ordering::Acquire))
     }
 
+    /// The end of all holds, for one who waits for it.
+    pub(crate) fn holds_end(&self) -> HoldsEnd {
+        HoldsEnd {
+            until: self.holds_until.clone(),
+            read: self.ended.subscribe(),
+        }
+    }
+
     /// Ends the task.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
@@ -184,7 +195,7 @@ impl MigrationWatch {
         }
         let refusing = self.refusing.lock().clone();
         if let Some(record) = refusing
-            && let Meaning::Refused(error) = self.meaning(Some(&record))
+            && let Meaning::Closed(error) | Meaning::Refused(error) = self.meaning(Some(&record))
         {
             return Err(error);
         }
@@ -268,22 +279,38 @@ impl MigrationWatch {
         let (grants_until, holds_until) = match self.meaning(record.as_deref()) {
             Meaning::Open => (until, u64::MAX),
             Meaning::Leaving => (until, until),
+            Meaning::Closed(error) => {
+                self.refuse(&error, record);
+                let end = self.end_of_open().min(self.holds_until());
+                (0, end.as_nanos())
+            }
             Meaning::Refused(error) => {
-                let was = std::mem::replace(&mut *self.refusing.lock(), record);
-                if was.is_none() {
-                    tracing::warn!(%error, "this process is refused");
-                }
+                self.refuse(&error, record);
                 (0, 0)
             }
         };
-        self.answered.store(sent.as_nanos(), Ordering::Release);
         self.grants_until.store(grants_until, Ordering::Release);
         self.holds_until.store(holds_until, Ordering::Release);
         if grants_until != 0 {
+            self.found_open.store(sent.as_nanos(), Ordering::Release);
             *self.refusing.lock() = None;
         }
         let due = sent.after(READ_EVERY).as_nanos();
         self.due.store(due, Ordering::Release);
+    }
+
+    /// Notes the record that refuses this locker.
+    fn refuse(&self, error: &Error, record: Option<String>) {
+        let was = std::mem::replace(&mut *self.refusing.lock(), record);
+        if was.is_none() {
+            tracing::warn!(%error, "this process is refused");
+        }
+    }
+
+    /// Until when holds count after the last reading that found the store open.
+    fn end_of_open(&self) -> BootInstant {
+        let found_open = BootInstant::from_nanos(self.found_open.load(Ordering::Acquire));
+        found_open.after(Migration::READ_VALID)
     }
 
     fn meaning(&self, record: Option<&str>) -> Meaning {
@@ -295,6 +322,7 @@ impl MigrationWatch {
             Err(error) => return Meaning::Refused(error),
         };
         match migration.check_alone(self.locker.token_base) {
+            Err(error) if migration.stage == MigrationStage::Closed => Meaning::Closed(error),
             Err(error) => Meaning::Refused(error),
             Ok(()) if migration.stage == MigrationStage::Leaving => Meaning::Leaving,
             Ok(()) => Meaning::Open,
@@ -310,8 +338,7 @@ impl MigrationWatch {
                 why,
                 "locks end, as the record of a migration may not be read"
             );
-            let answered = BootInstant::from_nanos(self.answered.load(Ordering::Acquire));
-            let until = answered.after(Migration::READ_VALID).as_nanos();
+            let until = self.end_of_open().as_nanos();
             self.grants_until.store(until.max(1), Ordering::Release);
             self.holds_until.store(until.max(1), Ordering::Release);
         }
@@ -339,9 +366,31 @@ impl MigrationWatch {
 
     /// The cause of a hold that counts no longer.
     pub(crate) fn cause(&self) -> LostCause {
-        match self.holds_until.load(Ordering::Acquire) {
-            0 => LostCause::Moved,
-            _ => LostCause::Expired,
+        match self.refusing.lock().is_some() {
+            true => LostCause::Moved,
+            false => LostCause::Expired,
+        }
+    }
+}
+
+/// The end of all holds of a locker, also when the locker is gone.
+#[derive(Clone)]
+pub(crate) struct HoldsEnd {
+    until: Arc<AtomicU64>,
+    read: watch::Receiver<u64>,
+}
+
+impl HoldsEnd {
+    /// The end, unless a reading moves it.
+    pub(crate) fn until(&self) -> BootInstant {
+        BootInstant::from_nanos(self.until.load(Ordering::Acquire))
+    }
+
+    /// Ends with the next reading.
+    pub(crate) async fn changed(&mut self) {
+        if self.read.changed().await.is_err() {
+            // Nothing is read any more.
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -44,6 +44,18 @@ async fn a_lock_is_lost_before_the_new_store_grants() -> Result<()> {
     let closing = steps.close().await?;
     let wait = closing.wait();
     assert_eq!(wait, Migration::CLOSE_WAIT);
+    // No more grants from the next reading on; the holder has time to end its work.
+    sleep(READ).await;
+    let early = locks.try_acquire("b").await;
+    assert_eq!(
+        refused(early, "closed to processes"),
+        ErrorKind::InvalidConfig
+    );
+    assert!(guard.is_held());
+    assert!(guard.remaining() >= Migration::READ_VALID - READ * 2);
+    let grace = Duration::from_secs(5);
+    guard.expires_within(grace).await;
+    assert!(guard.is_held() && guard.remaining() <= grace);
     assert_eq!(guard.lost().await, LostCause::Moved);
     assert!(clock.now().since(closed) < wait);
     assert!(!guard.is_held());
@@ -112,6 +124,41 @@ async fn a_cancelled_migration_opens_the_store_again() -> Result<()> {
     let guard = hold(&locks).await?;
     sleep(READ_EVERY * 6).await;
     assert!(guard.is_held());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_outlives_a_move_that_is_cancelled_in_time() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    stores.steps()?.start().await?;
+    sleep(READ).await;
+    stores.steps()?.close().await?;
+    sleep(READ).await;
+    assert!(locks.try_acquire("b").await.is_err());
+    stores.steps()?.cancel().await?;
+    sleep(READ).await;
+    assert_eq!(guard.remaining().min(TTL / 2), TTL / 2);
+    sleep(Migration::CLOSE_WAIT).await;
+    assert!(guard.is_held());
+    hold(&locks).await.expect_err("it is held");
+    locks.acquire("b").await?.release().await?;
+    guard.release().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_an_earlier_end_is_told_of_the_move() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    let grace = Duration::from_secs(5);
+    let warned = tokio::spawn(guard.expires_within(grace));
+    stores.steps()?.start().await?;
+    sleep(READ).await;
+    stores.steps()?.close().await?;
+    warned.await.expect("no panic");
+    assert!(guard.is_held() && guard.remaining() > grace - Duration::from_secs(1));
     Ok(())
 }
 
