@@ -148,7 +148,7 @@ async fn a_lock_outlives_a_move_that_is_cancelled_in_time() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_an_earlier_end_is_told_of_the_move() -> Result<()> {
+async fn a_wait_for_an_earlier_end_sees_the_move() -> Result<()> {
     let stores = Stores::new();
     let locks = connect(&stores).await?;
     let guard = hold(&locks).await?;

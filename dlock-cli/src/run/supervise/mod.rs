@@ -119,7 +119,7 @@ fn pass_on(signal: Signal, command: &impl Process, signals: &Signals) {
 
 fn say_expiring(guard: &Guard) {
     say(&format!(
-        "the lock {:?} could not be renewed and ends in {}; the command gets TERM",
+        "the lock {:?} ends in {}, as it could not be renewed or its store was closed; the command gets TERM",
         guard.name(),
         duration::show(guard.remaining()),
     ));
