@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::servers::{Order, Servers};
 
-/// Those of the first store, then those of the second one.
+/// Servers of the first store, then those of the second one.
 pub(super) struct Both<A, B>(pub(super) Arc<A>, pub(super) Arc<B>);
 
 #[async_trait]

@@ -107,6 +107,11 @@ impl Target for Servers {
         GUARD + RECONNECT_MAX + AGAIN_MAX
     }
 
+    /// Of two tries each may get one node, if the third one does not answer.
+    fn tries_collide(&self) -> bool {
+        true
+    }
+
     async fn connections(&self) -> Option<u64> {
         let mut all = 0;
         for node in &*self.nodes {
