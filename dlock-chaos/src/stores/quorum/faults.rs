@@ -48,6 +48,11 @@ impl<S: Servers> Fault for QuorumFault<S> {
         }
     }
 
+    /// The last one leaves locks in nodes, by a declared exception.
+    fn alone(&self) -> bool {
+        matches!(self.what, What::ViewsDiffer)
+    }
+
     async fn strike(&self, site: &Site) -> Outcome<u64> {
         match self.what {
             What::Lost => {
