@@ -1,6 +1,6 @@
 //! The servers of a store, so that faults of servers are written once.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
@@ -70,6 +70,22 @@ server!(dlock_servers::etcd::Node);
 server!(dlock_servers::mysql::Node);
 server!(dlock_servers::redis::Node);
 server!(dlock_servers::zk::Node);
+
+/// Servers that do not know each other.
+#[async_trait]
+impl<S: Server> Servers for Vec<Arc<Mutex<S>>> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    async fn order(&self, index: usize, order: Order) -> io::Result<()> {
+        self[index].lock().await.order(order).await
+    }
+
+    async fn directory(&self, index: usize) -> PathBuf {
+        self[index].lock().await.directory()
+    }
+}
 
 /// A single server.
 #[async_trait]

@@ -98,7 +98,14 @@ fn an_unknown_store_is_refused() {
 fn the_help_lists_stores_and_exit_codes() {
     let output = chaos(&["--help"]);
     let text = text(&output);
-    for part in ["mariadb", "redis-unguarded", "Exit codes", "130"] {
+    for part in [
+        "mariadb",
+        "migrate",
+        "quorum",
+        "redis-unguarded",
+        "Exit codes",
+        "130",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

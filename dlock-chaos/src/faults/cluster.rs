@@ -151,7 +151,7 @@ async fn one_way(links: &Links, from: usize, to: usize, site: &Site) -> u64 {
 }
 
 /// Whether bytes have arrived at a link and were not passed on.
-fn holds_back(link: &Proxy) -> bool {
+pub(crate) fn holds_back(link: &Proxy) -> bool {
     [Direction::ToServer, Direction::ToClient]
         .into_iter()
         .any(|way| link.seen(way) > link.passed(way))

@@ -13,7 +13,9 @@
 
 mod etcd;
 mod file;
+mod migrate;
 mod mysql;
+mod quorum;
 mod redis;
 mod store;
 mod zk;
@@ -32,6 +34,8 @@ pub(crate) fn all() -> Vec<Box<dyn Store>> {
         Box::new(mysql::Sql::MariaDb),
         Box::new(etcd::Etcd),
         Box::new(zk::Zk),
+        Box::new(migrate::Migrate),
+        Box::new(quorum::Quorum),
         Box::new(redis::Redis),
         Box::new(redis::Guarded::Yes),
         Box::new(redis::Guarded::No),

@@ -26,10 +26,6 @@ use crate::{
     undo::undo,
 };
 
-/// A lock that has waited for the other store for more than this part of its ttl is renewed before the grant: waiting
-/// does not eat the ttl (K6).
-const WAITED_SHARE: u32 = 20;
-
 /// A waiting acquire gives back the lock in the old store when the new one has been silent for so long.
 const NEW_ANSWER_MAX: Duration = Duration::from_secs(1);
 
@@ -119,7 +115,6 @@ impl Acquirer<'_> {
         let reports = Arc::new(Reports::default());
         let nested = Arc::new(nested(request, watch, Sides::NEW, &reports, is_again));
         let mut acquiring = pin!(self.new.backend.acquire(&nested));
-        let began = request.clock().now();
         let is_waiting = request.wait != Wait::Never;
         let answer = match old {
             None => acquiring.await,
@@ -146,15 +141,7 @@ impl Acquirer<'_> {
             }
         };
         let lease = answer.map_err(|error| self.of_new(error, request))?;
-        let new = Arc::new(self.part(&nested, lease));
-        let waited = request.clock().now().since(began);
-        if let Some(old) = old
-            && waited > request.ttl / WAITED_SHARE
-            && let Found::Unknown(error) = old.renew().await
-        {
-            tracing::debug!(%error, "the lock in the old store is granted with what is left of it");
-        }
-        Ok(Some(new))
+        Ok(Some(Arc::new(self.part(&nested, lease))))
     }
 
     fn of_new(&self, error: Error, request: &AcquireRequest) -> Error {
@@ -165,8 +152,7 @@ impl Acquirer<'_> {
         Part::new(self.new.backend.clone(), nested.clone(), lease)
     }
 
-    /// Which stores the grant depends on, and its token; `None` if one of them has lost it. Both locks are held before
-    /// the record is read (K1).
+    /// Which stores the grant depends on, and its token; `None` if one of them has lost it.
     async fn decide(
         &self,
         request: &AcquireRequest,
@@ -174,8 +160,7 @@ impl Acquirer<'_> {
         old: Option<&Part>,
         new: &Part,
     ) -> Result<Option<(Sides, Token)>> {
-        let is_done = self.switch.is_done_for(&request.attempt).await?;
-        let sides = match (is_done, old) {
+        let sides = match (self.is_done(request, old).await?, old) {
             (true, _) => Sides::NEW,
             (false, Some(_)) => Sides::BOTH,
             // It was passed over, and the record that said so has changed.
@@ -189,6 +174,42 @@ impl Acquirer<'_> {
         }
         let token = self.token(sides, old, new)?;
         Ok(Some((sides, token)))
+    }
+
+    /// Whether the new store counts. If it does not, the lock in the old one is renewed, or found lost.
+    ///
+    /// Both locks are held before the record is read (K1). The old store may have lost its own by then: then another
+    /// program may have had both in the meantime, with a larger token (K5). A renewal shows that, and waiting does not eat
+    /// the ttl (K6).
+    async fn is_done(&self, request: &AcquireRequest, old: Option<&Part>) -> Result<bool> {
+        let Some(old) = old.filter(|_| !self.switch.is_known()) else {
+            return self.switch.is_done_for(&request.attempt).await;
+        };
+        let mut renewing = pin!(old.renew());
+        // At the same time: together they take one round trip.
+        let found = tokio::select! {
+            biased;
+            is_done = self.switch.is_done_for(&request.attempt) => match is_done? {
+                true => return Ok(true),
+                false => None,
+            },
+            found = &mut renewing => Some(found),
+        };
+        let (is_done, found) = match found {
+            Some(found) => (self.switch.is_done_for(&request.attempt).await?, found),
+            None => tokio::select! {
+                biased;
+                found = renewing => (false, found),
+                () = request.attempt.cancelled() => return Err(Error::cancelled()),
+            },
+        };
+        match found {
+            Found::Unknown(error) if !is_done => {
+                Err(error.in_context("acquire", self.old.store.name(), Some(&request.name)))
+            }
+            // A loss is known to the part.
+            _ => Ok(is_done),
+        }
     }
 
     /// The token of the store that counts. It must be below those of the time after the switch, which are above the new

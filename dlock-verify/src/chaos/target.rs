@@ -52,6 +52,11 @@ pub trait Target: Send + Sync + 'static {
         Duration::ZERO
     }
 
+    /// Whether [tries collide](crate::checker::Bounds::tries_collide).
+    fn tries_collide(&self) -> bool {
+        false
+    }
+
     /// The number of connections that the servers count at present, where they do.
     async fn connections(&self) -> Option<u64> {
         None

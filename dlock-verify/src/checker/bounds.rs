@@ -20,6 +20,8 @@ pub struct Bounds {
     pub fencing: bool,
     /// Whether holds end by time.
     pub ends_by_time: bool,
+    /// Whether tries of several clients at one moment may all be refused, each by the others: as in a quorum (K6).
+    pub tries_collide: bool,
 }
 
 impl Bounds {
@@ -40,6 +42,7 @@ impl Bounds {
             removal_reported_max: ttl,
             fencing: capabilities.fencing,
             ends_by_time: capabilities.ends_by_time,
+            tries_collide: false,
         }
     }
 

@@ -13,7 +13,7 @@ use super::{
 ///
 /// The times in which the store may have an entry of an attempt form groups that touch each other. A refusal
 /// needs an attempt in its group that was not refused, or may have left something: another one that was refused
-/// cannot have had the lock.
+/// cannot have had the lock. If [tries collide](Bounds::tries_collide), any other attempt is enough.
 ///
 /// One violation for each such group, with its first attempt. Takes O(n log n).
 #[must_use]
@@ -23,7 +23,7 @@ pub fn contention(facts: &Facts, bounds: &Bounds) -> Verdict {
     for (name, attempts) in &facts.names {
         let tries = attempts.ungranted.iter().filter(|one| is_refused_try(one));
         cases += tries.count();
-        for (refused, before) in groups_refused(attempts, &presence) {
+        for (refused, before) in groups_refused(attempts, &presence, bounds.tries_collide) {
             violations.push(Violation::FalselyContended {
                 name: name.clone(),
                 refused: refused.clone(),
@@ -47,10 +47,12 @@ struct Present<'a> {
     grant: Option<&'a Grant>,
 }
 
-/// The first attempts of the groups in which all were refused, and the last grant before each.
+/// The first attempts of the groups in which all were refused, and the last grant before each. If tries collide, only
+/// of the groups that are one attempt.
 fn groups_refused<'a>(
     attempts: &'a Attempts,
     presence: &Presence,
+    tries_collide: bool,
 ) -> Vec<(&'a Ungranted, Option<&'a Grant>)> {
     let grants = attempts.grants.iter().map(|grant| Present {
         span: presence.of_grant(grant),
@@ -71,7 +73,7 @@ fn groups_refused<'a>(
         match &mut group {
             Some((span, refused)) if one.span.from <= span.to => {
                 span.to = span.to.max(one.span.to);
-                *refused = refused.filter(|_| one.refused.is_some());
+                *refused = refused.filter(|_| one.refused.is_some() && !tries_collide);
             }
             _ => {
                 let before = group.replace((one.span, one.refused));

@@ -1,11 +1,11 @@
 //! C6b: a refusal of a free lock is flagged.
 
 use dlock_verify::{
-    checker::Check,
+    checker::{Check, Verdict, contention},
     history::{RefusalEffect, RefusalKind},
 };
 
-use crate::run::{CONTENDED, Run};
+use crate::run::{CONTENDED, Run, bounds};
 
 fn refused_at(ms: u64, before: Run) -> Run {
     before
@@ -32,6 +32,20 @@ fn two_that_refuse_each_other_are_flagged() {
         .request(11, 3, false)
         .refuse(12, 3, CONTENDED.0, CONTENDED.1);
     run.assert_violated(Check::Contention);
+}
+
+#[test]
+fn tries_that_collide_may_refuse_each_other_but_none_alone() {
+    let mut colliding = bounds();
+    colliding.tries_collide = true;
+    let alone = refused_at(11, Run::default().hold(0, 1));
+    let verdict = contention(&alone.facts(), &colliding);
+    assert_eq!(verdict.violations().len(), 1, "{verdict:?}");
+    let both = alone
+        .request(11, 3, false)
+        .refuse(12, 3, CONTENDED.0, CONTENDED.1);
+    let verdict = contention(&both.facts(), &colliding);
+    assert_eq!(verdict, Verdict::Holds { cases: 2 });
 }
 
 #[test]

@@ -94,11 +94,15 @@ impl Run {
         self.add(ms, 0, EventKind::Listed { entries })
     }
 
-    #[expect(clippy::expect_used, reason = "the report has all checks")]
-    pub(crate) fn verdict(&self, wanted: Check) -> Verdict {
+    pub(crate) fn facts(&self) -> Facts {
         let facts: Facts = self.0.iter().collect();
         assert_eq!(facts.malformed, []);
-        let report = check(&facts, &bounds());
+        facts
+    }
+
+    #[expect(clippy::expect_used, reason = "the report has all checks")]
+    pub(crate) fn verdict(&self, wanted: Check) -> Verdict {
+        let report = check(&self.facts(), &bounds());
         report.verdict(wanted).expect("wanted").clone()
     }
 

@@ -25,7 +25,7 @@ const COMPACT_EVERY: Duration = Duration::from_millis(100);
 /// A member that is stopped is left out.
 const COMPACT_MAX: Duration = Duration::from_secs(1);
 
-pub(super) fn all(members: &Arc<Members<Node>>) -> Vec<Arc<dyn Fault>> {
+pub(in crate::stores) fn all(members: &Arc<Members<Node>>) -> Vec<Arc<dyn Fault>> {
     let all = [
         What::MoveLeader,
         What::Compact,

@@ -1,8 +1,8 @@
 //! `etcd`: a cluster of three members that requires a login.
 
-mod faults;
+pub(super) mod faults;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{Locker, Result};
@@ -40,31 +40,36 @@ impl Store for Etcd {
     }
 
     async fn start(&self) -> Outcome<Started> {
-        let options = Options {
-            login: Login::Root(PASSWORD.to_owned()),
-            arguments: vec![CHEAP_LOGIN.to_owned()],
-            ..Options::default()
-        };
-        let cluster = Cluster::start(&Flavour::Newest.find()?, &options).await?;
-        let addresses = cluster.addresses();
-        let (nodes, links) = cluster.into_parts();
-        let logs = nodes
-            .iter()
-            .map(|node| node.process().directory().join("log"));
+        let (servers, logs) = start().await?;
         Ok(Started {
-            logs: logs.collect(),
-            target: Arc::new(Servers {
-                addresses,
-                members: Arc::new(Members::new((nodes, links))),
-            }),
+            target: Arc::new(servers),
+            logs,
         })
     }
 }
 
 /// A cluster that runs.
-struct Servers {
+pub(super) struct Servers {
     addresses: Vec<SocketAddr>,
-    members: Arc<Members<Node>>,
+    pub(super) members: Arc<Members<Node>>,
+}
+
+/// Starts a cluster; its logs are to be kept after a failure.
+pub(super) async fn start() -> Outcome<(Servers, Vec<PathBuf>)> {
+    let options = Options {
+        login: Login::Root(PASSWORD.to_owned()),
+        arguments: vec![CHEAP_LOGIN.to_owned()],
+        ..Options::default()
+    };
+    let cluster = Cluster::start(&Flavour::Newest.find()?, &options).await?;
+    let addresses = cluster.addresses();
+    let (nodes, links) = cluster.into_parts();
+    let logs = nodes
+        .iter()
+        .map(|node| node.process().directory().join("log"));
+    let logs = logs.collect();
+    let members = Arc::new(Members::new((nodes, links)));
+    Ok((Servers { addresses, members }, logs))
 }
 
 #[async_trait]

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 /// How many keys `BGSAVE` has to write, so that it takes a while.
 const KEYS: &str = "200000";
 
-pub(super) fn all(node: &Arc<Mutex<Node>>) -> Vec<Arc<dyn Fault>> {
+pub(in crate::stores) fn all(node: &Arc<Mutex<Node>>) -> Vec<Arc<dyn Fault>> {
     use What::{Bgsave, DebugSleep, FlushAll, KillClients, KillSubscribers, ScriptFlush};
     let all = [
         ScriptFlush,

@@ -32,7 +32,7 @@ const POLICIES: [&str; 2] = ["volatile-ttl", "allkeys-random"];
 /// The database that has a copy.
 const OTHER: &str = "1";
 
-pub(super) fn all(node: &Arc<Mutex<Node>>) -> Vec<Arc<dyn Fault>> {
+pub(in crate::stores) fn all(node: &Arc<Mutex<Node>>) -> Vec<Arc<dyn Fault>> {
     let all = [What::Removed, What::Evicted, What::PutBack];
     let keys = |what| {
         Arc::new(Keys {

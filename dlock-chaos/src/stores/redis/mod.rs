@@ -1,18 +1,18 @@
 //! `redis`: one server with an append-only file.
 
 mod clock;
-mod commands;
-mod keys;
+pub(super) mod commands;
+pub(super) mod keys;
 mod sentinel;
-mod times;
-mod wiped;
+pub(super) mod times;
+pub(super) mod wiped;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{Locker, Result};
 use dlock_servers::{
-    SetClock,
+    Program, SetClock,
     redis::{Flavour, Node, Options, Persistence},
 };
 use dlock_verify::{
@@ -21,12 +21,9 @@ use dlock_verify::{
 };
 use tokio::{process::Command, sync::Mutex};
 
-use self::times::{GUARD, TTL};
+use self::times::{GUARD, RECONNECT_MAX, TTL};
 use super::store::{Started, Store, connect, worker};
 use crate::faults;
-
-/// After a fault, clients need so long to connect again, beside the guard.
-const RECONNECT_MAX: Duration = Duration::from_secs(3);
 
 pub(super) use self::sentinel::Guarded;
 
@@ -41,11 +38,7 @@ impl Store for Redis {
     async fn start(&self) -> Outcome<Started> {
         let clock = SetClock::new()?;
         let program = Flavour::RedisStable.find()?.under(&clock)?;
-        let options = Options {
-            persistence: Persistence::AofEverySecond,
-            ..Options::default()
-        };
-        let node = Node::start(&program, &options).await?;
+        let node = start(&program).await?;
         let logs = vec![node.process().directory().join("log")];
         let (address, node) = (node.address(), Arc::new(Mutex::new(node)));
         Ok(Started {
@@ -57,6 +50,15 @@ impl Store for Redis {
             logs,
         })
     }
+}
+
+/// Starts a server with an append-only file.
+pub(super) async fn start(program: &Program) -> io::Result<Node> {
+    let options = Options {
+        persistence: Persistence::AofEverySecond,
+        ..Options::default()
+    };
+    Node::start(program, &options).await
 }
 
 /// A server that runs.

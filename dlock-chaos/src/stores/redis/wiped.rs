@@ -3,24 +3,22 @@
 use std::{fs, io, path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use dlock_servers::redis::Node;
 use dlock_verify::{
     chaos::{Fault, Site},
     support::Outcome,
 };
-use tokio::sync::Mutex;
 
 use crate::servers::{Order, Servers};
 
 /// Where the append-only file is.
 const DATA: &str = "appendonlydir";
 
-/// The server is killed, and starts with an empty disk. dlock grants nothing for a guard then, so an exception covers only
+/// A server is killed, and starts with an empty disk. dlock grants nothing for a guard then, so an exception covers only
 /// tokens, and only behind a clock that was set back.
-pub(super) struct Wiped(pub(super) Arc<Mutex<Node>>);
+pub(in crate::stores) struct Wiped<S>(pub(in crate::stores) Arc<S>);
 
 #[async_trait]
-impl Fault for Wiped {
+impl<S: Servers> Fault for Wiped<S> {
     fn id(&self) -> &'static str {
         "server-wiped"
     }
@@ -34,10 +32,11 @@ impl Fault for Wiped {
     }
 
     async fn strike(&self, site: &Site) -> Outcome<u64> {
-        self.0.order(0, Order::Kill).await?;
+        let (servers, server) = (&self.0, site.choose(self.0.count()));
+        servers.order(server, Order::Kill).await?;
         site.last().await;
-        remove(&Servers::directory(&*self.0, 0).await.join(DATA))?;
-        self.0.order(0, Order::Start).await?;
+        remove(&servers.directory(server).await.join(DATA))?;
+        servers.order(server, Order::Start).await?;
         Ok(0)
     }
 }

@@ -82,6 +82,7 @@ impl Scene {
         let capabilities = RecordedCapabilities::from(&self.witness.capabilities());
         let mut bounds = Bounds::new(self.target.ttl(), &capabilities);
         bounds.recovery_max = bounds.recovery_max.saturating_add(self.target.heal_max());
+        bounds.tries_collide = self.target.tries_collide();
         bounds
     }
 }
