@@ -1,5 +1,8 @@
-//! Two of five servers are down when a program starts (T84).
+//! Servers that are down or hang when a program starts (T84).
 
+use std::time::Duration;
+
+use dlock_core::Clock;
 use dlock_servers::Program;
 
 use crate::{
@@ -7,7 +10,13 @@ use crate::{
     support::{Outcome, cases, take},
 };
 
-cases![t84_servers_that_are_down_at_the_start_take_part_later];
+cases![
+    t84_servers_that_are_down_at_the_start_take_part_later,
+    t84_servers_that_hang_at_the_start_take_part_later,
+];
+
+/// A connection to a server that hangs is given up after this: a program does not wait for that.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 async fn t84_servers_that_are_down_at_the_start_take_part_later(program: Program) -> Outcome {
     let mut servers = Servers::start(&program, 5).await?;
@@ -36,5 +45,29 @@ async fn t84_servers_that_are_down_at_the_start_take_part_later(program: Program
     for down in [1, 4] {
         servers.0[down].resume().await?;
     }
+    servers.until_clean().await
+}
+
+async fn t84_servers_that_hang_at_the_start_take_part_later(program: Program) -> Outcome {
+    let servers = Servers::start(&program, 5).await?;
+    for hanging in [0, 3] {
+        servers.0[hanging].stop()?;
+    }
+    let keys = format!(
+        "restart_guard=0s&ttl=3s&connect_timeout={}s",
+        CONNECT_TIMEOUT.as_secs()
+    );
+    let clock = Clock::boottime();
+    let began = clock.now();
+    let locker = servers.connect(&keys).await?;
+    let held = take(&locker, "a").await?;
+    let took = clock.now().since(began);
+    assert!(took < CONNECT_TIMEOUT, "it waits for them: {took:?}");
+    for hanging in [0, 3] {
+        servers.0[hanging].cont()?;
+        until_taken(&servers.0[hanging], "a").await?;
+    }
+    assert!(held.is_held());
+    held.release().await?;
     servers.until_clean().await
 }

@@ -7,14 +7,11 @@ use dlock_verify::proxy::Proxy;
 
 use crate::{servers::Servers, support::Outcome};
 
-/// A client of the servers at `addresses`.
-pub(crate) async fn connect(
-    addresses: impl IntoIterator<Item = SocketAddr>,
-    keys: &str,
-) -> dlock::Result<Locker> {
+/// The URL of a client of the servers at `addresses`.
+pub(crate) fn url(addresses: impl IntoIterator<Item = SocketAddr>, keys: &str) -> String {
     let hosts: Vec<_> = addresses.into_iter().map(|one| one.to_string()).collect();
     let hosts = hosts.join(",");
-    dlock::connect(format!("redis-quorum://{hosts}?{keys}").as_str()).await
+    format!("redis-quorum://{hosts}?{keys}")
 }
 
 /// A client that is behind a proxy to each server.
@@ -31,7 +28,8 @@ impl Proxied {
         for node in &servers.0 {
             proxies.push(Proxy::start(node.address())?);
         }
-        let locker = connect(proxies.iter().map(Proxy::address), keys).await?;
+        let url = url(proxies.iter().map(Proxy::address), keys);
+        let locker = dlock::connect(url.as_str()).await?;
         Ok(Self { locker, proxies })
     }
 }

@@ -48,9 +48,14 @@ impl Servers {
         Ok(servers)
     }
 
+    /// The URL of a client of all servers.
+    pub(crate) fn url(&self, keys: &str) -> String {
+        program::url(self.0.iter().map(Node::address), keys)
+    }
+
     /// A client of all servers.
     pub(crate) async fn connect(&self, keys: &str) -> dlock::Result<Locker> {
-        program::connect(self.0.iter().map(Node::address), keys).await
+        dlock::connect(self.url(keys).as_str()).await
     }
 
     /// Waits until nothing is left in any server: no lock, and no subscription (K12).
