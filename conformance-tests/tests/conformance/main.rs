@@ -94,13 +94,10 @@ fn further_quorums(targets: &mut Vec<Arc<dyn Target>>) -> dlock_core::Result<()>
     let (redis, etcd) = (redis::Redis::newest, etcd::Etcd::newest);
     let more = quorum::Quorum::new("quorum-redis-3-of-5", 5);
     targets.push(Arc::new(Started::new(more)));
-    let mysql = mysql::MySql::new(Flavour::MySqlNewest);
-    let of_servers = Mixed::new("quorum-redis-etcd-mysql", (redis(), etcd(), mysql));
-    targets.push(Arc::new(Started::new(of_servers)));
-    let with_files = Mixed::new(
+    let mixed = Mixed::new(
         "quorum-redis-etcd-file",
         (redis(), etcd(), file::Files::new()?),
     );
-    targets.push(Arc::new(Started::new(with_files)));
+    targets.push(Arc::new(Started::new(mixed)));
     Ok(())
 }

@@ -7,10 +7,17 @@ use dlock_verify::proxy::Proxy;
 
 use crate::{servers::Servers, support::Outcome};
 
+/// A busy machine answers within this: what comes later is a fault.
+const NODE_TIMEOUT: &str = "node_timeout=1s";
+
 /// The URL of a client of the servers at `addresses`.
 pub(crate) fn url(addresses: impl IntoIterator<Item = SocketAddr>, keys: &str) -> String {
     let hosts: Vec<_> = addresses.into_iter().map(|one| one.to_string()).collect();
     let hosts = hosts.join(",");
+    let keys = match keys.contains("node_timeout") {
+        true => keys.to_owned(),
+        false => [keys, NODE_TIMEOUT].join("&"),
+    };
     format!("redis-quorum://{hosts}?{keys}")
 }
 
