@@ -2,6 +2,7 @@
 //!
 //! A binary without the standard harness: it reports a server that is missing as ignored.
 
+mod ahead;
 mod cut_off;
 mod down_at_start;
 mod emptied;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
 
 fn trials(flavour: Flavour) -> Vec<Trial> {
     let groups = [
+        ahead::trials,
         cut_off::trials,
         down_at_start::trials,
         emptied::trials,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The counter of tokens.
-const COUNTER: &str = "dlock:{all}fence";
+pub(crate) const COUNTER: &str = "dlock:{all}fence";
 
 /// The key of the record of the server's history.
 const RECORD: &str = "dlock:{all}record";
