@@ -88,7 +88,8 @@ impl<A: Store, B: Store, C: Store> Store for Mixed<A, B, C> {
     }
 
     fn separator(&self) -> &'static str {
-        self.nodes.2.separator()
+        // That of etcd, whose own keys end with it. The others take any.
+        "/"
     }
 
     async fn remove(&self, servers: &Self::Servers, prefix: &str, name: &LockName) -> Result<()> {

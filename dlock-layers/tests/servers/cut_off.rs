@@ -28,7 +28,7 @@ const TTL: Duration = Duration::from_secs(2);
 async fn cut_off(program: &Program, directions: &[Direction]) -> Outcome {
     let servers = Servers::start(program, 3).await?;
     let keys = "restart_guard=0s&ttl=2s&timeout=500ms&connect_timeout=500ms";
-    let holder = Proxied::connect(&servers, keys).await?;
+    let holder = Proxied::connect(&servers.0, keys).await?;
     let other = servers.connect(keys).await?;
     let clock = Clock::boottime();
     let held = holder.locker.acquire("a").await?;

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use dlock::Locker;
+use dlock_servers::redis::Node;
 use dlock_verify::proxy::Proxy;
 
-use crate::{servers::Servers, support::Outcome};
+use crate::support::Outcome;
 
 /// A busy machine answers within this: what comes later is a fault.
 const NODE_TIMEOUT: &str = "node_timeout=1s";
@@ -30,9 +31,9 @@ pub(crate) struct Proxied {
 }
 
 impl Proxied {
-    pub(crate) async fn connect(servers: &Servers, keys: &str) -> Outcome<Self> {
+    pub(crate) async fn connect(servers: &[Node], keys: &str) -> Outcome<Self> {
         let mut proxies = Vec::new();
-        for node in &servers.0 {
+        for node in servers {
             proxies.push(Proxy::start(node.address())?);
         }
         let url = url(proxies.iter().map(Proxy::address), keys);
