@@ -124,7 +124,7 @@ async fn grant(
                         let id = id_of_most(&held);
                         let hold = Hold::new(nodes.clone(), round, members, &refusals);
                         let lease = request.granted_until(deadline, token, Arc::new(hold));
-                        return Ok(lease.with_id(id.unwrap_or(request.attempt.id())));
+                        return Ok(lease.with_id(id.unwrap_or_else(|| request.attempt.id())));
                     }
                     None => {
                         let why = "too many nodes have lost the lock before the grant";
