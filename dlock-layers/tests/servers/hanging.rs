@@ -12,6 +12,7 @@ use crate::{
 cases![
     t80_a_server_that_hangs_costs_one_time_out,
     t80_a_server_that_hangs_costs_no_lock,
+    t80_a_grant_of_a_server_that_hung_is_released,
 ];
 
 /// So long that no busy machine takes it for anything else, and less than the time-out of a connection (2 s).
@@ -62,6 +63,23 @@ async fn t80_a_server_that_hangs_costs_no_lock(program: Program) -> Outcome {
             next.release().await?;
         }
         hanging.cont()?;
+        servers.until_clean().await?;
+    }
+    Ok(())
+}
+
+/// The request is executed when the server goes on, before its client has given up the connection.
+async fn t80_a_grant_of_a_server_that_hung_is_released(program: Program) -> Outcome {
+    let servers = Servers::start(&program, 3).await?;
+    let ttl = TTL_LONG.as_secs();
+    let keys = format!("restart_guard=0s&ttl={ttl}s&timeout=30s");
+    let locker = servers.connect(&keys).await?;
+    cycle(&locker).await?;
+    for hanging in &servers.0 {
+        hanging.stop()?;
+        let held = take(&locker, "a").await?;
+        hanging.cont()?;
+        held.release().await?;
         servers.until_clean().await?;
     }
     Ok(())
