@@ -234,7 +234,9 @@ async fn inspect_finds_the_holder_of_each(context: &CaseContext) -> Outcome {
             let guard = locker.acquire(&name).note("ein Zettel 🗒").await?;
             let holder = observer.inspect(&name).await?;
             let holder = holder.ok_or_else(|| format!("no holder of {name:?}"))?;
-            let known = (holder.attempt, holder.token) == (Some(guard.id()), Some(guard.token()));
+            // A store without an order of its grants may not know the token.
+            let is_token = |token| token == guard.token();
+            let known = holder.attempt == Some(guard.id()) && holder.token.is_none_or(is_token);
             ensure!(known, "{name:?} is held by {guard:?}, not by {holder:?}");
             ensure!(
                 holder.note.as_deref() == Some("ein Zettel 🗒"),

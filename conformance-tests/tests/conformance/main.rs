@@ -4,6 +4,7 @@ mod etcd;
 mod file;
 mod memory;
 mod migrate;
+mod mixed;
 mod mysql;
 mod quorum;
 mod redis;
@@ -17,10 +18,11 @@ use dlock_servers::mysql::Flavour;
 
 use crate::{
     migrate::Migrate,
+    mixed::Mixed,
     store::{Started, Store},
 };
 
-/// Adds migrations between more stores, if it is set. `cargo xtask nightly` sets it.
+/// Adds migrations between more stores and further quorums, if it is set. `cargo xtask nightly` sets it.
 const ALL_PAIRS: &str = "DLOCK_TEST_ALL_PAIRS";
 
 fn main() -> dlock_core::Result<ExitCode> {
@@ -67,6 +69,9 @@ fn main() -> dlock_core::Result<ExitCode> {
     }
     let quorum = quorum::Quorum::new("quorum-redis-2-of-3", 3);
     targets.push(Arc::new(Started::new(quorum)));
+    if env::var_os(ALL_PAIRS).is_some() {
+        further_quorums(&mut targets)?;
+    }
     Ok(conformance_tests::main(targets))
 }
 
@@ -82,4 +87,17 @@ fn pair<O: Store, N: Store>(
         let store = Migrate::new(name, old(), new(), is_switched);
         targets.push(Arc::new(Started::new(store)));
     }
+}
+
+/// More nodes, and nodes of different kinds.
+fn further_quorums(targets: &mut Vec<Arc<dyn Target>>) -> dlock_core::Result<()> {
+    let (redis, etcd) = (redis::Redis::newest, etcd::Etcd::newest);
+    let more = quorum::Quorum::new("quorum-redis-3-of-5", 5);
+    targets.push(Arc::new(Started::new(more)));
+    let mixed = Mixed::new(
+        "quorum-redis-etcd-file",
+        (redis(), etcd(), file::Files::new()?),
+    );
+    targets.push(Arc::new(Started::new(mixed)));
+    Ok(())
 }

@@ -63,6 +63,8 @@ impl Store for Quorum {
         };
         let url = self.node.url(first, prefix);
         let url = url.replacen(host, &hosts.join(","), 1);
+        // A busy machine answers late, which is no fault here.
+        let url = url.replacen("prefix=", "node_timeout=1s&prefix=", 1);
         url.replacen("redis:", "redis-quorum:", 1)
     }
 

@@ -284,7 +284,9 @@ impl<S: Store> Backdoor for Started<S> {
 }
 
 fn prefix_of(address: &str) -> Result<&str> {
-    let (_, prefix) = address.rsplit_once("prefix=").unwrap_or_default();
+    let (_, rest) = address.rsplit_once("prefix=").unwrap_or_default();
+    // Keys of a quorum come after those of its nodes.
+    let (prefix, _) = rest.split_once('&').unwrap_or((rest, ""));
     if prefix.is_empty() {
         let why = "an address without a prefix is not ours alone";
         return Err(Error::new(ErrorKind::Internal, why));

@@ -38,15 +38,39 @@ pub struct Lease {
     pub mode: Mode,
     /// Whether core renews it.
     pub renewal: Renewal,
+    /// The identity that the store has of the grant.
+    pub(super) id: AttemptId,
     pub(super) clock: Clock,
     pub(super) handle: Box<dyn Any + Send + Sync>,
 }
 
 impl Lease {
-    /// The identity of the attempt that was granted.
+    /// The identity of the grant in its store, as [`Holder`](crate::Holder) shows it: that of the attempt, unless a layer
+    /// gave it [another one](Self::with_id).
     #[must_use]
     pub fn id(&self) -> AttemptId {
-        self.attempt.id()
+        self.id
+    }
+
+    /// Sets the identity: for a layer whose request inside has [one of its
+    /// own](crate::backend::AcquireRequest::nested_again).
+    ///
+    /// ```
+    /// use dlock_core::{Result, backend::{AcquireRequest, DistributedLock, Lease}};
+    ///
+    /// /// Takes the lock in a store once more.
+    /// async fn again(store: &dyn DistributedLock, request: &AcquireRequest) -> Result<Lease> {
+    ///     let outer = request.attempt.clone();
+    ///     let nested = request.nested_again(move |cause| outer.report_lost(cause), |_| {});
+    ///     let inner = store.acquire(&nested).await?;
+    ///     let (deadline, token, id) = (inner.deadline, inner.token, inner.id());
+    ///     Ok(request.granted_until(deadline, token, (nested, inner)).with_id(id))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn with_id(mut self, id: AttemptId) -> Self {
+        self.id = id;
+        self
     }
 
     /// Timestamps a renewal. Call it before the request is sent: the new deadline counts from it.

@@ -220,6 +220,7 @@ impl AcquireRequest {
             deadline,
             mode: self.mode,
             renewal: self.renewal,
+            id: self.attempt.id(),
             clock: self.clock.clone(),
             handle: Box::new(handle),
         }

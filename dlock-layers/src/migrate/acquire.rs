@@ -86,6 +86,8 @@ impl Acquirer<'_> {
         };
         match self.decide(request, &watch, old.as_deref(), &new).await {
             Ok(Some((sides, token))) => {
+                // As `inspect` finds it.
+                let id = old.as_ref().unwrap_or(&new).lease.id();
                 let hold = Hold {
                     old,
                     new,
@@ -93,7 +95,8 @@ impl Acquirer<'_> {
                     is_release_going_on: AtomicBool::new(false),
                 };
                 let deadline = hold.deadline(sides);
-                Ok(Round::Granted(request.granted_until(deadline, token, hold)))
+                let lease = request.granted_until(deadline, token, hold);
+                Ok(Round::Granted(lease.with_id(id)))
             }
             other => {
                 // A loss from now on is none of the acquire, which may begin again.

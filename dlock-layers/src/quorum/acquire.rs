@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use dlock_core::{
-    Error, ErrorKind, Result,
+    AttemptId, Error, ErrorKind, Result,
     backend::{AcquireRequest, Lease, Wait},
     toolkit::{Backoff, pause, pause_after},
 };
@@ -12,6 +12,7 @@ use super::{
     deadline::of_grant,
     hold::Hold,
     nodes::Nodes,
+    pending::Member,
     refusal::refusal,
     round::{Answers, Round},
     token::agree,
@@ -120,8 +121,10 @@ async fn grant(
                 );
                 match deadline.filter(|_| round.tally.grant()) {
                     Some(deadline) => {
+                        let id = id_of_most(&held);
                         let hold = Hold::new(nodes.clone(), round, members, &refusals);
-                        return Ok(request.granted_until(deadline, token, Arc::new(hold)));
+                        let lease = request.granted_until(deadline, token, Arc::new(hold));
+                        return Ok(lease.with_id(id.unwrap_or_else(|| request.attempt.id())));
                     }
                     None => {
                         let why = "too many nodes have lost the lock before the grant";
@@ -133,4 +136,11 @@ async fn grant(
     };
     undo(request, members.into_iter().map(|member| member.part)).await;
     Err(refused)
+}
+
+/// The identity that most nodes have of a grant, as `inspect` finds it: that of the round, or of a try during the wait.
+fn id_of_most(held: &[Member]) -> Option<AttemptId> {
+    let ids = held.iter().map(|member| member.part.lease.id());
+    let count = |id: &AttemptId| ids.clone().filter(|other| other == id).count();
+    ids.clone().max_by_key(count)
 }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     part::{Found, ends_by},
-    undo::start_undo,
+    undo::{start_undo, undo},
 };
 
 /// The lock of a grant.
@@ -120,7 +120,9 @@ impl Hold {
         })
         .await;
         if left < need {
-            return Ok(Renewed::Lost(lost.unwrap_or(LostCause::Removed)));
+            let cause = lost.unwrap_or(LostCause::Removed);
+            self.end_as_lost(cause).await;
+            return Ok(Renewed::Lost(cause));
         }
         let answered = deadlines.len();
         let expiry = self.nodes.capabilities.expiry;
@@ -128,6 +130,23 @@ impl Hold {
             Some(deadline) => Ok(Renewed::Until(deadline)),
             None => Err(too_few(&self.nodes, answered, unknown.as_ref())),
         }
+    }
+
+    /// Releases what is left, also what a repair has taken since one of the losses: the lock stays lost (K3). Core releases
+    /// it after that, too.
+    async fn end_as_lost(&self, cause: LostCause) {
+        self.round.tally.end(cause);
+        let left = {
+            let mut members = self.members.lock();
+            members.is_released = true;
+            members.held.clone()
+        };
+        self.round.request.cancel_nested();
+        undo(
+            &self.round.request,
+            left.into_iter().map(|member| member.part),
+        )
+        .await;
     }
 
     /// Takes out a member that is lost, and releases what its node may still have of it.

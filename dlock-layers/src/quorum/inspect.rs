@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use dlock_core::{AttemptId, Holder, LockName, Result};
+use dlock_core::{AttemptId, Fencing, Holder, LockName, Result};
 use tokio::task::JoinSet;
 
 use super::{gather::gather, nodes::Nodes, refusal::too_few};
@@ -37,7 +37,11 @@ pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Hol
     if answered < need {
         return Err(too_few(nodes, answered, cause.as_ref()));
     }
-    if let Some(holder) = named_by(need, &found) {
+    if let Some(mut holder) = named_by(need, &found) {
+        if nodes.capabilities.fencing == Fencing::None {
+            // The lock has a token of its own, which no node knows.
+            holder.token = None;
+        }
         return Ok(Some(holder));
     }
     let most = by_attempt(&found)

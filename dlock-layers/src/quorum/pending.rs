@@ -50,7 +50,8 @@ impl Pending {
         tokio::spawn(async move {
             let sent = own.clock().now();
             let result = called.acquire(&own).await;
-            if own.clock().now().since(sent) <= timeout && !own.attempt.is_cancelled() {
+            let is_in_time = own.clock().now().since(sent) <= timeout;
+            if is_in_time && !own.attempt.is_cancelled() && is_answer(&result) {
                 node.silence.end();
             }
             let result = result.map(|lease| Arc::new(Part::new(called, own.clone(), lease)));
@@ -150,6 +151,12 @@ impl Drop for Pending {
             drop(start_undo(&self.request, member.part));
         }
     }
+}
+
+/// Whether a result is one of the node. The client of a node that is silent has errors of its own: about a connection
+/// that it has given up, at once.
+fn is_answer<T>(result: &Result<T>) -> bool {
+    result.as_ref().err().is_none_or(Error::is_contended)
 }
 
 fn panicked() -> Error {

@@ -12,9 +12,8 @@ pub(super) fn probe(slot: &Arc<Slot>, name: &LockName, timeout: Duration) {
     let (slot, name) = (slot.clone(), name.clone());
     tokio::spawn(async move {
         if let Some(store) = slot.store()
-            && tokio::time::timeout(timeout, store.inspect(&name))
-                .await
-                .is_ok()
+            // An error may be one of its client: about a connection that it has given up, at once.
+            && let Ok(Ok(_)) = tokio::time::timeout(timeout, store.inspect(&name)).await
         {
             slot.silence.end();
         }

@@ -55,7 +55,7 @@ impl Hold {
     }
 
     /// Begins a request to a node, unless it holds the lock or has one already; with the identity for it.
-    fn begin(&self, slot: &Slot, now: BootInstant) -> Option<Identity> {
+    fn begin(&self, slot: &Slot, now: BootInstant) -> Option<Identity<'static>> {
         let mut members = self.members.lock();
         let number = slot.number;
         if members.has(number) || members.is_released {

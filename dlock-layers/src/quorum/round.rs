@@ -24,9 +24,11 @@ pub(super) struct Round {
 }
 
 /// Whether a request has the identity of its round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Identity {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Identity<'a> {
     OfRound,
+    /// That of this request.
+    Of(&'a AcquireRequest),
     /// A new one: a request or a release of the round may still be on its way to the node.
     New,
 }
@@ -69,7 +71,7 @@ impl Round {
         nodes: &Nodes,
         slot: &Arc<Slot>,
         wait: Wait,
-        identity: Identity,
+        identity: Identity<'_>,
         on_wait: impl Fn(WaitReport<'_>) + Send + Sync + 'static,
     ) -> Result<Pending> {
         let store = slot.store().ok_or_else(|| slot.why_not_open())?;
@@ -78,6 +80,7 @@ impl Round {
         let on_lost = move |cause| tally.lose(&lost, cause);
         let nested = match identity {
             Identity::OfRound => self.request.nested_waiting(on_lost, on_wait),
+            Identity::Of(request) => request.nested_waiting(on_lost, on_wait),
             Identity::New => self.request.nested_again(on_lost, on_wait),
         };
         let timeout = nodes.options.node_timeout;

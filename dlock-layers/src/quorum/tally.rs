@@ -88,6 +88,12 @@ impl Tally {
         }
     }
 
+    /// Ends the grant as lost.
+    pub(super) fn end(&self, cause: LostCause) {
+        self.counted.lock().is_lost = true;
+        self.attempt.report_lost(cause);
+    }
+
     /// Makes later losses losses of the grant; false if too few members are held.
     pub(super) fn grant(&self) -> bool {
         let mut counted = self.counted.lock();

@@ -157,14 +157,17 @@ impl WaitAt<'_> {
             .iter()
             .filter(|slot| slot.number > self.slot.number);
         let after: Vec<_> = after.filter(|slot| !slot.silence.is_silent()).collect();
+        // One identity for all of them: `inspect` finds the holder by it.
+        let again = self.round.request.nested_again(|_| {}, |_| {});
         for (at, slot) in after.iter().enumerate() {
             let have = held + found.len();
             if have >= nodes.options.need || have + after.len() - at < nodes.options.need {
                 break;
             }
+            let identity = Identity::Of(&again);
             let sent = self
                 .round
-                .request_from(nodes, slot, Wait::Never, Identity::New, |_| {});
+                .request_from(nodes, slot, Wait::Never, identity, |_| {});
             if let Ok(mut pending) = sent {
                 let end = tokio::time::sleep(nodes.options.node_timeout);
                 found.extend(pending.answer_before(end).await.and_then(Result::ok));

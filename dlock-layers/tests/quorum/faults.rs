@@ -84,6 +84,29 @@ async fn a_silent_node_costs_one_time_out_and_no_second_one() -> Result<()> {
     Ok(())
 }
 
+/// A client gives up its connection to a silent server, and has errors until it is replaced by one that is silent, too.
+#[tokio::test(start_paused = true)]
+async fn an_error_of_a_silent_node_does_not_cost_another_time_out() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    let cycle = || async { locks.acquire("a").await?.release().await };
+    nodes.silent(1);
+    cycle().await?;
+    nodes.back(1);
+    nodes.down(1);
+    for _ in 0..3 {
+        // The first acquire after a second probes it.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cycle().await?;
+    }
+    nodes.back(1);
+    nodes.silent(1);
+    let (took, cycled) = time_of(cycle()).await;
+    cycled?;
+    assert!(took < Duration::from_millis(10), "{took:?}");
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_node_that_forgets_takes_part_again_from_the_next_renewal_on() -> Result<()> {
     let nodes = Nodes::new(3);

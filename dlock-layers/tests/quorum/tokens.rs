@@ -77,6 +77,8 @@ async fn without_a_counter_that_can_be_raised_there_is_no_fencing() -> Result<()
     guard.release().await?;
     let guard = locks.acquire("a").await?;
     assert_ne!(guard.token(), first);
+    let holder = locks.inspect("a").await?.expect("a holder");
+    assert_eq!(holder.token, None, "the nodes do not know the token");
     guard.renew().await?;
     guard.release().await?;
     Ok(())

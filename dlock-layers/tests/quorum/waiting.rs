@@ -40,6 +40,22 @@ async fn a_release_hands_over_at_once() -> Result<()> {
     Ok(())
 }
 
+/// A wait takes several rounds, and the nodes have the identity of the last one.
+#[tokio::test(start_paused = true)]
+async fn inspect_shows_the_identity_of_a_guard_that_was_waited_for() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let (one, other) = (nodes.program().await?, nodes.program().await?);
+    let guard = one.acquire("a").await?;
+    let waiting = Waiting::start(&other);
+    tokio::time::sleep(TTL).await;
+    guard.release().await?;
+    let guard = waiting.granted().await?;
+    let holder = one.inspect("a").await?.expect("a holder");
+    assert_eq!(holder.attempt, Some(guard.id()));
+    guard.release().await?;
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_does_not_wait_for_a_silent_node() -> Result<()> {
     for fault in [Fault::Stall, Fault::LoseRequest] {

@@ -24,11 +24,14 @@ const KILL_ROUNDS: &str = "50";
 /// The name that these tests begin with.
 const KILL_TESTS: &str = "t69_tokens_grow_over_kills";
 
-/// Adds migrations between more stores to the conformance suite.
+/// Adds migrations between more stores and further quorums to the conformance suite.
 const ALL_PAIRS: &str = "DLOCK_TEST_ALL_PAIRS";
 
 /// The beginning of the names of these targets.
 const MIGRATIONS: &str = "migrate-";
+
+/// The beginning of the names of these targets.
+const QUORUMS: &str = "quorum-";
 
 /// A part of the run, by name.
 type Part = (&'static str, fn() -> Result<()>);
@@ -42,7 +45,8 @@ const PARTS: &[Part] = &[
     ("dist", dist::run),
     ("model", model),
     ("kills", kills),
-    ("migrations", migrations),
+    ("migrations", || conformance(MIGRATIONS)),
+    ("quorums", || conformance(QUORUMS)),
     ("moves", moves),
     ("peers", || peers::run(&peers::Options::small())),
 ];
@@ -120,9 +124,10 @@ fn kills() -> Result<()> {
         .run()
 }
 
-fn migrations() -> Result<()> {
+/// The conformance suite on all targets whose names begin so.
+fn conformance(targets: &str) -> Result<()> {
     Tool::cargo("test --quiet --package conformance-tests --test conformance --")
-        .args([MIGRATIONS])
+        .args([targets])
         .env("DLOCK_TEST_REQUIRE", "all")
         .env(ALL_PAIRS, "yes")
         .run()
