@@ -196,10 +196,10 @@ impl Hold {
     /// Releases all members at once. The lock is free for others when enough nodes are without it. The others are
     /// released in the background.
     pub(super) async fn release(&self) -> Result<()> {
-        let held = {
+        let (held, mut free) = {
             let mut members = self.members.lock();
             members.is_released = true;
-            members.held.clone()
+            (members.held.clone(), self.count_free(&members))
         };
         // Ends the requests of a repair, too.
         self.round.request.cancel_nested();
@@ -222,16 +222,16 @@ impl Hold {
                 }
                 Some((_, Err(error))) => failed = Some(error),
             }
-            self.count_free(&members) >= need
+            // Not counted again below: a node may turn silent in between, after the other releases were given up.
+            free = self.count_free(&members);
+            free >= need
         })
         .await;
-        let mut members = self.members.lock();
-        let free = self.count_free(&members);
         if free < need {
-            drop(members);
             return Err(failed.unwrap_or_else(|| not_released(free, need)));
         }
-        for member in std::mem::take(&mut members.held) {
+        let rest = std::mem::take(&mut self.members.lock().held);
+        for member in rest {
             // Goes on in the background; a shutdown waits for it (K9).
             drop(start_undo(&self.round.request, member.part));
         }
