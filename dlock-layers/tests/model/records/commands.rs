@@ -16,6 +16,8 @@ pub(crate) enum Mutant {
     CancelsOther,
     /// `cancel` leaves a new store that was left earlier as it is, so that a start goes on.
     CancelsUnseen,
+    /// The new store's record is read before the old store's, which may have lost its own.
+    ReadsNewFirst,
     /// `switch` takes a new store with another record for one that has lost its own, without another read.
     ReadsOnce,
 }
@@ -43,20 +45,15 @@ pub(super) fn go_on(
     let mut next = *from;
     let mut reader = command;
     match command.at {
-        At::Reading(0) => {
+        At::Reading(done) if (done == 0) != (mutant == Some(Mutant::ReadsNewFirst)) => {
             reader.in_old = from.records[old];
-            reader.at = At::Reading(1);
+            reader.at = after_reading(mutant, done, &reader);
             next.commands[operator] = Some(reader);
             steps.push(step(operator, "reads the old store's record", next));
         }
-        At::Reading(_) => {
+        At::Reading(done) => {
             reader.in_new = from.records[new];
-            let is_checked = mutant != Some(Mutant::ReadsOnce) && has_lost_its_record(&reader);
-            reader.at = if is_checked {
-                At::Checking
-            } else {
-                At::Changing(0)
-            };
+            reader.at = after_reading(mutant, done, &reader);
             next.commands[operator] = Some(reader);
             steps.push(step(operator, "reads the new store's record", next));
         }
@@ -102,12 +99,33 @@ pub(super) fn go_on(
     });
 }
 
+fn after_reading(mutant: Option<Mutant>, done: u8, reader: &Command) -> At {
+    let is_checked = mutant != Some(Mutant::ReadsOnce) && has_lost_its_record(reader);
+    match done {
+        0 => At::Reading(1),
+        _ if is_checked => At::Checking,
+        _ => At::Changing(0),
+    }
+}
+
 /// Whether a switch takes the new store for one that has lost its record.
 fn has_lost_its_record(command: &Command) -> bool {
     let is_closed = |old: Record| matches!(old.stage, Stage::Closed | Stage::Left);
     let old = command.in_old.filter(|old| is_closed(*old));
     let is_of = |old: Record| command.in_new.is_some_and(|new| new.id == old.id);
     command.job == Job::Switch && old.is_some_and(|old| !is_of(old))
+}
+
+/// The migration whose record the old store has lost, as the new one says that its locks count.
+fn lost_by_old(command: &Command) -> Option<u8> {
+    use Stage::{Arrived, Cancelled};
+    let new = command.in_new.filter(|new| new.stage == Arrived)?;
+    let is_of_earlier =
+        |old: Record| old.id != new.id && matches!(old.stage, Cancelled | Arrived);
+    command
+        .in_old
+        .is_none_or(is_of_earlier)
+        .then_some(new.id)
 }
 
 /// The changes that follow from what was read, and the identity of the migration; none for a command that is refused.
@@ -126,6 +144,9 @@ fn changes(mutant: Option<Mutant>, command: &Command) -> Option<(u8, Vec<Change>
             Some(found) if !matches!(found.stage, Cancelled | Left) => None,
             _ => Some((id, vec![Change::Old(Leaving), Change::New(Arriving)])),
         };
+    }
+    if let Some(id) = lost_by_old(command) {
+        return (command.job == Job::Switch).then(|| (id, vec![Change::Old(Left)]));
     }
     let old = old?;
     let is_of_other = |new: &Record| new.id != old.id && !matches!(new.stage, Cancelled | Left);
