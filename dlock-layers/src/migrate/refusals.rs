@@ -13,7 +13,7 @@ use super::{
     stores::{Store, other_base},
 };
 
-fn invalid(why: impl Into<String>) -> Error {
+fn invalid(why: String) -> Error {
     Error::new(ErrorKind::InvalidConfig, why)
 }
 

@@ -87,18 +87,22 @@ impl Store for MySql {
     async fn in_use(&self, max: usize) -> Result<Vec<String>> {
         let (length, prefix) = (self.prefix.len(), literal(&[&self.prefix]));
         let names = format!(
-            "SELECT HEX(name) FROM dlock_locks WHERE LEFT(name, {length}) = {prefix} LIMIT {ROWS_MAX}"
+            "SELECT HEX(name), CONVERT(name USING utf8mb4) FROM dlock_locks WHERE LEFT(name, {length}) = {prefix} LIMIT {ROWS_MAX}"
         );
         let rows = match self.connection.lock().await.query(names).await {
             Ok(rows) => rows,
             Err(failure) => absent(failure).map(|()| Vec::new())?,
         };
         let mut places = Vec::new();
-        for name in rows.into_iter().flatten().flatten() {
+        for row in rows {
+            let [Some(name), shown] = row.as_slice() else {
+                continue;
+            };
             // One after the other: each is locked for the moment of one statement.
             let lock = format!("SELECT 1 FROM dlock_locks WHERE name = x'{name}' FOR UPDATE SKIP LOCKED");
             if !self.finds(lock).await? {
-                places.push(format!("dlock_locks x'{name}'"));
+                let shown = shown.as_deref().unwrap_or(name);
+                places.push(format!("dlock_locks {shown}"));
                 if places.len() == max {
                     break;
                 }
