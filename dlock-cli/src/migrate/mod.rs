@@ -106,19 +106,22 @@ async fn start(steps: &Steps, config: &Config) -> Result<(), Failure> {
         .is_some_and(|new| new.stage == MigrationStage::Left);
     if is_back {
         output::say(
-            "the locks came from there earlier: a program that still has migrate: of that move gets no locks, or holds              them beside others; end it, or give it OLD, now",
+            "the locks came from there earlier: a program that still has migrate: of that move gets no locks, or holds \
+             them beside others; end it, or give it OLD, now",
         );
     }
     Ok(())
 }
 
 /// Ends the migration, and says what that means for programs.
-async fn cancel(steps: &Steps, stores: &Stores) -> Result<(), Failure> {
+async fn cancel(steps: &Steps, config: &Config) -> Result<(), Failure> {
     steps.cancel().await?;
-    let old = Config::from_url(&stores.old)?;
-    output::say(&format!(
-        "all programs need {old} alone: those with migrate: get no locks. Neither store refuses a program now, also not          one with the URL of an earlier move"
-    ));
+    if let Some(old) = Settings::of(config)?.take_store("from")? {
+        output::say(&format!(
+            "all programs need {old} alone: those with migrate: get no locks. Neither store refuses a program now, also \
+             not one with the URL of an earlier move"
+        ));
+    }
     Ok(())
 }
 

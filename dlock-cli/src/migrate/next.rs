@@ -27,7 +27,10 @@ pub(super) fn next(old: Found<'_>, new: Found<'_>) -> Next {
         (Ok(old), Ok(new)) => of_both(old, new),
         (Err(_), Ok(new)) => without_old(new.map(|new| new.stage)),
         (Ok(old), Err(_)) => without_new(old.map(|old| old.stage)),
-        (Err(_), Err(_)) => ("status", "neither store answers; next: dlock migrate status"),
+        (Err(_), Err(_)) => (
+            "status",
+            "neither store answers; next: dlock migrate status",
+        ),
     };
     Next { word, text }
 }
@@ -58,10 +61,12 @@ fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> (&'static str, &
             "the URLs are swapped: the locks move from the second store to the first one; next: dlock migrate status, \
              in that order",
         ),
-        (Some(Leaving | Closed), Some(Cancelled)) | (Some(Cancelled), Some(Arriving)) if is_one => (
-            "cancel",
-            "the cancel was cut off; next: dlock migrate cancel, once more",
-        ),
+        (Some(Leaving | Closed), Some(Cancelled)) | (Some(Cancelled), Some(Arriving)) if is_one => {
+            (
+                "cancel",
+                "the cancel was cut off; next: dlock migrate cancel, once more",
+            )
+        }
         (Some(Closed), None) => (
             "switch",
             "the record is gone from the new store, and the old one is closed; next: dlock migrate switch, once more, or \
@@ -73,7 +78,13 @@ fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> (&'static str, &
         ),
         (None | Some(Cancelled), Some(Arrived)) => (
             "switch",
-            "the record is gone from the old store, which refuses no program now; next: dlock migrate switch, once more",
+            "the locks of the new store count, and the first store has no record of it, so it refuses no program; if the locks \
+             came from it, next: dlock migrate switch, once more",
+        ),
+        (None | Some(Cancelled | Arrived), Some(Arriving)) => (
+            "cancel",
+            "the first store has no record of the migration in the second one; if it had one: dlock migrate cancel, and then \
+             start",
         ),
         (Some(Arrived), Some(Arrived)) => (
             "switch",
@@ -156,7 +167,10 @@ fn without_new(old: Option<MigrationStage>) -> (&'static str, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use dlock::{ErrorKind, layers::migrate::MigrationStage::*};
+    use dlock::{
+        ErrorKind,
+        layers::migrate::MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left},
+    };
 
     use super::*;
 
@@ -175,13 +189,17 @@ mod tests {
             (Some(Closed), Some(Arrived), "switch"),
             (Some(Left), Some(Arrived), "programs-to-new"),
             (None, Some(Arrived), "switch"),
+            (None, Some(Arriving), "cancel"),
             (Some(Left), None, "switch"),
             (Some(Closed), Some(Cancelled), "cancel"),
             (Some(Cancelled), Some(Cancelled), "plan"),
             (Some(Arriving), Some(Leaving), "swap"),
             (Some(Arrived), Some(Left), "swap"),
         ] {
-            let (old, new) = (old.map(|stage| record(stage, 1)), new.map(|stage| record(stage, 1)));
+            let (old, new) = (
+                old.map(|stage| record(stage, 1)),
+                new.map(|stage| record(stage, 1)),
+            );
             let next = next(Ok(old.as_ref()), Ok(new.as_ref()));
             assert_eq!(next.word, word, "{old:?} {new:?}");
         }

@@ -249,7 +249,12 @@ fn the_status_is_known_while_one_store_is_down() {
     assert!(out.contains("\"old_error\":\""), "{out}");
     assert!(out.contains("\"next\":\"programs-to-new\""), "{out}");
     let nowhere = format!("{}/none", locks.display());
-    let neither = ["migrate", "status", &*format!("file:{nowhere}/a"), &*format!("file:{nowhere}/b")];
+    let neither = [
+        "migrate",
+        "status",
+        &*format!("file:{nowhere}/a"),
+        &*format!("file:{nowhere}/b"),
+    ];
     let (code, _, err) = all.bare(&neither);
     assert_ne!(code, Some(0));
     assert!(err.contains("neither store can be read"), "{err}");
@@ -264,7 +269,10 @@ fn an_old_store_that_is_empty_after_the_switch_gets_its_record_again() {
     fs::remove_dir_all(&locks).expect("the old store is empty");
     fs::create_dir(&locks).expect("directory");
     let (_, out, _) = all.step(&["status"]);
-    assert!(out.contains("next: dlock migrate switch, once more"), "{out}");
+    assert!(
+        out.contains("next: dlock migrate switch, once more"),
+        "{out}"
+    );
     let (code, _, err) = all.step(&["switch", "--no-others"]);
     assert_eq!(code, Some(0), "{err}");
     let refused = all.token(&all.old).expect_err("it is left");
@@ -277,11 +285,17 @@ fn a_cancel_says_what_programs_need() {
     all.step(&["start"]);
     let (code, out, err) = all.step(&["cancel"]);
     assert_eq!(code, Some(0));
-    assert!(err.contains(&format!("all programs need {} alone", all.old)), "{err}");
+    assert!(
+        err.contains(&format!("all programs need {} alone", all.old)),
+        "{err}"
+    );
     assert!(err.contains("Neither store refuses a program now"), "{err}");
     assert!(out.contains("it was cancelled"), "{out}");
     let refused = all.token(&all.both).expect_err("over");
-    assert!(refused.contains("was cancelled: use the URL in from= alone"), "{refused}");
+    assert!(
+        refused.contains("was cancelled: use the URL in from= alone"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -302,7 +316,12 @@ fn a_holder_in_the_old_store_alone_is_named() {
     let program = all.store.start(&held);
     assert_eq!(program.line(), "held");
     let run = |wait: &[&str]| {
-        let words = [&["--url", &*all.both, "run", "report"], wait, &["--", "true"]].concat();
+        let words = [
+            &["--url", &*all.both, "run", "report"],
+            wait,
+            &["--", "true"],
+        ]
+        .concat();
         all.bare(&words)
     };
     let (code, _, err) = run(&["--wait", "3s"]);
@@ -310,7 +329,10 @@ fn a_holder_in_the_old_store_alone_is_named() {
     let begin = "dlock: waiting: \"report\": ";
     let named = err.lines().find(|line| line.starts_with(begin));
     let named = named.unwrap_or_else(|| panic!("nothing is said without -v: {err}"));
-    assert!(named.contains("holds the lock in the old store alone; change the URL"), "{err}");
+    assert!(
+        named.contains("holds the lock in the old store alone; change the URL"),
+        "{err}"
+    );
     let (code, _, err) = run(&["--try"]);
     assert_eq!(code, Some(75));
     assert!(err.contains("in the old store alone"), "{err}");

@@ -23,6 +23,7 @@ mod steps;
 mod stores;
 mod stragglers;
 mod switch;
+mod switching;
 mod tag;
 mod watch;
 

@@ -47,7 +47,8 @@ fn pair<'a>(
     if let (true, Some(new)) = (of_one, new)
         && matches!(
             stages,
-            (Some(Leaving | Closed), Some(Arriving)) | (Some(Leaving | Closed | Left), Some(Arrived))
+            (Some(Leaving | Closed), Some(Arriving))
+                | (Some(Leaving | Closed | Left), Some(Arrived))
         )
     {
         return Ok(new);
@@ -56,6 +57,14 @@ fn pair<'a>(
         (Some(old), Some(new)) if is_swapped(old, new) => {
             let why = "from= and to= are swapped: the locks move from to= to from=";
             (Side::From, why.to_owned())
+        }
+        (old, Some(new)) if new.stage == Arriving && is_lost(old, new) => {
+            let why = format!(
+                "this store has lost its record of the migration, which to= has, from {}; run \"dlock migrate cancel FROM \
+                 TO\", and begin it again",
+                new.other
+            );
+            (Side::From, why)
         }
         (old, Some(new)) if is_lost(old, new) => {
             let why = format!(
@@ -79,7 +88,8 @@ fn pair<'a>(
                            FROM TO\" again";
                 (Side::To, why.to_owned())
             }
-            (Some(Leaving | Closed), Some(Cancelled)) | (Some(Cancelled), Some(Cancelled | Arriving))
+            (Some(Leaving | Closed), Some(Cancelled))
+            | (Some(Cancelled), Some(Cancelled | Arriving))
                 if of_one =>
             {
                 let why = "the migration was cancelled: use the URL in from= alone";

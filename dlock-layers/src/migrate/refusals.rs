@@ -7,7 +7,7 @@ use dlock_core::{
 
 use super::{
     base::token_base,
-    restore::is_lost,
+    restore::{is_lost, is_lost_after_switch},
     status::{Status, since},
     steps::Steps,
     stores::{Store, other_base},
@@ -72,6 +72,13 @@ impl Steps {
     /// The refusal of a step without a migration.
     pub(super) fn none(&self, status: &Status) -> Error {
         let Status { old, new } = status;
+        let is_lost = new
+            .as_ref()
+            .is_some_and(|new| new.other == self.old_url && is_lost(old.as_ref(), new));
+        let next = match is_lost {
+            true => "the first store has lost its record; run \"dlock migrate cancel\"",
+            false => "run \"dlock migrate start\"",
+        };
         let found = match (old, new) {
             (None, None) => String::new(),
             (old, new) => format!(
@@ -81,7 +88,7 @@ impl Steps {
             ),
         };
         invalid(format!(
-            "no migration from {} to {} was begun{found}; run \"dlock migrate start\"",
+            "no migration from {} to {} was begun{found}; {next}",
             self.old_url, self.new_url
         ))
     }
@@ -89,7 +96,7 @@ impl Steps {
     /// The refusal to cancel where the old store has no record of the migration.
     pub(super) fn no_cancel(&self, status: &Status) -> Error {
         let new = status.new.as_ref();
-        match new.filter(|new| is_lost(status.old.as_ref(), new)) {
+        match new.filter(|new| is_lost_after_switch(status.old.as_ref(), new)) {
             Some(new) if new.other == self.old_url => self.done(),
             _ => self.none(status),
         }
@@ -113,7 +120,7 @@ impl Steps {
     /// The refusal of another old store than the one that the locks came from.
     pub(super) fn other_origin(&self, new: &Migration) -> Error {
         let why = format!(
-            "the locks of this store came from {}, and {} is given: give the first one as OLD",
+            "the locks of this store come from {}, and {} is given: give the first one as OLD",
             new.other, self.old_url
         );
         self.new.in_context(invalid(why))
@@ -130,15 +137,23 @@ impl Steps {
         let is_of_this = found.other == self.old_url || found.other == self.new_url;
         let next = match found.stage {
             Arrived if found.other == self.old_url && is_lost(beside, found) => {
-                "the first store has lost its record of it; run \"dlock migrate switch\", once more".to_owned()
+                "the first store has lost its record of it; run \"dlock migrate switch\", once more"
+                    .to_owned()
             }
-            Arrived => "its locks count; move them from there, or choose another prefix=".to_owned(),
+            Arrived => {
+                "its locks count; move them from there, or choose another prefix=".to_owned()
+            }
             Left => format!("its locks have moved to {}", found.other),
+            Arriving if found.other == self.old_url && is_lost(beside, found) => {
+                "the first store has lost its record of it; run \"dlock migrate cancel\" first"
+                    .to_owned()
+            }
             Leaving | Closed | Arriving if is_of_this => {
                 "run \"dlock migrate status\"; \"switch\" or \"cancel\" ends it".to_owned()
             }
             Cancelled => "run \"dlock migrate status\"".to_owned(),
-            _ => "end it first, by \"dlock migrate switch\" or \"cancel\" with its two URLs".to_owned(),
+            _ => "end it first, by \"dlock migrate switch\" or \"cancel\" with its two URLs"
+                .to_owned(),
         };
         let why = format!(
             "this store is in a migration already: {} since {} by {}, with {}; {next}",

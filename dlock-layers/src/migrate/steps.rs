@@ -1,20 +1,14 @@
-//! The steps of a migration, which an operator takes: start, close, switch, cancel.
+//! The steps of a migration, which an operator takes: start, switch, cancel.
 //!
 //! Each step changes one record after the other, and each record only from what was read. So a step that was cut off is
 //! taken again, and of two operators at the same time one is refused.
-
-use std::time::Duration;
 
 use dlock_core::{
     AttemptId, Error, ErrorKind, Holder, Result,
     backend::{Migration, MigrationStage},
 };
 
-use super::{
-    closing::{Closed, Closing},
-    status::Status,
-    stores::Store,
-};
+use super::{status::Status, stores::Store};
 
 /// A migration from one store to another, as an operator sees it.
 ///
@@ -147,83 +141,6 @@ impl Steps {
         Ok(id)
     }
 
-    /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
-    /// alone, and programs that are connected read the record within 10 s, and lose their locks.
-    ///
-    /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
-    ///
-    /// # Errors
-    ///
-    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
-    ///
-    /// # Cancel safety
-    ///
-    /// The old store may be closed: call it again, or [`cancel`](Self::cancel) the migration.
-    pub async fn close(&self) -> Result<Closed> {
-        let closing = self.begin_closing().await?;
-        let is_switched = closing.old.stage == MigrationStage::Left || closing.has_arrived();
-        let wait = match is_switched {
-            true => Duration::ZERO,
-            false => Migration::CLOSE_WAIT,
-        };
-        Ok(Closed {
-            old: closing.old,
-            wait,
-        })
-    }
-
-    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close).
-    ///
-    /// # Errors
-    ///
-    /// As [`switch`](Self::switch). `InvalidConfig` if the old store was open in the meantime: then close it again.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`switch`](Self::switch).
-    pub async fn switch_closed(&self, closed: &Closed) -> Result<()> {
-        let old = self.old.migration().await?;
-        let is_further =
-            |old: &Migration| old.stage == MigrationStage::Left && old.id == closed.old.id;
-        if !old.is_some_and(|old| old == closed.old || is_further(&old)) {
-            let why = "the old store was open in the meantime, so programs may use it alone; run \"dlock migrate switch\" \
-                       again";
-            return Err(self
-                .old
-                .in_context(Error::new(ErrorKind::InvalidConfig, why)));
-        }
-        self.switch().await
-    }
-
-    /// Makes the new store the one that counts; also if that was begun or done already.
-    ///
-    /// Does not wait: only safe when no program uses the old store alone any more. [`switch_closed`](Self::switch_closed)
-    /// is for all other cases.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
-    ///
-    /// # Cancel safety
-    ///
-    /// The switch may be done: call it again.
-    pub async fn switch(&self) -> Result<()> {
-        use MigrationStage::{Arrived, Left};
-        let closing = self.begin_closing().await?;
-        let has_arrived = closing.has_arrived();
-        let Closing { id, old, new } = closing;
-        if !has_arrived {
-            // The one moment of the switch.
-            let arrived = self.record(Arrived, id, &self.old_url);
-            self.new.advance(new.as_ref(), &arrived).await?;
-        }
-        if old.stage != Left {
-            let left = self.record(Left, id, &self.new_url);
-            self.old.advance(Some(&old), &left).await?;
-        }
-        Ok(())
-    }
-
     /// Ends a migration before its switch. All programs should use the old store alone again: those with `migrate:` get
     /// no more locks.
     ///
@@ -239,8 +156,14 @@ impl Steps {
         use MigrationStage::{Arrived, Cancelled, Closed, Leaving, Left};
         let status = self.status().await?;
         self.check_order(&status)?;
+        if self.cancel_lost(&status).await? {
+            return Ok(());
+        }
         let Status { old, new } = &status;
-        let Some(old) = old.as_ref().filter(|old| self.is_with_new(old, new.as_ref())) else {
+        let Some(old) = old
+            .as_ref()
+            .filter(|old| self.is_with_new(old, new.as_ref()))
+        else {
             return Err(self.no_cancel(&status));
         };
         let of_this = new.as_ref().filter(|new| new.id == old.id);

@@ -38,12 +38,17 @@ async fn a_store_of_another_migration_says_since_when_and_how_to_end_it() -> Res
     let stores = Stores::started().await?;
     let (old, _) = stores.sides();
     let other = Store::new(Memory::new(), TOKEN_BASE);
-    let started = Steps::new(old, other, "redis://db-1", "etcd://other")?.start().await;
+    let started = Steps::new(old, other, "redis://db-1", "etcd://other")?
+        .start()
+        .await;
     let error = started.expect_err("it is in a migration").to_string();
     // A year, not a process.
     assert!(error.contains(": leaving since 20"), "{error}");
     assert!(error.contains(", with etcd://etcd-1; "), "{error}");
-    assert!(error.contains("\"dlock migrate switch\" or \"cancel\""), "{error}");
+    assert!(
+        error.contains("\"dlock migrate switch\" or \"cancel\""),
+        "{error}"
+    );
     Ok(())
 }
 

@@ -71,7 +71,7 @@ async fn another_store_or_base_is_refused() -> Result<()> {
         Steps::new(old, Store::new(stores.new.clone(), base), url, NEW_URL)
     };
     for (url, base, why) in [
-        ("redis://db-2", TOKEN_BASE, "came from redis://db-1"),
+        ("redis://db-2", TOKEN_BASE, "come from redis://db-1"),
         (OLD_URL, TOKEN_BASE + 1, "was begun with token_base=1000000"),
     ] {
         let refusal = steps(url, base)?.switch().await;
@@ -82,16 +82,26 @@ async fn another_store_or_base_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn before_the_switch_it_is_not_written() -> Result<()> {
+async fn before_the_switch_a_cancel_ends_the_migration() -> Result<()> {
+    let invalid = ErrorKind::InvalidConfig;
     let mut stores = Stores::started().await?;
     stores.old = Memory::new();
-    let refusal = stores.steps()?.switch().await;
-    assert_eq!(
-        refused(refusal, "that of the second one arriving"),
-        ErrorKind::InvalidConfig
-    );
+    let (old, new) = stores.sides();
+    let opened = MigrateLock::open(old, new).await;
+    const CANCEL: &str = "run \"dlock migrate cancel";
+    assert_eq!(refused(opened, CANCEL), invalid);
+    assert_eq!(refused(stores.steps()?.switch().await, CANCEL), invalid);
+    assert_eq!(refused(stores.steps()?.start().await, CANCEL), invalid);
     assert_eq!(of_old(&stores).await?, None);
-    Ok(())
+    let (old, new) = stores.sides();
+    let other = Steps::new(old, new, "redis://db-2", NEW_URL)?;
+    let refusal = other.cancel().await;
+    assert_eq!(refused(refusal, "come from redis://db-1"), invalid);
+    stores.steps()?.cancel().await?;
+    let new = stores.steps()?.status().await?.new.map(|new| new.stage);
+    assert_eq!(new, Some(MigrationStage::Cancelled));
+    stores.steps()?.start().await?;
+    stores.steps()?.switch().await
 }
 
 #[tokio::test]

@@ -43,7 +43,10 @@ async fn stores_that_are_not_in_one_migration() -> Result<()> {
     );
     stores.steps()?.cancel().await?;
     assert_eq!(
-        refused(open(old, new).await, "was cancelled: use the URL in from= alone"),
+        refused(
+            open(old, new).await,
+            "was cancelled: use the URL in from= alone"
+        ),
         invalid
     );
     Ok(())

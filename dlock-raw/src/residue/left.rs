@@ -85,6 +85,6 @@ impl Left {
 /// The refusal to list all keys of a server for those of locks.
 #[cfg(any(feature = "etcd", feature = "redis"))]
 pub(super) fn without_prefix() -> Error {
-    let why = "with an empty prefix= the keys of locks cannot be told from other keys";
+    let why = "with an empty prefix= the keys of locks cannot be separated from other keys";
     Error::new(ErrorKind::Unsupported, why)
 }

@@ -121,7 +121,7 @@ impl Residue {
     ///
     /// # Errors
     ///
-    /// `Unsupported` where locks cannot be told from other data, as with an empty prefix of Redis or etcd. `Denied` for a
+    /// `Unsupported` where locks cannot be separated from other data, as with an empty prefix of Redis or etcd. `Denied` for a
     /// user without the right to list. Others when the store does not answer.
     ///
     /// # Cancel safety

@@ -85,7 +85,7 @@ impl Store for MySql {
     }
 
     async fn in_use(&self, max: usize) -> Result<Vec<String>> {
-        let (length, prefix) = (self.prefix.len(), literal(&[&self.prefix]));
+        let (length, prefix) = (self.prefix.len(), literal(&self.prefix));
         let names = format!(
             "SELECT HEX(name), CONVERT(name USING utf8mb4) FROM dlock_locks WHERE LEFT(name, {length}) = {prefix} LIMIT {ROWS_MAX}"
         );
@@ -99,7 +99,8 @@ impl Store for MySql {
                 continue;
             };
             // One after the other: each is locked for the moment of one statement.
-            let lock = format!("SELECT 1 FROM dlock_locks WHERE name = x'{name}' FOR UPDATE SKIP LOCKED");
+            let lock =
+                format!("SELECT 1 FROM dlock_locks WHERE name = x'{name}' FOR UPDATE SKIP LOCKED");
             if !self.finds(lock).await? {
                 let shown = shown.as_deref().unwrap_or(name);
                 places.push(format!("dlock_locks {shown}"));

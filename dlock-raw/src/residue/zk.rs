@@ -123,10 +123,12 @@ fn is_own(directory: &str, is_top: bool) -> bool {
 
 /// Whether a node is one of a queue: with the mark of Curator or kazoo, and a sequence number.
 fn is_attempt(node: &str) -> bool {
-    let is_sequence = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    ["-lock-", "__lock__"]
-        .iter()
-        .any(|mark| node.rsplit_once(mark).is_some_and(|(_, end)| is_sequence(end)))
+    let is_sequence =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    ["-lock-", "__lock__"].iter().any(|mark| {
+        node.rsplit_once(mark)
+            .is_some_and(|(_, end)| is_sequence(end))
+    })
 }
 
 /// As dlock-zk escapes names.

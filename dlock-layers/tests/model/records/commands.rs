@@ -116,16 +116,14 @@ fn has_lost_its_record(command: &Command) -> bool {
     command.job == Job::Switch && old.is_some_and(|old| !is_of(old))
 }
 
-/// The migration whose record the old store has lost, as the new one says that its locks count.
-fn lost_by_old(command: &Command) -> Option<u8> {
-    use Stage::{Arrived, Cancelled};
-    let new = command.in_new.filter(|new| new.stage == Arrived)?;
-    let is_of_earlier =
-        |old: Record| old.id != new.id && matches!(old.stage, Cancelled | Arrived);
-    command
-        .in_old
-        .is_none_or(is_of_earlier)
-        .then_some(new.id)
+/// The record in the new store, if the old one has lost that of the same migration.
+fn lost_by_old(command: &Command) -> Option<Record> {
+    use Stage::{Arrived, Arriving, Cancelled};
+    let new = command
+        .in_new
+        .filter(|new| matches!(new.stage, Arrived | Arriving))?;
+    let is_of_earlier = |old: Record| old.id != new.id && matches!(old.stage, Cancelled | Arrived);
+    command.in_old.is_none_or(is_of_earlier).then_some(new)
 }
 
 /// The changes that follow from what was read, and the identity of the migration; none for a command that is refused.
@@ -145,8 +143,12 @@ fn changes(mutant: Option<Mutant>, command: &Command) -> Option<(u8, Vec<Change>
             _ => Some((id, vec![Change::Old(Leaving), Change::New(Arriving)])),
         };
     }
-    if let Some(id) = lost_by_old(command) {
-        return (command.job == Job::Switch).then(|| (id, vec![Change::Old(Left)]));
+    if let Some(lost) = lost_by_old(command) {
+        return match (command.job, lost.stage) {
+            (Job::Switch, Arrived) => Some((lost.id, vec![Change::Old(Left)])),
+            (Job::Cancel, Arriving) => Some((lost.id, vec![Change::New(Cancelled)])),
+            _ => None,
+        };
     }
     let old = old?;
     let is_of_other = |new: &Record| new.id != old.id && !matches!(new.stage, Cancelled | Left);
