@@ -40,7 +40,8 @@ impl Files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let begin = name.strip_suffix(&[PLAIN, SUFFIX].concat());
         begin.map(str::to_owned).ok_or_else(|| {
-            let why = "with so long a prefix= the files of its locks cannot be separated from others";
+            let why =
+                "with so long a prefix= the files of its locks cannot be separated from others";
             Error::new(ErrorKind::Unsupported, why)
         })
     }
