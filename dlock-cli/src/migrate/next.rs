@@ -35,38 +35,59 @@ pub(super) fn next(old: Found<'_>, new: Found<'_>) -> Next {
     Next { word, text }
 }
 
-fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> (&'static str, &'static str) {
+type Words = (&'static str, &'static str);
+
+fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> Words {
+    let of_one = match (old, new) {
+        (Some(old), Some(new)) if old.id == new.id => of_one(old.stage, new.stage),
+        _ => None,
+    };
+    of_one.unwrap_or_else(|| of_two(old.map(|old| old.stage), new.map(|new| new.stage)))
+}
+
+/// Both records are of one migration.
+fn of_one(old: MigrationStage, new: MigrationStage) -> Option<Words> {
     use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
-    let is_one = old.zip(new).is_some_and(|(old, new)| old.id == new.id);
-    match (old.map(|old| old.stage), new.map(|new| new.stage)) {
-        (Some(Leaving), Some(Arriving)) if is_one => (
+    Some(match (old, new) {
+        (Leaving, Arriving) => (
             "programs-to-both",
             "the locks of the old store count; next: migrate: in all programs, then dlock migrate switch",
         ),
-        (Some(Left), Some(Arrived)) if is_one => (
+        (Left, Arrived) => (
             "programs-to-new",
             "the locks of the new store count; next: its URL in all programs",
         ),
-        (Some(Closed), Some(Arriving)) if is_one => (
+        (Closed, Arriving) => (
             "switch",
             "the old store is closed: it refuses programs that use it alone, and those with migrate: go on; next: dlock \
              migrate switch, once more, or cancel",
         ),
-        (Some(Leaving | Closed), Some(Arrived)) | (Some(Left), Some(Arriving)) if is_one => (
+        (Leaving | Closed, Arrived) | (Left, Arriving) => (
             "switch",
             "the switch was begun; next: dlock migrate switch, once more",
         ),
-        (Some(Arriving | Arrived), Some(Leaving | Closed | Left)) if is_one => (
+        (Arriving | Arrived, Leaving | Closed | Left) => (
             "swap",
             "the URLs are swapped: the locks move from the second store to the first one; next: dlock migrate status, \
              in that order",
         ),
-        (Some(Leaving | Closed), Some(Cancelled)) | (Some(Cancelled), Some(Arriving)) if is_one => {
-            (
-                "cancel",
-                "the cancel was cut off; next: dlock migrate cancel, once more",
-            )
-        }
+        (Leaving | Closed, Cancelled) | (Cancelled, Arriving) => (
+            "cancel",
+            "the cancel was cut off; next: dlock migrate cancel, once more",
+        ),
+        (Cancelled, Cancelled) => (
+            "plan",
+            "no migration: it was cancelled, and neither store refuses programs; the locks are where they were before; \
+             to begin another one: dlock migrate plan",
+        ),
+        _ => return None,
+    })
+}
+
+/// One store has no record, or that of another migration.
+fn of_two(old: Option<MigrationStage>, new: Option<MigrationStage>) -> Words {
+    use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
+    match (old, new) {
         (Some(Closed), None) => (
             "switch",
             "the record is gone from the new store, and the old one is closed; next: dlock migrate switch, once more, or \
@@ -76,34 +97,24 @@ fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> (&'static str, &
             "switch",
             "the record is gone from the new store; next: dlock migrate switch, once more",
         ),
-        (None | Some(Cancelled), Some(Arrived)) => (
+        (None | Some(Cancelled | Arrived), Some(Arrived)) => (
             "switch",
-            "the locks of the new store count, and the first store has no record of it, so it refuses no program; if the locks \
-             came from it, next: dlock migrate switch, once more",
+            "the locks of the new store count, and the first store has no record of it, so it refuses no program; if the \
+             locks came from it, next: dlock migrate switch, once more",
         ),
         (None | Some(Cancelled | Arrived), Some(Arriving)) => (
             "cancel",
-            "the first store has no record of the migration in the second one; if it had one: dlock migrate cancel, and then \
-             start",
-        ),
-        (Some(Arrived), Some(Arrived)) => (
-            "switch",
-            "the old store has the record of an earlier migration; if the locks have moved from it to the new store, \
-             next: dlock migrate switch, once more",
+            "the first store has no record of the migration in the second one; if it had one: dlock migrate cancel, and \
+             then start",
         ),
         (Some(Leaving), None | Some(Cancelled | Left)) => (
             "start",
             "the start was cut off; next: dlock migrate start, or cancel",
         ),
-        (Some(Cancelled), Some(Cancelled)) if is_one => (
-            "plan",
-            "no migration: it was cancelled, and neither store refuses programs; the locks are where they were before; \
-             to begin another one: dlock migrate plan",
-        ),
         (None | Some(Cancelled), None | Some(Cancelled)) => {
             ("plan", "no migration; next: dlock migrate plan")
         }
-        (Some(Arrived), None | Some(Cancelled)) => (
+        (Some(Arrived), None | Some(Cancelled | Left)) => (
             "plan",
             "the locks have come to the first store from another one, and none is under way from it; next: dlock migrate \
              plan",
@@ -116,7 +127,7 @@ fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> (&'static str, &
 }
 
 /// The old store does not answer.
-fn without_old(new: Option<MigrationStage>) -> (&'static str, &'static str) {
+fn without_old(new: Option<MigrationStage>) -> Words {
     use MigrationStage::{Arrived, Arriving, Cancelled};
     match new {
         Some(Arrived) => (
@@ -141,7 +152,7 @@ fn without_old(new: Option<MigrationStage>) -> (&'static str, &'static str) {
 }
 
 /// The new store does not answer.
-fn without_new(old: Option<MigrationStage>) -> (&'static str, &'static str) {
+fn without_new(old: Option<MigrationStage>) -> Words {
     use MigrationStage::{Cancelled, Closed, Leaving, Left};
     match old {
         Some(Leaving) => (

@@ -38,7 +38,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.extend(if_available(
         redis::Node::NAME,
         <redis::Node as Server>::find(),
-        vec![trial("redis_cluster::a_new_store_in_use", cluster_in_use)],
+        vec![
+            trial("redis_cluster::a_new_store_in_use", cluster_in_use),
+            trial("redis::a_new_store_whose_locks_cannot_be_listed", denied),
+            trial("redis::a_new_store_that_is_new_to_dlock", guarded),
+        ],
     ));
     trials.extend(if_available(
         etcd::Node::NAME,
@@ -67,6 +71,46 @@ async fn cluster_in_use() -> Outcome {
     let first = nodes.first().ok_or("no node")?;
     // One node knows the others.
     refuses_locks(&format!("redis-cluster://{first}?restart_guard=0s")).await
+}
+
+/// Without the right to list keys a move begins, with a warning.
+async fn denied() -> Outcome {
+    let server = <redis::Node as Server>::start().await?;
+    let rights = [
+        "ACL", "SETUSER", "app", "on", ">pw", "~dlock:*", "&*", "+@all", "-scan",
+    ];
+    server.command(&rights).await?;
+    let folder = TempDir::new()?;
+    let old = format!("file:{}", folder.path().display());
+    let address = server.address();
+    let new = format!("redis://app:pw@{address}?restart_guard=0s&{BASE}");
+    let begun = step(&["start", &old, &new]).output().await?;
+    let err = said(&begun);
+    ensure!(begun.status.success(), "{err}");
+    ensure!(
+        err.contains("cannot be listed") && err.contains("\"dlock migrate cancel\" undoes"),
+        "{err}"
+    );
+    ensure!(!err.contains("app:pw"), "{err}");
+    Ok(())
+}
+
+/// A check in the time of the guard says so.
+async fn guarded() -> Outcome {
+    let server = <redis::Node as Server>::start().await?;
+    let folder = TempDir::new()?;
+    let old = format!("file:{}", folder.path().display());
+    let new = format!("redis://{}?{BASE}", server.address());
+    let begun = step(&["start", &old, &new]).output().await?;
+    ensure!(begun.status.success(), "{}", said(&begun));
+    let checked = step(&["check", &old, &new]).output().await?;
+    let err = said(&checked);
+    ensure!(checked.status.code() == Some(69), "{checked:?}");
+    ensure!(
+        err.contains("the new store does not grant: ") && err.contains("restart_guard"),
+        "{err}"
+    );
+    Ok(())
 }
 
 /// A new store with this URL is refused while one of its locks is held, and no longer.

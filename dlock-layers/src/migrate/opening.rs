@@ -41,80 +41,87 @@ fn pair<'a>(
     old: Option<&Migration>,
     new: Option<&'a Migration>,
 ) -> Result<&'a Migration, (Side, String)> {
-    use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
-    let of_one = old.zip(new).is_some_and(|(old, new)| old.id == new.id);
-    let stages = (old.map(|old| old.stage), new.map(|new| new.stage));
-    if let (true, Some(new)) = (of_one, new)
+    use MigrationStage::{Arrived, Arriving, Closed, Leaving, Left};
+    if let (Some(old), Some(new)) = (old, new)
+        && old.id == new.id
         && matches!(
-            stages,
-            (Some(Leaving | Closed), Some(Arriving))
-                | (Some(Leaving | Closed | Left), Some(Arrived))
+            (old.stage, new.stage),
+            (Leaving | Closed, Arriving) | (Leaving | Closed | Left, Arrived)
         )
     {
         return Ok(new);
     }
-    Err(match (old, new) {
+    Err(lost(old, new).unwrap_or_else(|| other(old, new)))
+}
+
+/// The step to take if one of the stores has lost its record, or the last change of it.
+fn lost(old: Option<&Migration>, new: Option<&Migration>) -> Option<(Side, String)> {
+    use MigrationStage::{Arriving, Closed, Leaving, Left};
+    const SWITCH: &str = "run \"dlock migrate switch FROM TO\" again";
+    if let Some(new) = new.filter(|new| is_lost(old, new)) {
+        let (this, next) = match new.stage {
+            Arriving => (
+                "its record of the migration",
+                "run \"dlock migrate cancel FROM TO\", and begin it again",
+            ),
+            _ => ("the record that its locks have moved", SWITCH),
+        };
+        let why = format!(
+            "this store has lost {this}, if the locks of to= come from it, as they come from {}; {next}",
+            new.other
+        );
+        return Some((Side::From, why));
+    }
+    let old = old?;
+    let why = match (old.stage, new) {
+        (Left, Some(new)) if new.stage == Arriving && new.id == old.id => {
+            format!("this store has lost the record that its locks count; {SWITCH}")
+        }
+        (Closed | Left, None) => {
+            format!("this store has lost its record of the migration; {SWITCH}")
+        }
+        (Leaving, None) => {
+            "this store has no record of the migration, whose start was cut off; run \"dlock migrate start FROM TO\" again"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some((Side::To, why))
+}
+
+/// The step to take where no record is lost.
+fn other(old: Option<&Migration>, new: Option<&Migration>) -> (Side, String) {
+    use MigrationStage::{Arriving, Cancelled, Closed, Leaving};
+    let why = match (old, new) {
         (Some(old), Some(new)) if is_swapped(old, new) => {
-            let why = "from= and to= are swapped: the locks move from to= to from=";
-            (Side::From, why.to_owned())
+            "from= and to= are swapped: the locks move from to= to from=".to_owned()
         }
-        (old, Some(new)) if new.stage == Arriving && is_lost(old, new) => {
-            let why = format!(
-                "this store has lost its record of the migration, which to= has, from {}; run \"dlock migrate cancel FROM \
-                 TO\", and begin it again",
-                new.other
-            );
-            (Side::From, why)
+        (Some(old), Some(new))
+            if old.id == new.id
+                && matches!(
+                    (old.stage, new.stage),
+                    (Leaving | Closed | Cancelled, Cancelled) | (Cancelled, Arriving)
+                ) =>
+        {
+            "the migration was cancelled: use the URL in from= alone".to_owned()
         }
-        (old, Some(new)) if is_lost(old, new) => {
-            let why = format!(
-                "this store has lost the record that its locks have moved, as to= says, which they came to from {}; run \
-                 \"dlock migrate switch FROM TO\" again",
-                new.other
-            );
-            (Side::From, why)
+        (old, _) if old.is_none_or(|old| old.stage == Cancelled) => {
+            "no migration from this store was begun; use the URL in from= alone, or run \"dlock migrate start FROM TO\""
+                .to_owned()
         }
-        _ => match stages {
-            (Some(Left), Some(Arriving)) if of_one => {
-                let why = "this store has lost the record that its locks count; run \"dlock migrate switch FROM TO\" again";
-                (Side::To, why.to_owned())
-            }
-            (Some(Closed | Left), None) => {
-                let why = "this store has lost its record of the migration; run \"dlock migrate switch FROM TO\" again";
-                (Side::To, why.to_owned())
-            }
-            (Some(Leaving), None) => {
-                let why = "this store has no record of the migration, whose start was cut off; run \"dlock migrate start \
-                           FROM TO\" again";
-                (Side::To, why.to_owned())
-            }
-            (Some(Leaving | Closed), Some(Cancelled))
-            | (Some(Cancelled), Some(Cancelled | Arriving))
-                if of_one =>
-            {
-                let why = "the migration was cancelled: use the URL in from= alone";
-                (Side::From, why.to_owned())
-            }
-            (None | Some(Cancelled), _) => {
-                let why = "no migration from this store was begun; use the URL in from= alone, or run \"dlock migrate \
-                           start FROM TO\"";
-                (Side::From, why.to_owned())
-            }
-            _ => {
-                let words = |record: Option<&Migration>| {
-                    record.map_or_else(
-                        || "none".to_owned(),
-                        |record| format!("{} ({})", record.id, record.stage),
-                    )
-                };
-                let why = format!(
-                    "from= is in the migration {}, and to= in {}: they are not the two stores of one migration; run \
-                     \"dlock migrate status FROM TO\"",
-                    words(old),
-                    words(new)
-                );
-                (Side::From, why)
-            }
-        },
-    })
+        _ => format!(
+            "from= is in the migration {}, and to= in {}: they are not the two stores of one migration; run \"dlock migrate \
+             status FROM TO\"",
+            words(old),
+            words(new)
+        ),
+    };
+    (Side::From, why)
+}
+
+fn words(record: Option<&Migration>) -> String {
+    record.map_or_else(
+        || "none".to_owned(),
+        |record| format!("{} ({})", record.id, record.stage),
+    )
 }

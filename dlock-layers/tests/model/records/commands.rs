@@ -126,22 +126,29 @@ fn lost_by_old(command: &Command) -> Option<Record> {
     command.in_old.is_none_or(is_of_earlier).then_some(new)
 }
 
+/// The changes of a start, and the identity of the migration; none for one that is refused.
+fn start(command: &Command) -> Option<(u8, Vec<Change>)> {
+    use Stage::{Arrived, Arriving, Cancelled, Leaving, Left};
+    let (old, new) = (command.in_old, command.in_new);
+    let id = match old {
+        Some(found) if found.stage == Leaving => found.id,
+        None => command.number,
+        Some(found) if matches!(found.stage, Cancelled | Arrived) => command.number,
+        Some(_) => return None,
+    };
+    match new {
+        Some(found) if found.stage == Arriving && found.id == id => Some((id, Vec::new())),
+        Some(found) if !matches!(found.stage, Cancelled | Left) => None,
+        _ => Some((id, vec![Change::Old(Leaving), Change::New(Arriving)])),
+    }
+}
+
 /// The changes that follow from what was read, and the identity of the migration; none for a command that is refused.
 fn changes(mutant: Option<Mutant>, command: &Command) -> Option<(u8, Vec<Change>)> {
     use Stage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
     let (old, new) = (command.in_old, command.in_new);
     if command.job == Job::Start {
-        let id = match old {
-            Some(found) if found.stage == Leaving => found.id,
-            None => command.number,
-            Some(found) if matches!(found.stage, Cancelled | Arrived) => command.number,
-            Some(_) => return None,
-        };
-        return match new {
-            Some(found) if found.stage == Arriving && found.id == id => Some((id, Vec::new())),
-            Some(found) if !matches!(found.stage, Cancelled | Left) => None,
-            _ => Some((id, vec![Change::Old(Leaving), Change::New(Arriving)])),
-        };
+        return start(command);
     }
     if let Some(lost) = lost_by_old(command) {
         return match (command.job, lost.stage) {
