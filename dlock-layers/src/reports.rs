@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::backend::WaitReport;
+use dlock_core::{backend::WaitReport, toolkit::Lock};
 use tokio::sync::Notify;
 
 /// The reports of a store in one wait.
@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 pub(crate) struct Reports {
     is_contended: AtomicBool,
     is_unavailable: AtomicBool,
+    /// The reason of the last report that it cannot be reached.
+    why: Lock<Option<String>>,
     changed: Notify,
 }
 
@@ -40,8 +42,16 @@ impl Reports {
         }
     }
 
+    /// The reason for which it grants nothing, if it has reported one.
+    pub(crate) fn why(&self) -> Option<String> {
+        self.why.lock().clone()
+    }
+
     pub(crate) fn take(&self, report: WaitReport<'_>) {
         let is_contended = matches!(report, WaitReport::Contended(_));
+        if let WaitReport::Unavailable(why) = report {
+            *self.why.lock() = Some(why.to_string());
+        }
         self.is_contended.store(is_contended, Ordering::Release);
         if !is_contended && !self.is_unavailable.swap(true, Ordering::AcqRel) {
             // A permit is kept for a wait that begins later.

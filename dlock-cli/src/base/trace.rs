@@ -22,6 +22,9 @@ use crate::base::output::say;
 /// The tracing target of the messages why a wait goes on.
 const WAITING: &str = "dlock_core::waiting";
 
+/// The tracing target of the messages who holds a lock in the old store of a migration alone.
+const STRAGGLERS: &str = "dlock_layers::migrate::stragglers";
+
 /// All crates of dlock: targets are compared by their beginning.
 const DLOCK: &str = "dlock";
 
@@ -56,7 +59,10 @@ pub(crate) fn init(detail: Detail) {
     let targets = Targets::new();
     let filter = match detail {
         Detail::Nothing => return,
-        Detail::Waits => return in_words(targets.with_target(WAITING, LevelFilter::WARN)),
+        Detail::Waits => {
+            let waits = [WAITING, STRAGGLERS].map(|target| (target, LevelFilter::WARN));
+            return in_words(targets.with_targets(waits));
+        }
         Detail::Words => return in_words(targets.with_target(DLOCK, LevelFilter::INFO)),
         Detail::Traces => targets.with_target(DLOCK, LevelFilter::DEBUG),
         Detail::Drivers => targets.with_default(LevelFilter::TRACE),
@@ -88,7 +94,7 @@ impl<S: Subscriber> Layer<S> for Words {
         event.record(&mut line);
         let Line { message, fields } = line;
         let prefix = match event.metadata().target() {
-            WAITING => "waiting: ",
+            WAITING | STRAGGLERS => "waiting: ",
             _ => "",
         };
         say(&match fields.as_str() {

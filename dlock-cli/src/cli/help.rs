@@ -221,8 +221,10 @@ Examples:
   dlock migrate status redis://db-1 'etcd://etcd-1?token_base=9007199254740992'
 
 Every lock is taken in both stores for a while. A record in each store says how far the move is, so
-that a program with a URL that is not right any more is refused when it connects. One that was
-connected before goes on: switch only when none is left.
+that a program with a URL that is not right any more is refused when it connects. One with OLD that
+was connected before loses its locks at the switch, which waits 31 s for that.
+
+`start` refuses a NEW whose locks are in use. `status` works while one store is down.
 
 Each step can be repeated, also after it was cut off. A move concerns all locks with the prefix of
 each store.
@@ -230,13 +232,15 @@ each store.
 Exit codes:
   0   done
   64  wrong usage or configuration, a step out of order, or a store refused this user
-  69  a store could not be reached
+  69  a store could not be reached; status: neither could
   70  an internal error, or a call to the system failed
   75  check: another one has its lock
 
-JSON: format (dlock-migrate/1), old, new. Each is null, or has stage, id, since, by and other. The
-stages of the old store are leaving, closed and left, those of the new one arriving and arrived;
-either may be cancelled. `plan` has format, old, both and new: the URLs, without passwords.";
+JSON: format (dlock-migrate/1), old, new, next and next_text. A store is null, or has stage, id,
+since, by and other. The stages of the old store are leaving, closed and left, those of the new one
+arriving and arrived; either may be cancelled. For a store that is down there is old_error or
+new_error. The next step is plan, start, switch, cancel, programs-to-both (their URL becomes
+migrate:), programs-to-new, swap (of OLD and NEW), status (later) or none (no pair). `plan` has format, old, both and new: the URLs, without passwords.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -14,7 +14,7 @@ pub(crate) struct Migrate {
 pub(crate) enum Step {
     /// Print all steps, and the configuration of the programs, without connecting
     Plan(Stores),
-    /// Begin: from now on programs can use both stores
+    /// Begin: from now on programs can use both stores, and none may use NEW alone
     Start(Stores),
     /// Take a lock in both stores, as programs with migrate: do, and release it
     Check(Stores),
@@ -22,7 +22,7 @@ pub(crate) enum Step {
     Status(Stores),
     /// Make the new store the one that counts
     Switch(Switch),
-    /// End a migration that was not switched
+    /// End a migration that was not switched: programs need OLD
     Cancel(Stores),
 }
 

@@ -1,13 +1,16 @@
 //! `dlock migrate`: a move of locks from one store to another, while they are used.
 
+mod in_use;
+mod next;
 mod plan;
 mod status;
 
 use std::time::Duration;
 
 use dlock::{
-    config::{Config, Registry},
-    layers::migrate::{Steps, open_steps},
+    ErrorKind,
+    config::{Config, Registry, Settings},
+    layers::migrate::{MigrationStage, Steps, open_steps, read_records},
 };
 use tokio::time::sleep;
 
@@ -20,7 +23,7 @@ use crate::{
         args::Global,
         migrate::{Migrate, Step, Stores},
     },
-    migrate::plan::Plan,
+    migrate::{next::CLOSED, plan::Plan, status::Shown},
 };
 
 /// The lock that `check` takes.
@@ -55,6 +58,7 @@ pub(crate) fn main(registry: &Registry, global: &Global, args: &Migrate) -> Resu
                  --no-others",
             ));
         }
+        Step::Status(_) => runtime::block_on(status(registry, &config, stores.json))?,
         step => runtime::block_on(take(registry, &config, step, stores.json))?,
     };
     output::print(text.as_bytes())?;
@@ -78,14 +82,58 @@ async fn take(
     if matches!(step, Step::Check(_)) {
         probe(registry, config).await?;
     }
-    let steps = open_steps(registry, config).await?;
+    let steps = match open_steps(registry, config).await {
+        Ok(steps) => steps,
+        Err(error) => return Err(unopened(registry, config, error.into()).await),
+    };
     match step {
-        Step::Start(_) => drop(steps.start().await?),
+        Step::Start(_) => start(&steps, config).await?,
         Step::Switch(_) => switch(&steps).await?,
-        Step::Cancel(_) => steps.cancel().await?,
+        Step::Cancel(_) => cancel(&steps, config).await?,
         Step::Plan(_) | Step::Check(_) | Step::Status(_) => {}
     }
-    show(&steps, is_json).await
+    let status = steps.status().await?;
+    show(&Shown::of(&status), is_json)
+}
+
+/// Begins the migration, unless programs use the new store already.
+async fn start(steps: &Steps, config: &Config) -> Result<(), Failure> {
+    let status = steps.status().await?;
+    in_use::refuse(config, &status).await?;
+    steps.start().await?;
+    let is_back = status
+        .new
+        .is_some_and(|new| new.stage == MigrationStage::Left);
+    if is_back {
+        output::say(
+            "the locks came from there earlier: a program that still has migrate: of that move gets no locks, or holds \
+             them beside others; end it, or give it OLD, now",
+        );
+    }
+    Ok(())
+}
+
+/// Ends the migration, and says what that means for programs.
+async fn cancel(steps: &Steps, config: &Config) -> Result<(), Failure> {
+    steps.cancel().await?;
+    if let Some(old) = Settings::of(config)?.take_store("from")? {
+        output::say(&format!(
+            "all programs need {old} alone: those with migrate: get no locks. Neither store refuses a program now, also \
+             not one with the URL of an earlier move"
+        ));
+    }
+    Ok(())
+}
+
+/// The failure of a step that needs both stores, with the way out where programs are locked out.
+async fn unopened(registry: &Registry, config: &Config, mut failure: Failure) -> Failure {
+    if let Ok(records) = read_records(registry, config).await
+        && let (Ok(Some(old)), Err(_)) = (&records.old, &records.new)
+        && old.stage == MigrationStage::Closed
+    {
+        failure.message = format!("{}; {CLOSED}", failure.message);
+    }
+    failure
 }
 
 /// Closes the old store, waits for programs that use it alone, and then switches.
@@ -100,7 +148,17 @@ async fn switch(steps: &Steps) -> Result<(), Failure> {
         ));
     }
     sleep(wait).await;
-    Ok(steps.switch_closed(&closed).await?)
+    steps.switch_closed(&closed).await.map_err(|error| {
+        let is_down = error.kind() == ErrorKind::Unavailable;
+        let mut failure = Failure::from(error);
+        if is_down {
+            failure.message = format!(
+                "{}; whether the switch is done: dlock migrate status. If not, {CLOSED}",
+                failure.message
+            );
+        }
+        failure
+    })
 }
 
 /// Takes a lock as the programs do.
@@ -115,11 +173,20 @@ async fn probe(registry: &Registry, config: &Config) -> Result<(), Failure> {
     Ok(released?)
 }
 
-async fn show(steps: &Steps, is_json: bool) -> Result<String, Failure> {
-    let status = steps.status().await?;
+/// Both records, also if only one store answers.
+async fn status(registry: &Registry, config: &Config, is_json: bool) -> Result<String, Failure> {
+    let records = read_records(registry, config).await?;
+    if let (Err(old), Err(new)) = (&records.old, &records.new) {
+        let why = format!("neither store can be read: {old}; {new}");
+        return Err(Failure::new(old.kind().into(), why));
+    }
+    show(&Shown::of_records(&records), is_json)
+}
+
+fn show(shown: &Shown<'_>, is_json: bool) -> Result<String, Failure> {
     if is_json {
-        status::json(&status)
+        shown.json()
     } else {
-        Ok(status::text(&status))
+        Ok(shown.text())
     }
 }

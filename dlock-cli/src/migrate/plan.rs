@@ -41,20 +41,20 @@ impl Plan {
         let Self { old, both, new, .. } = self;
         format!(
         "\
-1. Begin. Programs with the old URL go on.
+1. This plan. Passwords are not shown: give a URL with one by a variable, as env:OLD_URL.
+2. Begin. Programs with the old URL go on. No program may use the new store under its prefix= yet.
      dlock migrate start '{old}' '{new}'
-2. Change the URL of all programs, in any order. Each can go back at any time.
-     DLOCK_URL='{both}'
-   Check that they can use both stores:
+   Check that the stores can be used together:
      dlock migrate check '{old}' '{new}'
-3. When no program has the old URL, and no other client is left in the old store, make the new store the one that
-   counts. Until here the way back is the old URL in all programs, and then `dlock migrate cancel`.
+3. Change the URL of all programs, in any order. Each can go back at any time.
+     DLOCK_URL='{both}'
+4. See that no program has the old URL, and that no other client is left in the old store. Until here the way back is the
+   old URL in all programs, and then `dlock migrate cancel`.
+5. Make the new store the one that counts. --no-others confirms step 4. It takes 31 s.
      dlock migrate switch '{old}' '{new}' --no-others
-4. Change the URL of all programs, in any order. Each can go back to that of step 2 at any time.
+6. Change the URL of all programs, in any order. Each can go back to that of step 3 at any time.
      DLOCK_URL='{new}'
-5. When all have it, take away the rights to the old store.
-   The way back is a migration from the new store to the old one.
-Passwords are not shown.
+7. When all have it, take away the rights to the old store. The way back is a migration from the new store to the old one.
 "
         )
     }

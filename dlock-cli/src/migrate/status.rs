@@ -1,86 +1,92 @@
 //! How far a migration is, in words and in JSON.
 
-use std::time::{Duration, SystemTime};
-
-use dlock::layers::migrate::{Migration, MigrationStage, Status};
+use dlock::layers::migrate::{Migration, MigrationStage, Records, Status, since};
 use serde::Serialize;
 
+use super::next::{Found, Next, next};
 use crate::base::{
     exit::Failure,
     output::{self, one_line},
 };
 
-/// Both records, and what comes next.
-pub(super) fn text(status: &Status) -> String {
-    let line = |label: &str, record: Option<&Migration>| match record {
-        None => format!("{label}  no migration\n"),
-        Some(record) => {
-            one_line(&format!(
-                "{label}  {}, since {} by {}; the other store is {}",
-                record.stage,
-                time(record),
-                record.by,
-                record.other
-            )) + "\n"
-        }
-    };
-    let mut text = line("old", status.old.as_ref()) + &line("new", status.new.as_ref());
-    text += next(status);
-    text.push('\n');
-    text
+/// Both records as far as they are known, and the next step.
+pub(super) struct Shown<'a> {
+    old: Found<'a>,
+    new: Found<'a>,
 }
 
-/// The next step of the operator.
-fn next(status: &Status) -> &'static str {
-    use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
-    let stages = (
-        status.old.as_ref().map(|record| record.stage),
-        status.new.as_ref().map(|record| record.stage),
-    );
-    let is_one = matches!((&status.old, &status.new), (Some(old), Some(new)) if old.id == new.id);
-    match stages {
-        (Some(Leaving), Some(Arriving)) if is_one => {
-            "the locks of the old store count; next: migrate: in all programs, then dlock migrate switch"
+impl<'a> Shown<'a> {
+    pub(super) fn of(status: &'a Status) -> Self {
+        Self {
+            old: Ok(status.old.as_ref()),
+            new: Ok(status.new.as_ref()),
         }
-        (Some(Left), Some(Arrived)) if is_one => {
-            "the locks of the new store count; next: its URL in all programs"
+    }
+
+    pub(super) fn of_records(records: &'a Records) -> Self {
+        Self {
+            old: records.old.as_ref().map(Option::as_ref),
+            new: records.new.as_ref().map(Option::as_ref),
         }
-        (Some(Leaving | Closed | Left), Some(Arriving | Arrived)) if is_one => {
-            "the switch was begun; next: dlock migrate switch, once more"
-        }
-        (Some(Leaving | Closed), Some(Cancelled)) if is_one => {
-            "the cancel was cut off; next: dlock migrate cancel, once more"
-        }
-        (Some(Closed | Left), None) => {
-            "the record is gone from the new store; next: dlock migrate switch, once more"
-        }
-        (Some(Cancelled), Some(Arriving)) if is_one => {
-            "the cancel was cut off; next: dlock migrate cancel, once more"
-        }
-        (Some(Leaving), None | Some(Cancelled | Left)) => {
-            "the start was cut off; next: dlock migrate start, or cancel"
-        }
-        (None | Some(Cancelled), None | Some(Cancelled)) => {
-            "no migration; next: dlock migrate plan"
-        }
-        _ => "these are not the two stores of one migration",
+    }
+
+    fn next(&self) -> Next {
+        next(self.old, self.new)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = line("old", self.old) + &line("new", self.new);
+        text += self.next().text;
+        text.push('\n');
+        text
+    }
+
+    pub(super) fn json(&self) -> Result<String, Failure> {
+        let Next { word, text } = self.next();
+        output::json(&Report {
+            format: "dlock-migrate/1",
+            old: self.old.ok().flatten().map(Record::of),
+            old_error: self.old.err().map(ToString::to_string),
+            new: self.new.ok().flatten().map(Record::of),
+            new_error: self.new.err().map(ToString::to_string),
+            next: word,
+            next_text: text,
+        })
     }
 }
 
-/// The time of the record, to the second and in UTC.
-fn time(record: &Migration) -> String {
-    let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(record.since_unix_micros));
-    at.map_or_else(
-        || "an unknown time".to_owned(),
-        |at| humantime::format_rfc3339_seconds(at).to_string(),
-    )
+fn line(label: &str, found: Found<'_>) -> String {
+    let text = match found {
+        Err(error) => format!("not known: {error}"),
+        Ok(None) => "no migration".to_owned(),
+        Ok(Some(record)) => {
+            let other = match record.stage {
+                MigrationStage::Cancelled => "was",
+                _ => "is",
+            };
+            format!(
+                "{}, since {} by {}; the other store {other} {}",
+                record.stage,
+                since(record),
+                record.by,
+                record.other
+            )
+        }
+    };
+    one_line(&format!("{label}  {text}")) + "\n"
 }
 
 #[derive(Serialize)]
 struct Report<'a> {
     format: &'static str,
     old: Option<Record<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_error: Option<String>,
     new: Option<Record<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_error: Option<String>,
+    next: &'static str,
+    next_text: &'static str,
 }
 
 #[derive(Serialize)]
@@ -92,20 +98,12 @@ struct Record<'a> {
     other: &'a str,
 }
 
-pub(super) fn json(status: &Status) -> Result<String, Failure> {
-    output::json(&Report {
-        format: "dlock-migrate/1",
-        old: status.old.as_ref().map(Record::of),
-        new: status.new.as_ref().map(Record::of),
-    })
-}
-
 impl<'a> Record<'a> {
     fn of(record: &'a Migration) -> Self {
         Self {
             stage: record.stage.as_str(),
             id: record.id.to_string(),
-            since: time(record),
+            since: since(record),
             by: &record.by,
             other: &record.other,
         }

@@ -34,7 +34,11 @@ pub(super) const INSPECT_MAX: Duration = Duration::from_secs(3);
 pub(crate) async fn failure(locker: &Locker, name: &LockName, wait: &WaitArgs) -> Failure {
     let inspected = timeout(INSPECT_MAX, locker.inspect(name)).await;
     let holder = inspected.ok().and_then(Result::ok).flatten();
-    Failure::new(Exit::CONTENDED, message(name, holder.as_ref(), wait))
+    let mut message = message(name, holder.as_ref(), wait);
+    if let Some(warning) = holder.and_then(|holder| holder.warning) {
+        message = format!("{message} ({warning})");
+    }
+    Failure::new(Exit::CONTENDED, message)
 }
 
 fn message(name: &LockName, holder: Option<&Holder>, wait: &WaitArgs) -> String {

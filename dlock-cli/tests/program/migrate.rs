@@ -1,6 +1,6 @@
 //! `dlock migrate`, from one directory to another.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use crate::support::Store;
 
@@ -190,11 +190,152 @@ fn steps_are_json_too() {
     let (_, out, _) = all.step(&["status", "--json"]);
     assert_eq!(
         out,
-        "{\"format\":\"dlock-migrate/1\",\"old\":null,\"new\":null}\n"
+        "{\"format\":\"dlock-migrate/1\",\"old\":null,\"new\":null,\"next\":\"plan\",\
+         \"next_text\":\"no migration; next: dlock migrate plan\"}\n"
     );
     let (_, out, _) = all.step(&["start", "--json"]);
     assert!(out.contains("\"stage\":\"leaving\""), "{out}");
     assert!(out.contains("\"stage\":\"arriving\""), "{out}");
+    assert!(out.contains("\"next\":\"programs-to-both\""), "{out}");
+}
+
+#[test]
+fn a_new_store_whose_locks_are_in_use_is_refused() {
+    let all = Move::new();
+    // The URLs are swapped.
+    let start = ["migrate", "start", &all.new, &with_base(&all.old)];
+    let held = ["run", "report", "--", "sh", "-c", "echo held; read -r line"];
+    let program = all.store.start(&held);
+    assert_eq!(program.line(), "held");
+    let (code, _, err) = all.bare(&start);
+    assert_eq!(code, Some(64));
+    assert!(
+        err.contains("report.lock; are OLD and NEW swapped?"),
+        "{err}"
+    );
+    let (_, out, _) = all.step(&["status", "--json"]);
+    assert!(out.contains("\"old\":null,\"new\":null"), "{out}");
+    drop(program);
+    // The file is still there, and it is free.
+    let freed = (0..600).any(|_| {
+        thread::sleep(Duration::from_millis(100));
+        all.store.is_free("report")
+    });
+    assert!(freed);
+    let (code, _, err) = all.bare(&start);
+    assert_eq!(code, Some(0), "{err}");
+}
+
+fn with_base(url: &str) -> String {
+    // Above that of the other one.
+    format!("{url}?token_base=18014398509481984")
+}
+
+#[test]
+fn the_status_is_known_while_one_store_is_down() {
+    let all = Move::new();
+    all.step(&["start"]);
+    all.step(&["switch", "--no-others"]);
+    let locks = all.store.locks();
+    let away = all.store.file("away");
+    fs::rename(&locks, &away).expect("the old store is away");
+    // In its place is a file.
+    fs::write(&locks, "").expect("a file");
+    let (code, out, err) = all.step(&["status"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("old  not known: "), "{out}");
+    assert!(out.contains("the old one need not answer"), "{out}");
+    let (_, out, _) = all.step(&["status", "--json"]);
+    assert!(out.contains("\"old_error\":\""), "{out}");
+    assert!(out.contains("\"next\":\"programs-to-new\""), "{out}");
+    let nowhere = format!("{}/none", locks.display());
+    let neither = [
+        "migrate",
+        "status",
+        &*format!("file:{nowhere}/a"),
+        &*format!("file:{nowhere}/b"),
+    ];
+    let (code, _, err) = all.bare(&neither);
+    assert_ne!(code, Some(0));
+    assert!(err.contains("neither store can be read"), "{err}");
+}
+
+#[test]
+fn an_old_store_that_is_empty_after_the_switch_gets_its_record_again() {
+    let all = Move::new();
+    all.step(&["start"]);
+    all.step(&["switch", "--no-others"]);
+    let locks = all.store.locks();
+    fs::remove_dir_all(&locks).expect("the old store is empty");
+    fs::create_dir(&locks).expect("directory");
+    let (_, out, _) = all.step(&["status"]);
+    assert!(
+        out.contains("next: dlock migrate switch, once more"),
+        "{out}"
+    );
+    let (code, _, err) = all.step(&["switch", "--no-others"]);
+    assert_eq!(code, Some(0), "{err}");
+    let refused = all.token(&all.old).expect_err("it is left");
+    assert!(refused.contains("have moved to file:"), "{refused}");
+}
+
+#[test]
+fn a_cancel_says_what_programs_need() {
+    let all = Move::new();
+    all.step(&["start"]);
+    let (code, out, err) = all.step(&["cancel"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        err.contains(&format!("all programs need {} alone", all.old)),
+        "{err}"
+    );
+    assert!(err.contains("Neither store refuses a program now"), "{err}");
+    assert!(out.contains("it was cancelled"), "{out}");
+    let refused = all.token(&all.both).expect_err("over");
+    assert!(
+        refused.contains("was cancelled: use the URL in from= alone"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_way_back_says_what_programs_must_not_have() {
+    let all = Move::new();
+    all.step(&["start"]);
+    all.step(&["switch", "--no-others"]);
+    let (code, _, err) = all.bare(&["migrate", "start", &all.new, &with_base(&all.old)]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("the locks came from there earlier"), "{err}");
+}
+
+#[test]
+fn a_holder_in_the_old_store_alone_is_named() {
+    let all = Move::new();
+    all.step(&["start"]);
+    let held = ["run", "report", "--", "sh", "-c", "echo held; read -r line"];
+    let program = all.store.start(&held);
+    assert_eq!(program.line(), "held");
+    let run = |wait: &[&str]| {
+        let words = [
+            &["--url", &*all.both, "run", "report"],
+            wait,
+            &["--", "true"],
+        ]
+        .concat();
+        all.bare(&words)
+    };
+    let (code, _, err) = run(&["--wait", "3s"]);
+    assert_eq!(code, Some(75), "{err}");
+    let begin = "dlock: waiting: \"report\": ";
+    let named = err.lines().find(|line| line.starts_with(begin));
+    let named = named.unwrap_or_else(|| panic!("nothing is said without -v: {err}"));
+    assert!(
+        named.contains("holds the lock in the old store alone; change the URL"),
+        "{err}"
+    );
+    let (code, _, err) = run(&["--try"]);
+    assert_eq!(code, Some(75));
+    assert!(err.contains("in the old store alone"), "{err}");
 }
 
 fn text(bytes: Vec<u8>) -> String {

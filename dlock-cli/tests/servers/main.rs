@@ -1,6 +1,7 @@
-//! `dlock run` on real servers: one that is down when it starts, and one that is new to dlock.
+//! The program on real servers: one that is down when it starts, one that is new to dlock, and a move of its locks.
 
 mod fresh;
+mod migrate;
 mod server;
 mod support;
 mod unreachable;
@@ -13,5 +14,6 @@ const THREADS: usize = 3;
 fn main() -> ExitCode {
     let mut trials = unreachable::trials();
     trials.extend(fresh::trials());
+    trials.extend(migrate::trials());
     dlock_verify::support::main(THREADS, trials)
 }

@@ -127,7 +127,7 @@ impl Acquirer<'_> {
                     answer = &mut acquiring => (Some(answer), Ok(None)),
                     () = until_lost(old, watch) => (None, Ok(None)),
                     // Programs that use the old store alone must not wait for the new one.
-                    () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => (None, Err(silent())),
+                    () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => (None, Err(())),
                 };
                 match answer {
                     Some(answer) => answer,
@@ -137,8 +137,7 @@ impl Acquirer<'_> {
                         if let Ok(lease) = acquiring.await {
                             undo(request, [Arc::new(self.part(&nested, lease))]).await;
                         }
-                        let instead: Result<_> = instead;
-                        return instead.map_err(|error| self.of_new(error, request));
+                        return instead.map_err(|()| self.of_new(silent(&reports), request));
                     }
                 }
             }
@@ -249,8 +248,13 @@ fn too_large(part: &Part, base: u64) -> Error {
     Error::new(ErrorKind::InvalidConfig, why)
 }
 
-fn silent() -> Error {
-    Error::new(ErrorKind::Unavailable, "the new store does not answer")
+/// The new store grants nothing, such as in the time after its start.
+fn silent(reports: &Reports) -> Error {
+    let why = match reports.why() {
+        Some(why) => format!("the new store does not grant: {why}"),
+        None => "the new store does not answer".to_owned(),
+    };
+    Error::new(ErrorKind::Unavailable, why)
 }
 
 /// Renews `old`, and ends when it is lost.

@@ -14,9 +14,10 @@ use super::{
     capabilities::capabilities,
     hold::Hold,
     old_store::OldStore,
+    opening,
     stores::{self, Store},
+    stragglers,
     switch::Switch,
-    tag::untagged,
 };
 
 /// Locks that move from one store to another: see the [module](super).
@@ -39,7 +40,7 @@ impl MigrateLock {
     ///
     /// Dropping the future drops both stores.
     pub async fn open(old: Store, new: Store) -> Result<Self> {
-        let (id, is_done) = stores::check(&old, &new).await?;
+        let (id, is_done) = opening::check(&old, &new).await?;
         let clock = new.backend.clock();
         Ok(Self {
             switch: Switch::new(new.clone(), id, is_done, clock),
@@ -106,7 +107,7 @@ impl DistributedLock for MigrateLock {
         }
         let in_old = async {
             let holder = self.old().inspect(name).await?;
-            let holder = holder.map(|holder| untagged(holder).0);
+            let holder = holder.map(stragglers::warned);
             Ok(with_base(holder, self.old.store.token_base))
         };
         // Who has both is the holder; who has one of them may wait for the other.

@@ -5,7 +5,9 @@ use dlock_core::{
     config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
 };
 
-use super::{backend::MigrateLock, capabilities::SCHEME, steps::Steps, stores::Store};
+use super::{
+    backend::MigrateLock, capabilities::SCHEME, status::Records, steps::Steps, stores::Store,
+};
 
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -35,7 +37,7 @@ fn open(stores: &Registry, settings: &mut Settings) -> Result<ConnectFuture> {
             Err(error) => Err(error),
         };
         let opened = match opened {
-            Err(error) if error.kind() == ErrorKind::Unavailable => {
+            Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Denied) => {
                 MigrateLock::open_without_old(new, error).await
             }
             opened => opened,
@@ -69,6 +71,23 @@ pub async fn open_steps(stores: &Registry, config: &Config) -> Result<Steps> {
     let (from, to) = both(stores, &mut settings)?;
     let (old, new) = tokio::try_join!(connect(stores, &from), connect(stores, &to))?;
     Steps::new(old, new, from.config.to_string(), to.config.to_string())
+}
+
+/// Reads the records of both stores of the `migrate:` URL in `config`, also if only one of them answers.
+///
+/// # Errors
+///
+/// `InvalidConfig`, before any I/O, for settings that are wrong.
+///
+/// # Cancel safety
+///
+/// Dropping the future drops what was opened.
+pub async fn read_records(stores: &Registry, config: &Config) -> Result<Records> {
+    let mut settings = Settings::of(config)?;
+    let (from, to) = both(stores, &mut settings)?;
+    let record = async |of: &Nested| connect(stores, of).await?.migration().await;
+    let (old, new) = tokio::join!(record(&from), record(&to));
+    Ok(Records { old, new })
 }
 
 /// Reads the settings of both stores, without I/O.

@@ -14,11 +14,16 @@ mod closing;
 mod config;
 mod hold;
 mod old_store;
+mod opening;
+mod refusals;
 mod request;
+mod restore;
+mod status;
 mod steps;
 mod stores;
 mod stragglers;
 mod switch;
+mod switching;
 mod tag;
 mod watch;
 
@@ -29,8 +34,9 @@ pub use self::{
     base::token_base,
     capabilities::capabilities,
     closing::Closed,
-    config::{open_steps, register},
-    steps::{Status, Steps},
+    config::{open_steps, read_records, register},
+    status::{Records, Status, since},
+    steps::Steps,
     stores::Store,
 };
 pub(crate) use self::{capabilities::SCHEME, config::stores};

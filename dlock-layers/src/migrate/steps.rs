@@ -1,30 +1,14 @@
-//! The steps of a migration, which an operator takes: start, close, switch, cancel.
+//! The steps of a migration, which an operator takes: start, switch, cancel.
 //!
 //! Each step changes one record after the other, and each record only from what was read. So a step that was cut off is
 //! taken again, and of two operators at the same time one is refused.
-
-use std::time::Duration;
 
 use dlock_core::{
     AttemptId, Error, ErrorKind, Holder, Result,
     backend::{Migration, MigrationStage},
 };
 
-use super::{
-    base::token_base,
-    closing::{Closed, Closing},
-    stores::{Store, changed, other_base},
-};
-
-/// Both records of a migration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Status {
-    /// The record in the old store.
-    pub old: Option<Migration>,
-    /// The record in the new store.
-    pub new: Option<Migration>,
-}
+use super::{status::Status, stores::Store};
 
 /// A migration from one store to another, as an operator sees it.
 ///
@@ -55,10 +39,10 @@ pub struct Status {
 /// ```
 #[derive(Debug)]
 pub struct Steps {
-    old: Store,
-    new: Store,
-    old_url: String,
-    new_url: String,
+    pub(super) old: Store,
+    pub(super) new: Store,
+    pub(super) old_url: String,
+    pub(super) new_url: String,
 }
 
 impl Steps {
@@ -131,7 +115,7 @@ impl Steps {
                     self.check_same_base(found)?;
                     found.id
                 }
-                _ => return Err(self.other_migration(&self.old, found)),
+                _ => return Err(self.not_startable(&self.old, found, new.as_ref())),
             },
         };
         match &new {
@@ -139,7 +123,7 @@ impl Steps {
             // The locks went from here by an earlier migration, or one was cancelled.
             Some(found) if matches!(found.stage, Cancelled | Left) => {}
             Some(found) if found.stage == Arriving && found.id == id => return Ok(id),
-            Some(found) => return Err(self.other_migration(&self.new, found)),
+            Some(found) => return Err(self.not_startable(&self.new, found, old.as_ref())),
         }
         let leaving = self.record(Leaving, id, &self.new_url);
         self.old.advance(old.as_ref(), &leaving).await?;
@@ -157,112 +141,6 @@ impl Steps {
         Ok(id)
     }
 
-    /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
-    /// alone, and programs that are connected read the record within 10 s, and lose their locks.
-    ///
-    /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
-    ///
-    /// # Errors
-    ///
-    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
-    ///
-    /// # Cancel safety
-    ///
-    /// The old store may be closed: call it again, or [`cancel`](Self::cancel) the migration.
-    pub async fn close(&self) -> Result<Closed> {
-        let closing = self.begin_closing().await?;
-        let is_switched = closing.old.stage == MigrationStage::Left || closing.has_arrived();
-        let wait = match is_switched {
-            true => Duration::ZERO,
-            false => Migration::CLOSE_WAIT,
-        };
-        Ok(Closed {
-            old: closing.old,
-            wait,
-        })
-    }
-
-    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close).
-    ///
-    /// # Errors
-    ///
-    /// As [`switch`](Self::switch). `InvalidConfig` if the old store was open in the meantime: then close it again.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`switch`](Self::switch).
-    pub async fn switch_closed(&self, closed: &Closed) -> Result<()> {
-        let old = self.old.migration().await?;
-        let is_further =
-            |old: &Migration| old.stage == MigrationStage::Left && old.id == closed.old.id;
-        if !old.is_some_and(|old| old == closed.old || is_further(&old)) {
-            let why = "the old store was open in the meantime, so programs may use it alone; run \"dlock migrate switch\" \
-                       again";
-            return Err(self
-                .old
-                .in_context(Error::new(ErrorKind::InvalidConfig, why)));
-        }
-        self.switch().await
-    }
-
-    /// Makes the new store the one that counts; also if that was begun or done already.
-    ///
-    /// Does not wait: only safe when no program uses the old store alone any more. [`switch_closed`](Self::switch_closed)
-    /// is for all other cases.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
-    ///
-    /// # Cancel safety
-    ///
-    /// The switch may be done: call it again.
-    pub async fn switch(&self) -> Result<()> {
-        use MigrationStage::{Arrived, Left};
-        let closing = self.begin_closing().await?;
-        let has_arrived = closing.has_arrived();
-        let Closing { id, old, new } = closing;
-        if !has_arrived {
-            // The one moment of the switch.
-            let arrived = self.record(Arrived, id, &self.old_url);
-            self.new.advance(new.as_ref(), &arrived).await?;
-        }
-        if old.stage != Left {
-            let left = self.record(Left, id, &self.new_url);
-            self.old.advance(Some(&old), &left).await?;
-        }
-        Ok(())
-    }
-
-    /// Closes the old store, unless the switch has gone on from there.
-    async fn begin_closing(&self) -> Result<Closing> {
-        use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
-        let Status { old, new } = self.status().await?;
-        let Some(old) = old.filter(|old| self.is_with_new(old, new.as_ref())) else {
-            return Err(self.none());
-        };
-        self.check_same_base(&old)?;
-        let id = old.id;
-        let of_this = new.as_ref().filter(|new| new.id == id);
-        let old = match (old.stage, of_this.map(|new| new.stage)) {
-            (Leaving, Some(Arriving)) => {
-                let closed = self.record(Closed, id, &self.new_url);
-                self.old.advance(Some(&old), &closed).await?;
-                closed
-            }
-            // The last two: the new store has lost its record, or the last change of it.
-            (Leaving | Closed | Left, Some(Arrived)) | (Closed | Left, None | Some(Arriving)) => {
-                old
-            }
-            (Leaving | Closed, Some(Cancelled)) | (Cancelled, _) => return Err(self.cancelled()),
-            _ => return Err(self.none()),
-        };
-        if of_this.is_none() {
-            self.check_lost(&old, new.as_ref()).await?;
-        }
-        Ok(Closing { id, old, new })
-    }
-
     /// Ends a migration before its switch. All programs should use the old store alone again: those with `migrate:` get
     /// no more locks.
     ///
@@ -276,20 +154,27 @@ impl Steps {
     /// The migration may be half cancelled: call it again.
     pub async fn cancel(&self) -> Result<()> {
         use MigrationStage::{Arrived, Cancelled, Closed, Leaving, Left};
-        let Status { old, new } = self.status().await?;
-        let Some(old) = old.filter(|old| self.is_with_new(old, new.as_ref())) else {
-            return Err(self.none());
+        let status = self.status().await?;
+        self.check_order(&status)?;
+        if self.cancel_lost(&status).await? {
+            return Ok(());
+        }
+        let Status { old, new } = &status;
+        let Some(old) = old
+            .as_ref()
+            .filter(|old| self.is_with_new(old, new.as_ref()))
+        else {
+            return Err(self.no_cancel(&status));
         };
         let of_this = new.as_ref().filter(|new| new.id == old.id);
         match (old.stage, of_this.map(|new| new.stage)) {
             (Left, _) | (_, Some(Arrived)) => {
-                let why = "the switch is done: to go back, start a migration from the new store to the old one";
-                return Err(Error::new(ErrorKind::InvalidConfig, why));
+                return Err(self.done());
             }
             // Both are the same store.
             (Leaving, Some(Leaving)) => {}
             // A migration in the other direction.
-            (Cancelled, Some(Leaving | Closed | Left)) => return Err(self.none()),
+            (Cancelled, Some(Leaving | Closed | Left)) => return Err(self.none(&status)),
             // The new store first: afterwards no start or switch that is on its way can follow.
             (Leaving | Closed | Cancelled, stage) if stage != Some(Cancelled) => {
                 let found = new.as_ref();
@@ -312,60 +197,23 @@ impl Steps {
                 }
             }
             (Leaving | Closed | Cancelled, _) => {}
-            _ => return Err(self.none()),
+            _ => return Err(self.none(&status)),
         }
         if old.stage == Cancelled {
             return Ok(());
         }
         let cancelled = self.record(Cancelled, old.id, &self.new_url);
-        self.old.advance(Some(&old), &cancelled).await
-    }
-
-    /// Refuses a new store whose record is not of this migration because it was cancelled and another one was begun,
-    /// rather than because the store has lost it. Both records were not read in one moment.
-    async fn check_lost(&self, old: &Migration, new: Option<&Migration>) -> Result<()> {
-        use MigrationStage::{Cancelled, Left};
-        let is_older = |new: &Migration| matches!(new.stage, Cancelled | Left);
-        if let Some(found) = new.filter(|new| !is_older(new)) {
-            return Err(self.other_migration(&self.new, found));
-        }
-        // As it was when the other one was read. A cancellation from now on changes the new store first.
-        if self.old.migration().await?.as_ref() == Some(old) {
-            return Ok(());
-        }
-        Err(self.old.in_context(changed()))
-    }
-
-    /// Refuses a `token_base` below the tokens that the old store may still give, before any change.
-    fn check_base(&self) -> Result<()> {
-        let (base, old) = (self.new.token_base, &self.old);
-        let least = token_base(old.name(), old.token_base).unwrap_or(0);
-        if base >= least {
-            return Ok(());
-        }
-        let why = format!(
-            "{} has token_base={base}, needed is {least}: all tokens of {} are smaller",
-            self.new_url, self.old_url
-        );
-        Err(Error::new(ErrorKind::InvalidConfig, why))
-    }
-
-    /// Refuses another `token_base` than the migration was begun with.
-    fn check_same_base(&self, old: &Migration) -> Result<()> {
-        if old.token_base == self.new.token_base {
-            return Ok(());
-        }
-        Err(self.new.in_context(other_base(self.new.token_base, old)))
+        self.old.advance(Some(old), &cancelled).await
     }
 
     /// Whether the migration in the record of the old store is the one to this new store, whose record is `new`.
-    fn is_with_new(&self, old: &Migration, new: Option<&Migration>) -> bool {
+    pub(super) fn is_with_new(&self, old: &Migration, new: Option<&Migration>) -> bool {
         new.map_or(old.other == self.new_url, |new| {
             new.id == old.id || old.other == self.new_url
         })
     }
 
-    fn record(&self, stage: MigrationStage, id: AttemptId, other: &str) -> Migration {
+    pub(super) fn record(&self, stage: MigrationStage, id: AttemptId, other: &str) -> Migration {
         let this = Holder::this_process();
         Migration {
             stage,
@@ -379,26 +227,5 @@ impl Steps {
             other: other.to_owned(),
             token_base: self.new.token_base,
         }
-    }
-
-    fn none(&self) -> Error {
-        let why = format!(
-            "no migration from {} to {} was begun; run \"dlock migrate start\"",
-            self.old_url, self.new_url
-        );
-        Error::new(ErrorKind::InvalidConfig, why)
-    }
-
-    fn cancelled(&self) -> Error {
-        let why = "this migration is cancelled; run \"dlock migrate start\"";
-        Error::new(ErrorKind::InvalidConfig, why)
-    }
-
-    fn other_migration(&self, store: &Store, found: &Migration) -> Error {
-        let why = format!(
-            "this store is in a migration already: {} since {}, with {}",
-            found.stage, found.by, found.other
-        );
-        store.in_context(Error::new(ErrorKind::InvalidConfig, why))
     }
 }

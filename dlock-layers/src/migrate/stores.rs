@@ -47,7 +47,7 @@ impl Store {
             .map_err(|error| self.in_context(error))
     }
 
-    fn check_tokens(&self) -> Result<()> {
+    pub(super) fn check_tokens(&self) -> Result<()> {
         if self.backend.capabilities().fencing == Fencing::Growing {
             return Ok(());
         }
@@ -77,52 +77,6 @@ pub(super) async fn arrived(new: &Store) -> Result<Option<AttemptId>> {
         .filter(|found| found.stage == MigrationStage::Arrived)
         .filter(|found| found.token_base == new.token_base)
         .map(|found| found.id))
-}
-
-/// Checks both records: the identity of the migration, and whether the new store counts.
-pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)> {
-    old.check_tokens()?;
-    new.check_tokens()?;
-    let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
-    let invalid = |why: String| Error::new(ErrorKind::InvalidConfig, why);
-    let Some(leaving) = leaving.filter(|found| found.stage != MigrationStage::Cancelled) else {
-        let why = "no migration from this store was begun; run \"dlock migrate start FROM TO\"";
-        return Err(old.in_context(invalid(why.to_owned())));
-    };
-    let Some(arriving) = arriving.filter(|found| found.stage != MigrationStage::Cancelled) else {
-        let why = format!(
-            "this store has no record of the migration {}, which the other one has; run \"dlock migrate start FROM TO\"",
-            leaving.id
-        );
-        return Err(new.in_context(invalid(why)));
-    };
-    let is_old = matches!(
-        leaving.stage,
-        MigrationStage::Leaving | MigrationStage::Closed | MigrationStage::Left
-    );
-    if !is_old || leaving.id != arriving.id {
-        let why = format!(
-            "from= is in the migration {} ({}), and to= in {} ({}): they are not the two stores of one migration",
-            leaving.id, leaving.stage, arriving.id, arriving.stage
-        );
-        return Err(old.in_context(invalid(why)));
-    }
-    if arriving.token_base != new.token_base {
-        return Err(new.in_context(other_base(new.token_base, &arriving)));
-    }
-    match arriving.stage {
-        MigrationStage::Arriving if leaving.stage == MigrationStage::Left => {
-            let why = "this store has lost the record that its locks count; run \"dlock migrate switch FROM TO\" again";
-            Err(new.in_context(invalid(why.to_owned())))
-        }
-        MigrationStage::Arriving => Ok((arriving.id, false)),
-        MigrationStage::Arrived => Ok((arriving.id, true)),
-        stage => {
-            let why =
-                format!("to= is the store that the locks come from ({stage}): swap from= and to=");
-            Err(new.in_context(invalid(why)))
-        }
-    }
 }
 
 impl Store {

@@ -46,9 +46,9 @@ pub(super) async fn report(
         if is_on_migrate {
             continue;
         }
-        let warning = format!("{} holds it in the old store alone", process(&holder));
+        let warning = warning(&holder);
         if last.as_ref() != Some(&warning) {
-            tracing::warn!(name = %request.name, "{warning}");
+            tracing::warn!("{:?}: {warning}", request.name);
             metrics::describe_counter!(
                 METRIC,
                 "Holders in the old store alone that were waited for."
@@ -60,6 +60,23 @@ pub(super) async fn report(
             request.attempt.report_contended_with(Some(warning));
         }
     }
+}
+
+/// The holder of a lock in the old store, with a warning if it is a straggler.
+pub(super) fn warned(holder: Holder) -> Holder {
+    let (mut holder, is_on_migrate) = untagged(holder);
+    if !is_on_migrate {
+        let warning = warning(&holder);
+        holder.warning.get_or_insert(warning);
+    }
+    holder
+}
+
+fn warning(holder: &Holder) -> String {
+    format!(
+        "{} holds the lock in the old store alone; change the URL of that program to migrate: before the switch",
+        process(holder)
+    )
 }
 
 /// The process of a holder, as `PID@HOST`.

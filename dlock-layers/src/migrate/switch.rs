@@ -78,11 +78,18 @@ async fn read(new: &Store, id: AttemptId) -> Result<bool> {
         MigrationStage::Arriving if found.id == id => Ok(false),
         // Locks may go back later, in a migration of its own, which other processes are configured for.
         MigrationStage::Arrived if found.id == id => Ok(true),
-        // No wait ends that (K6).
+        // No wait ends these (K6).
+        MigrationStage::Cancelled if found.id == id => {
+            let why = format!(
+                "the migration was cancelled: use {} alone, the URL in from=",
+                found.other
+            );
+            Err(Error::new(ErrorKind::InvalidConfig, why))
+        }
         _ => {
             let why = format!(
-                "the migration {id} is over without a switch; change the URL, or start this program again for another \
-                 migration"
+                "the migration {id} is over without a switch; use the URL in from= alone, or start this program again for \
+                 another migration"
             );
             Err(Error::new(ErrorKind::InvalidConfig, why))
         }

@@ -154,7 +154,7 @@ async fn a_cancelled_migration_grants_nothing() -> Result<()> {
     // Also one that would wait for ever.
     let over = both.acquire("a").wait_forever().await;
     assert_eq!(
-        refused(over, "over without a switch"),
+        refused(over, "was cancelled: use redis://db-1 alone"),
         ErrorKind::InvalidConfig
     );
     assert!(stores.are_empty());

@@ -29,18 +29,24 @@ async fn stores_that_are_not_in_one_migration() -> Result<()> {
     stores.steps()?.start().await?;
     assert!(open(old, new).await.is_ok());
     let (other, nothing) = (Stores::started().await?, Memory::new());
-    assert_eq!(refused(open(old, &nothing).await, "has no record"), invalid);
+    assert_eq!(
+        refused(open(old, &nothing).await, "whose start was cut off"),
+        invalid
+    );
     assert_eq!(
         refused(open(old, &other.new).await, "not the two stores of one"),
         invalid
     );
     assert_eq!(
-        refused(open(new, old).await, "not the two stores of one"),
+        refused(open(new, old).await, "from= and to= are swapped"),
         invalid
     );
     stores.steps()?.cancel().await?;
     assert_eq!(
-        refused(open(old, new).await, "no migration from this store"),
+        refused(
+            open(old, new).await,
+            "was cancelled: use the URL in from= alone"
+        ),
         invalid
     );
     Ok(())

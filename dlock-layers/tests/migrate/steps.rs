@@ -7,7 +7,7 @@ use dlock_core::{
 };
 use dlock_layers::migrate::{Steps, Store};
 
-use crate::support::{Stores, record, refused};
+use crate::support::{Stores, record, refused, set};
 
 async fn stages(stores: &Stores) -> Result<(Option<MigrationStage>, Option<MigrationStage>)> {
     let status = stores.steps()?.status().await?;
@@ -95,15 +95,6 @@ async fn a_start_that_was_cut_off_goes_on() -> Result<()> {
     set(&stores.new, &cancelled).await?;
     assert_eq!(stores.steps()?.start().await?, id);
     assert_eq!(stages(&stores).await?, STARTED);
-    Ok(())
-}
-
-async fn set(store: &Memory, record: &Migration) -> Result<()> {
-    let before = store.read().await?;
-    let is_set = store
-        .compare_and_set(before.as_deref(), &record.to_string())
-        .await?;
-    assert!(is_set);
     Ok(())
 }
 

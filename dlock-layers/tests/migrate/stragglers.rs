@@ -17,8 +17,10 @@ async fn a_holder_in_the_old_store_alone_is_named() -> Result<()> {
     let this = Holder::this_process();
     let (pid, host) = (this.pid.expect("a pid"), this.host.expect("a host"));
     let taken = both.acquire("a").wait(WAIT).await;
-    let warning = format!("{pid}@{host} holds it in the old store alone");
+    let warning = format!("{pid}@{host} holds the lock in the old store alone; change the URL");
     assert_eq!(refused(taken, &warning), ErrorKind::Contended);
+    let holder = both.inspect("a").await?.expect("held");
+    assert!(holder.warning.is_some_and(|it| it.starts_with(&warning)));
     Ok(())
 }
 
@@ -36,6 +38,7 @@ async fn a_holder_of_both_is_none() -> Result<()> {
     assert_eq!(in_old.note.as_deref(), Some("[migrate] checkout 77"));
     let holder = second.inspect("a").await?.expect("held");
     assert_eq!(holder.note.as_deref(), Some("checkout 77"));
+    assert_eq!(holder.warning, None);
     Ok(())
 }
 

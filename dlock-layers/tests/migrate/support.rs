@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{
     AttemptId, ErrorKind, Guard, Locker, Result,
-    backend::{DistributedLock, Migration, MigrationStage},
+    backend::{DistributedLock, Migration, MigrationRecord as _, MigrationStage},
     config::{ConnectFuture, Registry, Settings},
     memory::Memory,
 };
@@ -125,4 +125,14 @@ pub(crate) fn refused<T>(result: Result<T>, text: &str) -> ErrorKind {
     };
     assert!(error.to_string().contains(text), "{error}");
     error.kind()
+}
+
+/// Makes `record` the one of `store`.
+pub(crate) async fn set(store: &Memory, record: &Migration) -> Result<()> {
+    let before = store.read().await?;
+    let is_set = store
+        .compare_and_set(before.as_deref(), &record.to_string())
+        .await?;
+    assert!(is_set);
+    Ok(())
 }

@@ -8,11 +8,14 @@ use dlock_core::{
 use etcd_client::{Client, GetOptions};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
-use super::left::{Kind, Left, Store};
+use super::left::{Kind, Left, Store, without_prefix};
 use crate::driver::etcd::{Members, failed};
 
 /// The characters that dlock-etcd escapes.
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'/').add(b'%');
+
+/// The begin of dlock's own keys, after the prefix.
+const OWN: &str = "%dlock-";
 
 /// The most keys of one queue that are listed.
 const KEYS_MAX: i64 = 10_000;
@@ -110,6 +113,24 @@ impl Store for Etcd {
         };
         let left = keys.iter().map(|key| Left::new(name, key, Kind::Lock));
         Ok(left.collect())
+    }
+
+    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        if self.prefix.is_empty() {
+            return Err(without_prefix());
+        }
+        let mut keys = self.keys(self.prefix.clone()).await?;
+        keys.retain(|key| {
+            let rest = key.strip_prefix(&self.prefix).unwrap_or_default();
+            let is_lock = match self.format {
+                // Escaped names have no percent sign before a slash, but the tombstones of attempts do.
+                Format::Concurrency => rest.contains('/') && !rest.contains("%/"),
+                Format::PythonEtcd3 => !rest.is_empty(),
+            };
+            is_lock && !rest.starts_with(OWN)
+        });
+        keys.truncate(max);
+        Ok(keys)
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {

@@ -27,6 +27,26 @@ impl Files {
     }
 }
 
+/// The end of the names of lock files.
+const SUFFIX: &str = ".lock";
+
+/// A name that no file name escapes.
+const PLAIN: &str = "x";
+
+impl Files {
+    /// The begin of the file names of all locks: the prefix, escaped.
+    fn begin(&self) -> Result<String> {
+        let path = self.config.lock_file(&LockName::new(PLAIN)?);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let begin = name.strip_suffix(&[PLAIN, SUFFIX].concat());
+        begin.map(str::to_owned).ok_or_else(|| {
+            let why =
+                "with so long a prefix= the files of its locks cannot be separated from others";
+            Error::new(ErrorKind::Unsupported, why)
+        })
+    }
+}
+
 #[async_trait]
 impl Store for Files {
     async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
@@ -36,6 +56,28 @@ impl Store for Files {
         };
         let kind = if is_free { Kind::Kept } else { Kind::Lock };
         Ok(vec![Left::new(name, path.display().to_string(), kind)])
+    }
+
+    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        let begin = self.begin()?;
+        let directory = self.config.directory();
+        let entries = match fs::read_dir(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| failed(directory, error))?,
+        };
+        let mut places = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| failed(directory, error))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_lock = name.starts_with(&begin) && name.ends_with(SUFFIX);
+            if is_lock && matches!(try_lock(&path)?, Some((_, false))) {
+                places.push(path.display().to_string());
+                if places.len() == max {
+                    break;
+                }
+            }
+        }
+        Ok(places)
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {

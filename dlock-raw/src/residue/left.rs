@@ -1,6 +1,6 @@
 //! Something that dlock left in a store.
 
-use dlock_core::{LockName, Result, backend::async_trait};
+use dlock_core::{Error, ErrorKind, LockName, Result, backend::async_trait};
 
 /// Whether something may be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,14 @@ pub(super) trait Store: Send + Sync {
         Ok(cleared)
     }
 
+    /// Lists at most `max` places of locks that are held or waited for, of all names. Places of other data may be among
+    /// them only if they have the form of a lock.
+    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        let _ = max;
+        let why = "the locks of this store cannot be listed";
+        Err(Error::new(ErrorKind::Unsupported, why))
+    }
+
     /// Ends what the connection itself has in the store. By default that is nothing.
     async fn close(self: Box<Self>) {}
 }
@@ -72,4 +80,11 @@ impl Left {
             kind,
         }
     }
+}
+
+/// The refusal to list all keys of a server for those of locks.
+#[cfg(any(feature = "etcd", feature = "redis"))]
+pub(super) fn without_prefix() -> Error {
+    let why = "with an empty prefix= the keys of locks cannot be separated from other keys";
+    Error::new(ErrorKind::Unsupported, why)
 }

@@ -115,6 +115,22 @@ impl Residue {
         Ok(all)
     }
 
+    /// Lists places of locks that are held or waited for, of all names under the prefix: at most `max`.
+    ///
+    /// Under a prefix that is the begin of another one, the locks of that one are listed, too.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where locks cannot be separated from other data, as with an empty prefix of Redis or etcd. `Denied` for a
+    /// user without the right to list. Others when the store does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        self.0.in_use(max).await
+    }
+
     /// Removes what is left of these locks, also locks that are held; returns what it removed.
     ///
     /// A row or a file that another process has locked stays, as removing it would break the exclusion.

@@ -15,6 +15,9 @@ use crate::driver::mysql::{Connection, Failure, Server};
 /// The table does not exist: then nothing is left.
 const NO_TABLE: u16 = 1146;
 
+/// The most rows that are visited.
+const ROWS_MAX: u32 = 10_000;
+
 /// A connection, whose statements are transactions of their own.
 pub(super) struct MySql {
     connection: Mutex<Connection>,
@@ -79,6 +82,34 @@ impl Store for MySql {
             left.push(Left::new(name, format!("dlock_asked {row}"), Kind::Lock));
         }
         Ok(left)
+    }
+
+    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        let (length, prefix) = (self.prefix.len(), literal(&self.prefix));
+        let names = format!(
+            "SELECT HEX(name), CONVERT(name USING utf8mb4) FROM dlock_locks WHERE LEFT(name, {length}) = {prefix} LIMIT {ROWS_MAX}"
+        );
+        let rows = match self.connection.lock().await.query(names).await {
+            Ok(rows) => rows,
+            Err(failure) => absent(failure).map(|()| Vec::new())?,
+        };
+        let mut places = Vec::new();
+        for row in rows {
+            let [Some(name), shown] = row.as_slice() else {
+                continue;
+            };
+            // One after the other: each is locked for the moment of one statement.
+            let lock =
+                format!("SELECT 1 FROM dlock_locks WHERE name = x'{name}' FOR UPDATE SKIP LOCKED");
+            if !self.finds(lock).await? {
+                let shown = shown.as_deref().unwrap_or(name);
+                places.push(format!("dlock_locks {shown}"));
+                if places.len() == max {
+                    break;
+                }
+            }
+        }
+        Ok(places)
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {

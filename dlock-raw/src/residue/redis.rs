@@ -10,8 +10,8 @@ use dlock_core::{
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 use tokio::sync::Mutex;
 
-use super::left::{Kind, Left, Store};
-use crate::driver::redis::{Address, Connection, Servers, failed};
+use super::left::{Kind, Left, Store, without_prefix};
+use crate::driver::redis::{Address, Connection, Servers, Topology, failed};
 
 /// dlock-redis's own default.
 const PREFIX: &str = "dlock:";
@@ -25,6 +25,12 @@ const FORMATS: [(&str, (bool, &str)); 3] = [
 
 /// The characters that are escaped.
 const ESCAPED: &AsciiSet = &AsciiSet::EMPTY.add(b'{').add(b'}').add(b'%');
+
+/// The ends of dlock's own keys.
+const OWN: [&str; 3] = ["}fence", "}record", "}migration"];
+
+/// How many keys the server visits for one request.
+const SCAN_COUNT: &str = "1000";
 
 /// The ttl of a key that is not there, as `PTTL` returns it.
 const NO_KEY: i64 = -2;
@@ -85,6 +91,36 @@ impl Redis {
         Err(Error::new(ErrorKind::Unavailable, why))
     }
 
+    /// The servers that have keys: the primary, or those of the Cluster.
+    async fn primaries(&self) -> Result<Vec<Address>> {
+        if self.servers.topology != Topology::Cluster {
+            return Ok(vec![self.first.clone()]);
+        }
+        let connection = self.connection(&self.first).await?;
+        let nodes: String = connection
+            .request(&["CLUSTER", "NODES"])
+            .await
+            .map_err(failed)?;
+        // A line has an identity, an address, and flags.
+        let primaries = nodes.lines().filter_map(|line| {
+            let mut words = line.split(' ').skip(1);
+            let (address, flags) = (words.next()?, words.next()?);
+            let is_primary = flags.split(',').any(|flag| flag == "master");
+            parse(address.split('@').next()?).filter(|_| is_primary)
+        });
+        Ok(primaries.collect())
+    }
+
+    /// Whether a key with the prefix is that of a lock.
+    fn is_lock(&self, key: &str) -> bool {
+        let rest = key.strip_prefix(&self.prefix).unwrap_or_default();
+        let is_own = match self.escapes {
+            true => rest.contains('{'),
+            false => OWN.iter().any(|own| rest.ends_with(own)),
+        };
+        !rest.is_empty() && !is_own
+    }
+
     async fn connection(&self, address: &Address) -> Result<Connection> {
         let mut connections = self.connections.lock().await;
         if let Some(connection) = connections.get(address) {
@@ -108,6 +144,36 @@ impl Store for Redis {
             .collect())
     }
 
+    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        if self.prefix.is_empty() {
+            return Err(without_prefix());
+        }
+        let pattern = escape_glob(&self.prefix) + "*";
+        let mut places = Vec::new();
+        for node in self.primaries().await? {
+            let connection = self.connection(&node).await?;
+            let mut cursor = "0".to_owned();
+            loop {
+                let words = ["SCAN", &cursor, "MATCH", &pattern, "COUNT", SCAN_COUNT];
+                let (next, keys): (String, Vec<Vec<u8>>) =
+                    connection.request(&words).await.map_err(failed)?;
+                let keys = keys
+                    .iter()
+                    .map(|key| String::from_utf8_lossy(key).into_owned());
+                places.extend(keys.filter(|key| self.is_lock(key)));
+                if places.len() >= max {
+                    places.truncate(max);
+                    return Ok(places);
+                }
+                if next == "0" {
+                    break;
+                }
+                cursor = next;
+            }
+        }
+        Ok(places)
+    }
+
     async fn remove(&self, left: &Left) -> Result<bool> {
         Ok(self.number("DEL", &left.place).await? > 0)
     }
@@ -117,4 +183,16 @@ impl Store for Redis {
 fn parse(address: &str) -> Option<Address> {
     let (host, port) = address.rsplit_once(':')?;
     Some((host.trim_matches(['[', ']']).to_owned(), port.parse().ok()?))
+}
+
+/// `text` as a pattern that fits only itself.
+fn escape_glob(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        if matches!(c, '\\' | '*' | '?' | '[' | ']') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
 }

@@ -16,6 +16,9 @@ use crate::driver::zk::{Servers, failed};
 /// dlock-zk's own default.
 const PREFIX: &str = "dlock";
 
+/// dlock's own nodes under the prefix.
+const OWN: [&str; 3] = ["%alive", "%layout", "%migration"];
+
 /// How long the driver may take to end a session.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
@@ -43,6 +46,16 @@ impl ZooKeeper {
     }
 }
 
+impl ZooKeeper {
+    /// The names of the children; `None` if there is no such node.
+    async fn children_of(&self, node: &str) -> Result<Option<Vec<String>>> {
+        match self.client.list_children(node).await {
+            Err(ZkError::NoNode) => Ok(None),
+            children => children.map(Some).map_err(failed),
+        }
+    }
+}
+
 #[async_trait]
 impl Store for ZooKeeper {
     async fn list(&self, name: &LockName) -> Result<Vec<Left>> {
@@ -51,9 +64,8 @@ impl Store for ZooKeeper {
             self.prefix,
             escape(name.as_str(), self.prefix.is_empty())
         );
-        let children = match self.client.list_children(&directory).await {
-            Err(ZkError::NoNode) => return Ok(Vec::new()),
-            children => children.map_err(failed)?,
+        let Some(children) = self.children_of(&directory).await? else {
+            return Ok(Vec::new());
         };
         let nodes = children.iter().map(|child| format!("{directory}/{child}"));
         let mut left: Vec<_> = nodes
@@ -61,6 +73,28 @@ impl Store for ZooKeeper {
             .collect();
         left.push(Left::new(name, directory.clone(), Kind::Kept));
         Ok(left)
+    }
+
+    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+        let top = match self.prefix.as_str() {
+            "" => "/",
+            prefix => prefix,
+        };
+        let mut places = Vec::new();
+        for directory in self.children_of(top).await?.unwrap_or_default() {
+            if is_own(&directory, self.prefix.is_empty()) {
+                continue;
+            }
+            let directory = format!("{}/{directory}", self.prefix);
+            let nodes = self.children_of(&directory).await?.unwrap_or_default();
+            let attempts = nodes.iter().filter(|node| is_attempt(node));
+            places.extend(attempts.map(|node| format!("{directory}/{node}")));
+            if places.len() >= max {
+                places.truncate(max);
+                break;
+            }
+        }
+        Ok(places)
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {
@@ -80,6 +114,21 @@ impl Store for ZooKeeper {
         // Without an answer the session ends by its time-out.
         let _ = timeout(CLOSE_MAX, closed).await;
     }
+}
+
+/// Whether a directory is no lock's, but dlock's own or the server's.
+fn is_own(directory: &str, is_top: bool) -> bool {
+    OWN.contains(&directory) || (is_top && directory == "zookeeper")
+}
+
+/// Whether a node is one of a queue: with the mark of Curator or kazoo, and a sequence number.
+fn is_attempt(node: &str) -> bool {
+    let is_sequence =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    ["-lock-", "__lock__"].iter().any(|mark| {
+        node.rsplit_once(mark)
+            .is_some_and(|(_, end)| is_sequence(end))
+    })
 }
 
 /// As dlock-zk escapes names.

@@ -16,6 +16,8 @@ pub(crate) enum Mutant {
     CancelsOther,
     /// `cancel` leaves a new store that was left earlier as it is, so that a start goes on.
     CancelsUnseen,
+    /// The new store's record is read before the old store's, which may have lost its own.
+    ReadsNewFirst,
     /// `switch` takes a new store with another record for one that has lost its own, without another read.
     ReadsOnce,
 }
@@ -43,20 +45,15 @@ pub(super) fn go_on(
     let mut next = *from;
     let mut reader = command;
     match command.at {
-        At::Reading(0) => {
+        At::Reading(done) if (done == 0) != (mutant == Some(Mutant::ReadsNewFirst)) => {
             reader.in_old = from.records[old];
-            reader.at = At::Reading(1);
+            reader.at = after_reading(mutant, done, &reader);
             next.commands[operator] = Some(reader);
             steps.push(step(operator, "reads the old store's record", next));
         }
-        At::Reading(_) => {
+        At::Reading(done) => {
             reader.in_new = from.records[new];
-            let is_checked = mutant != Some(Mutant::ReadsOnce) && has_lost_its_record(&reader);
-            reader.at = if is_checked {
-                At::Checking
-            } else {
-                At::Changing(0)
-            };
+            reader.at = after_reading(mutant, done, &reader);
             next.commands[operator] = Some(reader);
             steps.push(step(operator, "reads the new store's record", next));
         }
@@ -102,6 +99,15 @@ pub(super) fn go_on(
     });
 }
 
+fn after_reading(mutant: Option<Mutant>, done: u8, reader: &Command) -> At {
+    let is_checked = mutant != Some(Mutant::ReadsOnce) && has_lost_its_record(reader);
+    match done {
+        0 => At::Reading(1),
+        _ if is_checked => At::Checking,
+        _ => At::Changing(0),
+    }
+}
+
 /// Whether a switch takes the new store for one that has lost its record.
 fn has_lost_its_record(command: &Command) -> bool {
     let is_closed = |old: Record| matches!(old.stage, Stage::Closed | Stage::Left);
@@ -110,21 +116,45 @@ fn has_lost_its_record(command: &Command) -> bool {
     command.job == Job::Switch && old.is_some_and(|old| !is_of(old))
 }
 
+/// The record in the new store, if the old one has lost that of the same migration.
+fn lost_by_old(command: &Command) -> Option<Record> {
+    use Stage::{Arrived, Arriving, Cancelled};
+    let new = command
+        .in_new
+        .filter(|new| matches!(new.stage, Arrived | Arriving))?;
+    let is_of_earlier = |old: Record| old.id != new.id && matches!(old.stage, Cancelled | Arrived);
+    command.in_old.is_none_or(is_of_earlier).then_some(new)
+}
+
+/// The changes of a start, and the identity of the migration; none for one that is refused.
+fn start(command: &Command) -> Option<(u8, Vec<Change>)> {
+    use Stage::{Arrived, Arriving, Cancelled, Leaving, Left};
+    let (old, new) = (command.in_old, command.in_new);
+    let id = match old {
+        Some(found) if found.stage == Leaving => found.id,
+        None => command.number,
+        Some(found) if matches!(found.stage, Cancelled | Arrived) => command.number,
+        Some(_) => return None,
+    };
+    match new {
+        Some(found) if found.stage == Arriving && found.id == id => Some((id, Vec::new())),
+        Some(found) if !matches!(found.stage, Cancelled | Left) => None,
+        _ => Some((id, vec![Change::Old(Leaving), Change::New(Arriving)])),
+    }
+}
+
 /// The changes that follow from what was read, and the identity of the migration; none for a command that is refused.
 fn changes(mutant: Option<Mutant>, command: &Command) -> Option<(u8, Vec<Change>)> {
     use Stage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
     let (old, new) = (command.in_old, command.in_new);
     if command.job == Job::Start {
-        let id = match old {
-            Some(found) if found.stage == Leaving => found.id,
-            None => command.number,
-            Some(found) if matches!(found.stage, Cancelled | Arrived) => command.number,
-            Some(_) => return None,
-        };
-        return match new {
-            Some(found) if found.stage == Arriving && found.id == id => Some((id, Vec::new())),
-            Some(found) if !matches!(found.stage, Cancelled | Left) => None,
-            _ => Some((id, vec![Change::Old(Leaving), Change::New(Arriving)])),
+        return start(command);
+    }
+    if let Some(lost) = lost_by_old(command) {
+        return match (command.job, lost.stage) {
+            (Job::Switch, Arrived) => Some((lost.id, vec![Change::Old(Left)])),
+            (Job::Cancel, Arriving) => Some((lost.id, vec![Change::New(Cancelled)])),
+            _ => None,
         };
     }
     let old = old?;

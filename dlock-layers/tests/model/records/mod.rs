@@ -9,7 +9,8 @@
 //!   a time and a process. URLs are those of the two stores, always.
 //! * **A lost reply** of a change: the code writes the same text once more, which finds whether it was written. So it
 //!   is as an answer, or as an end of the command.
-//! * **No record is lost** by its store. That is an exception of the contract.
+//! * **No record is lost** by its store while a command runs. That is an exception of the contract. One search begins
+//!   with an old store that has lost its record after the switch.
 
 mod commands;
 mod model;

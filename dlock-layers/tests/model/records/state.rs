@@ -95,17 +95,19 @@ impl State {
         }
     }
 
-    /// Whether the records are as no order of commands may leave them.
+    /// Whether the records are as no order of commands may leave them: both stores are used alone, or none may be used.
     pub(crate) fn is_broken(&self) -> bool {
         // The locks of one store count, and the other one does not refuse programs that use it alone.
         let counts_beside = |one: usize| {
             let stage = |store: usize| self.records[store].map(|record| record.stage);
+            // One without a record has lost it: no step takes it away.
             let refuses = matches!(
                 stage(1 - one),
-                Some(Stage::Closed | Stage::Left | Stage::Arriving)
+                None | Some(Stage::Closed | Stage::Left | Stage::Arriving)
             );
             stage(one) == Some(Stage::Arrived) && !refuses
         };
-        counts_beside(0) || counts_beside(1)
+        let has_left = |record: Option<Record>| record.is_some_and(|it| it.stage == Stage::Left);
+        counts_beside(0) || counts_beside(1) || self.records.into_iter().all(has_left)
     }
 }

@@ -22,6 +22,12 @@ const CLOSED: [Option<Record>; 2] = [record(Stage::Closed), record(Stage::Arrivi
 /// A switch was done.
 const SWITCHED: [Option<Record>; 2] = [record(Stage::Left), record(Stage::Arrived)];
 
+/// The old store has lost its record after the switch.
+const LOST: [Option<Record>; 2] = [None, record(Stage::Arrived)];
+
+/// The old store has lost its record before the switch.
+const LOST_EARLY: [Option<Record>; 2] = [None, record(Stage::Arriving)];
+
 const fn record(stage: Stage) -> Option<Record> {
     Some(Record {
         stage,
@@ -61,6 +67,14 @@ fn operators_of_both_directions_agree() {
 fn operators_after_a_switch_that_was_cut_off_agree() {
     let states = searched(CLOSED, bound(3, 5), true, None).expect("the design holds");
     println!("2 operators after a cut: {states} states");
+}
+
+#[test]
+fn operators_after_a_loss_in_the_old_store_agree() {
+    for begins in [LOST, LOST_EARLY] {
+        let states = searched(begins, bound(3, 5), true, None).expect("the design holds");
+        println!("2 operators after a loss: {states} states");
+    }
 }
 
 /// Leaving out `mutant` is found in so many steps, and not in fewer.
@@ -109,4 +123,10 @@ fn a_cancellation_that_a_start_does_not_see() {
 #[test]
 fn a_switch_that_reads_each_record_once() {
     breaks(CLOSED, Mutant::ReadsOnce, 15);
+}
+
+/// The locks move back between its two reads, so that the old store has another record than it seems to have lost.
+#[test]
+fn a_switch_that_reads_the_new_store_first() {
+    breaks_with(SWITCHED, 4, Mutant::ReadsNewFirst, 16);
 }

@@ -1,0 +1,127 @@
+//! The records at the opening of both stores: those of one migration, in this direction.
+
+use dlock_core::{
+    AttemptId, Error, ErrorKind, Result,
+    backend::{Migration, MigrationStage},
+};
+
+use super::{
+    refusals::is_swapped,
+    restore::is_lost,
+    stores::{Store, other_base},
+};
+
+/// Checks both records: the identity of the migration, and whether the new store counts.
+pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)> {
+    old.check_tokens()?;
+    new.check_tokens()?;
+    let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
+    let refuse = |(side, why): (Side, String)| {
+        let store = match side {
+            Side::From => old,
+            Side::To => new,
+        };
+        store.in_context(Error::new(ErrorKind::InvalidConfig, why))
+    };
+    let arriving = pair(leaving.as_ref(), arriving.as_ref()).map_err(refuse)?;
+    if arriving.token_base != new.token_base {
+        return Err(new.in_context(other_base(new.token_base, arriving)));
+    }
+    Ok((arriving.id, arriving.stage == MigrationStage::Arrived))
+}
+
+/// The store whose record is wrong.
+enum Side {
+    From,
+    To,
+}
+
+/// The record of the new store, if both are those of one migration; else the reason and the step to take.
+fn pair<'a>(
+    old: Option<&Migration>,
+    new: Option<&'a Migration>,
+) -> Result<&'a Migration, (Side, String)> {
+    use MigrationStage::{Arrived, Arriving, Closed, Leaving, Left};
+    if let (Some(old), Some(new)) = (old, new)
+        && old.id == new.id
+        && matches!(
+            (old.stage, new.stage),
+            (Leaving | Closed, Arriving) | (Leaving | Closed | Left, Arrived)
+        )
+    {
+        return Ok(new);
+    }
+    Err(lost(old, new).unwrap_or_else(|| other(old, new)))
+}
+
+/// The step to take if one of the stores has lost its record, or the last change of it.
+fn lost(old: Option<&Migration>, new: Option<&Migration>) -> Option<(Side, String)> {
+    use MigrationStage::{Arriving, Closed, Leaving, Left};
+    const SWITCH: &str = "run \"dlock migrate switch FROM TO\" again";
+    if let Some(new) = new.filter(|new| is_lost(old, new)) {
+        let (this, next) = match new.stage {
+            Arriving => (
+                "its record of the migration",
+                "run \"dlock migrate cancel FROM TO\", and begin it again",
+            ),
+            _ => ("the record that its locks have moved", SWITCH),
+        };
+        let why = format!(
+            "this store has lost {this}, if the locks of to= come from it, as they come from {}; {next}",
+            new.other
+        );
+        return Some((Side::From, why));
+    }
+    let old = old?;
+    let why = match (old.stage, new) {
+        (Left, Some(new)) if new.stage == Arriving && new.id == old.id => {
+            format!("this store has lost the record that its locks count; {SWITCH}")
+        }
+        (Closed | Left, None) => {
+            format!("this store has lost its record of the migration; {SWITCH}")
+        }
+        (Leaving, None) => {
+            "this store has no record of the migration, whose start was cut off; run \"dlock migrate start FROM TO\" again"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some((Side::To, why))
+}
+
+/// The step to take where no record is lost.
+fn other(old: Option<&Migration>, new: Option<&Migration>) -> (Side, String) {
+    use MigrationStage::{Arriving, Cancelled, Closed, Leaving};
+    let why = match (old, new) {
+        (Some(old), Some(new)) if is_swapped(old, new) => {
+            "from= and to= are swapped: the locks move from to= to from=".to_owned()
+        }
+        (Some(old), Some(new))
+            if old.id == new.id
+                && matches!(
+                    (old.stage, new.stage),
+                    (Leaving | Closed | Cancelled, Cancelled) | (Cancelled, Arriving)
+                ) =>
+        {
+            "the migration was cancelled: use the URL in from= alone".to_owned()
+        }
+        (old, _) if old.is_none_or(|old| old.stage == Cancelled) => {
+            "no migration from this store was begun; use the URL in from= alone, or run \"dlock migrate start FROM TO\""
+                .to_owned()
+        }
+        _ => format!(
+            "from= is in the migration {}, and to= in {}: they are not the two stores of one migration; run \"dlock migrate \
+             status FROM TO\"",
+            words(old),
+            words(new)
+        ),
+    };
+    (Side::From, why)
+}
+
+fn words(record: Option<&Migration>) -> String {
+    record.map_or_else(
+        || "none".to_owned(),
+        |record| format!("{} ({})", record.id, record.stage),
+    )
+}

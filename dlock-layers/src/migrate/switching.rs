@@ -1,0 +1,153 @@
+//! The step in which the locks move: the old store is closed, and then the new one counts.
+
+use std::time::Duration;
+
+use dlock_core::{
+    Error, ErrorKind, Result,
+    backend::{Migration, MigrationStage},
+};
+
+use super::{
+    closing::{Closed, Closing},
+    steps::Steps,
+    stores::changed,
+};
+
+impl Steps {
+    /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
+    /// alone, and programs that are connected read the record within 10 s, and lose their locks.
+    ///
+    /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
+    ///
+    /// # Cancel safety
+    ///
+    /// The old store may be closed: call it again, or [`cancel`](Self::cancel) the migration.
+    pub async fn close(&self) -> Result<Closed> {
+        let closing = self.begin_closing().await?;
+        let is_switched = closing.old.stage == MigrationStage::Left || closing.has_arrived();
+        let wait = match is_switched {
+            true => Duration::ZERO,
+            false => Migration::CLOSE_WAIT,
+        };
+        Ok(Closed {
+            old: closing.old,
+            wait,
+        })
+    }
+
+    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close).
+    ///
+    /// # Errors
+    ///
+    /// As [`switch`](Self::switch). `InvalidConfig` if the old store was open in the meantime: then close it again.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`switch`](Self::switch).
+    pub async fn switch_closed(&self, closed: &Closed) -> Result<()> {
+        let old = self.old.migration().await?;
+        let is_further =
+            |old: &Migration| old.stage == MigrationStage::Left && old.id == closed.old.id;
+        if !old.is_some_and(|old| old == closed.old || is_further(&old)) {
+            let why = "the old store was open in the meantime, so programs may use it alone; run \"dlock migrate switch\" \
+                       again";
+            return Err(self
+                .old
+                .in_context(Error::new(ErrorKind::InvalidConfig, why)));
+        }
+        self.switch().await
+    }
+
+    /// Makes the new store the one that counts; also if that was begun or done already.
+    ///
+    /// Does not wait: only safe when no program uses the old store alone any more. [`switch_closed`](Self::switch_closed)
+    /// is for all other cases.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidConfig` when the migration was not begun. Others as [`status`](Self::status).
+    ///
+    /// # Cancel safety
+    ///
+    /// The switch may be done: call it again.
+    pub async fn switch(&self) -> Result<()> {
+        use MigrationStage::{Arrived, Left};
+        let closing = self.begin_closing().await?;
+        let has_arrived = closing.has_arrived();
+        let Closing { id, old, new } = closing;
+        if !has_arrived {
+            // The one moment of the switch.
+            let arrived = self.record(Arrived, id, &self.old_url);
+            self.new.advance(new.as_ref(), &arrived).await?;
+        }
+        if old.stage != Left {
+            let left = self.record(Left, id, &self.new_url);
+            self.old.advance(Some(&old), &left).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the old store, unless the switch has gone on from there.
+    pub(super) async fn begin_closing(&self) -> Result<Closing> {
+        use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
+        let status = self.status().await?;
+        self.check_order(&status)?;
+        if let Some(left) = self.restore(&status).await? {
+            return Ok(Closing {
+                id: left.id,
+                old: left,
+                new: status.new,
+            });
+        }
+        let Some(old) = status.old.as_ref() else {
+            return Err(self.none(&status));
+        };
+        let new = status.new.as_ref();
+        if !self.is_with_new(old, new) {
+            return Err(self.none(&status));
+        }
+        self.check_same_base(old)?;
+        let id = old.id;
+        let of_this = new.filter(|new| new.id == id);
+        let old = match (old.stage, of_this.map(|new| new.stage)) {
+            (Leaving, Some(Arriving)) => {
+                let closed = self.record(Closed, id, &self.new_url);
+                self.old.advance(Some(old), &closed).await?;
+                closed
+            }
+            // The last two: the new store has lost its record, or the last change of it.
+            (Leaving | Closed | Left, Some(Arrived)) | (Closed | Left, None | Some(Arriving)) => {
+                old.clone()
+            }
+            (Leaving | Closed, Some(Cancelled)) | (Cancelled, _) => return Err(self.cancelled()),
+            _ => return Err(self.none(&status)),
+        };
+        if of_this.is_none() {
+            self.check_lost(&old, new).await?;
+        }
+        Ok(Closing {
+            id,
+            old,
+            new: status.new,
+        })
+    }
+
+    /// Refuses a new store whose record is not of this migration because it was cancelled and another one was begun,
+    /// rather than because the store has lost it. Both records were not read in one moment.
+    async fn check_lost(&self, old: &Migration, new: Option<&Migration>) -> Result<()> {
+        use MigrationStage::{Cancelled, Left};
+        let is_older = |new: &Migration| matches!(new.stage, Cancelled | Left);
+        if let Some(found) = new.filter(|new| !is_older(new)) {
+            return Err(self.not_startable(&self.new, found, Some(old)));
+        }
+        // As it was when the other one was read. A cancellation from now on changes the new store first.
+        if self.old.migration().await?.as_ref() == Some(old) {
+            return Ok(());
+        }
+        Err(self.old.in_context(changed()))
+    }
+}
