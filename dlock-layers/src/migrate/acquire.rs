@@ -26,6 +26,10 @@ use crate::{
     undo::undo,
 };
 
+/// An acquire in the new store that took longer was a wait: the lock in the old one is confirmed before the grant. A
+/// renewal may take as long, as those of many locks are gathered.
+const CONFIRM_AFTER: Duration = Duration::from_millis(10);
+
 /// A waiting acquire gives back the lock in the old store when the new one has been silent for so long.
 const NEW_ANSWER_MAX: Duration = Duration::from_secs(1);
 
@@ -74,6 +78,7 @@ impl Acquirer<'_> {
             .old
             .acquire(request, &watch, self.switch, is_again)
             .await?;
+        let began = request.clock().now();
         let new = match self
             .acquire_new(request, &watch, old.as_deref(), is_again)
             .await
@@ -84,7 +89,9 @@ impl Acquirer<'_> {
                 return other.map(|_| Round::Lost);
             }
         };
-        match self.decide(request, &watch, old.as_deref(), &new).await {
+        let has_waited = request.clock().now().since(began) > CONFIRM_AFTER;
+        let decided = self.decide(request, &watch, old.as_deref(), &new, has_waited);
+        match decided.await {
             Ok(Some((sides, token))) => {
                 // As `inspect` finds it.
                 let id = old.as_ref().unwrap_or(&new).lease.id();
@@ -161,8 +168,10 @@ impl Acquirer<'_> {
         watch: &Watch,
         old: Option<&Part>,
         new: &Part,
+        has_waited: bool,
     ) -> Result<Option<(Sides, Token)>> {
-        let sides = match (self.is_done(request, old).await?, old) {
+        let confirmed = old.filter(|_| has_waited);
+        let sides = match (self.is_done(request, confirmed).await?, old) {
             (true, _) => Sides::NEW,
             (false, Some(_)) => Sides::BOTH,
             // It was passed over, and the record that said so has changed.
@@ -178,9 +187,9 @@ impl Acquirer<'_> {
         Ok(Some((sides, token)))
     }
 
-    /// Whether the new store counts. If it does not, the lock in the old one is renewed, or found lost.
+    /// Whether the new store counts. If it does not, the lock in the `old` one is renewed, or found lost.
     ///
-    /// Both locks are held before the record is read (K1). The old store may have lost its own by then: then another
+    /// Both locks are held before the record is read (K1). The old store may have lost its own during a wait: then another
     /// program may have had both in the meantime, with a larger token (K5). A renewal shows that, and waiting does not eat
     /// the ttl (K6).
     async fn is_done(&self, request: &AcquireRequest, old: Option<&Part>) -> Result<bool> {

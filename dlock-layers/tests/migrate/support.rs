@@ -100,6 +100,10 @@ impl Waiting {
         Self(tokio::spawn(acquire))
     }
 
+    pub(crate) fn is_granted(&self) -> bool {
+        self.0.is_finished()
+    }
+
     pub(crate) async fn granted(self) -> Result<Guard> {
         let ended = self.0.await;
         ended.unwrap_or_else(|panic| panic!("the acquire panicked: {panic}"))
