@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dlock_core::LockName;
+use dlock_core::{Fencing, LockName};
 use dlock_verify::{ensure, support::Outcome};
 
 use crate::{
@@ -226,6 +226,7 @@ async fn nasty_ones_are_all_different(context: &CaseContext) -> Outcome {
 }
 
 async fn inspect_finds_the_holder_of_each(context: &CaseContext) -> Outcome {
+    let fencing = context.capabilities.fencing;
     let locker = context.locker().await?;
     let observer = context.observer().await?.clone();
     let inspected = at_once(names(context)?, |name| {
@@ -234,9 +235,12 @@ async fn inspect_finds_the_holder_of_each(context: &CaseContext) -> Outcome {
             let guard = locker.acquire(&name).note("ein Zettel 🗒").await?;
             let holder = observer.inspect(&name).await?;
             let holder = holder.ok_or_else(|| format!("no holder of {name:?}"))?;
-            // A store without an order of its grants may not know the token.
-            let is_token = |token| token == guard.token();
-            let known = holder.attempt == Some(guard.id()) && holder.token.is_none_or(is_token);
+            let is_token = match fencing {
+                // Without an order of its grants a store may not know the token.
+                Fencing::None => holder.token.is_none_or(|token| token == guard.token()),
+                _ => holder.token == Some(guard.token()),
+            };
+            let known = holder.attempt == Some(guard.id()) && is_token;
             ensure!(known, "{name:?} is held by {guard:?}, not by {holder:?}");
             ensure!(
                 holder.note.as_deref() == Some("ein Zettel 🗒"),

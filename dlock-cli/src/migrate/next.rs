@@ -40,9 +40,22 @@ type Words = (&'static str, &'static str);
 fn of_both(old: Option<&Migration>, new: Option<&Migration>) -> Words {
     let of_one = match (old, new) {
         (Some(old), Some(new)) if old.id == new.id => of_one(old.stage, new.stage),
+        (Some(old), Some(new)) if is_earlier(new, old) => Some((
+            "status",
+            "the locks of the first store count: its record is the later one, and the second store has an earlier one, as \
+             from a copy of its data",
+        )),
         _ => None,
     };
     of_one.unwrap_or_else(|| of_two(old.map(|old| old.stage), new.map(|new| new.stage)))
+}
+
+/// Whether the record `new` is of an earlier migration than one that has ended in the other store.
+fn is_earlier(new: &Migration, old: &Migration) -> bool {
+    use MigrationStage::{Arrived, Arriving, Cancelled};
+    new.since_unix_micros < old.since_unix_micros
+        && matches!(old.stage, Cancelled | Arrived)
+        && matches!(new.stage, Arriving | Arrived)
 }
 
 /// Both records are of one migration.

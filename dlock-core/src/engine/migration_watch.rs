@@ -88,7 +88,9 @@ pub(crate) struct MigrationWatch {
     /// Grants are given until then; zero in a store that is closed or left.
     grants_until: AtomicU64,
     /// Holds count until then: for ever without a migration, and zero in a store that is left.
-    holds_until: Arc<AtomicU64>,
+    holds_until: AtomicU64,
+    /// The same once no further reading is expected to move it; else for ever.
+    ends_at: Arc<AtomicU64>,
     /// Why the last reading has failed; `None` if it was answered.
     failure: Lock<Option<String>>,
     /// The last record that refuses this locker.
@@ -111,7 +113,8 @@ impl MigrationWatch {
             found_open: AtomicU64::new(0),
             due: AtomicU64::new(0),
             grants_until: AtomicU64::new(0),
-            holds_until: Arc::new(AtomicU64::new(u64::MAX)),
+            holds_until: AtomicU64::new(u64::MAX),
+            ends_at: Arc::new(AtomicU64::new(u64::MAX)),
             failure: Lock::default(),
             refusing: Lock::default(),
             ended: watch::Sender::new(0),
@@ -164,10 +167,10 @@ impl MigrationWatch {
         BootInstant::from_nanos(self.holds_until.load(Ordering::Acquire))
     }
 
-    /// The end of all holds, for one who waits for it.
+    /// The end of all holds that is near, for one who waits for it.
     pub(crate) fn holds_end(&self) -> HoldsEnd {
         HoldsEnd {
-            until: self.holds_until.clone(),
+            until: self.ends_at.clone(),
             read: self.ended.subscribe(),
         }
     }
@@ -291,6 +294,13 @@ impl MigrationWatch {
         };
         self.grants_until.store(grants_until, Ordering::Release);
         self.holds_until.store(holds_until, Ordering::Release);
+        // The next reading of an open store moves the end.
+        let ends_at = if grants_until == 0 {
+            holds_until
+        } else {
+            u64::MAX
+        };
+        self.ends_at.store(ends_at, Ordering::Release);
         if grants_until != 0 {
             self.found_open.store(sent.as_nanos(), Ordering::Release);
             *self.refusing.lock() = None;
@@ -342,6 +352,8 @@ impl MigrationWatch {
             self.grants_until.store(until.max(1), Ordering::Release);
             self.holds_until.store(until.max(1), Ordering::Release);
         }
+        self.ends_at
+            .store(self.holds_until().as_nanos(), Ordering::Release);
         let is_open = self.holds_until() == BootInstant::FOREVER;
         let pause = if is_open { READ_EVERY } else { RETRY_AFTER };
         if is_open {
@@ -373,7 +385,7 @@ impl MigrationWatch {
     }
 }
 
-/// The end of all holds of a locker, also when the locker is gone.
+/// The end of all holds of a locker that is near, also when the locker is gone.
 #[derive(Clone)]
 pub(crate) struct HoldsEnd {
     until: Arc<AtomicU64>,

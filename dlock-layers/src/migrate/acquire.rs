@@ -93,8 +93,9 @@ impl Acquirer<'_> {
         let decided = self.decide(request, &watch, old.as_deref(), &new, has_waited);
         match decided.await {
             Ok(Some((sides, token))) => {
-                // As `inspect` finds it.
-                let id = old.as_ref().unwrap_or(&new).lease.id();
+                // As `inspect` finds it, in the store that counts.
+                let counts = old.as_ref().filter(|_| sides.has(Sides::OLD));
+                let id = counts.unwrap_or(&new).lease.id();
                 let hold = Hold {
                     old,
                     new,

@@ -23,7 +23,7 @@ pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)>
         };
         store.in_context(Error::new(ErrorKind::InvalidConfig, why))
     };
-    let arriving = pair(leaving.as_ref(), arriving.as_ref()).map_err(refuse)?;
+    let arriving = pair(leaving.as_ref(), arriving.as_ref(), new.token_base).map_err(refuse)?;
     if arriving.token_base != new.token_base {
         return Err(new.in_context(other_base(new.token_base, arriving)));
     }
@@ -40,6 +40,7 @@ enum Side {
 fn pair<'a>(
     old: Option<&Migration>,
     new: Option<&'a Migration>,
+    new_base: u64,
 ) -> Result<&'a Migration, (Side, String)> {
     use MigrationStage::{Arrived, Arriving, Closed, Leaving, Left};
     if let (Some(old), Some(new)) = (old, new)
@@ -51,7 +52,7 @@ fn pair<'a>(
     {
         return Ok(new);
     }
-    Err(lost(old, new).unwrap_or_else(|| other(old, new)))
+    Err(lost(old, new).unwrap_or_else(|| other(old, new, new_base)))
 }
 
 /// The step to take if one of the stores has lost its record, or the last change of it.
@@ -90,7 +91,7 @@ fn lost(old: Option<&Migration>, new: Option<&Migration>) -> Option<(Side, Strin
 }
 
 /// The step to take where no record is lost.
-fn other(old: Option<&Migration>, new: Option<&Migration>) -> (Side, String) {
+fn other(old: Option<&Migration>, new: Option<&Migration>, new_base: u64) -> (Side, String) {
     use MigrationStage::{Arriving, Cancelled, Closed, Leaving};
     let why = match (old, new) {
         (Some(old), Some(new)) if is_swapped(old, new) => {
@@ -103,9 +104,17 @@ fn other(old: Option<&Migration>, new: Option<&Migration>) -> (Side, String) {
                     (Leaving | Closed | Cancelled, Cancelled) | (Cancelled, Arriving)
                 ) =>
         {
-            "the migration was cancelled: use the URL in from= alone".to_owned()
+            // With another base it may be a move back that was cancelled: then the locks are in to=.
+            match new.token_base == new_base {
+                true => "the migration was cancelled: use the URL in from= alone",
+                false => {
+                    "another migration of these stores was cancelled: run \"dlock migrate status FROM TO\", and use the store \
+                     whose locks counted before it"
+                }
+            }
+            .to_owned()
         }
-        (old, _) if old.is_none_or(|old| old.stage == Cancelled) => {
+        (old, new) if [old, new].into_iter().all(is_none_or_cancelled) => {
             "no migration from this store was begun; use the URL in from= alone, or run \"dlock migrate start FROM TO\""
                 .to_owned()
         }
@@ -117,6 +126,10 @@ fn other(old: Option<&Migration>, new: Option<&Migration>) -> (Side, String) {
         ),
     };
     (Side::From, why)
+}
+
+fn is_none_or_cancelled(record: Option<&Migration>) -> bool {
+    record.is_none_or(|record| record.stage == MigrationStage::Cancelled)
 }
 
 fn words(record: Option<&Migration>) -> String {

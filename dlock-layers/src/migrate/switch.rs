@@ -88,8 +88,8 @@ async fn read(new: &Store, id: AttemptId) -> Result<bool> {
         }
         _ => {
             let why = format!(
-                "the migration {id} is over without a switch; use the URL in from= alone, or start this program again for \
-                 another migration"
+                "the migration {id} is over: run \"dlock migrate status FROM TO\", and start this program with the URL of the \
+                 store whose locks count, or for another migration"
             );
             Err(Error::new(ErrorKind::InvalidConfig, why))
         }

@@ -15,7 +15,8 @@ use super::{
 
 impl Steps {
     /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
-    /// alone, and programs that are connected read the record within 10 s, and lose their locks.
+    /// alone. Programs that are connected read the record within 10 s, are granted no more, and keep their locks until 30 s
+    /// after the last reading that found it open.
     ///
     /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
     ///
@@ -49,17 +50,23 @@ impl Steps {
     ///
     /// As [`switch`](Self::switch).
     pub async fn switch_closed(&self, closed: &Closed) -> Result<()> {
-        let old = self.old.migration().await?;
+        self.check_closed(closed, self.old.migration().await?.as_ref())?;
+        let closing = self.begin_closing().await?;
+        // Another operator may have cancelled the migration, and begun another one, between both readings.
+        self.check_closed(closed, Some(&closing.old))?;
+        self.finish(closing).await
+    }
+
+    /// Refuses an old store whose record is `now`, unless it is as [`close`](Self::close) has left it, or further.
+    fn check_closed(&self, closed: &Closed, now: Option<&Migration>) -> Result<()> {
         let is_further =
-            |old: &Migration| old.stage == MigrationStage::Left && old.id == closed.old.id;
-        if !old.is_some_and(|old| old == closed.old || is_further(&old)) {
-            let why = "the old store was open in the meantime, so programs may use it alone; run \"dlock migrate switch\" \
-                       again";
-            return Err(self
-                .old
-                .in_context(Error::new(ErrorKind::InvalidConfig, why)));
+            |now: &Migration| now.stage == MigrationStage::Left && now.id == closed.old.id;
+        if now.is_some_and(|now| *now == closed.old || is_further(now)) {
+            return Ok(());
         }
-        self.switch().await
+        let why = "the old store was open in the meantime, so programs may use it alone; run \"dlock migrate switch\" again";
+        let refusal = Error::new(ErrorKind::InvalidConfig, why);
+        Err(self.old.in_context(refusal))
     }
 
     /// Makes the new store the one that counts; also if that was begun or done already.
@@ -75,8 +82,12 @@ impl Steps {
     ///
     /// The switch may be done: call it again.
     pub async fn switch(&self) -> Result<()> {
-        use MigrationStage::{Arrived, Left};
         let closing = self.begin_closing().await?;
+        self.finish(closing).await
+    }
+
+    async fn finish(&self, closing: Closing) -> Result<()> {
+        use MigrationStage::{Arrived, Left};
         let has_arrived = closing.has_arrived();
         let Closing { id, old, new } = closing;
         if !has_arrived {

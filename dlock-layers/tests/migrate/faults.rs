@@ -265,10 +265,7 @@ async fn the_record_of_another_migration_is_no_grant() -> Result<()> {
     stores.steps()?.cancel().await?;
     stores.steps()?.start().await?;
     let other = both.try_acquire("a").await;
-    assert_eq!(
-        refused(other, "over without a switch"),
-        ErrorKind::InvalidConfig
-    );
+    assert_eq!(refused(other, "is over: run"), ErrorKind::InvalidConfig);
     Ok(())
 }
 

@@ -52,6 +52,27 @@ async fn a_switch_once_more_writes_it_again() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_earlier_record_in_the_new_store_closes_no_old_one() -> Result<()> {
+    // The locks are back in the old store, and the new one has a copy of its data from before.
+    let stores = Stores::new();
+    let back = Migration {
+        since_unix_micros: 2,
+        ..record(MigrationStage::Arrived, AttemptId::from_u128(2))
+    };
+    let earlier = Migration {
+        other: OLD_URL.to_owned(),
+        ..record(MigrationStage::Arrived, AttemptId::from_u128(1))
+    };
+    set(&stores.old, &back).await?;
+    set(&stores.new, &earlier).await?;
+    let switched = stores.steps()?.switch().await;
+    switched.expect_err("no migration from the old store");
+    let stage = of_old(&stores).await?.map(|old| old.stage);
+    assert_eq!(stage, Some(MigrationStage::Arrived));
+    Ok(())
+}
+
+#[tokio::test]
 async fn one_of_an_earlier_migration_is_none() -> Result<()> {
     for stage in [MigrationStage::Cancelled, MigrationStage::Arrived] {
         let stores = lost().await?;

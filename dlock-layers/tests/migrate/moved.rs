@@ -148,6 +148,23 @@ async fn a_lock_outlives_a_move_that_is_cancelled_in_time() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_end_is_near_while_the_old_store_counts() -> Result<()> {
+    let stores = Stores::new();
+    let locks = connect(&stores).await?;
+    let guard = hold(&locks).await?;
+    stores.steps()?.start().await?;
+    for grace in [20, 25, 29].map(Duration::from_secs) {
+        let warned = timeout(READ_EVERY * 6, guard.expires_within(grace)).await;
+        assert!(warned.is_err(), "{grace:?}");
+    }
+    // Not read for a moment: the end comes near.
+    stores.old.inject(Operation::Migrate, Fault::LoseRequest);
+    let warned = timeout(READ_EVERY * 2, guard.expires_within(READ_EVERY * 2));
+    assert!(warned.await.is_ok() && guard.is_held());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_for_an_earlier_end_sees_the_move() -> Result<()> {
     let stores = Stores::new();
     let locks = connect(&stores).await?;

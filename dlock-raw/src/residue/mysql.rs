@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use dlock_core::{
-    LockName, Result,
+    Error, ErrorKind, LockName, Result,
     backend::async_trait,
     config::{Config, Settings},
 };
@@ -93,6 +93,7 @@ impl Store for MySql {
             Ok(rows) => rows,
             Err(failure) => absent(failure).map(|()| Vec::new())?,
         };
+        let is_cut = rows.len() >= ROWS_MAX as usize;
         let mut places = Vec::new();
         for row in rows {
             let [Some(name), shown] = row.as_slice() else {
@@ -108,6 +109,10 @@ impl Store for MySql {
                     break;
                 }
             }
+        }
+        if is_cut && places.is_empty() {
+            let why = format!("there are more than {ROWS_MAX} names to list");
+            return Err(Error::new(ErrorKind::Unavailable, why));
         }
         Ok(places)
     }
