@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::{Error, Guard, Locker};
+use dlock_core::{Clock, Error, Guard, Locker, LostCause};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::{runtime::Builder, time::timeout};
 
@@ -130,6 +130,54 @@ pub async fn hold_and_die(
         held
     });
     held.await?
+}
+
+/// The lock of a holder that was cut off at this moment, once `other` has it: after the holder's end, which the holder
+/// was notified of, and with a larger token. `ttl` is that of the lock; a timer of a busy machine is late by up to `late`.
+///
+/// # Errors
+///
+/// When `other` does not get the lock in time.
+///
+/// # Panics
+///
+/// When both call themselves held, or the holder is late.
+///
+/// # Cancel safety
+///
+/// As [`Locker::acquire`].
+pub async fn taken_over(
+    held: &Guard,
+    other: &Locker,
+    ttl: Duration,
+    late: Duration,
+) -> Outcome<Guard> {
+    let clock = Clock::boottime();
+    let cut = clock.now();
+    let lost = async {
+        let cause = held.lost().await;
+        (cause, clock.now().since(cut))
+    };
+    let over = async {
+        tokio::time::sleep(ttl).await;
+        held.is_held()
+    };
+    let granted = async {
+        let guard = other.acquire(held.name()).wait_forever().await;
+        (guard, held.is_held())
+    };
+    let all = async { tokio::join!(lost, over, granted) };
+    // A renewal that was on its way when it was cut may have been done.
+    let bound = 2 * ttl + other.capabilities().takeover_max;
+    let ((cause, lost), held_after, (guard, held_twice)) =
+        within(bound, "all is known", all).await?;
+    assert_eq!(cause, LostCause::Expired);
+    assert!(!held_after, "it calls itself held after its ttl");
+    assert!(lost <= ttl + late, "notified {lost:?} after the cut");
+    assert!(!held_twice, "both call themselves held");
+    let guard = guard?;
+    assert!(guard.token() > held.token());
+    Ok(guard)
 }
 
 /// The error that must come, in one short line.

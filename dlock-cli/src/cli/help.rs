@@ -240,7 +240,8 @@ JSON: format (dlock-migrate/1), old, new, next and next_text. A store is null, o
 since, by and other. The stages of the old store are leaving, closed and left, those of the new one
 arriving and arrived; either may be cancelled. For a store that is down there is old_error or
 new_error. The next step is plan, start, switch, cancel, programs-to-both (their URL becomes
-migrate:), programs-to-new, swap (of OLD and NEW), status (later) or none (no pair). `plan` has format, old, both and new: the URLs, without passwords.";
+migrate:), programs-to-new, swap (of OLD and NEW), status (later) or none (no pair). `plan` has
+format, old, both and new: the URLs, without passwords.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -15,7 +15,7 @@ use crate::{
         cause::LostCause,
         clock::{BootInstant, Clock},
     },
-    engine::{hold::Hold, migration_watch::HoldsEnd},
+    engine::{hold::Hold, holds_end::HoldsEnd},
 };
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + Sync>>;

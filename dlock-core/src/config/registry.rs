@@ -12,7 +12,7 @@ use crate::{
     backend::{distributed_lock::DistributedLock, migration::Migration},
     base::error::{Error, Result},
     client::locker::Locker,
-    engine::migration_watch::Reading,
+    engine::migration_reading::Reading,
 };
 
 /// A backend that is being opened: the part of a factory that talks to the store.

@@ -26,18 +26,19 @@ use tokio::{
 };
 
 use crate::{
-    backend::{
-        attempt::Attempt,
-        distributed_lock::DistributedLock,
-        migration::{Migration, MigrationStage},
-    },
+    backend::{attempt::Attempt, distributed_lock::DistributedLock, migration::Migration},
     base::{
         cause::LostCause,
         clock::{BootInstant, Clock},
         error::{Error, ErrorKind, Result},
         lock::Lock,
     },
-    engine::{call::catch_panic, scheduler::Scheduler},
+    engine::{
+        call::catch_panic,
+        holds_end::HoldsEnd,
+        migration_reading::{Meaning, Reading, read},
+        scheduler::Scheduler,
+    },
 };
 
 /// The time between two readings. Two of three may fail during a migration.
@@ -51,24 +52,6 @@ const TICK_EVERY: Duration = Duration::from_secs(1);
 
 /// A reading that takes longer has failed.
 const READ_MAX: Duration = Duration::from_secs(5);
-
-/// A reading that was answered: its record, and when it was sent.
-#[derive(Clone, Debug)]
-pub(crate) struct Reading {
-    pub(crate) sent: BootInstant,
-    pub(crate) record: Option<String>,
-}
-
-/// The meaning of a record for a locker that uses its store alone.
-enum Meaning {
-    Open,
-    /// A migration from this store has begun.
-    Leaving,
-    /// The locks are about to move: no more grants, and holds count for as long as after the last open reading.
-    Closed(Error),
-    /// The locks are elsewhere.
-    Refused(Error),
-}
 
 /// The locker that a watch is of.
 pub(crate) struct Watched {
@@ -169,10 +152,7 @@ impl MigrationWatch {
 
     /// The end of all holds that is near, for one who waits for it.
     pub(crate) fn holds_end(&self) -> HoldsEnd {
-        HoldsEnd {
-            until: self.ends_at.clone(),
-            read: self.ended.subscribe(),
-        }
+        HoldsEnd::new(self.ends_at.clone(), self.ended.subscribe())
     }
 
     /// Ends the task.
@@ -198,7 +178,8 @@ impl MigrationWatch {
         }
         let refusing = self.refusing.lock().clone();
         if let Some(record) = refusing
-            && let Meaning::Closed(error) | Meaning::Refused(error) = self.meaning(Some(&record))
+            && let Meaning::Closed(error) | Meaning::Refused(error) =
+                Meaning::of(Some(&record), self.locker.token_base)
         {
             return Err(error);
         }
@@ -279,19 +260,20 @@ impl MigrationWatch {
         let Reading { sent, record } = reading;
         let until = sent.after(Migration::READ_VALID).as_nanos();
         *self.failure.lock() = None;
-        let (grants_until, holds_until) = match self.meaning(record.as_deref()) {
-            Meaning::Open => (until, u64::MAX),
-            Meaning::Leaving => (until, until),
-            Meaning::Closed(error) => {
-                self.refuse(&error, record);
-                let end = self.end_of_open().min(self.holds_until());
-                (0, end.as_nanos())
-            }
-            Meaning::Refused(error) => {
-                self.refuse(&error, record);
-                (0, 0)
-            }
-        };
+        let (grants_until, holds_until) =
+            match Meaning::of(record.as_deref(), self.locker.token_base) {
+                Meaning::Open => (until, u64::MAX),
+                Meaning::Leaving => (until, until),
+                Meaning::Closed(error) => {
+                    self.refuse(&error, record);
+                    let end = self.end_of_open().min(self.holds_until());
+                    (0, end.as_nanos())
+                }
+                Meaning::Refused(error) => {
+                    self.refuse(&error, record);
+                    (0, 0)
+                }
+            };
         self.grants_until.store(grants_until, Ordering::Release);
         self.holds_until.store(holds_until, Ordering::Release);
         // The next reading of an open store moves the end.
@@ -321,22 +303,6 @@ impl MigrationWatch {
     fn end_of_open(&self) -> BootInstant {
         let found_open = BootInstant::from_nanos(self.found_open.load(Ordering::Acquire));
         found_open.after(Migration::READ_VALID)
-    }
-
-    fn meaning(&self, record: Option<&str>) -> Meaning {
-        let Some(record) = record else {
-            return Meaning::Open;
-        };
-        let migration = match record.parse::<Migration>() {
-            Ok(migration) => migration,
-            Err(error) => return Meaning::Refused(error),
-        };
-        match migration.check_alone(self.locker.token_base) {
-            Err(error) if migration.stage == MigrationStage::Closed => Meaning::Closed(error),
-            Err(error) => Meaning::Refused(error),
-            Ok(()) if migration.stage == MigrationStage::Leaving => Meaning::Leaving,
-            Ok(()) => Meaning::Open,
-        }
     }
 
     fn note_failure(&self, why: &str, is_denied: bool) {
@@ -382,35 +348,6 @@ impl MigrationWatch {
             true => LostCause::Moved,
             false => LostCause::Expired,
         }
-    }
-}
-
-/// The end of all holds of a locker that is near, also when the locker is gone.
-#[derive(Clone)]
-pub(crate) struct HoldsEnd {
-    until: Arc<AtomicU64>,
-    read: watch::Receiver<u64>,
-}
-
-impl HoldsEnd {
-    /// The end, unless a reading moves it.
-    pub(crate) fn until(&self) -> BootInstant {
-        BootInstant::from_nanos(self.until.load(Ordering::Acquire))
-    }
-
-    /// Ends with the next reading.
-    pub(crate) async fn changed(&mut self) {
-        if self.read.changed().await.is_err() {
-            // Nothing is read any more.
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-async fn read(backend: &dyn DistributedLock) -> Result<Option<String>> {
-    match backend.migration_record() {
-        Some(record) => record.read().await,
-        None => Ok(None),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The tokens of one server are ahead of the others', and it goes down (T86).
 
-use dlock_servers::Program;
+use dlock_servers::{Program, redis::dlock_keys::COUNTER};
 
 use crate::{
-    servers::{COUNTER, Servers},
+    servers::Servers,
     support::{Outcome, TTL_LONG, cases, take},
 };
 

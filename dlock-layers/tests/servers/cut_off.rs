@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use dlock::{ErrorKind, LostCause};
-use dlock_core::Clock;
+use dlock::ErrorKind;
 use dlock_servers::Program;
 use dlock_verify::proxy::{
     Direction::{self, ToClient, ToServer},
@@ -13,7 +12,7 @@ use dlock_verify::proxy::{
 use crate::{
     program::Proxied,
     servers::Servers,
-    support::{LATE, Outcome, SOON, cases, refused, soon, within},
+    support::{LATE, Outcome, SOON, cases, refused, soon, taken_over},
 };
 
 cases![
@@ -30,7 +29,6 @@ async fn cut_off(program: &Program, directions: &[Direction]) -> Outcome {
     let keys = "restart_guard=0s&ttl=2s&timeout=500ms&connect_timeout=500ms";
     let holder = Proxied::connect(&servers.0, keys).await?;
     let other = servers.connect(keys).await?;
-    let clock = Clock::boottime();
     let held = holder.locker.acquire("a").await?;
     let set = |fault| {
         for proxy in &holder.proxies[1..] {
@@ -40,27 +38,7 @@ async fn cut_off(program: &Program, directions: &[Direction]) -> Outcome {
         }
     };
     set(Fault::Hold);
-    let cut = clock.now();
-    let lost = async {
-        let cause = held.lost().await;
-        (cause, clock.now().since(cut))
-    };
-    let over = async {
-        tokio::time::sleep(TTL).await;
-        held.is_held()
-    };
-    let granted = async { (other.acquire("a").wait_forever().await, held.is_held()) };
-    let all = async { tokio::join!(lost, over, granted) };
-    // A renewal that was on its way when it was cut may have been done.
-    let bound = 2 * TTL + other.capabilities().takeover_max;
-    let ((cause, lost), held_after, (guard, held_twice)) =
-        within(bound, "all is known", all).await?;
-    assert_eq!(cause, LostCause::Expired);
-    assert!(!held_after, "it calls itself held after its ttl");
-    assert!(lost <= TTL + LATE, "notified {lost:?} after the cut");
-    assert!(!held_twice, "both call themselves held");
-    let guard = guard?;
-    assert!(guard.token() > held.token());
+    let guard = taken_over(&held, &other, TTL, LATE).await?;
     set(Fault::None);
     assert_eq!(refused(held.release().await)?.kind(), ErrorKind::Lost);
     // All that was on its way has come by the time at which the holder's last request is answered.

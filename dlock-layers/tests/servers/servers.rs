@@ -1,24 +1,18 @@
 //! The servers of a case, and what is in them.
 
-use std::{io, time::Duration};
-
 use dlock::Locker;
-use dlock_core::Clock;
 use dlock_servers::{
     Program,
-    redis::{Node, Options, Reply},
+    redis::{
+        Node, Options,
+        dlock_keys::{acquaint, locks, value},
+    },
 };
 
 use crate::{
     program,
     support::{Outcome, until},
 };
-
-/// The counter of tokens.
-pub(crate) const COUNTER: &str = "dlock:{all}fence";
-
-/// The key of the record of the server's history.
-const RECORD: &str = "dlock:{all}record";
 
 /// Independent servers that keep nothing over a restart.
 #[derive(Debug)]
@@ -37,13 +31,8 @@ impl Servers {
     /// Starts servers that have known dlock for an hour, and so wait for no guard until they restart.
     pub(crate) async fn start_known(program: &Program, count: usize) -> Outcome<Self> {
         let servers = Self::start(program, count).await?;
-        let hour = Duration::from_secs(3_600);
-        let since = Clock::boottime().unix_micros() - u64::try_from(hour.as_micros())?;
-        let since = since.to_string();
         for node in &servers.0 {
-            let record = format!("1 {} {since} new -", node.info("run_id").await?);
-            node.command(&["SET", RECORD, &record]).await?;
-            node.command(&["SET", COUNTER, &since]).await?;
+            acquaint(node).await?;
         }
         Ok(servers)
     }
@@ -75,23 +64,6 @@ pub(crate) async fn until_clean(node: &Node) -> Outcome {
         Ok(locks(node).await?.is_empty() && channels.array()?.is_empty())
     })
     .await
-}
-
-/// The keys of locks, without those that are dlock's own.
-async fn locks(node: &Node) -> Outcome<Vec<String>> {
-    let keys = node.command(&["KEYS", "*"]).await?.array()?;
-    let keys = keys.into_iter().map(Reply::text);
-    let keys = keys.collect::<io::Result<Vec<_>>>()?;
-    let is_lock = |key: &String| !key.contains('{');
-    Ok(keys.into_iter().filter(is_lock).collect())
-}
-
-/// The value of the lock `name` in a server, if it is taken there.
-pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
-    match node.command(&["GET", &format!("dlock:{name}")]).await? {
-        Reply::Nil => Ok(None),
-        reply => Ok(Some(reply.text()?)),
-    }
 }
 
 /// Waits until a server has the lock `name`.

@@ -10,7 +10,7 @@ use dlock_verify::support;
 pub(crate) use dlock_servers::redis::Flavour;
 pub(crate) use dlock_verify::{
     cases,
-    support::{Outcome, SOON, refused, soon, take, until, within},
+    support::{Outcome, SOON, refused, soon, take, taken_over, until, within},
 };
 
 /// A ttl that no case lives to see the end of: what is free before was not freed by time.

@@ -15,6 +15,12 @@ use dlock_file::FileConfig;
 
 use super::left::{Kind, Left, Store};
 
+/// The end of the names of lock files.
+const SUFFIX: &str = ".lock";
+
+/// A name that no file name escapes.
+const PLAIN: &str = "x";
+
 /// The directory of the locks.
 pub(super) struct Files {
     config: FileConfig,
@@ -25,15 +31,7 @@ impl Files {
         let config = FileConfig::from_settings(&mut Settings::of(config)?)?;
         Ok(Self { config })
     }
-}
 
-/// The end of the names of lock files.
-const SUFFIX: &str = ".lock";
-
-/// A name that no file name escapes.
-const PLAIN: &str = "x";
-
-impl Files {
     /// The begin of the file names of all locks: the prefix, escaped.
     fn begin(&self) -> Result<String> {
         let path = self.config.lock_file(&LockName::new(PLAIN)?);

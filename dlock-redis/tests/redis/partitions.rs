@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use dlock::{ErrorKind, Locker, LostCause};
-use dlock_core::Clock;
+use dlock::{ErrorKind, Locker};
 use dlock_servers::Program;
 use dlock_verify::proxy::{
     Direction::{ToClient, ToServer},
@@ -11,7 +10,7 @@ use dlock_verify::proxy::{
 };
 
 use crate::support::{
-    Outcome, SOON, cases, connect, refused, soon, start, take, until_clean, value, within,
+    Outcome, SOON, cases, connect, refused, soon, start, take, taken_over, until_clean, value,
 };
 
 cases![
@@ -36,32 +35,11 @@ async fn cut_off(program: &Program, directions: &[dlock_verify::proxy::Direction
         connect(proxy.address(), keys).await?,
         connect(node.address(), "").await?,
     );
-    let clock = Clock::boottime();
     let held = holder.acquire("a").ttl(TTL).await?;
     for direction in directions {
         proxy.set(*direction, Fault::Hold);
     }
-    let cut = clock.now();
-    let takes = other.capabilities().takeover_max;
-    let lost = async {
-        let cause = held.lost().await;
-        (cause, clock.now().since(cut))
-    };
-    let over = async {
-        tokio::time::sleep(TTL).await;
-        held.is_held()
-    };
-    let granted = async { (other.acquire("a").await, held.is_held()) };
-    // A renewal that was on its way when it was cut may have been done.
-    let all = async { tokio::join!(lost, over, granted) };
-    let all = within(2 * TTL + takes, "all is known", all).await?;
-    let ((cause, lost), held_after, (guard, held_twice)) = all;
-    assert_eq!(cause, LostCause::Expired);
-    assert!(!held_after, "it calls itself held after its ttl");
-    assert!(lost <= TTL + LATE, "notified {lost:?} after the cut");
-    assert!(!held_twice, "both call themselves held");
-    let guard = guard?;
-    assert!(guard.token() > held.token());
+    let guard = taken_over(&held, &other, TTL, LATE).await?;
     for direction in [ToServer, ToClient] {
         proxy.set(direction, Fault::None);
     }

@@ -12,14 +12,19 @@ use dlock::{Guard, Locker};
 use dlock_core::Clock;
 use dlock_servers::{
     Program,
-    redis::{Node, Options, Persistence, Reply},
+    redis::{Node, Options, Persistence},
 };
 use dlock_verify::support;
 
-pub(crate) use dlock_servers::redis::Flavour;
+pub(crate) use dlock_servers::redis::{
+    Flavour,
+    dlock_keys::{COUNTER, RECORD, acquaint, locks, value},
+};
 pub(crate) use dlock_verify::{
     cases,
-    support::{Outcome, SOON, drop_after_polls, poll_times, refused, soon, take, until, within},
+    support::{
+        Outcome, SOON, drop_after_polls, poll_times, refused, soon, take, taken_over, until, within,
+    },
 };
 
 /// A ttl that no case lives to see the end of: what is free before was not freed by time.
@@ -119,39 +124,6 @@ fn join(keys: &[&str]) -> String {
 /// Takes and releases a lock: the server knows the scripts then.
 pub(crate) async fn warm_up(locker: &Locker) -> Outcome {
     Ok(take(locker, "warm").await?.release().await?)
-}
-
-/// The counter of tokens.
-pub(crate) const COUNTER: &str = "dlock:{all}fence";
-
-/// The key of the record of the server's history.
-pub(crate) const RECORD: &str = "dlock:{all}record";
-
-/// Makes the server one that has known dlock for an hour, and so waits for no guard.
-pub(crate) async fn acquaint(node: &Node) -> Outcome {
-    let hour = Duration::from_secs(3_600);
-    let since = (Clock::boottime().unix_micros() - u64::try_from(hour.as_micros())?).to_string();
-    let record = format!("1 {} {since} new -", node.info("run_id").await?);
-    node.command(&["SET", RECORD, &record]).await?;
-    node.command(&["SET", COUNTER, &since]).await?;
-    Ok(())
-}
-
-/// The keys of locks, without those that are dlock's own.
-pub(crate) async fn locks(node: &Node) -> Outcome<Vec<String>> {
-    let keys = node.command(&["KEYS", "*"]).await?.array()?;
-    let keys = keys.into_iter().map(Reply::text);
-    let keys = keys.collect::<io::Result<Vec<_>>>()?;
-    let is_lock = |key: &String| !key.contains('{');
-    Ok(keys.into_iter().filter(is_lock).collect())
-}
-
-/// The value of the lock `name`, if it is taken.
-pub(crate) async fn value(node: &Node, name: &str) -> Outcome<Option<String>> {
-    match node.command(&["GET", &format!("dlock:{name}")]).await? {
-        Reply::Nil => Ok(None),
-        reply => Ok(Some(reply.text()?)),
-    }
 }
 
 /// Whether the guard ends before the key does, so that no other client can have the lock before (K2).

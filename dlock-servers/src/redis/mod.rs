@@ -3,6 +3,8 @@
 //! Tests inspect a server over its administration socket, a file: faults, connection limits and
 //! certificates do not affect it.
 
+pub mod dlock_keys;
+
 mod admin;
 mod cluster;
 mod flavour;
