@@ -20,8 +20,8 @@ pub(crate) async fn undo(request: &AcquireRequest, parts: impl IntoIterator<Item
             release.await;
         }
     };
-    // What is not released by then is unknown, and ends by itself.
-    let _ = tokio::time::timeout(RELEASE_WAIT, all).await;
+    // What is not released by then is unknown, and ends by itself. Boxed, as it is rare: the futures of acquires stay small.
+    let _ = Box::pin(tokio::time::timeout(RELEASE_WAIT, all)).await;
 }
 
 /// Begins to release `part` in the background; the future ends with the last try.

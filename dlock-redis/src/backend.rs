@@ -18,6 +18,7 @@ use crate::{
     migration::MigrationKey,
     pubsub::Subscriptions,
     scripts::Written,
+    token_counter::RaiseBatcher,
     topology::router::Router,
 };
 
@@ -27,6 +28,7 @@ pub struct RedisLock {
     batcher: Arc<CommandBatcher>,
     subscriptions: Subscriptions,
     renewals: RenewBatcher,
+    pub(crate) raises: RaiseBatcher,
     longest_ttl: LongestTtl,
     holds: Holds,
     migration: MigrationKey,
@@ -88,6 +90,7 @@ impl RedisLock {
             batcher: Arc::new(CommandBatcher::new(router.clone())),
             subscriptions: Subscriptions::default(),
             renewals: RenewBatcher::new(router.clone()),
+            raises: RaiseBatcher::new(router.clone()),
             longest_ttl: LongestTtl::new(&router.options),
             holds: Holds::default(),
             migration: MigrationKey::new(router.clone()),

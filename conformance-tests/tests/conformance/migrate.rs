@@ -70,7 +70,8 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
         let steps = migrate::open_steps(&dlock::registry(), &config).await?;
         steps.start().await?;
         if self.is_switched {
-            steps.switch().await?;
+            let closed = steps.close().await?;
+            steps.switch_closed(&closed).await?;
         }
         Ok(())
     }

@@ -11,11 +11,12 @@ use dlock_core::{
     backend::{AcquireRequest, Lease, Wait},
     toolkit::{Backoff, pause, pause_after},
 };
+use tokio::time::timeout;
 
 use super::{
     hold::Hold,
     old_store::OldStore,
-    request::nested,
+    request::{Acquiring, WATCH_AFTER, nested},
     stores::Store,
     switch::Switch,
     watch::{Sides, Watch},
@@ -125,33 +126,49 @@ impl Acquirer<'_> {
     ) -> Result<Option<Arc<Part>>> {
         let reports = Arc::new(Reports::default());
         let nested = Arc::new(nested(request, watch, Sides::NEW, &reports, is_again));
-        let mut acquiring = pin!(self.new.backend.acquire(&nested));
-        let is_waiting = request.wait != Wait::Never;
+        let mut acquiring = self.new.backend.acquire(&nested);
         let answer = match old {
             None => acquiring.await,
-            Some(old) => {
-                let (answer, instead) = tokio::select! {
-                    biased;
-                    answer = &mut acquiring => (Some(answer), Ok(None)),
-                    () = until_lost(old, watch) => (None, Ok(None)),
-                    // Programs that use the old store alone must not wait for the new one.
-                    () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => (None, Err(())),
-                };
-                match answer {
-                    Some(answer) => answer,
-                    None => {
-                        nested.cancel_nested();
-                        // Polled to its end, as core does.
-                        if let Ok(lease) = acquiring.await {
-                            undo(request, [Arc::new(self.part(&nested, lease))]).await;
-                        }
-                        return instead.map_err(|()| self.of_new(silent(&reports), request));
+            Some(old) => match timeout(WATCH_AFTER, &mut acquiring).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    // Boxed here and below, as it is rare: the futures of acquires stay small.
+                    let watched = self.watched(request, &nested, acquiring, watch, old, &reports);
+                    match Box::pin(watched).await? {
+                        Some(answer) => answer,
+                        None => return Ok(None),
                     }
                 }
-            }
+            },
         };
         let lease = answer.map_err(|error| self.of_new(error, request))?;
         Ok(Some(Arc::new(self.part(&nested, lease))))
+    }
+
+    /// The answer of an acquire in the new store, during which the lock in the `old` one is kept. `None` if that was lost.
+    async fn watched(
+        &self,
+        request: &AcquireRequest,
+        nested: &Arc<AcquireRequest>,
+        mut acquiring: Acquiring<'_>,
+        watch: &Watch,
+        old: &Part,
+        reports: &Reports,
+    ) -> Result<Option<Result<Lease>>> {
+        let is_waiting = request.wait != Wait::Never;
+        let instead = tokio::select! {
+            biased;
+            answer = &mut acquiring => return Ok(Some(answer)),
+            () = until_lost(old, watch) => Ok(None),
+            // Programs that use the old store alone must not wait for the new one.
+            () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => Err(()),
+        };
+        nested.cancel_nested();
+        // Polled to its end, as core does.
+        if let Ok(lease) = acquiring.await {
+            undo(request, [Arc::new(self.part(nested, lease))]).await;
+        }
+        instead.map_err(|()| self.of_new(silent(reports), request))
     }
 
     fn of_new(&self, error: Error, request: &AcquireRequest) -> Error {
@@ -194,9 +211,13 @@ impl Acquirer<'_> {
     /// program may have had both in the meantime, with a larger token (K5). A renewal shows that, and waiting does not eat
     /// the ttl (K6).
     async fn is_done(&self, request: &AcquireRequest, old: Option<&Part>) -> Result<bool> {
-        let Some(old) = old.filter(|_| !self.switch.is_known()) else {
-            return self.switch.is_done_for(&request.attempt).await;
-        };
+        match old.filter(|_| !self.switch.is_known()) {
+            None => self.switch.is_done_for(&request.attempt).await,
+            Some(old) => Box::pin(self.is_done_beside_renewal(request, old)).await,
+        }
+    }
+
+    async fn is_done_beside_renewal(&self, request: &AcquireRequest, old: &Part) -> Result<bool> {
         let mut renewing = pin!(old.renew());
         // At the same time: together they take one round trip.
         let found = tokio::select! {

@@ -43,7 +43,7 @@ impl MigrateLock {
         let (id, is_done) = opening::check(&old, &new).await?;
         let clock = new.backend.clock();
         Ok(Self {
-            switch: Switch::new(new.clone(), id, is_done, clock),
+            switch: Switch::new(old.clone(), new.clone(), id, is_done, clock),
             old: OldStore::new(old),
             new,
         })
@@ -57,10 +57,10 @@ impl MigrateLock {
         };
         tracing::warn!(error = %why, "the old store cannot be opened; its locks do not count any more");
         let clock = new.backend.clock();
-        let absent = Absent::beside(&new, &why);
+        let absent = Store::new(Absent::beside(&new, &why), 0);
         Ok(Self {
-            switch: Switch::new(new.clone(), id, true, clock),
-            old: OldStore::new(Store::new(absent, 0)),
+            switch: Switch::new(absent.clone(), new.clone(), id, true, clock),
+            old: OldStore::new(absent),
             new,
         })
     }

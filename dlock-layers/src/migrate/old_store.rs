@@ -1,6 +1,6 @@
 //! The part in the old store: waited for while it counts, passed over when it is silent and does not count any more.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
     BootInstant, Clock, Result,
@@ -9,7 +9,7 @@ use dlock_core::{
 };
 
 use super::{
-    request::nested,
+    request::{Acquiring, WATCH_AFTER, nested},
     stores::Store,
     stragglers,
     switch::Switch,
@@ -22,8 +22,6 @@ pub(super) const ANSWER_MAX: Duration = Duration::from_millis(500);
 
 /// After it was passed over, it is not tried for so long.
 const SKIPPED_FOR: Duration = Duration::from_secs(5);
-
-type Acquiring = Pin<Box<dyn Future<Output = Result<Lease>> + Send>>;
 
 /// The old store.
 pub(super) struct OldStore {
@@ -63,13 +61,15 @@ impl OldStore {
         let reports = Arc::new(Reports::default());
         let nested = Arc::new(nested(request, watch, Sides::OLD, &reports, is_again));
         let (backend, inside) = (self.store.backend.clone(), nested.clone());
-        let mut acquiring: Acquiring = Box::pin(async move { backend.acquire(&inside).await });
-        let answer = tokio::select! {
-            biased;
-            answer = &mut acquiring => Some(answer),
-            // Polled beside the acquire: a grant must not wait for the new store.
-            () = self.until_skippable(request, switch, &reports) => None,
-            never = stragglers::report(&self.store.backend, request, switch, &reports) => match never {},
+        let mut acquiring: Acquiring<'static> =
+            Box::pin(async move { backend.acquire(&inside).await });
+        let answer = match tokio::time::timeout(WATCH_AFTER, &mut acquiring).await {
+            Ok(answer) => Some(answer),
+            Err(_) => {
+                // Boxed, as it is rare: the futures of acquires stay small.
+                let watched = self.watched(&mut acquiring, request, switch, &reports);
+                Box::pin(watched).await
+            }
         };
         match answer {
             Some(Ok(lease)) => {
@@ -90,6 +90,23 @@ impl OldStore {
                 self.abandon(acquiring, nested);
                 Ok(None)
             }
+        }
+    }
+
+    /// The answer of an acquire; `None` if the old store is silent and does not count any more.
+    async fn watched(
+        &self,
+        acquiring: &mut Acquiring<'static>,
+        request: &AcquireRequest,
+        switch: &Switch,
+        reports: &Reports,
+    ) -> Option<Result<Lease>> {
+        tokio::select! {
+            biased;
+            answer = acquiring => Some(answer),
+            // Polled beside the acquire: a grant must not wait for the new store.
+            () = self.until_skippable(request, switch, reports) => None,
+            never = stragglers::report(&self.store.backend, request, switch, reports) => match never {},
         }
     }
 
@@ -118,7 +135,7 @@ impl OldStore {
     }
 
     /// Polls a cancelled acquire to its end, and releases what it was granted all the same.
-    fn abandon(&self, acquiring: Acquiring, nested: Arc<AcquireRequest>) {
+    fn abandon(&self, acquiring: Acquiring<'static>, nested: Arc<AcquireRequest>) {
         let backend = self.store.backend.clone();
         tokio::spawn(async move {
             if let Ok(lease) = acquiring.await {

@@ -1,14 +1,23 @@
 //! The requests to the two stores, and where their reports go.
 
-use std::sync::Arc;
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use dlock_core::backend::{AcquireRequest, WaitReport};
+use dlock_core::{
+    Result,
+    backend::{AcquireRequest, Lease, WaitReport},
+};
 
 use super::{
     tag::tagged,
     watch::{Sides, Watch},
 };
 use crate::reports::Reports;
+
+/// An acquire in one store that takes longer is watched. Most do not, and what watches has timers, which cost.
+pub(super) const WATCH_AFTER: Duration = Duration::from_millis(10);
+
+/// An acquire in one store.
+pub(super) type Acquiring<'a> = Pin<Box<dyn Future<Output = Result<Lease>> + Send + 'a>>;
 
 /// The request to the store of `side`, whose losses go to `watch` and whose reports to `reports`, and to the outer
 /// attempt.

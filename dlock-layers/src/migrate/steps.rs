@@ -16,7 +16,7 @@ use super::{status::Status, stores::Store};
 /// use dlock_core::{Locker, memory::Memory};
 /// use dlock_layers::migrate::{MigrateLock, Steps, Store};
 ///
-/// # #[tokio::main(flavor = "current_thread")]
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() -> dlock_core::Result<()> {
 /// let (old, new) = (Memory::new(), Memory::new());
 /// let stores = || (Store::new(old.clone(), 0), Store::new(new.clone(), 1_000_000));
@@ -142,7 +142,7 @@ impl Steps {
     }
 
     /// Ends a migration before its switch. All programs should use the old store alone again: those with `migrate:` get
-    /// no more locks.
+    /// no more locks after 30 s, the validity of a reading ([`Migration::READ_VALID`]).
     ///
     /// # Errors
     ///

@@ -11,31 +11,41 @@ use dlock_core::{
     toolkit::Batcher,
 };
 
-use super::stores::Store;
+use super::{old_counts::OldCounts, stores::Store};
 
 /// The bound on the acquires that share a read.
 const READERS_MAX: usize = 1000;
 
-/// Whether the new store counts: read from its record, until it does.
+/// Whether the new store counts: read from its record, until it does. Not read while the old store is known to count.
 pub(super) struct Switch {
     is_done: Arc<AtomicBool>,
+    old_counts: Arc<OldCounts>,
     reads: Batcher<(), bool>,
 }
 
 impl Switch {
-    pub(super) fn new(new: Store, id: AttemptId, is_done: bool, clock: Clock) -> Self {
+    pub(super) fn new(old: Store, new: Store, id: AttemptId, is_done: bool, clock: Clock) -> Self {
         let is_done = Arc::new(AtomicBool::new(is_done));
-        let found = is_done.clone();
+        let old_counts = Arc::new(OldCounts::new(old, id, clock.clone()));
+        let (found, counts) = (is_done.clone(), old_counts.clone());
         let reads = Batcher::eager(READERS_MAX, move |readers: Vec<()>| {
-            let (new, found, clock) = (new.clone(), found.clone(), clock.clone());
+            let (new, found, counts) = (new.clone(), found.clone(), counts.clone());
+            let sent = SentAt::now(&clock);
             Box::pin(async move {
-                let sent = SentAt::now(&clock);
                 let is_done = read(&new, id).await?;
-                found.fetch_or(is_done, Ordering::AcqRel);
+                if is_done {
+                    found.store(true, Ordering::Release);
+                } else {
+                    counts.read().await;
+                }
                 Ok((sent, vec![is_done; readers.len()]))
             })
         });
-        Self { is_done, reads }
+        Self {
+            is_done,
+            old_counts,
+            reads,
+        }
     }
 
     /// The answer as far as it is known, for a grant that outlives this.
@@ -48,12 +58,16 @@ impl Switch {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// Whether the new store counts. The record is read after this call, by one request for many callers.
+    /// Whether the new store counts, at a moment after this call. The record is read by one request for many callers.
     pub(super) async fn is_done(&self) -> Result<bool> {
         if self.is_known() {
             return Ok(true);
         }
-        let (_, is_done) = self.reads.join(()).await?;
+        if self.old_counts.is_sure() {
+            return Ok(false);
+        }
+        // Boxed, as it is rare: the futures of acquires stay small.
+        let (_, is_done) = Box::pin(self.reads.join(())).await?;
         Ok(is_done)
     }
 

@@ -16,7 +16,7 @@ use super::{
 impl Steps {
     /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
     /// alone. Programs that are connected read the record within 10 s, are granted no more, and keep their locks until 30 s
-    /// after the last reading that found it open.
+    /// after the last reading that found it open. Those with `migrate:` go on.
     ///
     /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
     ///
@@ -40,7 +40,8 @@ impl Steps {
         })
     }
 
-    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close).
+    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close). Does not wait: with
+    /// programs it is only safe after [`Closed::wait`].
     ///
     /// # Errors
     ///
@@ -69,10 +70,9 @@ impl Steps {
         Err(self.old.in_context(refusal))
     }
 
-    /// Makes the new store the one that counts; also if that was begun or done already.
-    ///
-    /// Does not wait: only safe when no program uses the old store alone any more. [`switch_closed`](Self::switch_closed)
-    /// is for all other cases.
+    /// Makes the new store the one that counts; also if that was begun or done already. Takes
+    /// [`Migration::CLOSE_WAIT`], in which programs go on with both stores: [`close`](Self::close), a wait, and
+    /// [`switch_closed`](Self::switch_closed).
     ///
     /// # Errors
     ///
@@ -80,10 +80,11 @@ impl Steps {
     ///
     /// # Cancel safety
     ///
-    /// The switch may be done: call it again.
+    /// The old store may be closed, or the switch done: call it again.
     pub async fn switch(&self) -> Result<()> {
-        let closing = self.begin_closing().await?;
-        self.finish(closing).await
+        let closed = self.close().await?;
+        tokio::time::sleep(closed.wait()).await;
+        self.switch_closed(&closed).await
     }
 
     async fn finish(&self, closing: Closing) -> Result<()> {

@@ -17,7 +17,7 @@ fn swapped(stores: &Stores) -> Result<Steps> {
     Steps::new(new, old, "etcd://etcd-1", "redis://db-1")
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn urls_that_are_swapped() -> Result<()> {
     const WHY: &str = "the URLs are swapped: the locks move from redis://db-1 to etcd://etcd-1";
     let stores = Stores::started().await?;
@@ -33,7 +33,7 @@ async fn urls_that_are_swapped() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_store_of_another_migration_says_since_when_and_how_to_end_it() -> Result<()> {
     let stores = Stores::started().await?;
     let (old, _) = stores.sides();
@@ -64,7 +64,7 @@ async fn opened(old: MigrationStage, new: Option<MigrationStage>) -> Result<Migr
     MigrateLock::open(old, new).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_opening_says_which_step_is_next() {
     use MigrationStage::{Arriving, Cancelled, Closed, Leaving, Left};
     const SWITCH: &str = "run \"dlock migrate switch FROM TO\" again";
@@ -81,7 +81,7 @@ async fn an_opening_says_which_step_is_next() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn records_are_read_while_one_store_is_down() -> Result<()> {
     let stores = Stores::started().await?;
     let url = Config::from_url("migrate:?from=old:&to=new:%3Ftoken_base=1000000")?;

@@ -25,7 +25,7 @@ async fn of_old(stores: &Stores) -> Result<Option<Migration>> {
     Ok(stores.steps()?.status().await?.old)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_switch_once_more_writes_it_again() -> Result<()> {
     let stores = lost().await?;
     let alone = || async {
@@ -51,7 +51,7 @@ async fn a_switch_once_more_writes_it_again() -> Result<()> {
     stores.both().await?.acquire("a").await?.release().await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_earlier_record_in_the_new_store_closes_no_old_one() -> Result<()> {
     // The locks are back in the old store, and the new one has a copy of its data from before.
     let stores = Stores::new();
@@ -72,7 +72,7 @@ async fn an_earlier_record_in_the_new_store_closes_no_old_one() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_of_an_earlier_migration_is_none() -> Result<()> {
     for stage in [MigrationStage::Cancelled, MigrationStage::Arrived] {
         let stores = lost().await?;
@@ -84,7 +84,7 @@ async fn one_of_an_earlier_migration_is_none() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_store_or_base_is_refused() -> Result<()> {
     let stores = lost().await?;
     let steps = |url: &str, base: u64| {
@@ -102,7 +102,7 @@ async fn another_store_or_base_is_refused() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn before_the_switch_a_cancel_ends_the_migration() -> Result<()> {
     let invalid = ErrorKind::InvalidConfig;
     let mut stores = Stores::started().await?;
@@ -125,7 +125,7 @@ async fn before_the_switch_a_cancel_ends_the_migration() -> Result<()> {
     stores.steps()?.switch().await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn other_steps_lead_to_the_switch() -> Result<()> {
     let stores = lost().await?;
     let invalid = ErrorKind::InvalidConfig;

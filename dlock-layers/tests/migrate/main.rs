@@ -5,6 +5,7 @@ mod faults;
 mod lost_record;
 mod moved;
 mod opening;
+mod proof;
 mod refused;
 mod steps;
 mod stragglers;

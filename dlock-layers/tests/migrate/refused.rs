@@ -17,7 +17,7 @@ async fn open(old: &Memory, new: &Memory) -> Result<MigrateLock> {
     MigrateLock::open(old, new).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stores_that_are_not_in_one_migration() -> Result<()> {
     let invalid = ErrorKind::InvalidConfig;
     let stores = Stores::new();
@@ -56,7 +56,7 @@ async fn connect(registry: &Registry, url: &str) -> Result<()> {
     registry.connect(&Config::from_url(url)?).await.map(drop)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_store_that_must_not_be_used_alone() -> Result<()> {
     const BOTH: &str = "migrate:?from=old:&to=new:%3Ftoken_base=1000000";
     let invalid = ErrorKind::InvalidConfig;
@@ -82,7 +82,7 @@ async fn a_store_that_must_not_be_used_alone() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_token_base_than_that_of_the_migration() -> Result<()> {
     let invalid = ErrorKind::InvalidConfig;
     let stores = Stores::started().await?;
@@ -103,7 +103,7 @@ async fn another_token_base_than_that_of_the_migration() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn settings_that_are_wrong() -> Result<()> {
     let registry = registry(&Stores::started().await?);
     for (url, why) in [
@@ -136,7 +136,7 @@ async fn settings_that_are_wrong() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_ttl_is_that_of_the_new_store() -> Result<()> {
     let registry = registry(&Stores::started().await?);
     let to = "to=new:%3Fttl=10s%26token_base=1000000";

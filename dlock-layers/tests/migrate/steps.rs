@@ -26,7 +26,7 @@ const CANCELLED: (Option<MigrationStage>, Option<MigrationStage>) = (
     Some(MigrationStage::Cancelled),
 );
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_can_be_repeated() -> Result<()> {
     let stores = Stores::new();
     assert_eq!(stages(&stores).await?, (None, None));
@@ -48,7 +48,7 @@ async fn each_can_be_repeated() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_whose_reply_is_lost_is_done() -> Result<()> {
     let stores = Stores::new();
     // Each step reads both records first.
@@ -70,7 +70,7 @@ async fn one_whose_reply_is_lost_is_done() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_that_was_cut_off_goes_on() -> Result<()> {
     let stores = Stores::new();
     let id = stores.steps()?.start().await?;
@@ -87,7 +87,7 @@ async fn one_that_was_cut_off_goes_on() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_start_that_was_cut_off_goes_on() -> Result<()> {
     let stores = Stores::new();
     let id = stores.steps()?.start().await?;
@@ -98,7 +98,7 @@ async fn a_start_that_was_cut_off_goes_on() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_migration_is_cancelled_before_its_switch_only() -> Result<()> {
     let stores = Stores::new();
     let none = stores.steps()?.cancel().await;
@@ -118,7 +118,7 @@ async fn a_migration_is_cancelled_before_its_switch_only() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn locks_move_on_and_back() -> Result<()> {
     let (a, b) = (Memory::new(), Memory::new());
     let steps = |from: &Memory, to: &Memory| {
@@ -141,7 +141,7 @@ async fn locks_move_on_and_back() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_store_is_not_two() -> Result<()> {
     let store = Memory::new();
     let (old, new) = (Store::new(store.clone(), 0), Store::new(store.clone(), 1));
@@ -153,7 +153,7 @@ async fn one_store_is_not_two() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn urls_fit_into_the_record() {
     let of = |url: &str| {
         let (old, new) = Stores::new().sides();
@@ -166,7 +166,7 @@ async fn urls_fit_into_the_record() {
     assert!(of(&long[..Migration::OTHER_BYTES_MAX]).is_ok());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_new_store_has_no_part_in_it() -> Result<()> {
     let stores = Stores::started().await?;
     let (old, _) = stores.sides();
@@ -184,7 +184,7 @@ async fn a_second_new_store_has_no_part_in_it() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancel_that_was_cut_off_goes_on() -> Result<()> {
     for (old, new) in [
         (MigrationStage::Leaving, MigrationStage::Cancelled),
@@ -203,7 +203,7 @@ async fn a_cancel_that_was_cut_off_goes_on() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_switch_that_the_new_store_has_lost_is_done_again() -> Result<()> {
     let stores = Stores::new();
     let id = stores.steps()?.start().await?;
@@ -226,7 +226,7 @@ async fn a_switch_that_the_new_store_has_lost_is_done_again() -> Result<()> {
 }
 
 /// Both records are not read in one moment: in between another migration may have begun.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_record_of_another_migration_is_not_a_lost_one() -> Result<()> {
     let stores = Stores::started().await?;
     let (before, now) = (AttemptId::from_u128(1), AttemptId::from_u128(2));
@@ -246,7 +246,7 @@ async fn a_record_of_another_migration_is_not_a_lost_one() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_old_store_that_was_open_in_the_meantime_is_closed_again_first() -> Result<()> {
     let stores = Stores::started().await?;
     let steps = stores.steps()?;

@@ -90,7 +90,8 @@ impl Target for Migration {
         let steps = stores.steps()?;
         steps.start().await?;
         if self.is_switched {
-            steps.switch().await?;
+            let closed = steps.close().await?;
+            steps.switch_closed(&closed).await?;
         }
         let mut all = self.stores.lock();
         all.push(stores);

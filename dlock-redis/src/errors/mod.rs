@@ -9,7 +9,7 @@ mod tls;
 use std::{error::Error as StdError, time::Duration};
 
 use dlock_core::{Effect, Error, ErrorKind};
-use redis::RedisError;
+use redis::{RedisError, Value};
 
 pub(crate) use self::{
     classify::{
@@ -101,8 +101,18 @@ fn other_scheme(has_tls: bool) -> &'static str {
     }
 }
 
+/// The error of one lock of many in the reply of a script.
+pub(crate) fn of_item(item: &Value) -> Error {
+    if let Value::Array(words) = item
+        && let [Value::BulkString(line)] = &words[..]
+    {
+        return of_script(line);
+    }
+    unexpected_reply("an outcome of another shape")
+}
+
 /// The error of one lock of many, as a script returns it.
-pub(crate) fn of_script(line: &[u8]) -> Error {
+fn of_script(line: &[u8]) -> Error {
     let line = [b"-", line.strip_prefix(b"-").unwrap_or(line), b"\r\n"].concat();
     let refused = redis::parse_redis_value(&line).and_then(redis::Value::extract_error);
     match refused {

@@ -164,17 +164,17 @@ fn granted(token: i64, item: &AcquireItem) -> Result<Outcome> {
 }
 
 fn outcome(reply: Value, item: &AcquireItem) -> Result<Outcome> {
-    match reply {
-        Value::Int(token) => granted(token, item),
-        Value::Array(words) => match &words[..] {
-            [Value::Int(millis), Value::Int(by_dlock)] => Ok(Outcome::Contended(Contended {
-                // Negative if the key has no ttl.
-                expires_in: u64::try_from(*millis).ok().map(Duration::from_millis),
-                by_dlock: *by_dlock == 1,
-            })),
-            [Value::BulkString(error)] => Err(errors::of_script(error)),
-            _ => Err(errors::unexpected_reply("an outcome of another shape")),
-        },
-        _ => Err(errors::unexpected_reply("an outcome of another shape")),
+    if let Value::Int(token) = reply {
+        return granted(token, item);
     }
+    if let Value::Array(words) = &reply
+        && let [Value::Int(millis), Value::Int(by_dlock)] = &words[..]
+    {
+        return Ok(Outcome::Contended(Contended {
+            // Negative if the key has no ttl.
+            expires_in: u64::try_from(*millis).ok().map(Duration::from_millis),
+            by_dlock: *by_dlock == 1,
+        }));
+    }
+    Err(errors::of_item(&reply))
 }

@@ -35,7 +35,7 @@ impl Call<'_> {
             Self::Renew(call) => call.key(),
             Self::Release(call) => call.key(),
             Self::Migration(call) => call.key,
-            Self::Raise(call) => call.lock,
+            Self::Raise(call) => call.key(),
             Self::Read { key, .. } => key,
         }
     }

@@ -14,7 +14,7 @@ pub(crate) use self::{
     call::Call,
     history::{HistoryCall, HistoryReply},
     migration::{MigrationCall, MigrationChange},
-    raise::RaiseCall,
+    raise::{RaiseCall, RaiseItem},
     release::{Listeners, ReleaseCall, ReleaseItem, Written},
     renew::{RenewCall, RenewItem, RenewOutcome},
     script::{Form, millis},

@@ -1,32 +1,44 @@
--- Raises the token counter while the attempt holds the lock. Never lowers it (K5).
--- KEYS: the counter, the lock. ARGV: the attempt, the token.
--- Returns 1 if the attempt holds the lock, else 0.
+-- Raises the token counter while attempts hold their locks. Never lowers it (K5).
+-- KEYS: the counter, the locks. ARGV: for each lock its attempt and the token.
+-- Returns for each lock 1 if the attempt holds it and the counter is as large, 0 if not, or {an error}.
 --
 -- Numbers are exact below this.
 local TOKEN_MAX = 9007199254740992
 
-local attempt, token = ARGV[1], tonumber(ARGV[2])
-if token >= TOKEN_MAX - 1 then
-  return redis.error_reply('ERR the token is too large for the counter')
+local found, largest = {}, 0
+for i = 2, #KEYS do
+  local attempt, token = ARGV[2 * i - 3], tonumber(ARGV[2 * i - 2])
+  local value
+  if hashes then
+    value = hashes.read(KEYS[i])
+  else
+    value = redis.pcall('GET', KEYS[i])
+  end
+  found[i - 1] = 0
+  if token >= TOKEN_MAX - 1 then
+    found[i - 1] = {'ERR the token is too large for the counter'}
+  elseif type(value) == 'string' and string.sub(value, 1, 32) == attempt then
+    found[i - 1] = 1
+    largest = math.max(largest, token)
+  -- A key of another type is not the attempt's lock either.
+  elseif type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
+    found[i - 1] = {value.err}
+  end
 end
-local value
-if hashes then
-  value = hashes.read(KEYS[2])
-else
-  value = redis.pcall('GET', KEYS[2])
-end
--- A key of another type is not the attempt's lock either.
-if type(value) ~= 'string' or string.sub(value, 1, 32) ~= attempt then
-  return type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) and value or 0
+if largest == 0 then
+  return found
 end
 local counted = redis.call('GET', KEYS[1])
 if not counted then
   -- The server has lost data: the next grant notices it.
-  return 0
+  for i = 1, #found do
+    found[i] = found[i] == 1 and 0 or found[i]
+  end
+  return found
 end
 counted = tonumber(counted)
-if not counted or counted < token or counted >= TOKEN_MAX then
+if not counted or counted < largest or counted >= TOKEN_MAX then
   -- The sign marks a number that is not the time of a grant of this server.
-  redis.call('SET', KEYS[1], '+' .. ARGV[2])
+  redis.call('SET', KEYS[1], string.format('+%.0f', largest))
 end
-return 1
+return found

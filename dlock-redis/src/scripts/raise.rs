@@ -1,14 +1,14 @@
 //! `raise.lua`: raises the token counter.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use dlock_core::{AttemptId, Result, Token};
 use redis::{Cmd, RedisWrite as _, Value};
 
 use crate::{
     errors,
-    keys::Format,
-    scripts::script::{Form, LockScript, NUMBER_MAX, Script},
+    keys::{Format, Keys},
+    scripts::script::{Form, LockScript, NUMBER_MAX, Script, items},
 };
 
 static RAISE: LazyLock<LockScript> = LazyLock::new(|| LockScript {
@@ -22,29 +22,53 @@ static RAISE: LazyLock<LockScript> = LazyLock::new(|| LockScript {
     )),
 });
 
-/// Raises the token counter while an attempt holds a lock.
+/// A lock that an attempt holds, and the token that the counter is raised to.
+pub(crate) struct RaiseItem {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) id: AttemptId,
+    pub(crate) token: Token,
+}
+
+/// Raises the token counter while attempts hold their locks.
 #[derive(Clone, Copy)]
 pub(crate) struct RaiseCall<'a> {
     pub(crate) counter: &'a str,
-    /// The key of the lock.
-    pub(crate) lock: &'a str,
-    pub(crate) id: AttemptId,
-    pub(crate) token: Token,
+    pub(crate) items: &'a [RaiseItem],
     pub(crate) format: Format,
 }
 
 impl RaiseCall<'_> {
+    pub(super) fn key(&self) -> &str {
+        self.items.first().map_or("", |item| &item.keys.lock)
+    }
+
     pub(super) fn render(&self, form: Form) -> Cmd {
-        let bytes = self.counter.len() + self.lock.len() + 3 * NUMBER_MAX;
-        let mut command = RAISE.of(self.format).command(form, 2, 2, bytes);
-        command.arg(self.counter).arg(self.lock);
-        command.write_arg_fmt(self.id);
-        command.arg(self.token.get());
+        let of_item = |item: &RaiseItem| item.keys.lock.len() + 2 * NUMBER_MAX;
+        let bytes = self.counter.len() + self.items.iter().map(of_item).sum::<usize>();
+        let count = self.items.len();
+        let script = RAISE.of(self.format);
+        let mut command = script.command(form, count + 1, 2 * count, bytes);
+        command.arg(self.counter);
+        for item in self.items {
+            command.arg(&item.keys.lock);
+        }
+        for item in self.items {
+            command.write_arg_fmt(item.id);
+            command.arg(item.token.get());
+        }
         command
     }
 
-    /// Whether the attempt holds the lock, so that the counter is as large.
-    pub(crate) fn parse(reply: Value) -> Result<bool> {
-        redis::from_redis_value(reply).map_err(errors::unexpected_reply)
+    /// For each lock whether its attempt holds it, so that the counter is as large.
+    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<bool>>> {
+        let items = items(reply, self.items.len())?;
+        Ok(items.into_iter().map(raised).collect())
+    }
+}
+
+fn raised(item: Value) -> Result<bool> {
+    match item {
+        Value::Int(is_held) => Ok(is_held == 1),
+        other => Err(errors::of_item(&other)),
     }
 }

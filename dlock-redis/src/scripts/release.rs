@@ -153,10 +153,6 @@ impl ReleaseCall<'_> {
 fn released(item: Value) -> Result<Listeners> {
     match item {
         Value::Int(count) => Ok(Listeners::try_from(count - 1).unwrap_or(0)),
-        Value::Array(words) => match &words[..] {
-            [Value::BulkString(error)] => Err(errors::of_script(error)),
-            _ => Err(errors::unexpected_reply("an outcome of another shape")),
-        },
-        _ => Err(errors::unexpected_reply("an outcome of another shape")),
+        other => Err(errors::of_item(&other)),
     }
 }

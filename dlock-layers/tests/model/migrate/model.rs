@@ -1,8 +1,8 @@
 //! The model of a move: its first state, and its steps.
 
 use super::{
-    rules::{Mutant, Rules, Stage, Url},
-    state::{Process, State},
+    rules::{Mutant, Rules, Url},
+    state::State,
     steps, surroundings,
 };
 use crate::search::{Model, Step};
@@ -18,11 +18,8 @@ impl<const N: usize> Model for Move<N> {
     type State = State<N>;
 
     fn first(&self) -> State<N> {
-        let knows = |url: Url| url != Url::Both || self.rules.begins == Stage::Arrived;
-        State::new(
-            self.urls.map(|url| Process::idle(url, knows(url))),
-            self.rules.begins,
-        )
+        let started = |url: Url| surroundings::started(url, self.rules.begins);
+        State::new(self.urls.map(started), self.rules.begins)
     }
 
     fn steps(&self, from: &State<N>, steps: &mut Vec<Step<State<N>>>) {

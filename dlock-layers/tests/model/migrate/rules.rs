@@ -28,8 +28,8 @@ pub(crate) enum Stage {
 pub(crate) enum Barrier {
     /// People see to it.
     People,
-    /// A process that uses the old store alone is granted locks, and holds them, only for a time after it read the
-    /// record and found the store open. The switch waits for longer than that between `closed` and `arrived`.
+    /// A process that uses the old store alone is granted locks, and holds them, only while it has proof that the store
+    /// is open.
     Stores,
 }
 
@@ -64,6 +64,8 @@ pub(crate) enum Mutant {
     SwitchDoesNotWait,
     /// A process goes on after its proof that the old store is open has run out.
     ProofForgotten,
+    /// The record of the new store, which says that the switch is not done, is taken for a proof.
+    ProofByNew,
 }
 
 impl Mutant {

@@ -38,8 +38,10 @@ pub(crate) struct Process {
     pub(crate) at: At,
     pub(crate) parts: [Part; 2],
     pub(crate) tokens: [u8; 2],
-    /// With `migrate:`: that the switch is done. With the old store alone: that it was open a moment ago.
+    /// With `migrate:`: that the switch is done.
     pub(crate) knows: bool,
+    /// That the old store was open a moment ago. Its proof that the old store counts.
+    pub(crate) proof: bool,
     /// The stores that its hold depends on.
     pub(crate) counts: [bool; 2],
 }
@@ -67,13 +69,15 @@ pub(crate) struct State<const N: usize> {
 }
 
 impl Process {
-    pub(crate) fn idle(url: Url, knows: bool) -> Self {
+    /// A process that does nothing, and knows nothing yet.
+    pub(crate) fn idle(url: Url) -> Self {
         Self {
             url,
             at: At::Idle,
             parts: [Part::None; 2],
             tokens: [0; 2],
-            knows,
+            knows: false,
+            proof: false,
             counts: [false; 2],
         }
     }
@@ -85,7 +89,7 @@ impl Process {
 
     /// As a number: no two processes have the same.
     fn number(&self) -> u32 {
-        let flags = [self.knows, self.counts[0], self.counts[1]];
+        let flags = [self.knows, self.proof, self.counts[0], self.counts[1]];
         let flags = flags
             .iter()
             .fold(0, |all, flag| all << 1 | u32::from(*flag));
@@ -94,7 +98,7 @@ impl Process {
             .iter()
             .fold(0, |all, part| all << 2 | *part as u32);
         let tokens = u32::from(self.tokens[0]) << 8 | u32::from(self.tokens[1]);
-        tokens << 16 | (self.url as u32) << 10 | (self.at as u32) << 7 | parts << 3 | flags
+        tokens << 16 | (self.url as u32) << 11 | (self.at as u32) << 8 | parts << 4 | flags
     }
 }
 

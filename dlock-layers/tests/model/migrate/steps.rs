@@ -141,7 +141,7 @@ fn pass_over<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps
     }
 }
 
-/// The process has all locks that it needs: with `migrate:` it reads the record.
+/// The process has all locks that it needs: with `migrate:` and without proof it reads the record.
 fn decide<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps: &mut Steps<N>) {
     let process = from.processes[index];
     let is_known = process.url != Url::Both
@@ -157,7 +157,16 @@ fn decide<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps: &
             Url::Both => process.knows,
         };
         grant(rules, from, index, is_new, steps);
-    } else if from.up[NEW] {
+    } else if process.proof || rules.is(Mutant::ProofForgotten) {
+        let at = At::ReadArriving;
+        let does = "has proof that the old store counts";
+        steps.push(work(
+            index,
+            does,
+            from.with(index, Process { at, ..process }),
+        ));
+    }
+    if !is_known && from.up[NEW] {
         let (at, does) = match from.stage {
             Stage::Arrived => (At::ReadArrived, "reads that the new store counts"),
             _ => (At::ReadArriving, "reads that the old store counts"),
@@ -194,7 +203,7 @@ fn grant<const N: usize>(
         let does = "has lost a lock before the grant and lets go";
         return let_go(from, index, does, steps);
     }
-    if process.url == Url::Old && !process.knows && !rules.is(Mutant::ProofForgotten) {
+    if process.url == Url::Old && !process.proof && !rules.is(Mutant::ProofForgotten) {
         let does = "has no proof that the store is open and lets go";
         return let_go(from, index, does, steps);
     }
@@ -262,41 +271,38 @@ fn drop_old<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps:
     }
 }
 
-/// Another name's acquire, or a wait for the old store, finds that the switch is done.
+/// Another name's acquire, or a wait for the old store, finds that the switch is done. Or the record of the old store
+/// is read, and the proof by it runs out.
 fn learn<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps: &mut Steps<N>) {
     let mut reader = from.processes[index];
-    let is_running = reader.at != At::Down;
-    match reader.url {
-        Url::Both
-            if is_running && !reader.knows && from.stage == Stage::Arrived && from.up[NEW] =>
-        {
-            reader.knows = true;
-            steps.push(work(
-                index,
-                "learns that the switch is done",
-                from.with(index, reader),
-            ));
+    if reader.at == At::Down {
+        return;
+    }
+    let is_arrived = from.stage == Stage::Arrived && from.up[NEW];
+    if reader.url == Url::Both && !reader.knows && is_arrived {
+        reader.knows = true;
+        let does = "learns that the switch is done";
+        return steps.push(work(index, does, from.with(index, reader)));
+    }
+    let is_reading = match reader.url {
+        Url::Old => rules.barrier == Barrier::Stores,
+        Url::Both => true,
+        Url::New => false,
+    };
+    let is_closed = from.stage != Stage::Arriving && !rules.is(Mutant::ProofByNew);
+    let is_open = !is_closed && from.stage != Stage::Arrived && from.up[OLD];
+    if is_reading && is_open && !reader.proof {
+        reader.proof = true;
+        let does = "finds the old store open";
+        steps.push(work(index, does, from.with(index, reader)));
+    } else if is_reading && !is_open && reader.proof {
+        reader.proof = false;
+        if reader.at == At::Held && reader.url == Url::Old && !rules.is(Mutant::ProofForgotten) {
+            // What is lost stays lost (K3).
+            reader.parts[OLD] = Part::Lapsed;
         }
-        Url::Old if rules.barrier == Barrier::Stores && is_running => {
-            let is_open = from.stage == Stage::Arriving && from.up[OLD];
-            if is_open && !reader.knows {
-                reader.knows = true;
-                steps.push(work(
-                    index,
-                    "finds the old store open",
-                    from.with(index, reader),
-                ));
-            } else if !is_open && reader.knows {
-                reader.knows = false;
-                if reader.at == At::Held && !rules.is(Mutant::ProofForgotten) {
-                    // What is lost stays lost (K3).
-                    reader.parts[OLD] = Part::Lapsed;
-                }
-                let does = "proves no more that the old store is open";
-                steps.push(work(index, does, from.with(index, reader)));
-            }
-        }
-        _ => {}
+        let does = "proves no more that the old store is open";
+        steps.push(work(index, does, from.with(index, reader)));
     }
 }
 
@@ -304,7 +310,12 @@ fn learn<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps: &m
 /// release is late.
 fn let_go<const N: usize>(from: &State<N>, index: usize, does: &'static str, steps: &mut Steps<N>) {
     let process = from.processes[index];
-    let mut next = from.with(index, Process::idle(process.url, process.knows));
+    let idle = Process {
+        knows: process.knows,
+        proof: process.proof,
+        ..Process::idle(process.url)
+    };
+    let mut next = from.with(index, idle);
     let has = [OLD, NEW].map(|store| from.is_of(store, index));
     for store in [OLD, NEW] {
         if has[store] {

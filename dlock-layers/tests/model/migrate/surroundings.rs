@@ -31,7 +31,7 @@ pub(super) fn of_process<const N: usize>(
         let mut next = *from;
         let down = Process {
             at: At::Down,
-            ..Process::idle(process.url, false)
+            ..Process::idle(process.url)
         };
         next.processes[index] = down;
         for store in [OLD, NEW] {
@@ -50,16 +50,24 @@ pub(super) fn of_process<const N: usize>(
                 !is_own
             };
             if is_wanted && may_connect(rules, from, process.url, url) {
-                let knows = url != Url::Both || from.stage == Stage::Arrived;
                 let does = [
                     "connects to the old store",
                     "connects to both",
                     "connects to the new store",
                 ];
-                let started = from.with(index, Process::idle(url, knows));
+                let started = from.with(index, started(url, from.stage));
                 steps.push(work(index, does[url as usize], started));
             }
         }
+    }
+}
+
+/// A process that has just connected, and has read the records for it.
+pub(super) fn started(url: Url, stage: Stage) -> Process {
+    Process {
+        knows: url == Url::Both && stage == Stage::Arrived,
+        proof: url == Url::Old,
+        ..Process::idle(url)
     }
 }
 
@@ -125,9 +133,9 @@ pub(super) fn of_operator<const N: usize>(rules: &Rules, from: &State<N>, steps:
             from.up[OLD] && (!from.processes.iter().any(is_old) || rules.is(Mutant::SwitchTooEarly))
         }
         (Stage::Arriving, Barrier::Stores) => from.up[OLD],
-        (Stage::Closed, Barrier::People) => from.up[NEW],
-        (Stage::Closed, Barrier::Stores) => {
-            let has_proof = |process: &Process| is_old(process) && process.knows;
+        (Stage::Closed, barrier) => {
+            let counts = |process: &Process| barrier == Barrier::Stores || !is_old(process);
+            let has_proof = |process: &Process| process.proof && counts(process);
             let is_over = !from.processes.iter().any(has_proof);
             from.up[NEW] && (is_over || rules.is(Mutant::SwitchDoesNotWait))
         }
