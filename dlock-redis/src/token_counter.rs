@@ -58,7 +58,11 @@ async fn raise(router: &Router, items: &[RaiseItem]) -> Result<Vec<Result<bool>>
     let reply = router.send(Call::Raise(call), None).await?;
     let mut raised = call.parse(reply.value.clone())?;
     let is_raised = |raised: &Result<bool>| matches!(raised, Ok(true));
-    for (item, _) in items.iter().zip(&raised).filter(|(_, raised)| is_raised(raised)) {
+    for (item, _) in items
+        .iter()
+        .zip(&raised)
+        .filter(|(_, raised)| is_raised(raised))
+    {
         router.observe_token(item.token);
     }
     if raised.iter().any(is_raised)

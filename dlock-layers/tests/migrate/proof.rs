@@ -75,6 +75,9 @@ async fn a_migration_that_was_cancelled_refuses_when_the_proof_has_ended() -> Re
     stores.steps()?.cancel().await?;
     tokio::time::advance(Migration::READ_VALID).await;
     let cancelled = both.try_acquire("a").await;
-    assert_eq!(refused(cancelled, "was cancelled"), ErrorKind::InvalidConfig);
+    assert_eq!(
+        refused(cancelled, "was cancelled"),
+        ErrorKind::InvalidConfig
+    );
     Ok(())
 }

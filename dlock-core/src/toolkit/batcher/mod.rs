@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{runtime::Handle, sync::oneshot};
+use tokio::sync::oneshot;
 
 use crate::base::{
     deadline::SentAt,
@@ -23,8 +23,11 @@ use crate::base::{
 /// How long the first member of a windowed batch waits for others.
 const WINDOW: Duration = Duration::from_millis(5);
 
-/// How long the first member of an eager batch waits for others at most.
-const EAGER_WINDOW: Duration = Duration::from_millis(1);
+/// An eager batch is sent as soon as it has this part of the requests that there are at a time.
+const EAGER_PART: usize = 2;
+
+/// With each batch so large a part of the requests that there were at a time is forgotten.
+const FORGOTTEN_PART: usize = 8;
 
 /// The reply to a batch: when it was sent, and an answer for each member, in their order.
 pub type BatchReply<A> = Result<(SentAt, Vec<A>)>;
@@ -59,11 +62,18 @@ pub struct Batcher<T, A> {
 
 struct Inner<T, A> {
     size_max: usize,
-    window: Duration,
-    /// Whether a batch is sent as soon as it has as many members as are in flight.
-    is_eager: bool,
+    gather: Gather,
     send: Box<dyn Fn(Vec<T>) -> BatchFuture<A> + Send + Sync>,
     state: Lock<State<T, A>>,
+}
+
+/// How long the first member of a batch waits for others.
+#[derive(Clone, Copy)]
+enum Gather {
+    /// For so long.
+    For(Duration),
+    /// Until the tasks that are ready to run have run once.
+    Eagerly,
 }
 
 struct State<T, A> {
@@ -72,6 +82,8 @@ struct State<T, A> {
     flushed: u64,
     /// How many members were sent and are not answered.
     in_flight: usize,
+    /// How many requests there are at a time, as the last batches show.
+    at_a_time: usize,
 }
 
 struct Member<T, A> {
@@ -89,46 +101,47 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         size_max: usize,
         send: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(size_max, WINDOW, false, send)
+        Self::with(size_max, Gather::For(WINDOW), send)
     }
 
     /// Makes a batcher for requests that callers wait for, such as acquires.
     ///
-    /// A request that comes alone is sent at once. Later ones are sent together as soon as they are as many
-    /// as are in flight, or after 1 ms.
+    /// A request that comes alone is sent at once. Others are sent together: as soon as they are half of the requests
+    /// that there are at a time, and no later than when the tasks that are ready to run have run once. None waits for
+    /// the reply to another batch.
     ///
-    /// So two or three batches of about the same size overlap: the server works on one while the callers
-    /// of another go on. With one batch in flight, either the server or the callers would always wait.
+    /// So two or three batches overlap: the server works on one while the callers of another go on. With one batch in
+    /// flight, either the server or the callers would always wait.
     pub fn eager(
         size_max: usize,
         send: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(size_max, EAGER_WINDOW, true, send)
+        Self::with(size_max, Gather::Eagerly, send)
     }
 
     fn with(
         size_max: usize,
-        window: Duration,
-        is_eager: bool,
+        gather: Gather,
         send: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
     ) -> Self {
         let state = State {
             pending: Vec::new(),
             flushed: 0,
             in_flight: 0,
+            at_a_time: 0,
         };
         Self {
             inner: Arc::new(Inner {
                 size_max,
-                window,
-                is_eager,
+                gather,
                 send: Box::new(send),
                 state: Lock::new(state),
             }),
         }
     }
 
-    /// For an eager batcher without requests pending or in flight: counts one as in flight until the result is dropped.
+    /// For an eager batcher whose requests come one by one, without one pending or in flight: counts one as in flight until
+    /// the result is dropped.
     ///
     /// A caller that has this may send its request by itself, which costs less than a batch of one.
     ///
@@ -181,12 +194,17 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     /// Starts a batch of one, which needs no task of its own; `None` if there are others.
     fn start_alone(self: &Arc<Self>) -> Option<InFlight<T, A>> {
         let mut state = self.state.lock();
-        let is_alone = self.is_eager && state.in_flight == 0 && state.pending.is_empty();
+        let is_alone = self.is_eager()
+            && state.in_flight == 0
+            && state.pending.is_empty()
+            && state.at_a_time <= 1;
         is_alone.then(|| self.start(&mut state, 1))
     }
 
     fn start(self: &Arc<Self>, state: &mut State<T, A>, members: usize) -> InFlight<T, A> {
         state.in_flight += members;
+        state.at_a_time -= state.at_a_time.div_ceil(FORGOTTEN_PART);
+        state.at_a_time = state.at_a_time.max(state.in_flight);
         InFlight {
             inner: self.clone(),
             members,
@@ -209,9 +227,13 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
         }
     }
 
-    /// Whether the pending members are as many as the server works on.
+    fn is_eager(&self) -> bool {
+        matches!(self.gather, Gather::Eagerly)
+    }
+
+    /// Whether the pending members are enough for a batch.
     fn is_due(&self, state: &State<T, A>) -> bool {
-        self.is_eager && state.pending.len() >= state.in_flight
+        self.is_eager() && state.pending.len() * EAGER_PART >= state.at_a_time
     }
 
     /// Sends the pending members.
@@ -287,11 +309,6 @@ impl<T: Send + 'static, A: Send + 'static> Drop for InFlight<T, A> {
     fn drop(&mut self) {
         let mut state = self.inner.state.lock();
         state.in_flight -= self.members;
-        // A batch of one ends where its caller drops it, and only here is the next one sent before its
-        // timer has elapsed. Without a runtime that timer abandons the members.
-        if self.inner.is_due(&state) && Handle::try_current().is_ok() {
-            self.inner.flush(state);
-        }
     }
 }
 
@@ -306,7 +323,10 @@ struct FlushTimer<T: Send + 'static, A: Send + 'static> {
 impl<T: Send + 'static, A: Send + 'static> FlushTimer<T, A> {
     async fn elapse(mut self) {
         if let Some(inner) = &self.inner {
-            tokio::time::sleep(inner.window).await;
+            match inner.gather {
+                Gather::For(window) => tokio::time::sleep(window).await,
+                Gather::Eagerly => tokio::task::yield_now().await,
+            }
         }
         if let Some(inner) = self.inner.take() {
             let state = inner.state.lock();

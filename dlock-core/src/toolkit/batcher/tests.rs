@@ -1,3 +1,5 @@
+use tokio::task::JoinSet;
+
 use super::*;
 use crate::base::clock::Clock;
 
@@ -5,17 +7,13 @@ type Sizes = Arc<Lock<Vec<usize>>>;
 
 /// Doubles each number, a second after it was sent; fails for a zero.
 fn doubling(size_max: usize) -> (Clock, Sizes, Batcher<u32, u32>) {
-    doubling_in(size_max, WINDOW, false)
+    doubling_in(size_max, Gather::For(WINDOW))
 }
 
-fn doubling_in(
-    size_max: usize,
-    window: Duration,
-    is_eager: bool,
-) -> (Clock, Sizes, Batcher<u32, u32>) {
+fn doubling_in(size_max: usize, gather: Gather) -> (Clock, Sizes, Batcher<u32, u32>) {
     let (clock, sizes) = (Clock::pausable(), Sizes::default());
     let (seen, reading) = (sizes.clone(), clock.clone());
-    let batch = Batcher::with(size_max, window, is_eager, move |items: Vec<u32>| {
+    let batch = Batcher::with(size_max, gather, move |items: Vec<u32>| {
         seen.lock().push(items.len());
         let sent = SentAt::now(&reading);
         Box::pin(async move {
@@ -131,57 +129,71 @@ async fn an_answer_too_few_is_the_failure_of_all_members() {
     }
 }
 
-fn eager() -> (Clock, Sizes, Batcher<u32, u32>) {
-    doubling_in(500, Duration::from_secs(60), true)
+fn eager() -> (Clock, Sizes, Arc<Batcher<u32, u32>>) {
+    let (clock, sizes, batch) = doubling_in(500, Gather::Eagerly);
+    (clock, sizes, Arc::new(batch))
 }
 
-#[tokio::test(start_paused = true)]
-async fn as_many_as_are_in_flight_are_sent_at_once_and_fewer_when_those_have_ended() {
-    let (clock, sizes, batch) = eager();
-    let joined = clock.now();
-    let (first, second, third, fourth, fifth) = tokio::join!(
-        batch.join(1),
-        batch.join(2),
-        batch.join(3),
-        batch.join(4),
-        batch.join(5),
-    );
-    for (answer, expected) in [(first, 2), (second, 4), (third, 6), (fourth, 8)] {
-        let (sent, answer) = answer.expect("answered");
-        assert_eq!((sent.instant(), answer), (joined, expected));
+/// When each of `count` requests was sent that tasks make at one moment.
+async fn burst(batch: &Arc<Batcher<u32, u32>>, count: u32) -> Vec<SentAt> {
+    let mut tasks = JoinSet::new();
+    for number in 1..=count {
+        let batch = batch.clone();
+        tasks.spawn(async move {
+            let (sent, answer) = batch.join(number).await.expect("answered");
+            assert_eq!(answer, 2 * number);
+            sent
+        });
     }
-    let (sent, answer) = fifth.expect("answered");
-    let waited = sent.instant().since(joined);
-    assert!(
-        waited >= Duration::from_secs(1) && waited < Duration::from_secs(2),
-        "{waited:?}"
-    );
-    assert_eq!(answer, 10);
-    assert_eq!(*sizes.lock(), [1, 1, 2, 1]);
+    tasks.join_all().await
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_batch_delays_no_other_for_longer_than_the_window() {
-    let (clock, sizes, batch) = doubling_in(500, EAGER_WINDOW, true);
-    let joined = clock.now();
-    let (_, _, third) = tokio::join!(batch.join(1), batch.join(2), batch.join(3));
-    let waited = third.expect("answered").0.instant().since(joined);
-    assert!(
-        waited >= EAGER_WINDOW && waited < 3 * EAGER_WINDOW,
-        "{waited:?}"
-    );
-    assert_eq!(*sizes.lock(), [1, 1, 1]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_batch_that_is_dropped_lets_the_next_one_be_sent() {
+async fn requests_of_one_moment_are_sent_in_it_together() {
     let (clock, sizes, batch) = eager();
-    let joined = clock.now();
+    // How many there are at a time is not known the first time.
+    for most in [9, 4] {
+        let now = clock.now();
+        sizes.lock().clear();
+        let sent = burst(&batch, 40).await;
+        assert!(sent.iter().all(|sent| sent.instant() == now));
+        let sizes = sizes.lock();
+        assert!((2..=most).contains(&sizes.len()), "{sizes:?}");
+        assert_eq!(sizes.iter().sum::<usize>(), 40);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_request_waits_for_the_reply_to_another_batch() {
+    let (clock, sizes, batch) = eager();
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let joined = clock.now();
+        let (sent, _) = batch.join(1).await.expect("answered");
+        (joined, sent)
+    };
+    let (_, (joined, sent)) = tokio::join!(burst(&batch, 40), late);
+    assert_eq!(sent.instant(), joined);
+    assert_eq!(sizes.lock().last(), Some(&1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_come_one_by_one_are_soon_sent_alone_again() {
+    let (_, sizes, batch) = eager();
+    burst(&batch, 40).await;
+    assert!(batch.alone().is_none(), "there may be others in a moment");
+    for _ in 0..30 {
+        batch.join(1).await.expect("answered");
+    }
+    assert!(batch.alone().is_some());
+    assert_eq!(sizes.lock().last(), Some(&1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_of_one_that_is_dropped_is_in_flight_no_more() {
+    let (_, _, batch) = eager();
     let short = Duration::from_millis(10);
-    let dropped = async { tokio::time::timeout(short, batch.join(1)).await };
-    let (dropped, _, third) = tokio::join!(dropped, batch.join(2), batch.join(3));
+    let dropped = tokio::time::timeout(short, batch.join(1)).await;
     assert!(dropped.is_err());
-    let waited = third.expect("answered").0.instant().since(joined);
-    assert!(waited >= short && waited <= 2 * short, "{waited:?}");
-    assert_eq!(*sizes.lock(), [1, 1, 1]);
+    assert!(batch.alone().is_some());
 }
