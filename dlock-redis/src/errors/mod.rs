@@ -114,7 +114,7 @@ pub(crate) fn of_item(item: &Value) -> Error {
 /// The error of one lock of many, as a script returns it.
 fn of_script(line: &[u8]) -> Error {
     let line = [b"-", line.strip_prefix(b"-").unwrap_or(line), b"\r\n"].concat();
-    let refused = redis::parse_redis_value(&line).and_then(redis::Value::extract_error);
+    let refused = redis::parse_redis_value(&line).and_then(Value::extract_error);
     match refused {
         Err(error) => of_request(error),
         Ok(value) => unexpected_reply(format!("{value:?}")),

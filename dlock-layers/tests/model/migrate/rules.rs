@@ -64,8 +64,6 @@ pub(crate) enum Mutant {
     SwitchDoesNotWait,
     /// A process goes on after its proof that the old store is open has run out.
     ProofForgotten,
-    /// The record of the new store, which says that the switch is not done, is taken for a proof.
-    ProofByNew,
 }
 
 impl Mutant {

@@ -289,8 +289,7 @@ fn learn<const N: usize>(rules: &Rules, from: &State<N>, index: usize, steps: &m
         Url::Both => true,
         Url::New => false,
     };
-    let is_closed = from.stage != Stage::Arriving && !rules.is(Mutant::ProofByNew);
-    let is_open = !is_closed && from.stage != Stage::Arrived && from.up[OLD];
+    let is_open = from.stage == Stage::Arriving && from.up[OLD];
     if is_reading && is_open && !reader.proof {
         reader.proof = true;
         let does = "finds the old store open";

@@ -359,3 +359,20 @@ fn a_hold_that_outlives_its_proof() {
         9,
     );
 }
+
+/// With `migrate:` the proof is one for the token.
+#[test]
+fn a_switch_that_does_not_wait_for_those_with_both() {
+    breaks(
+        [Both; 2],
+        FEW,
+        Mutant::SwitchDoesNotWait,
+        Clause::Tokens,
+        12,
+    );
+}
+
+#[test]
+fn a_grant_with_both_after_the_proof() {
+    breaks([Both; 2], FEW, Mutant::ProofForgotten, Clause::Tokens, 11);
+}
