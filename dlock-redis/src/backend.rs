@@ -11,14 +11,13 @@ use dlock_core::{
 use crate::{
     acquire::{Acquirer, batch::CommandBatcher},
     config::{Options, RedisConfig},
-    hold::{self, Holds, renew_batch::RenewBatcher},
+    hold::{self, Holds, raise_batch::RaiseBatcher, renew_batch::RenewBatcher},
     inspect,
     keys::Keys,
     longest_ttl::LongestTtl,
     migration::MigrationKey,
     pubsub::Subscriptions,
     scripts::Written,
-    token_counter::RaiseBatcher,
     topology::router::Router,
 };
 

@@ -11,7 +11,7 @@ use dlock_core::{
 };
 
 use super::{
-    old_store::ANSWER_MAX,
+    request::ANSWER_MAX,
     switch::Switch,
     watch::{Sides, Watch},
 };

@@ -11,12 +11,12 @@ use dlock_core::{
     toolkit::Lock,
 };
 
-use super::{old_store::ANSWER_MAX, stores::Store};
+use super::{request::ANSWER_MAX, stores::Store};
 
 /// The pause after a reading that did not find the old store open.
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// What is known of the record of the old store.
+/// The record of the old store, as far as it is known.
 pub(super) struct OldCounts {
     old: Store,
     id: AttemptId,

@@ -9,16 +9,13 @@ use dlock_core::{
 };
 
 use super::{
-    request::{Acquiring, WATCH_AFTER, nested},
+    request::{ANSWER_MAX, Acquiring, WATCH_AFTER, nested},
     stores::Store,
     stragglers,
     switch::Switch,
     watch::{Sides, Watch},
 };
 use crate::{part::Part, reports::Reports};
-
-/// An old store that does not count any more is waited for so long.
-pub(super) const ANSWER_MAX: Duration = Duration::from_millis(500);
 
 /// After it was passed over, it is not tried for so long.
 const SKIPPED_FOR: Duration = Duration::from_secs(5);

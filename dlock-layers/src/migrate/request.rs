@@ -13,6 +13,9 @@ use super::{
 };
 use crate::reports::Reports;
 
+/// An old store that does not count any more is waited for so long.
+pub(super) const ANSWER_MAX: Duration = Duration::from_millis(500);
+
 /// An acquire in one store that takes longer is watched. Most do not, and what watches has timers, which cost.
 pub(super) const WATCH_AFTER: Duration = Duration::from_millis(10);
 

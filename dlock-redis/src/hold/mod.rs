@@ -2,6 +2,7 @@
 //!
 //! The handle of a lease is an `Arc<Written>`.
 
+pub(crate) mod raise_batch;
 pub(crate) mod renew_batch;
 
 use std::{collections::HashMap, sync::Arc};

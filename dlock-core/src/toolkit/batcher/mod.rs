@@ -110,8 +110,8 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
     /// that there are at a time, and no later than when the tasks that are ready to run have run once. None waits for
     /// the reply to another batch.
     ///
-    /// So two or three batches overlap: the server works on one while the callers of another go on. With one batch in
-    /// flight, either the server or the callers would always wait.
+    /// So two or three batches overlap: the server works on one while the callers of another go on. With a single one,
+    /// either the server or the callers would always wait.
     pub fn eager(
         size_max: usize,
         send: impl Fn(Vec<T>) -> BatchFuture<A> + Send + Sync + 'static,
