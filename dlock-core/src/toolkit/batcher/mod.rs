@@ -194,10 +194,7 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     /// Starts a batch of one, which needs no task of its own; `None` if there are others.
     fn start_alone(self: &Arc<Self>) -> Option<InFlight<T, A>> {
         let mut state = self.state.lock();
-        let is_alone = self.is_eager()
-            && state.in_flight == 0
-            && state.pending.is_empty()
-            && state.at_a_time <= 1;
+        let is_alone = state.in_flight == 0 && state.pending.is_empty() && self.is_due(&state, 1);
         is_alone.then(|| self.start(&mut state, 1))
     }
 
@@ -214,9 +211,10 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
     fn add(self: &Arc<Self>, member: Member<T, A>) {
         let mut state = self.state.lock();
         state.pending.push(member);
-        if state.pending.len() >= self.size_max || self.is_due(&state) {
+        let count = state.pending.len();
+        if count >= self.size_max || self.is_due(&state, count) {
             self.flush(state);
-        } else if state.pending.len() == 1 {
+        } else if count == 1 {
             let timer = FlushTimer {
                 inner: Some(self.clone()),
                 batch: state.flushed,
@@ -227,13 +225,10 @@ impl<T: Send + 'static, A: Send + 'static> Inner<T, A> {
         }
     }
 
-    fn is_eager(&self) -> bool {
-        matches!(self.gather, Gather::Eagerly)
-    }
-
-    /// Whether the pending members are enough for a batch.
-    fn is_due(&self, state: &State<T, A>) -> bool {
-        self.is_eager() && state.pending.len() * EAGER_PART >= state.at_a_time
+    /// Whether so many members are enough for a batch.
+    fn is_due(&self, state: &State<T, A>, members: usize) -> bool {
+        let is_eager = matches!(self.gather, Gather::Eagerly);
+        is_eager && members * EAGER_PART >= state.at_a_time
     }
 
     /// Sends the pending members.
