@@ -118,8 +118,8 @@ async fn cancel(steps: &Steps, config: &Config) -> Result<(), Failure> {
     steps.cancel().await?;
     if let Some(old) = Settings::of(config)?.take_store("from")? {
         output::say(&format!(
-            "all programs need {old} alone: those with migrate: get no locks. Neither store refuses a program now, also \
-             not one with the URL of an earlier move"
+            "all programs need {old} alone: those with migrate: get no locks from 30 s on. Neither store refuses a \
+             program now, also not one with the URL of an earlier move"
         ));
     }
     Ok(())

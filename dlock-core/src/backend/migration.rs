@@ -116,10 +116,11 @@ impl Migration {
     pub const OTHER_BYTES_MAX: usize = 800;
 
     /// 30 s: during a migration a process that uses the store alone grants and holds locks for so long after it has sent
-    /// the reading that found the store open. It reads every 10 s.
+    /// the reading that found the store open. It reads every 10 s. One that uses both stores counts on the old one for so
+    /// long, too.
     pub const READ_VALID: Duration = Duration::from_secs(30);
 
-    /// 31 s: how long the switch waits after it has closed the old store. [`READ_VALID`](Self::READ_VALID), and room for
+    /// 31 s: how long the switch waits after it has closed the old store, also if no process uses that alone. [`READ_VALID`](Self::READ_VALID), and room for
     /// clocks that run at different speeds.
     pub const CLOSE_WAIT: Duration = Duration::from_secs(31);
 

@@ -1,7 +1,7 @@
 //! The key transactions of many tasks, in few requests.
 //!
 //! Each change of the store costs a round of the cluster and a write to disk, at any size. A transaction
-//! that comes alone is sent at once; those that come while others are in flight are sent together as one.
+//! that comes alone is sent at once; others that come at about the same time are sent together as one.
 //! Each key is created by a transaction inside it, with comparisons of its own. A full server does not
 //! check those, and may execute them.
 

@@ -1,4 +1,4 @@
-//! An acquire: the lock in the old store, then in the new one, then the record of the migration.
+//! An acquire: the lock in the old store, then in the new one, then what is known of the records.
 
 use std::{
     pin::pin,
@@ -207,7 +207,7 @@ impl Acquirer<'_> {
 
     /// Whether the new store counts. If it does not, the lock in the `old` one is renewed, or found lost.
     ///
-    /// Both locks are held before the record is read (K1). The old store may have lost its own during a wait: then another
+    /// Both locks are held before the record is read, or before it is checked that the old store still counts (K1). The old store may have lost its own during a wait: then another
     /// program may have had both in the meantime, with a larger token (K5). A renewal shows that, and waiting does not eat
     /// the ttl (K6).
     async fn is_done(&self, request: &AcquireRequest, old: Option<&Part>) -> Result<bool> {

@@ -2,8 +2,8 @@
 //!
 //! Each lock is taken in both stores, the old one first. A record in the new store says which of the two counts.
 //! Before the switch both must hold the lock, and the token is the old store's. After it the new one must, and the
-//! token is the new store's. The record is read after both locks are held: a record that was read before could be out
-//! of date at the grant.
+//! token is the new store's. After both locks are held the record is read, or it is checked that the old store still
+//! counts by the clock: an answer from before could be out of date at the grant.
 
 mod absent;
 mod acquire;

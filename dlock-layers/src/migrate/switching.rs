@@ -71,7 +71,7 @@ impl Steps {
     }
 
     /// Makes the new store the one that counts; also if that was begun or done already. Takes
-    /// [`Migration::CLOSE_WAIT`], in which programs go on with both stores: [`close`](Self::close), a wait, and
+    /// [`Migration::CLOSE_WAIT`], or nothing if the switch was done. In this time programs go on with both stores: [`close`](Self::close), a wait, and
     /// [`switch_closed`](Self::switch_closed).
     ///
     /// # Errors

@@ -23,6 +23,9 @@ use crate::base::{
 /// How long the first member of a windowed batch waits for others.
 const WINDOW: Duration = Duration::from_millis(5);
 
+/// How long the first member of an eager batch waits for others at most.
+const EAGER_WINDOW: Duration = Duration::from_millis(1);
+
 /// An eager batch is sent as soon as it has this part of the requests that there are at a time.
 const EAGER_PART: usize = 2;
 
@@ -107,8 +110,8 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
     /// Makes a batcher for requests that callers wait for, such as acquires.
     ///
     /// A request that comes alone is sent at once. Others are sent together: as soon as they are half of the requests
-    /// that there are at a time, and no later than when the tasks that are ready to run have run once. None waits for
-    /// the reply to another batch.
+    /// that there are at a time, when the tasks that are ready to run have run once, or after 1 ms. None waits for the
+    /// reply to another batch.
     ///
     /// So two or three batches overlap: the server works on one while the callers of another go on. With a single one,
     /// either the server or the callers would always wait.
@@ -320,7 +323,12 @@ impl<T: Send + 'static, A: Send + 'static> FlushTimer<T, A> {
         if let Some(inner) = &self.inner {
             match inner.gather {
                 Gather::For(window) => tokio::time::sleep(window).await,
-                Gather::Eagerly => tokio::task::yield_now().await,
+                Gather::Eagerly => tokio::select! {
+                    biased;
+                    () = tokio::task::yield_now() => {}
+                    // A task that blocks its thread delays the yield, which no other thread takes over.
+                    () = tokio::time::sleep(EAGER_WINDOW) => {}
+                },
             }
         }
         if let Some(inner) = self.inner.take() {
