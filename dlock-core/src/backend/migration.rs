@@ -120,8 +120,8 @@ impl Migration {
     /// long, too.
     pub const READ_VALID: Duration = Duration::from_secs(30);
 
-    /// 31 s: how long the switch waits after it has closed the old store, also if no process uses that alone. [`READ_VALID`](Self::READ_VALID), and room for
-    /// clocks that run at different speeds.
+    /// 31 s: how long the switch waits after it has closed the old store, also if no process uses that alone.
+    /// [`READ_VALID`](Self::READ_VALID), and room for clocks that run at different speeds.
     pub const CLOSE_WAIT: Duration = Duration::from_secs(31);
 
     /// Refuses a process that takes its locks in this store alone, with `token_base`, where that would make two holders

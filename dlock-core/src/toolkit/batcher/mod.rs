@@ -75,7 +75,7 @@ struct Inner<T, A> {
 enum Gather {
     /// For so long.
     For(Duration),
-    /// Until the tasks that are ready to run have run once.
+    /// Until the tasks that are ready to run have run once; at most for [`EAGER_WINDOW`].
     Eagerly,
 }
 
@@ -143,8 +143,8 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         }
     }
 
-    /// For an eager batcher whose requests come one by one, without one pending or in flight: counts one as in flight until
-    /// the result is dropped.
+    /// For an eager batcher whose requests come one by one, without one pending or in flight. Counts one as in flight
+    /// until the result is dropped.
     ///
     /// A caller that has this may send its request by itself, which costs less than a batch of one.
     ///
