@@ -9,6 +9,7 @@ use dlock_core::{
     toolkit::Lock,
 };
 use dlock_verify::{ensure, support::Outcome};
+use tokio::task::JoinSet;
 
 use crate::{
     case::{Case, CaseContext, ClientGroup, Profile, UnguardedLease, case, interpose::Interpose},
@@ -30,6 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case!(they_grow_among_shared_holders, Profile::shared_and_tokens),
         case!(a_retried_attempt_gets_the_same),
         case!(only_the_holder_raises_the_counter, Profile::tokens),
+        case!(raises_at_the_same_time_are_all_done, Profile::tokens),
     ]
 }
 
@@ -196,5 +198,36 @@ async fn only_the_holder_raises_the_counter(context: &CaseContext) -> Outcome {
     let third = context.take(&name, std::time::Duration::ZERO).await?;
     ensure!(third.token() < higher, "{} before {higher}", third.token());
     third.release().await?;
+    context.expect_free(&name).await
+}
+
+/// A store may combine them. The smallest is last.
+async fn raises_at_the_same_time_are_all_done(context: &CaseContext) -> Outcome {
+    const RAISES: u64 = 9;
+    let (name, ttl) = (context.name("raises")?, context.ttl_long());
+    let held = UnguardedLease::take(context, &name, ttl).await?;
+    if held.backend.token_counter().is_none() {
+        return held.release().await;
+    }
+    let to = |times| held.lease.token.with_base(times * RAISED_BY);
+    let mut raises = JoinSet::new();
+    for times in (1..=RAISES).rev() {
+        let (backend, lease) = (held.backend.clone(), held.lease.clone());
+        let token = to(times).ok_or("a token")?;
+        raises.spawn(async move {
+            match backend.token_counter() {
+                Some(counter) => counter.raise(&lease, token).await,
+                None => Ok(false),
+            }
+        });
+    }
+    while let Some(raised) = raises.join_next().await {
+        ensure!(raised??, "it is held");
+    }
+    held.release().await?;
+    let next = context.take(&name, std::time::Duration::ZERO).await?;
+    let largest = to(RAISES).ok_or("a token")?;
+    ensure!(next.token() > largest, "{} after {largest}", next.token());
+    next.release().await?;
     context.expect_free(&name).await
 }
