@@ -201,9 +201,10 @@ async fn only_the_holder_raises_the_counter(context: &CaseContext) -> Outcome {
     context.expect_free(&name).await
 }
 
-/// A store may combine them. The smallest is last.
+/// A store may combine them: the largest is neither the first nor the last.
 async fn raises_at_the_same_time_are_all_done(context: &CaseContext) -> Outcome {
-    const RAISES: u64 = 9;
+    const RAISES: u64 = 40;
+    const LARGEST_AT: u64 = 30;
     let (name, ttl) = (context.name("raises")?, context.ttl_long());
     let held = UnguardedLease::take(context, &name, ttl).await?;
     if held.backend.token_counter().is_none() {
@@ -211,7 +212,12 @@ async fn raises_at_the_same_time_are_all_done(context: &CaseContext) -> Outcome 
     }
     let to = |times| held.lease.token.with_base(times * RAISED_BY);
     let mut raises = JoinSet::new();
-    for times in (1..=RAISES).rev() {
+    for number in 1..=RAISES {
+        let times = if number == LARGEST_AT {
+            RAISES + 1
+        } else {
+            number
+        };
         let (backend, lease) = (held.backend.clone(), held.lease.clone());
         let token = to(times).ok_or("a token")?;
         raises.spawn(async move {
@@ -226,7 +232,7 @@ async fn raises_at_the_same_time_are_all_done(context: &CaseContext) -> Outcome 
     }
     held.release().await?;
     let next = context.take(&name, std::time::Duration::ZERO).await?;
-    let largest = to(RAISES).ok_or("a token")?;
+    let largest = to(RAISES + 1).ok_or("a token")?;
     ensure!(next.token() > largest, "{} after {largest}", next.token());
     next.release().await?;
     context.expect_free(&name).await
