@@ -199,13 +199,9 @@ pub(crate) fn without_barrier() -> Outcome {
             holders.is_empty() && late.is_empty(),
             "{holders:?} {late:?}"
         );
-        // Without the wait, in which it would lose its locks. The other one has read that the old store is closed, so that
-        // what is found comes from the one that is left.
+        // Without the wait, in which it would lose its locks.
         let steps = stores.steps().await?;
         let closed = steps.close().await?;
-        fleet
-            .replace(&stores, both, Url::Both, Ending::Ordered)
-            .await?;
         steps.switch_closed(&closed).await?;
         book.granted_to(both, 2 * CALM_GRANTS).await?;
         let new = fleet.start(&stores, Url::New)?;
