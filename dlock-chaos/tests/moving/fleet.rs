@@ -86,18 +86,18 @@ impl Fleet {
         Ok(())
     }
 
-    /// Ends the worker at `index`, and starts another one with `url`.
+    /// Ends the worker at `index`, and starts another one with `url`; its number.
     pub(crate) async fn replace(
         &mut self,
         stores: &Stores,
         index: usize,
         url: Url,
         ending: Ending,
-    ) -> Outcome {
+    ) -> Outcome<u32> {
         let member = self.members.swap_remove(index);
         self.end(member, ending).await?;
         self.restarts += 1;
-        self.start(stores, url).map(drop)
+        self.start(stores, url)
     }
 
     /// Gives `url` to all workers.
@@ -134,6 +134,15 @@ impl Fleet {
                 Ok(())
             }
         }
+    }
+
+    /// The index of the worker with the number `client`.
+    pub(crate) fn index_of(&self, client: u32) -> Outcome<usize> {
+        let index = self
+            .members
+            .iter()
+            .position(|member| member.client == client);
+        index.ok_or_else(|| format!("no worker {client}").into())
     }
 
     /// The index of any worker.

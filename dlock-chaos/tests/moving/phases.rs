@@ -199,9 +199,14 @@ pub(crate) fn without_barrier() -> Outcome {
             holders.is_empty() && late.is_empty(),
             "{holders:?} {late:?}"
         );
-        // Without the wait, in which it would lose its locks.
+        // Without the wait, in which the worker left behind would lose its locks. The other one starts again: it would
+        // count on a reading from before.
         let steps = stores.steps().await?;
         let closed = steps.close().await?;
+        let index = fleet.index_of(both)?;
+        let both = fleet
+            .replace(&stores, index, Url::Both, Ending::Ordered)
+            .await?;
         steps.switch_closed(&closed).await?;
         book.granted_to(both, 2 * CALM_GRANTS).await?;
         let new = fleet.start(&stores, Url::New)?;

@@ -56,15 +56,26 @@ pub(crate) async fn open(
     let first = LockName::new(&format!("{names}first"))?;
     used.add(&first);
     first_grant(backend, capabilities, &first, stop).await?;
+    let has_files = has_files(&config)?;
     Ok(Subject {
         registry: registry.clone(),
         config,
         capabilities,
+        has_files,
         used: Arc::new(used),
         names,
         pace: Arc::new(Pace::new(calls_per_second(capabilities.backend))),
         meter: Arc::new(Meter::default()),
     })
+}
+
+/// Whether the store of `config`, or a part of it, keeps its locks as files.
+fn has_files(config: &Config) -> Result<bool> {
+    let parts = dlock::layers::parts(config)?.unwrap_or_default();
+    let schemes = parts.iter().map(|part| part.config.url().scheme());
+    Ok(schemes
+        .chain([config.url().scheme()])
+        .any(|scheme| scheme == "file"))
 }
 
 /// Connects with the shortest session, if the servers allow that: cases wait for the ends of sessions.

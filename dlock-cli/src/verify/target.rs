@@ -22,6 +22,8 @@ pub(crate) struct Subject {
     pub(crate) registry: Registry,
     pub(crate) config: Config,
     pub(crate) capabilities: Capabilities,
+    /// Whether locks are files, of the store or of a part of it.
+    pub(crate) has_files: bool,
     /// The beginning of all lock names.
     pub(crate) names: String,
     /// The names that were locked.
@@ -62,6 +64,10 @@ impl Target for Subject {
 
     fn load(&self) -> Load {
         Load::Gentle
+    }
+
+    fn lost_locks_stay(&self) -> bool {
+        self.has_files
     }
 
     fn names(&self) -> &str {

@@ -8,8 +8,8 @@ use dlock_core::{
 
 use super::stores::Store;
 
-/// A store of which each call fails at once, so that it is passed over. It adds nothing to the capabilities of the other
-/// store.
+/// A store of which each call fails at once, so that it is passed over. It adds nothing to the capabilities of the
+/// other store.
 #[derive(Debug)]
 pub(super) struct Absent {
     capabilities: Capabilities,

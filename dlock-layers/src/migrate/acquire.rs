@@ -145,7 +145,8 @@ impl Acquirer<'_> {
         Ok(Some(Arc::new(self.part(&nested, lease))))
     }
 
-    /// The answer of an acquire in the new store, during which the lock in the `old` one is kept. `None` if that was lost.
+    /// The answer of an acquire in the new store, during which the lock in the `old` one is kept. `None` if that was
+    /// lost.
     async fn watched(
         &self,
         request: &AcquireRequest,
@@ -207,9 +208,9 @@ impl Acquirer<'_> {
 
     /// Whether the new store counts. If it does not, the lock in the `old` one is renewed, or found lost.
     ///
-    /// Both locks are held before the record is read, or before it is checked that the old store still counts (K1). The old store may have lost its own during a wait: then another
-    /// program may have had both in the meantime, with a larger token (K5). A renewal shows that, and waiting does not eat
-    /// the ttl (K6).
+    /// Both locks are held before the record is read, or before it is checked that the old store still counts (K1). The
+    /// old store may have lost its own during a wait: then another program may have had both in the meantime, with a
+    /// larger token (K5). A renewal shows that, and waiting does not eat the ttl (K6).
     async fn is_done(&self, request: &AcquireRequest, old: Option<&Part>) -> Result<bool> {
         match old.filter(|_| !self.switch.is_known()) {
             None => self.switch.is_done_for(&request.attempt).await,

@@ -13,6 +13,7 @@ use super::{
     acquire::Acquirer,
     capabilities::capabilities,
     hold::Hold,
+    old_counts::OldCounts,
     old_store::OldStore,
     opening,
     stores::{self, Store},
@@ -40,26 +41,24 @@ impl MigrateLock {
     ///
     /// Dropping the future drops both stores.
     pub async fn open(old: Store, new: Store) -> Result<Self> {
-        let (id, is_done) = opening::check(&old, &new).await?;
-        let clock = new.backend.clock();
         Ok(Self {
-            switch: Switch::new(old.clone(), new.clone(), id, is_done, clock),
+            switch: opening::open(&old, &new).await?,
             old: OldStore::new(old),
             new,
         })
     }
 
-    /// Opens the new store alone, if its record says that it counts: then the old one does not count any more. `why` is the
-    /// error of the old one, which is returned before the switch.
+    /// Opens the new store alone, if its record says that it counts: then the old one does not count any more. `why` is
+    /// the error of the old one, which is returned before the switch.
     pub(super) async fn open_without_old(new: Store, why: Error) -> Result<Self> {
         let Ok(Some(id)) = stores::arrived(&new).await else {
             return Err(why);
         };
         tracing::warn!(error = %why, "the old store cannot be opened; its locks do not count any more");
-        let clock = new.backend.clock();
         let absent = Store::new(Absent::beside(&new, &why), 0);
+        let old_counts = OldCounts::new(absent.clone(), id, new.backend.clock());
         Ok(Self {
-            switch: Switch::new(absent.clone(), new.clone(), id, true, clock),
+            switch: Switch::new(new.clone(), id, true, old_counts),
             old: OldStore::new(absent),
             new,
         })

@@ -9,8 +9,9 @@ const TOKENS_END: u64 = 1 << 53;
 
 const BASE_MAX: u64 = LockerBuilder::TOKEN_BASE_MAX;
 
-/// The least `token_base=` of a new store, if the one named `old` has `base`; `None` if `old` is not one of dlock's, or no
-/// number is large enough. A store is named by its scheme, or by [`Capabilities::backend`](dlock_core::Capabilities).
+/// The least `token_base=` of a new store, if the one named `old` has `base`; `None` if `old` is not one of dlock's, or
+/// no number is large enough. A store is named by its scheme, or by
+/// [`Capabilities::backend`](dlock_core::Capabilities).
 ///
 /// ```
 /// use dlock_layers::migrate::token_base;

@@ -1,9 +1,9 @@
 //! The time in which the old store is known to count: 30 s from a reading of its record that found it open.
 //!
-//! The switch closes the old store first, and then waits for longer than that. So it does not fall into this time, and an
-//! acquire need not read the record of the new store.
+//! The switch closes the old store first, and then waits for longer than that. So it does not fall into this time, and
+//! an acquire need not read the record of the new store.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
     AttemptId, BootInstant, Clock,
@@ -13,8 +13,11 @@ use dlock_core::{
 
 use super::{request::ANSWER_MAX, stores::Store};
 
-/// The pause after a reading that did not find the old store open.
-const AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// An acquire that finds no more time than this left has the record read again. It does not wait for that.
+const READ_BEFORE_END: Duration = Duration::from_secs(10);
+
+/// The least time between two readings. It is longer than a reading, so there is one at a time.
+const READ_PAUSE: Duration = Duration::from_secs(10);
 
 /// The record of the old store, as far as it is known.
 pub(super) struct OldCounts {
@@ -28,11 +31,12 @@ pub(super) struct OldCounts {
 struct State {
     /// Until then the old store counts.
     until: Option<BootInstant>,
-    /// Until then the record is not read again.
-    pause: Option<BootInstant>,
+    /// The record is not read again before that.
+    next_read: Option<BootInstant>,
 }
 
 impl OldCounts {
+    /// Nothing is known of `old`.
     pub(super) fn new(old: Store, id: AttemptId, clock: Clock) -> Self {
         Self {
             old,
@@ -42,29 +46,30 @@ impl OldCounts {
         }
     }
 
+    /// Takes up a record that was requested at `sent`.
+    pub(super) fn found(&self, record: Option<&Migration>, sent: BootInstant) {
+        let is_open =
+            |found: &Migration| found.stage == MigrationStage::Leaving && found.id == self.id;
+        if record.is_some_and(is_open) {
+            self.state.lock().until = Some(sent.after(Migration::READ_VALID));
+        }
+    }
+
     /// Whether the old store counts at this moment. `false` if that is not known.
-    pub(super) fn is_sure(&self) -> bool {
-        let until = self.state.lock().until;
-        until.is_some_and(|until| self.clock.now() < until)
-    }
-
-    /// Reads the record, unless it was not open a moment ago.
-    pub(super) async fn read(&self) {
-        let sent = self.clock.now();
-        let pause = self.state.lock().pause;
-        if pause.is_some_and(|pause| sent < pause) {
-            return;
-        }
-        let found = tokio::time::timeout(ANSWER_MAX, self.old.migration()).await;
+    pub(super) fn is_sure(self: &Arc<Self>) -> bool {
+        let now = self.clock.now();
         let mut state = self.state.lock();
-        if matches!(found, Ok(Ok(Some(found))) if self.is_open(&found)) {
-            state.until = Some(sent.after(Migration::READ_VALID));
-        } else {
-            state.pause = Some(sent.after(AGAIN_AFTER));
+        let left = state.until.map_or(Duration::ZERO, |until| until.since(now));
+        if left <= READ_BEFORE_END && state.next_read.is_none_or(|next| next <= now) {
+            state.next_read = Some(now.after(READ_PAUSE));
+            tokio::spawn(self.clone().read(now));
         }
+        !left.is_zero()
     }
 
-    fn is_open(&self, found: &Migration) -> bool {
-        found.stage == MigrationStage::Leaving && found.id == self.id
+    async fn read(self: Arc<Self>, sent: BootInstant) {
+        if let Ok(Ok(record)) = tokio::time::timeout(ANSWER_MAX, self.old.migration()).await {
+            self.found(record.as_ref(), sent);
+        }
     }
 }

@@ -1,20 +1,24 @@
 //! The records at the opening of both stores: those of one migration, in this direction.
 
 use dlock_core::{
-    AttemptId, Error, ErrorKind, Result,
+    Error, ErrorKind, Result,
     backend::{Migration, MigrationStage},
 };
 
 use super::{
+    old_counts::OldCounts,
     refusals::is_swapped,
     restore::is_lost,
     stores::{Store, other_base},
+    switch::Switch,
 };
 
-/// Checks both records: the identity of the migration, and whether the new store counts.
-pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)> {
+/// Checks both records. They show which store counts.
+pub(super) async fn open(old: &Store, new: &Store) -> Result<Switch> {
     old.check_tokens()?;
     new.check_tokens()?;
+    let clock = new.backend.clock();
+    let sent = clock.now();
     let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
     let refuse = |(side, why): (Side, String)| {
         let store = match side {
@@ -27,7 +31,10 @@ pub(super) async fn check(old: &Store, new: &Store) -> Result<(AttemptId, bool)>
     if arriving.token_base != new.token_base {
         return Err(new.in_context(other_base(new.token_base, arriving)));
     }
-    Ok((arriving.id, arriving.stage == MigrationStage::Arrived))
+    let old_counts = OldCounts::new(old.clone(), arriving.id, clock);
+    old_counts.found(leaving.as_ref(), sent);
+    let is_done = arriving.stage == MigrationStage::Arrived;
+    Ok(Switch::new(new.clone(), arriving.id, is_done, old_counts))
 }
 
 /// The store whose record is wrong.

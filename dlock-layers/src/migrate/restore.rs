@@ -19,7 +19,8 @@ use super::{
 /// While that migration is under way, or has made the new store count, no step takes it away.
 pub(super) fn is_lost(old: Option<&Migration>, new: &Migration) -> bool {
     use MigrationStage::{Arrived, Arriving, Cancelled};
-    // An earlier one may have come back, as from a copy of the data. A later one means that the new store's has come back.
+    // An earlier one may have come back, as from a copy of the data. A later one means that the new store's has come
+    // back.
     let is_of_earlier = |old: &Migration| {
         old.id != new.id
             && old.since_unix_micros <= new.since_unix_micros

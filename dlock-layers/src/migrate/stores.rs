@@ -90,7 +90,8 @@ impl Store {
         if matches!(set, Ok(true)) {
             return Ok(());
         }
-        // An earlier try whose reply was lost may have written it. Written once more, so that it is as durable as others.
+        // An earlier try whose reply was lost may have written it. Written once more, so that it is as durable as
+        // others.
         let text = next.to_string();
         if self.record()?.compare_and_set(Some(&text), &text).await? {
             return Ok(());

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use dlock_core::{
-    AttemptId, Clock, Error, ErrorKind, Result,
+    AttemptId, Error, ErrorKind, Result,
     backend::{Attempt, MigrationStage, SentAt},
     toolkit::Batcher,
 };
@@ -24,26 +24,23 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    pub(super) fn new(old: Store, new: Store, id: AttemptId, is_done: bool, clock: Clock) -> Self {
+    pub(super) fn new(new: Store, id: AttemptId, is_done: bool, old_counts: OldCounts) -> Self {
         let is_done = Arc::new(AtomicBool::new(is_done));
-        let old_counts = Arc::new(OldCounts::new(old, id, clock.clone()));
-        let (found, counts) = (is_done.clone(), old_counts.clone());
+        let (found, clock) = (is_done.clone(), new.backend.clock());
         let reads = Batcher::eager(READERS_MAX, move |readers: Vec<()>| {
-            let (new, found, counts) = (new.clone(), found.clone(), counts.clone());
+            let (new, found) = (new.clone(), found.clone());
             let sent = SentAt::now(&clock);
             Box::pin(async move {
                 let is_done = read(&new, id).await?;
                 if is_done {
                     found.store(true, Ordering::Release);
-                } else {
-                    counts.read().await;
                 }
                 Ok((sent, vec![is_done; readers.len()]))
             })
         });
         Self {
             is_done,
-            old_counts,
+            old_counts: Arc::new(old_counts),
             reads,
         }
     }

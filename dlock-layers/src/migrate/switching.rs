@@ -14,9 +14,9 @@ use super::{
 };
 
 impl Steps {
-    /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to it
-    /// alone. Programs that are connected read the record within 10 s, are granted no more, and keep their locks until 30 s
-    /// after the last reading that found it open. Those with `migrate:` go on.
+    /// Closes the old store to programs that use it alone; also if that was done already. dlock refuses to connect to
+    /// it alone. Programs that are connected read the record within 10 s, are granted no more, and keep their locks
+    /// until 30 s after the last reading that found it open. Those with `migrate:` go on.
     ///
     /// [`switch_closed`](Self::switch_closed) follows after [`Closed::wait`].
     ///
@@ -40,8 +40,8 @@ impl Steps {
         })
     }
 
-    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close). Does not wait: with
-    /// programs it is only safe after [`Closed::wait`].
+    /// As [`switch`](Self::switch), if the old store has stayed `closed` since [`close`](Self::close). Does not wait:
+    /// with programs it is only safe after [`Closed::wait`].
     ///
     /// # Errors
     ///
@@ -71,8 +71,8 @@ impl Steps {
     }
 
     /// Makes the new store the one that counts; also if that was begun or done already. Takes
-    /// [`Migration::CLOSE_WAIT`], or nothing if the switch was done. In this time programs go on with both stores: [`close`](Self::close), a wait, and
-    /// [`switch_closed`](Self::switch_closed).
+    /// [`Migration::CLOSE_WAIT`], or nothing if the switch was done. In this time programs go on with both stores:
+    /// [`close`](Self::close), a wait, and [`switch_closed`](Self::switch_closed).
     ///
     /// # Errors
     ///

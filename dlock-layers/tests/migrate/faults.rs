@@ -131,8 +131,10 @@ async fn an_old_lock_that_was_forgotten_during_a_short_wait_is_no_grant() -> Res
 #[tokio::test(start_paused = true)]
 async fn a_record_that_cannot_be_read_is_no_grant() -> Result<()> {
     let stores = Stores::started().await?;
-    let both = stores.both().await?;
-    stores.new.inject(Operation::Migrate, Fault::LoseRequest);
+    let both = stores.both_without_proof().await?;
+    for store in [&stores.old, &stores.new] {
+        store.inject(Operation::Migrate, Fault::LoseRequest);
+    }
     assert_eq!(
         refused(both.try_acquire("a").await, "no answer"),
         ErrorKind::Unavailable
@@ -140,6 +142,7 @@ async fn a_record_that_cannot_be_read_is_no_grant() -> Result<()> {
     assert!(stores.are_empty());
     let waiting = Waiting::start(&both, TTL);
     tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!waiting.is_granted());
     stores.new.clear_faults();
     waiting.granted().await?.release().await?;
     assert!(stores.are_empty());
@@ -149,7 +152,7 @@ async fn a_record_that_cannot_be_read_is_no_grant() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_migration_grants_nothing() -> Result<()> {
     let stores = Stores::started().await?;
-    let both = stores.both().await?;
+    let both = stores.both_without_proof().await?;
     stores.steps()?.cancel().await?;
     // Also one that would wait for ever.
     let over = both.acquire("a").wait_forever().await;
@@ -201,7 +204,7 @@ async fn an_old_lock_that_is_not_confirmed_is_no_grant() -> Result<()> {
 async fn a_lock_that_is_lost_while_the_record_is_read_is_taken_again() -> Result<()> {
     for is_old in [true, false] {
         let stores = Stores::started().await?;
-        let both = stores.both().await?;
+        let both = stores.both_without_proof().await?;
         stores.new.inject(Operation::Migrate, Fault::Stall);
         let waiting = Waiting::start(&both, TTL);
         tokio::time::sleep(TTL / 10).await;
@@ -261,7 +264,7 @@ async fn a_release_in_the_old_store_goes_on_after_the_switch() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn the_record_of_another_migration_is_no_grant() -> Result<()> {
     let stores = Stores::started().await?;
-    let both = stores.both().await?;
+    let both = stores.both_without_proof().await?;
     stores.steps()?.cancel().await?;
     stores.steps()?.start().await?;
     let other = both.try_acquire("a").await;

@@ -25,7 +25,6 @@ fn is_old(token: Token) -> bool {
 async fn no_record_is_read_while_the_proof_lasts() -> Result<()> {
     let stores = Stores::started().await?;
     let both = stores.both().await?;
-    token(&both).await?;
     for store in [&stores.old, &stores.new] {
         store.inject(Operation::Migrate, Fault::LoseRequest);
     }
@@ -37,6 +36,29 @@ async fn no_record_is_read_while_the_proof_lasts() -> Result<()> {
     stores.new.clear_faults();
     let read = token(&both).await?;
     assert!(is_old(read), "the old store's record need not be readable");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_proof_is_renewed_before_its_end() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.new.inject(Operation::Migrate, Fault::LoseRequest);
+    for _ in 0..12 {
+        tokio::time::sleep(Migration::READ_VALID / 4).await;
+        assert!(is_old(token(&both).await?));
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_acquire_waits_for_the_renewal_of_the_proof() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both_without_proof().await?;
+    stores.old.inject(Operation::Migrate, Fault::Stall);
+    let began = tokio::time::Instant::now();
+    assert!(is_old(token(&both).await?));
+    assert_eq!(began.elapsed(), Duration::ZERO);
     Ok(())
 }
 

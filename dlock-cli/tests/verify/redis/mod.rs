@@ -2,6 +2,7 @@
 
 mod first_lock;
 mod health;
+mod moving;
 mod output;
 mod rights;
 mod server;
@@ -14,6 +15,7 @@ use libtest_mimic::Trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = health::trials();
+    trials.extend(moving::trials());
     trials.extend(settings::trials());
     trials.extend(rights::trials());
     trials.extend(first_lock::trials());
