@@ -12,8 +12,8 @@ mod zk;
 
 use std::process::ExitCode;
 
-/// How many cases run at once: each has a server, and takes a good part of a minute.
-const THREADS: usize = 3;
+/// How many cases run at once: each has a server, and waits for a good part of a minute.
+const THREADS: usize = 6;
 
 fn main() -> ExitCode {
     let mut trials = file::trials();
