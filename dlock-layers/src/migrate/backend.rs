@@ -115,7 +115,7 @@ impl DistributedLock for MigrateLock {
     }
 
     async fn close(&self) -> Result<()> {
-        let (old, new) = tokio::join!(self.old().close(), self.new.backend.close());
+        let (old, new) = tokio::join!(self.old.close(), self.new.backend.close());
         old.and(new)
     }
 }

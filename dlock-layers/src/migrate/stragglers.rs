@@ -8,6 +8,7 @@ use dlock_core::{
     Holder,
     backend::{AcquireRequest, DistributedLock},
 };
+use tokio_util::task::TaskTracker;
 
 use super::{capabilities::SCHEME, switch::Switch, tag::untagged};
 use crate::reports::Reports;
@@ -21,9 +22,10 @@ const INSPECT_EVERY: Duration = Duration::from_secs(10);
 /// The metric, a counter.
 const METRIC: &str = "dlock_stragglers_total";
 
-/// Reports the stragglers that `request` waits for in `old`. Never ends.
+/// Reports the stragglers that `request` waits for in `old`, by `inspections` of them. Never ends.
 pub(super) async fn report(
     old: &Arc<dyn DistributedLock>,
+    inspections: &TaskTracker,
     request: &AcquireRequest,
     switch: &Switch,
     reports: &Reports,
@@ -38,7 +40,7 @@ pub(super) async fn report(
         }
         // To its end, also if the wait ends: it may leave something in the store until then.
         let (store, name) = (old.clone(), request.name.clone());
-        let inspecting = tokio::spawn(async move { store.inspect(&name).await });
+        let inspecting = inspections.spawn(async move { store.inspect(&name).await });
         let Ok(Ok(Some(holder))) = inspecting.await else {
             continue;
         };

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use dlock_core::{ErrorKind, Holder, LockName, Result, backend::DistributedLock as _};
+use dlock_core::{
+    ErrorKind, Holder, LockName, Result,
+    backend::DistributedLock as _,
+    memory::{Fault, Operation},
+};
 
 use crate::support::{Stores, refused};
 
@@ -52,5 +56,26 @@ async fn after_the_switch_none_is_reported() -> Result<()> {
     let taken = both.acquire("a").wait(WAIT).await;
     let error = taken.expect_err("the old store answers, so it is respected");
     assert!(!error.to_string().contains("alone"), "{error}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_program_waits_for_an_inspection() -> Result<()> {
+    const ANSWER: Duration = Duration::from_secs(1);
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    let _held = stores.old_alone()?.acquire("a").await?;
+    stores.old.inject(Operation::Inspect, Fault::Stall);
+    // In MySQL it inserts a row, and deletes that at its end (K12).
+    let taken = both.acquire("a").wait(WAIT).await;
+    assert_eq!(refused(taken, ""), ErrorKind::Contended);
+    let began = tokio::time::Instant::now();
+    let answer = async {
+        tokio::time::sleep(ANSWER).await;
+        stores.old.clear_faults();
+    };
+    let (ended, ()) = tokio::join!(both.shutdown(WAIT), answer);
+    ended?;
+    assert_eq!(began.elapsed(), ANSWER);
     Ok(())
 }
