@@ -74,8 +74,11 @@ async fn the_end_of_a_program_waits_for_an_inspection() -> Result<()> {
         tokio::time::sleep(ANSWER).await;
         stores.old.clear_faults();
     };
-    let (ended, ()) = tokio::join!(both.shutdown(WAIT), answer);
-    ended?;
-    assert_eq!(began.elapsed(), ANSWER);
+    let end = async {
+        both.shutdown(WAIT).await?;
+        Ok(began.elapsed())
+    };
+    let (ended, ()): (Result<_>, ()) = tokio::join!(end, answer);
+    assert_eq!(ended?, ANSWER);
     Ok(())
 }
