@@ -69,13 +69,12 @@ pub(crate) async fn open(
     })
 }
 
-/// Whether the store of `config`, or a part of it, keeps its locks as files.
+/// Whether a store inside the one of `config` keeps its locks as files.
 fn has_files(config: &Config) -> Result<bool> {
     let parts = dlock::layers::parts(config)?.unwrap_or_default();
-    let schemes = parts.iter().map(|part| part.config.url().scheme());
-    Ok(schemes
-        .chain([config.url().scheme()])
-        .any(|scheme| scheme == "file"))
+    Ok(parts
+        .iter()
+        .any(|part| part.config.url().scheme() == "file"))
 }
 
 /// Connects with the shortest session, if the servers allow that: cases wait for the ends of sessions.

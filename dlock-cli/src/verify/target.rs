@@ -22,7 +22,7 @@ pub(crate) struct Subject {
     pub(crate) registry: Registry,
     pub(crate) config: Config,
     pub(crate) capabilities: Capabilities,
-    /// Whether locks are files, of the store or of a part of it.
+    /// Whether a store inside this one keeps its locks as files.
     pub(crate) has_files: bool,
     /// The beginning of all lock names.
     pub(crate) names: String,

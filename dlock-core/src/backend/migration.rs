@@ -115,9 +115,9 @@ impl Migration {
     /// The longest [`other`](Self::other), in bytes.
     pub const OTHER_BYTES_MAX: usize = 800;
 
-    /// 30 s: during a migration a process that uses the store alone grants and holds locks for so long after it has sent
-    /// the reading that found the store open. It reads every 10 s. One that uses both stores counts on the old one for so
-    /// long, too.
+    /// 30 s from the request for a reading that found the old store open. During a migration a process that uses that
+    /// store alone grants and holds locks for so long, and reads every 10 s. One that uses both stores counts on the old
+    /// one for so long.
     pub const READ_VALID: Duration = Duration::from_secs(30);
 
     /// 31 s: how long the switch waits after it has closed the old store, also if no process uses that alone.

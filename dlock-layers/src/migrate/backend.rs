@@ -56,7 +56,7 @@ impl MigrateLock {
         };
         tracing::warn!(error = %why, "the old store cannot be opened; its locks do not count any more");
         let absent = Store::new(Absent::beside(&new, &why), 0);
-        let old_counts = OldCounts::new(absent.clone(), id, new.backend.clock());
+        let old_counts = OldCounts::new(absent.clone(), new.clone(), id);
         Ok(Self {
             switch: Switch::new(new.clone(), id, true, old_counts),
             old: OldStore::new(absent),

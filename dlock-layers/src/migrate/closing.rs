@@ -15,8 +15,8 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// How long to wait until programs that use the old store alone have lost their locks, and those with `migrate:`
-    /// read the record of the new store for each grant: [`Migration::CLOSE_WAIT`], or zero after a switch.
+    /// How long to wait: [`Migration::CLOSE_WAIT`], or zero after a switch. By then programs that use the old store alone
+    /// have lost their locks. Those with `migrate:` read the record of the new store for each grant.
     #[must_use]
     pub fn wait(&self) -> Duration {
         self.wait

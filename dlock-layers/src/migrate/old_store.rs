@@ -30,7 +30,7 @@ pub(super) struct OldStore {
     clock: Clock,
     /// Until when it is not tried, because it was silent.
     skipped_until: Lock<Option<BootInstant>>,
-    /// Those of stragglers.
+    /// The inspections of stragglers that are going on.
     inspections: TaskTracker,
 }
 

@@ -17,8 +17,7 @@ use super::{
 pub(super) async fn open(old: &Store, new: &Store) -> Result<Switch> {
     old.check_tokens()?;
     new.check_tokens()?;
-    let clock = new.backend.clock();
-    let sent = clock.now();
+    let sent = new.backend.clock().now();
     let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
     let refuse = |(side, why): (Side, String)| {
         let store = match side {
@@ -31,8 +30,8 @@ pub(super) async fn open(old: &Store, new: &Store) -> Result<Switch> {
     if arriving.token_base != new.token_base {
         return Err(new.in_context(other_base(new.token_base, arriving)));
     }
-    let old_counts = OldCounts::new(old.clone(), arriving.id, clock);
-    old_counts.found(leaving.as_ref(), sent);
+    let old_counts = OldCounts::new(old.clone(), new.clone(), arriving.id);
+    old_counts.found(leaving.as_ref(), Some(arriving), sent);
     let is_done = arriving.stage == MigrationStage::Arrived;
     Ok(Switch::new(new.clone(), arriving.id, is_done, old_counts))
 }

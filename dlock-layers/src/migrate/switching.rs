@@ -28,7 +28,7 @@ impl Steps {
     ///
     /// The old store may be closed: call it again, or [`cancel`](Self::cancel) the migration.
     pub async fn close(&self) -> Result<Closed> {
-        let closing = self.begin_closing().await?;
+        let closing = self.begin_closing(None).await?;
         let is_switched = closing.old.stage == MigrationStage::Left || closing.has_arrived();
         let wait = match is_switched {
             true => Duration::ZERO,
@@ -51,10 +51,7 @@ impl Steps {
     ///
     /// As [`switch`](Self::switch).
     pub async fn switch_closed(&self, closed: &Closed) -> Result<()> {
-        self.check_closed(closed, self.old.migration().await?.as_ref())?;
-        let closing = self.begin_closing().await?;
-        // Another operator may have cancelled the migration, and begun another one, between both readings.
-        self.check_closed(closed, Some(&closing.old))?;
+        let closing = self.begin_closing(Some(closed)).await?;
         self.finish(closing).await
     }
 
@@ -103,11 +100,14 @@ impl Steps {
         Ok(())
     }
 
-    /// Closes the old store, unless the switch has gone on from there.
-    pub(super) async fn begin_closing(&self) -> Result<Closing> {
+    /// Closes the old store, unless the switch has gone on from there, or it is not as it was left when it was `closed`.
+    async fn begin_closing(&self, closed: Option<&Closed>) -> Result<Closing> {
         use MigrationStage::{Arrived, Arriving, Cancelled, Closed, Leaving, Left};
         let status = self.status().await?;
         self.check_order(&status)?;
+        if let Some(closed) = closed {
+            self.check_closed(closed, status.old.as_ref())?;
+        }
         if let Some(left) = self.restore(&status).await? {
             return Ok(Closing {
                 id: left.id,

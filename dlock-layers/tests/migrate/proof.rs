@@ -1,14 +1,17 @@
-//! A reading that found the old store open is a proof for 30 s that its locks count.
+//! A reading that found the old store open, and no switch, is a proof for 30 s that the old store's locks count.
 
 use std::time::Duration;
 
 use dlock_core::{
     ErrorKind, Locker, Result, Token,
-    backend::Migration,
+    backend::{Migration, MigrationRecord as _, MigrationStage},
     memory::{Fault, Operation},
 };
 
-use crate::support::{Stores, TOKEN_BASE, refused};
+use crate::support::{Stores, TOKEN_BASE, record, refused, set};
+
+/// Less than a reading may take.
+const MOMENT: Duration = Duration::from_secs(1);
 
 async fn token(locks: &Locker) -> Result<Token> {
     let guard = locks.acquire("a").await?;
@@ -21,18 +24,34 @@ fn is_old(token: Token) -> bool {
     token.get() < TOKEN_BASE
 }
 
-#[tokio::test(start_paused = true)]
-async fn no_record_is_read_while_the_proof_lasts() -> Result<()> {
-    let stores = Stores::started().await?;
-    let both = stores.both().await?;
+/// Makes both records unreadable.
+fn lose_records(stores: &Stores) {
     for store in [&stores.old, &stores.new] {
         store.inject(Operation::Migrate, Fault::LoseRequest);
     }
-    tokio::time::advance(Migration::READ_VALID - Duration::from_secs(1)).await;
-    assert!(is_old(token(&both).await?));
-    tokio::time::advance(Duration::from_secs(1)).await;
-    let unread = both.try_acquire("a").await;
+}
+
+fn find_records(stores: &Stores) {
+    for store in [&stores.old, &stores.new] {
+        store.clear_faults();
+    }
+}
+
+/// No grant is possible without a record.
+async fn needs_a_record(locks: &Locker) {
+    let unread = locks.try_acquire("a").await;
     assert_eq!(refused(unread, ""), ErrorKind::Unavailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_acquire_needs_a_record_while_the_proof_lasts() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    lose_records(&stores);
+    tokio::time::advance(Migration::READ_VALID - MOMENT).await;
+    assert!(is_old(token(&both).await?));
+    tokio::time::advance(MOMENT).await;
+    needs_a_record(&both).await;
     stores.new.clear_faults();
     let read = token(&both).await?;
     assert!(is_old(read), "the old store's record need not be readable");
@@ -43,10 +62,14 @@ async fn no_record_is_read_while_the_proof_lasts() -> Result<()> {
 async fn the_proof_is_renewed_before_its_end() -> Result<()> {
     let stores = Stores::started().await?;
     let both = stores.both().await?;
-    stores.new.inject(Operation::Migrate, Fault::LoseRequest);
     for _ in 0..12 {
         tokio::time::sleep(Migration::READ_VALID / 4).await;
-        assert!(is_old(token(&both).await?));
+        for store in [&stores.old, &stores.new] {
+            store.inject(Operation::Migrate, Fault::Stall);
+        }
+        let found = tokio::time::timeout(MOMENT, token(&both)).await;
+        assert!(is_old(found.expect("no reading is waited for")?));
+        find_records(&stores);
     }
     Ok(())
 }
@@ -59,6 +82,70 @@ async fn no_acquire_waits_for_the_renewal_of_the_proof() -> Result<()> {
     let began = tokio::time::Instant::now();
     assert!(is_old(token(&both).await?));
     assert_eq!(began.elapsed(), Duration::ZERO);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_proof_counts_from_the_request() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both_without_proof().await?;
+    stores.old.inject_once(Operation::Migrate, Fault::Stall);
+    token(&both).await?;
+    tokio::time::sleep(MOMENT).await;
+    stores.old.clear_faults();
+    // The reading has ended.
+    tokio::time::sleep(MOMENT).await;
+    lose_records(&stores);
+    token(&both).await?;
+    tokio::time::advance(Migration::READ_VALID - MOMENT * 2).await;
+    needs_a_record(&both).await;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_reading_that_failed_there_is_none_for_a_while() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both_without_proof().await?;
+    stores
+        .old
+        .inject_once(Operation::Migrate, Fault::LoseRequest);
+    for _ in 0..3 {
+        token(&both).await?;
+        tokio::time::sleep(MOMENT).await;
+    }
+    lose_records(&stores);
+    needs_a_record(&both).await;
+    Ok(())
+}
+
+/// Also while the old store shows an earlier record, such as a former primary, which a program is cut off with.
+#[tokio::test(start_paused = true)]
+async fn the_switch_is_found_by_the_renewal_of_the_proof() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    let earlier = stores.old.read().await?.expect("a record").parse()?;
+    tokio::time::advance(Migration::READ_VALID - MOMENT).await;
+    let closed = stores.steps()?.close().await?;
+    stores.steps()?.switch_closed(&closed).await?;
+    set(&stores.old, &earlier).await?;
+    // This switch has not waited, so the proof from the start still counts.
+    assert!(is_old(token(&both).await?));
+    tokio::time::sleep(MOMENT).await;
+    assert!(!is_old(token(&both).await?));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_record_of_the_new_store_no_proof_is_renewed() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    stores.new.inject(Operation::Migrate, Fault::LoseRequest);
+    for _ in 0..4 {
+        tokio::time::sleep(Migration::READ_VALID / 4 - MOMENT).await;
+        token(&both).await?;
+    }
+    tokio::time::sleep(MOMENT * 4).await;
+    needs_a_record(&both).await;
     Ok(())
 }
 
@@ -95,11 +182,34 @@ async fn a_migration_that_was_cancelled_refuses_when_the_proof_has_ended() -> Re
     let both = stores.both().await?;
     token(&both).await?;
     stores.steps()?.cancel().await?;
-    tokio::time::advance(Migration::READ_VALID).await;
-    let cancelled = both.try_acquire("a").await;
-    assert_eq!(
-        refused(cancelled, "was cancelled"),
-        ErrorKind::InvalidConfig
-    );
+    for is_another_begun in [false, true] {
+        tokio::time::sleep(Migration::READ_VALID).await;
+        let over = both.try_acquire("a").await;
+        assert_eq!(refused(over, ""), ErrorKind::InvalidConfig);
+        // The reading that this one has begun.
+        tokio::time::sleep(MOMENT).await;
+        let over = both.try_acquire("a").await;
+        assert_eq!(refused(over, ""), ErrorKind::InvalidConfig);
+        if !is_another_begun {
+            stores.steps()?.start().await?;
+        }
+    }
+    Ok(())
+}
+
+/// After its first write, in the new store.
+#[tokio::test(start_paused = true)]
+async fn a_cancel_that_was_cut_off_refuses_when_the_proof_has_ended() -> Result<()> {
+    let stores = Stores::started().await?;
+    let both = stores.both().await?;
+    let id = stores.steps()?.start().await?;
+    set(&stores.new, &record(MigrationStage::Cancelled, id)).await?;
+    for _ in 0..3 {
+        tokio::time::sleep(Migration::READ_VALID / 4).await;
+        assert!(is_old(token(&both).await?));
+    }
+    tokio::time::sleep(Migration::READ_VALID / 4).await;
+    let over = both.try_acquire("a").await;
+    assert_eq!(refused(over, "was cancelled"), ErrorKind::InvalidConfig);
     Ok(())
 }
