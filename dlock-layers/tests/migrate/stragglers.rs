@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock_core::{
-    ErrorKind, Holder, LockName, Result,
+    Clock, ErrorKind, Holder, LockName, Result,
     backend::DistributedLock as _,
     memory::{Fault, Operation},
 };
@@ -69,14 +69,15 @@ async fn the_end_of_a_program_waits_for_an_inspection() -> Result<()> {
     // In MySQL it inserts a row, and deletes that at its end (K12).
     let taken = both.acquire("a").wait(WAIT).await;
     assert_eq!(refused(taken, ""), ErrorKind::Contended);
-    let began = tokio::time::Instant::now();
+    let clock = Clock::pausable();
+    let before = clock.now();
     let answer = async {
         tokio::time::sleep(ANSWER).await;
         stores.old.clear_faults();
     };
     let end = async {
         both.shutdown(WAIT).await?;
-        Ok(began.elapsed())
+        Ok(clock.now().since(before))
     };
     let (ended, ()): (Result<_>, ()) = tokio::join!(end, answer);
     assert_eq!(ended?, ANSWER);
