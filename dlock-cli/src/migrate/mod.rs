@@ -136,15 +136,15 @@ async fn unopened(registry: &Registry, config: &Config, mut failure: Failure) ->
     failure
 }
 
-/// Closes the old store, waits for programs that use it alone, and then switches.
+/// Closes the old store, waits until no program counts on it, and then switches.
 async fn switch(steps: &Steps) -> Result<(), Failure> {
     let closed = steps.close().await?;
     let wait = closed.wait();
     if !wait.is_zero() {
         let time = humantime::format_duration(wait);
         output::say(&format!(
-            "the old store is closed to programs that use it alone; the switch follows in {time}, when they have lost \
-             their locks"
+            "the old store is closed to programs that use it alone; the switch follows in {time}, when no program counts \
+             on it any more"
         ));
     }
     sleep(wait).await;
