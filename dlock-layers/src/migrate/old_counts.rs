@@ -20,7 +20,7 @@ const READ_BEFORE_END: Duration = Duration::from_secs(10);
 /// The least time between two readings.
 const READ_PAUSE: Duration = Duration::from_secs(10);
 
-/// The longest reading. It is shorter than the pause, so that there is one at a time.
+/// The longest reading. It is shorter than the pause, so that there is one at a time while the machine is awake.
 const READ_MAX: Duration = Duration::from_secs(2);
 
 /// Both records, as far as they are known.
@@ -65,7 +65,7 @@ impl OldCounts {
         };
         if is_at(old, MigrationStage::Leaving) && is_at(new, MigrationStage::Arriving) {
             let mut state = self.state.lock();
-            // A reading may end after a later one. Each is a proof by itself.
+            // After a suspension of the machine a reading may end after a later one. Each is a proof by itself.
             state.until = state.until.max(Some(sent.after(Migration::READ_VALID)));
         }
     }

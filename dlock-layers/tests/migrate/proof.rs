@@ -24,16 +24,10 @@ fn is_old(token: Token) -> bool {
     token.get() < TOKEN_BASE
 }
 
-/// Makes both records unreadable.
-fn lose_records(stores: &Stores) {
+/// Readings of both records have this fault from now on.
+fn inject(stores: &Stores, fault: Fault) {
     for store in [&stores.old, &stores.new] {
-        store.inject(Operation::Migrate, Fault::LoseRequest);
-    }
-}
-
-fn find_records(stores: &Stores) {
-    for store in [&stores.old, &stores.new] {
-        store.clear_faults();
+        store.inject(Operation::Migrate, fault);
     }
 }
 
@@ -47,7 +41,7 @@ async fn needs_a_record(locks: &Locker) {
 async fn no_acquire_needs_a_record_while_the_proof_lasts() -> Result<()> {
     let stores = Stores::started().await?;
     let both = stores.both().await?;
-    lose_records(&stores);
+    inject(&stores, Fault::LoseRequest);
     tokio::time::advance(Migration::READ_VALID - MOMENT).await;
     assert!(is_old(token(&both).await?));
     tokio::time::advance(MOMENT).await;
@@ -64,12 +58,11 @@ async fn the_proof_is_renewed_before_its_end() -> Result<()> {
     let both = stores.both().await?;
     for _ in 0..12 {
         tokio::time::sleep(Migration::READ_VALID / 4).await;
-        for store in [&stores.old, &stores.new] {
-            store.inject(Operation::Migrate, Fault::Stall);
-        }
+        inject(&stores, Fault::Stall);
         let found = tokio::time::timeout(MOMENT, token(&both)).await;
         assert!(is_old(found.expect("no reading is waited for")?));
-        find_records(&stores);
+        stores.old.clear_faults();
+        stores.new.clear_faults();
     }
     Ok(())
 }
@@ -96,7 +89,7 @@ async fn the_proof_counts_from_the_request() -> Result<()> {
     stores.old.clear_faults();
     // The reading has ended.
     tokio::time::sleep(MOMENT).await;
-    lose_records(&stores);
+    inject(&stores, Fault::LoseRequest);
     token(&both).await?;
     tokio::time::advance(Migration::READ_VALID - MOMENT * 2).await;
     needs_a_record(&both).await;
@@ -114,7 +107,7 @@ async fn after_a_reading_that_failed_there_is_none_for_a_while() -> Result<()> {
         token(&both).await?;
         tokio::time::sleep(MOMENT).await;
     }
-    lose_records(&stores);
+    inject(&stores, Fault::LoseRequest);
     needs_a_record(&both).await;
     Ok(())
 }
