@@ -6,7 +6,8 @@ use dlock_core::{
     Error, ErrorKind, Result,
     backend::{AcquireRequest, DistributedLock},
 };
-use tokio::sync::{oneshot, watch};
+use futures_util::FutureExt as _;
+use tokio::sync::oneshot;
 
 use super::{node::Slot, tally::MemberId};
 use crate::{
@@ -28,8 +29,6 @@ pub(super) struct Pending {
     pub(super) id: MemberId,
     request: Arc<AcquireRequest>,
     store: Arc<dyn DistributedLock>,
-    /// A grant that came after the request was given up. Its sender ends with the request.
-    late: watch::Receiver<Option<Arc<Part>>>,
     /// `None` once it is read.
     answer: Option<oneshot::Receiver<Result<Arc<Part>>>>,
 }
@@ -45,7 +44,6 @@ impl Pending {
     ) -> Self {
         let request = Arc::new(request);
         let (answered, answer) = oneshot::channel();
-        let (came_late, late) = watch::channel(None);
         let (own, node, called) = (request.clone(), slot.clone(), store.clone());
         tokio::spawn(async move {
             let sent = own.clock().now();
@@ -55,10 +53,7 @@ impl Pending {
                 node.silence.end();
             }
             let result = result.map(|lease| Arc::new(Part::new(called, own.clone(), lease)));
-            if let Err(Ok(part)) = answered.send(result)
-                && let Err(unread) = came_late.send(Some(part))
-                && let Some(part) = unread.0
-            {
+            if let Err(Ok(part)) = answered.send(result) {
                 // So late that its undo has ended.
                 drop(start_undo(&own, part));
             }
@@ -68,7 +63,6 @@ impl Pending {
             id,
             request,
             store,
-            late,
             answer: Some(answer),
         }
     }
@@ -98,29 +92,26 @@ impl Pending {
     /// Does not wait any longer; the answer, if it has just come.
     pub(super) fn give_up(&mut self) -> Option<Result<Member>> {
         let mut answer = self.answer.take()?;
-        answer.close();
         match answer.try_recv() {
             Ok(answer) => Some(self.member(answer)),
             Err(_) => {
                 self.request.cancel_nested();
-                self.undo_late();
+                self.undo_late(answer);
                 None
             }
         }
     }
 
     /// Releases what a request that was given up is granted. A shutdown waits for its end (K9).
-    fn undo_late(&self) {
-        let (late, until) = (self.late.clone(), ends_by(&*self.store, &self.request));
+    fn undo_late(&self, answer: oneshot::Receiver<Result<Arc<Part>>>) {
+        let until = ends_by(&*self.store, &self.request);
+        // None if it ends without a grant.
+        let late = answer.map(|answer| answer.ok().and_then(Result::ok));
+        let late = late.shared();
         let undo = move || {
-            let mut late = late.clone();
+            let late = late.clone();
             async move {
-                let part = match late.wait_for(Option::is_some).await {
-                    Ok(part) => part.clone(),
-                    // It has ended without a grant.
-                    Err(_) => None,
-                };
-                match part {
+                match late.await {
                     Some(part) => part.release().await,
                     None => Ok(()),
                 }

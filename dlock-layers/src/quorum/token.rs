@@ -1,9 +1,8 @@
 //! The token of a grant: the largest one of its nodes, which a majority of all nodes confirms.
 
-use std::{sync::Arc, time::Duration};
-
 use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
-use tokio::{task::JoinSet, time::timeout};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use tokio::time::timeout;
 
 use super::{nodes::Nodes, pending::Member};
 use crate::part::Part;
@@ -23,40 +22,35 @@ pub(super) async fn agree(nodes: &Nodes, id: AttemptId, members: &[Member]) -> R
         return Err(unconfirmed(0, nodes));
     };
     // A node that gave this token has confirmed it with its grant.
-    let (mut confirmed, mut raises) = (0, JoinSet::new());
-    for member in members {
-        if member.part.lease.token == token {
-            confirmed += 1;
-        } else {
-            raises.spawn(raise(
-                member.part.clone(),
-                token,
-                nodes.options.node_timeout,
-            ));
+    let (gave_it, others): (Vec<_>, Vec<_>) = members
+        .iter()
+        .partition(|member| member.part.lease.token == token);
+    let mut confirmed = gave_it.len();
+    // In this task: they are a round trip, in which nothing else is to be done.
+    let raises = others.iter().map(|member| raise(&member.part, token));
+    let mut raises: FuturesUnordered<_> = raises.collect();
+    let confirming = async {
+        while confirmed < nodes.options.majority
+            && let Some(is_raised) = raises.next().await
+        {
+            confirmed += usize::from(is_raised);
         }
-    }
+    };
+    // A node without an answer in time has not confirmed it.
+    let _ = timeout(nodes.options.node_timeout, confirming).await;
     // The others are dropped: a late one changes nothing, or only what is allowed to change.
-    while confirmed < nodes.options.majority
-        && let Some(raised) = raises.join_next().await
-    {
-        confirmed += usize::from(raised.unwrap_or(false));
-    }
+    drop(raises);
     if confirmed < nodes.options.majority {
         return Err(unconfirmed(confirmed, nodes));
     }
     Ok(token)
 }
 
-async fn raise(part: Arc<Part>, token: Token, node_timeout: Duration) -> bool {
-    let raised = timeout(node_timeout, part.raise(token)).await;
-    match raised {
-        Ok(Ok(is_raised)) => is_raised,
-        Ok(Err(error)) => {
-            tracing::debug!(%error, "a node does not confirm the token");
-            false
-        }
-        Err(_) => false,
-    }
+async fn raise(part: &Part, token: Token) -> bool {
+    part.raise(token).await.unwrap_or_else(|error| {
+        tracing::debug!(%error, "a node does not confirm the token");
+        false
+    })
 }
 
 /// A token without an order, which no other attempt has.
