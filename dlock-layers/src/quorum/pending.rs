@@ -106,8 +106,9 @@ impl Pending {
     fn undo_late(&self, answer: oneshot::Receiver<Result<Arc<Part>>>) {
         let until = ends_by(&*self.store, &self.request);
         // None if it ends without a grant.
-        let late = answer.map(|answer| answer.ok().and_then(Result::ok));
-        let late = late.shared();
+        let late = answer
+            .map(|answer| answer.ok().and_then(Result::ok))
+            .shared();
         let undo = move || {
             let late = late.clone();
             async move {

@@ -1,7 +1,9 @@
 //! The token of a grant: the largest one of its nodes, which a majority of all nodes confirms.
 
+use std::panic::AssertUnwindSafe;
+
 use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use tokio::time::timeout;
 
 use super::{nodes::Nodes, pending::Member};
@@ -47,10 +49,18 @@ pub(super) async fn agree(nodes: &Nodes, id: AttemptId, members: &[Member]) -> R
 }
 
 async fn raise(part: &Part, token: Token) -> bool {
-    part.raise(token).await.unwrap_or_else(|error| {
-        tracing::debug!(%error, "a node does not confirm the token");
-        false
-    })
+    // A store that panics must not end the acquire: what the other nodes hold is still to be granted, or released.
+    match AssertUnwindSafe(part.raise(token)).catch_unwind().await {
+        Ok(Ok(is_raised)) => is_raised,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a node does not confirm the token");
+            false
+        }
+        Err(_) => {
+            tracing::debug!("the store of a node panicked");
+            false
+        }
+    }
 }
 
 /// A token without an order, which no other attempt has.

@@ -4,6 +4,7 @@ mod config;
 mod faults;
 mod losses;
 mod opening;
+mod panics;
 mod releases;
 mod support;
 mod tokens;

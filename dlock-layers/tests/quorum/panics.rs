@@ -1,0 +1,78 @@
+//! A store that panics is a defect of it, and costs one node.
+
+use async_trait::async_trait;
+use dlock_core::{
+    Capabilities, Clock, Holder, LockName, Locker, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, TokenCounter},
+    memory::Memory,
+};
+use dlock_layers::quorum::{Node, QuorumOptions};
+
+use crate::support::{Nodes, program_of};
+
+/// A store whose counter panics.
+#[derive(Debug)]
+struct Panics(Memory);
+
+#[tokio::test(start_paused = true)]
+async fn a_counter_that_panics_does_not_confirm_and_ends_no_acquire() -> Result<()> {
+    let nodes = Nodes::new(3);
+    // The largest token is that of the first node, so the others are raised.
+    let alone = Locker::builder(nodes.0[0].clone()).build()?;
+    for _ in 0..100 {
+        alone.acquire("b").await?.release().await?;
+    }
+    let all = [
+        Node::new(nodes.0[0].clone()),
+        Node::new(Panics(nodes.0[1].clone())),
+        Node::new(nodes.0[2].clone()),
+    ];
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    let guard = locks.acquire("a").await?;
+    assert!(guard.token().get() > 100);
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[async_trait]
+impl DistributedLock for Panics {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.0.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.0.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
+
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl TokenCounter for Panics {
+    async fn raise(&self, _: &Lease, _: Token) -> Result<bool> {
+        panic!("a defect of this store")
+    }
+}
