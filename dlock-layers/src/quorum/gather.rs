@@ -1,26 +1,27 @@
 //! The results of requests that were sent to all nodes at once.
 
-use std::{pin::Pin, time::Duration};
+use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, time::Duration};
 
-use tokio::{
-    task::JoinSet,
-    time::{Sleep, sleep},
-};
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use tokio::time::{Sleep, sleep};
 
 /// Gives each result to `take`. When that says that they are enough, the other requests have `grace`. If it says so
 /// again without a result then, they are dropped. A request that panicked has no result.
-pub(super) async fn gather<T: 'static>(
-    mut requests: JoinSet<T>,
+///
+/// The caller's task polls them all: a task for each one would cost more than the request.
+pub(super) async fn gather<R: Future>(
+    requests: impl IntoIterator<Item = R>,
     grace: Duration,
-    mut take: impl FnMut(Option<T>) -> bool,
+    mut take: impl FnMut(Option<R::Output>) -> bool,
 ) {
+    let mut requests: FuturesUnordered<_> = requests.into_iter().map(unless_panics).collect();
     let mut end: Option<Pin<Box<Sleep>>> = None;
     loop {
         let next = match &mut end {
-            None => requests.join_next().await,
+            None => requests.next().await,
             Some(grace_end) => tokio::select! {
                 biased;
-                next = requests.join_next() => next,
+                next = requests.next() => next,
                 () = grace_end => {
                     if take(None) {
                         return;
@@ -32,12 +33,22 @@ pub(super) async fn gather<T: 'static>(
         };
         match next {
             None => return,
-            Some(Ok(result)) => {
-                if take(Some(result)) && end.is_none() {
+            Some(None) => {}
+            Some(result) => {
+                if take(result) && end.is_none() {
                     end = Some(Box::pin(sleep(grace)));
                 }
             }
-            Some(Err(error)) => tracing::debug!(%error, "a request to a node has no result"),
         }
     }
+}
+
+/// The result of a request to a node; `None` if its store panicked. That must not end what the other nodes are needed
+/// for.
+pub(super) async fn unless_panics<R: Future>(request: R) -> Option<R::Output> {
+    let result = AssertUnwindSafe(request).catch_unwind().await.ok();
+    if result.is_none() {
+        tracing::debug!("the store of a node panicked");
+    }
+    result
 }

@@ -13,7 +13,6 @@ use dlock_core::{
     backend::{Lease, Renewed},
     toolkit::Lock,
 };
-use tokio::task::JoinSet;
 
 use super::{
     deadline::of_grant,
@@ -95,23 +94,20 @@ impl Hold {
         let need = self.nodes.options.need;
         let sent = self.round.request.sent_now();
         let members = self.members.lock().held.clone();
-        let mut renewals = JoinSet::new();
-        for member in members.iter().cloned() {
-            renewals.spawn(async move {
-                let found = member.part.renew().await;
-                (member, found)
-            });
-        }
+        let renewals = members.iter().map(|member| async move {
+            let found = member.part.renew().await;
+            (member, found)
+        });
         let (mut deadlines, mut lost, mut unknown) = (Vec::new(), None, None);
         let mut left = members.len();
         let grace = self.nodes.options.node_timeout;
-        gather(renewals, grace, |renewal: Option<(Member, Found)>| {
+        gather(renewals, grace, |renewal: Option<(&Member, Found)>| {
             match renewal {
                 None => {}
                 Some((member, Found::Held)) => deadlines.push(member.part.deadline()),
                 Some((_, Found::Unknown(error))) => unknown = Some(error),
                 Some((member, Found::Lost(cause))) => {
-                    self.lose(&member, cause);
+                    self.lose(member, cause);
                     left -= 1;
                     lost = Some(cause);
                 }
@@ -203,16 +199,13 @@ impl Hold {
         };
         // Ends the requests of a repair, too.
         self.round.request.cancel_nested();
-        let mut releases = JoinSet::new();
-        for member in held {
-            releases.spawn(async move {
-                let released = member.part.release().await;
-                (member, released)
-            });
-        }
+        let releases = held.iter().map(|member| async move {
+            let released = member.part.release().await;
+            (member, released)
+        });
         let need = self.nodes.options.need;
         let (grace, mut failed) = (self.nodes.options.node_timeout, None);
-        gather(releases, grace, |release: Option<(Member, Result<()>)>| {
+        gather(releases, grace, |release: Option<(&Member, Result<()>)>| {
             let mut members = self.members.lock();
             match release {
                 None => {}

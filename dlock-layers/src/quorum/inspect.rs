@@ -3,20 +3,18 @@
 use std::{collections::HashMap, time::Duration};
 
 use dlock_core::{AttemptId, Fencing, Holder, LockName, Result};
-use tokio::task::JoinSet;
 
 use super::{gather::gather, nodes::Nodes, refusal::too_few};
 
 pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Holder>> {
     let need = nodes.options.need;
     let is_skipping = nodes.are_enough_without_silent();
-    let (mut requests, mut cause) = (JoinSet::new(), None);
+    let (mut requests, mut cause) = (Vec::new(), None);
     for slot in &nodes.slots {
         match slot.store() {
             Some(_) if is_skipping && slot.silence.is_silent() => {}
             Some(store) => {
-                let name = name.clone();
-                requests.spawn(async move { store.inspect(&name).await });
+                requests.push(async move { store.inspect(name).await });
             }
             None => cause = Some(slot.why_not_open()),
         }

@@ -1,12 +1,10 @@
 //! The token of a grant: the largest one of its nodes, which a majority of all nodes confirms.
 
-use std::panic::AssertUnwindSafe;
-
 use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
-use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::time::timeout;
 
-use super::{nodes::Nodes, pending::Member};
+use super::{gather::unless_panics, nodes::Nodes, pending::Member};
 use crate::part::Part;
 
 /// The token of a grant to the attempt `id` that `members` hold.
@@ -49,17 +47,13 @@ pub(super) async fn agree(nodes: &Nodes, id: AttemptId, members: &[Member]) -> R
 }
 
 async fn raise(part: &Part, token: Token) -> bool {
-    // A store that panics must not end the acquire: what the other nodes hold is still to be granted, or released.
-    match AssertUnwindSafe(part.raise(token)).catch_unwind().await {
-        Ok(Ok(is_raised)) => is_raised,
-        Ok(Err(error)) => {
+    match unless_panics(part.raise(token)).await {
+        Some(Ok(is_raised)) => is_raised,
+        Some(Err(error)) => {
             tracing::debug!(%error, "a node does not confirm the token");
             false
         }
-        Err(_) => {
-            tracing::debug!("the store of a node panicked");
-            false
-        }
+        None => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dlock_core::{
-    ErrorKind, Result,
+    ErrorKind, Locker, Result,
     memory::{Fault, Operation},
 };
 use dlock_layers::quorum::{Node, QuorumOptions};
@@ -155,7 +155,8 @@ async fn a_grant_that_comes_late_is_released() -> Result<()> {
     let nodes = Nodes::new(3);
     let late = Late {
         store: nodes.0[2].clone(),
-        by: Duration::from_secs(2),
+        requests: Duration::ZERO,
+        replies: Duration::from_secs(2),
     };
     let all = [
         Node::new(nodes.0[0].clone()),
@@ -178,6 +179,31 @@ async fn a_grant_that_comes_late_is_released() -> Result<()> {
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(nodes.0[2].names().is_empty());
     guard.release().await?;
+    Ok(())
+}
+
+/// As by a server that was stopped for longer than a lease, and then goes on with what it had received.
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_comes_after_its_release_was_given_up_is_released() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let late = Late {
+        store: nodes.0[2].clone(),
+        requests: TTL * 2,
+        replies: Duration::ZERO,
+    };
+    let all = [
+        Node::new(nodes.0[0].clone()),
+        Node::new(nodes.0[1].clone()),
+        Node::new(late),
+    ];
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    let guard = locks.acquire("a").no_renewal().await?;
+    guard.release().await?;
+    tokio::time::sleep(TTL * 2).await;
+    assert_eq!(nodes.used(), 0);
+    let alone = Locker::builder(nodes.0[2].clone()).build()?;
+    let token = alone.acquire("a").await?.token();
+    assert_eq!(token.get(), 2, "the first one was that of the late grant");
     Ok(())
 }
 
@@ -249,7 +275,8 @@ async fn a_node_that_is_slower_than_the_others_takes_part_again() -> Result<()> 
     let nodes = Nodes::new(3);
     let late = Late {
         store: nodes.0[2].clone(),
-        by: Duration::from_millis(5),
+        requests: Duration::ZERO,
+        replies: Duration::from_millis(5),
     };
     let all = [
         Node::new(nodes.0[0].clone()),

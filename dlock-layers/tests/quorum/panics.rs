@@ -10,12 +10,12 @@ use dlock_layers::quorum::{Node, QuorumOptions};
 
 use crate::support::{Nodes, program_of};
 
-/// A store whose counter panics.
+/// A store whose counter, renewals, releases and inspections panic.
 #[derive(Debug)]
 struct Panics(Memory);
 
 #[tokio::test(start_paused = true)]
-async fn a_counter_that_panics_does_not_confirm_and_ends_no_acquire() -> Result<()> {
+async fn a_store_that_panics_costs_one_node_and_ends_nothing() -> Result<()> {
     let nodes = Nodes::new(3);
     // The largest token is that of the first node, so the others are raised.
     let alone = Locker::builder(nodes.0[0].clone()).build()?;
@@ -30,8 +30,12 @@ async fn a_counter_that_panics_does_not_confirm_and_ends_no_acquire() -> Result<
     let locks = program_of(all, &QuorumOptions::new()).await?;
     let guard = locks.acquire("a").await?;
     assert!(guard.token().get() > 100);
+    guard.renew().await?;
+    let holder = locks.inspect("a").await?.expect("it is held");
+    assert_eq!(holder.token, Some(guard.token()));
     guard.release().await?;
-    assert_eq!(nodes.used(), 0);
+    let freed = [&nodes.0[0], &nodes.0[2]];
+    assert!(freed.iter().all(|node| node.names().is_empty()));
     Ok(())
 }
 
@@ -49,16 +53,16 @@ impl DistributedLock for Panics {
         self.0.acquire(request).await
     }
 
-    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
-        self.0.renew(lease).await
+    async fn renew(&self, _: &Lease) -> Result<Renewed> {
+        panic!("a defect of this store")
     }
 
-    async fn release(&self, lease: &Lease) -> Result<()> {
-        self.0.release(lease).await
+    async fn release(&self, _: &Lease) -> Result<()> {
+        panic!("a defect of this store")
     }
 
-    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
-        self.0.inspect(name).await
+    async fn inspect(&self, _: &LockName) -> Result<Option<Holder>> {
+        panic!("a defect of this store")
     }
 
     async fn close(&self) -> Result<()> {

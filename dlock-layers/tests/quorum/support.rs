@@ -125,11 +125,14 @@ pub(crate) fn refused<T>(result: Result<T>, text: &str) -> ErrorKind {
     error.kind()
 }
 
-/// A store whose replies to acquires come late, and which has no counter that can be raised.
+/// A store with a delay in each direction, and without a counter that can be raised.
 #[derive(Debug)]
 pub(crate) struct Late {
     pub(crate) store: Memory,
-    pub(crate) by: Duration,
+    /// Before an acquire.
+    pub(crate) requests: Duration,
+    /// After an acquire or an inspection.
+    pub(crate) replies: Duration,
 }
 
 #[async_trait]
@@ -143,8 +146,9 @@ impl DistributedLock for Late {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        tokio::time::sleep(self.requests).await;
         let granted = self.store.acquire(request).await;
-        tokio::time::sleep(self.by).await;
+        tokio::time::sleep(self.replies).await;
         granted
     }
 
@@ -158,7 +162,7 @@ impl DistributedLock for Late {
 
     async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
         let found = self.store.inspect(name).await;
-        tokio::time::sleep(self.by).await;
+        tokio::time::sleep(self.replies).await;
         found
     }
 

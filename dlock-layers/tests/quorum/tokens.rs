@@ -65,7 +65,8 @@ async fn without_a_counter_that_can_be_raised_there_is_no_fencing() -> Result<()
         nodes.0.iter().cloned().map(|store| {
             Node::new(Late {
                 store,
-                by: Duration::ZERO,
+                requests: Duration::ZERO,
+                replies: Duration::ZERO,
             })
         })
     };
