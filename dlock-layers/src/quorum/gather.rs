@@ -8,7 +8,7 @@ use tokio::time::{Sleep, sleep};
 /// Gives each result to `take`. When that says that they are enough, the other requests have `grace`. If it says so
 /// again without a result then, they are dropped. A request that panicked has no result.
 ///
-/// The caller's task polls them all: a task for each one would cost more than the request.
+/// The caller's task polls them all: a task for each of them costs processor time.
 pub(super) async fn gather<R: Future>(
     requests: impl IntoIterator<Item = R>,
     grace: Duration,
@@ -43,8 +43,7 @@ pub(super) async fn gather<R: Future>(
     }
 }
 
-/// The result of a request to a node; `None` if its store panicked. That must not end what the other nodes are needed
-/// for.
+/// The result of a request to a node; `None` if its store panicked. The other nodes go on.
 pub(super) async fn unless_panics<R: Future>(request: R) -> Option<R::Output> {
     let result = AssertUnwindSafe(request).catch_unwind().await.ok();
     if result.is_none() {

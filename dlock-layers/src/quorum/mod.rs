@@ -18,6 +18,7 @@ mod deadline;
 mod gather;
 mod hold;
 mod inspect;
+mod late;
 mod node;
 mod nodes;
 mod options;

@@ -7,9 +7,9 @@ use dlock_core::{
     backend::{AcquireRequest, DistributedLock},
 };
 use futures_util::FutureExt as _;
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::{node::Slot, tally::MemberId};
+use super::{late::Late, node::Slot, tally::MemberId};
 use crate::{
     part::{Part, ends_by},
     undo::start_undo,
@@ -29,7 +29,7 @@ pub(super) struct Pending {
     pub(super) id: MemberId,
     request: Arc<AcquireRequest>,
     store: Arc<dyn DistributedLock>,
-    /// `None` once it is read.
+    /// `None` once it is read, or left to a background release.
     answer: Option<oneshot::Receiver<Result<Arc<Part>>>>,
 }
 
@@ -94,7 +94,8 @@ impl Pending {
         let mut answer = self.answer.take()?;
         match answer.try_recv() {
             Ok(answer) => Some(self.member(answer)),
-            Err(_) => {
+            Err(TryRecvError::Closed) => Some(self.member(Err(panicked()))),
+            Err(TryRecvError::Empty) => {
                 self.request.cancel_nested();
                 self.undo_late(answer);
                 None
@@ -105,19 +106,22 @@ impl Pending {
     /// Releases what a request that was given up is granted. A shutdown waits for its end (K9).
     fn undo_late(&self, answer: oneshot::Receiver<Result<Arc<Part>>>) {
         let until = ends_by(&*self.store, &self.request);
-        // None if it ends without a grant.
-        let late = answer
-            .map(|answer| answer.ok().and_then(Result::ok))
-            .shared();
-        let undo = move || {
-            let late = late.clone();
-            async move {
-                match late.await {
-                    Some(part) => part.release().await,
-                    None => Ok(()),
-                }
+        let request = self.request.clone();
+        // Its time begins with the grant.
+        let release = move |answer| {
+            if let Ok(part) = answer {
+                drop(start_undo(&request, part));
             }
         };
+        let late = Late::new(answer, release.clone()).read();
+        let released = async move {
+            if let Some(answer) = late.await {
+                release(answer);
+            }
+        };
+        // Each try goes on with what the one before has begun.
+        let released = released.shared();
+        let undo = move || released.clone().map(Ok);
         drop(self.request.undo(until, undo));
     }
 

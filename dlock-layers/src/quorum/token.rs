@@ -26,7 +26,7 @@ pub(super) async fn agree(nodes: &Nodes, id: AttemptId, members: &[Member]) -> R
         .iter()
         .partition(|member| member.part.lease.token == token);
     let mut confirmed = gave_it.len();
-    // In this task: they are a round trip, in which nothing else is to be done.
+    // Polled by this task, as in `gather`.
     let raises = others.iter().map(|member| raise(&member.part, token));
     let mut raises: FuturesUnordered<_> = raises.collect();
     let confirming = async {

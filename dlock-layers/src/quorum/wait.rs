@@ -12,6 +12,7 @@ use dlock_core::{
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
+    gather::gather,
     node::Slot,
     nodes::Nodes,
     pending::Member,
@@ -192,10 +193,7 @@ fn keep<'a>(members: impl Iterator<Item = &'a Member>) -> JoinSet<LostCause> {
 
 /// Renews the locks, as far as their nodes answer in time.
 async fn renew(nodes: &Nodes, members: &[Member]) {
-    let mut renewals = JoinSet::new();
-    for part in members.iter().map(|member| member.part.clone()) {
-        renewals.spawn(async move { part.renew().await });
-    }
-    let all = async { while renewals.join_next().await.is_some() {} };
+    let renewals = members.iter().map(|member| member.part.renew());
+    let all = gather(renewals, nodes.options.node_timeout, |_| false);
     let _ = timeout(nodes.options.node_timeout, all).await;
 }

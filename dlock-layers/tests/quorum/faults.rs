@@ -182,13 +182,13 @@ async fn a_grant_that_comes_late_is_released() -> Result<()> {
     Ok(())
 }
 
-/// As by a server that was stopped for longer than a lease, and then goes on with what it had received.
-#[tokio::test(start_paused = true)]
-async fn a_grant_that_comes_after_its_release_was_given_up_is_released() -> Result<()> {
+/// Three nodes, of which the third one executes an acquire so much later than it was sent, as a server that was stopped
+/// goes on with what it had received. The lock was released before.
+async fn with_a_late_grant(after: Duration) -> Result<(Nodes, Locker)> {
     let nodes = Nodes::new(3);
     let late = Late {
         store: nodes.0[2].clone(),
-        requests: TTL * 2,
+        requests: after,
         replies: Duration::ZERO,
     };
     let all = [
@@ -199,12 +199,45 @@ async fn a_grant_that_comes_after_its_release_was_given_up_is_released() -> Resu
     let locks = program_of(all, &QuorumOptions::new()).await?;
     let guard = locks.acquire("a").no_renewal().await?;
     guard.release().await?;
-    tokio::time::sleep(TTL * 2).await;
     assert_eq!(nodes.used(), 0);
+    Ok((nodes, locks))
+}
+
+/// The late grant was one.
+async fn assert_granted(nodes: &Nodes) -> Result<()> {
     let alone = Locker::builder(nodes.0[2].clone()).build()?;
     let token = alone.acquire("a").await?.token();
     assert_eq!(token.get(), 2, "the first one was that of the late grant");
     Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_comes_after_its_release_was_given_up_is_released() -> Result<()> {
+    let (nodes, _locks) = with_a_late_grant(TTL * 2).await?;
+    tokio::time::sleep(TTL * 2).await;
+    assert_eq!(nodes.used(), 0);
+    assert_granted(&nodes).await
+}
+
+/// It is granted 50 ms before the time in which a grant is expected ends, and its node is down for a second then.
+#[tokio::test(start_paused = true)]
+async fn a_release_has_its_whole_time_from_a_late_grant_on() -> Result<()> {
+    let (nodes, _locks) = with_a_late_grant(TTL + Duration::from_secs(1)).await?;
+    nodes.0[2].inject(Operation::Release, Fault::LoseRequest);
+    tokio::time::sleep(TTL + Duration::from_secs(2)).await;
+    assert_eq!(nodes.used(), 1);
+    nodes.back(2);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(nodes.used(), 0);
+    assert_granted(&nodes).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_a_late_grant_and_its_release() -> Result<()> {
+    let (nodes, locks) = with_a_late_grant(Duration::from_secs(7)).await?;
+    locks.shutdown(Duration::from_secs(60)).await?;
+    assert_eq!(nodes.used(), 0);
+    assert_granted(&nodes).await
 }
 
 #[tokio::test(start_paused = true)]

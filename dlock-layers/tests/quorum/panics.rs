@@ -1,14 +1,20 @@
 //! A store that panics is a defect of it, and costs one node.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use dlock_core::{
-    Capabilities, Clock, Holder, LockName, Locker, Result, Token,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed, TokenCounter},
+    Capabilities, Clock, Error, Holder, LockName, Locker, Result, Token,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed, TokenCounter, Wait},
     memory::Memory,
 };
 use dlock_layers::quorum::{Node, QuorumOptions};
 
-use crate::support::{Nodes, program_of};
+use crate::support::{Late, Nodes, TTL, Waiting, program_of, time_of};
+
+/// A store whose lock is taken, and whose waiters panic.
+#[derive(Debug)]
+struct PanicsAfter(Duration);
 
 /// A store whose counter, renewals, releases and inspections panic.
 #[derive(Debug)]
@@ -37,6 +43,73 @@ async fn a_store_that_panics_costs_one_node_and_ends_nothing() -> Result<()> {
     let freed = [&nodes.0[0], &nodes.0[2]];
     assert!(freed.iter().all(|node| node.names().is_empty()));
     Ok(())
+}
+
+/// The others are enough when they are tried a second later, and the node panics while the second one is slow.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_left_to_release_of_a_waiter_that_panicked() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let late = Late {
+        store: nodes.0[1].clone(),
+        requests: Duration::ZERO,
+        replies: Duration::from_millis(30),
+    };
+    let all = [
+        Node::new(PanicsAfter(Duration::from_millis(1_010))),
+        Node::new(late),
+        Node::new(nodes.0[2].clone()),
+    ];
+    let mut taken = Vec::new();
+    for node in &nodes.0[1..] {
+        let alone = Locker::builder(node.clone()).build()?;
+        taken.push(alone.acquire("a").await?);
+    }
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    let waiting = Waiting::start(&locks);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for guard in taken {
+        guard.release().await?;
+    }
+    waiting.granted().await?.release().await?;
+    let (took, ended) = time_of(locks.shutdown(TTL * 2)).await;
+    ended?;
+    assert_eq!(took, Duration::ZERO);
+    Ok(())
+}
+
+#[async_trait]
+impl DistributedLock for PanicsAfter {
+    fn capabilities(&self) -> Capabilities {
+        Memory::new().capabilities()
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::pausable()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        if request.wait == Wait::Never {
+            return Err(Error::contended());
+        }
+        tokio::time::sleep(self.0).await;
+        panic!("a defect of this store")
+    }
+
+    async fn renew(&self, _: &Lease) -> Result<Renewed> {
+        unreachable!("it grants nothing")
+    }
+
+    async fn release(&self, _: &Lease) -> Result<()> {
+        unreachable!("it grants nothing")
+    }
+
+    async fn inspect(&self, _: &LockName) -> Result<Option<Holder>> {
+        Ok(None)
+    }
+
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 #[async_trait]
