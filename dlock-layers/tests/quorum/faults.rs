@@ -219,7 +219,7 @@ async fn a_grant_that_comes_after_its_release_was_given_up_is_released() -> Resu
     assert_granted(&nodes).await
 }
 
-/// It is granted 50 ms before the time in which a grant is expected ends, and its node is down for a second then.
+/// The grant is 50 ms before the end of the time in which one is expected, and its node is down for a second then.
 #[tokio::test(start_paused = true)]
 async fn a_release_has_its_whole_time_from_a_late_grant_on() -> Result<()> {
     let (nodes, _locks) = with_a_late_grant(TTL + Duration::from_secs(1)).await?;
