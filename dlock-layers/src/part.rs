@@ -179,7 +179,7 @@ impl Part {
     }
 }
 
-/// When nothing of a request that was sent before now can be left in `store`: a session or a process keeps its locks.
+/// When nothing of a request that `store` has executed by now can be left: a session or a process keeps its locks.
 pub(crate) fn ends_by(store: &dyn DistributedLock, request: &AcquireRequest) -> BootInstant {
     match store.capabilities().expiry {
         Expiry::Lease => lease_ends_by(request),

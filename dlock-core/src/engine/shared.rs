@@ -141,6 +141,8 @@ impl Background for Shared {
         let shared = self.clone();
         self.cleanup.finish(Box::pin(async move {
             let _until_then = (in_flight, done);
+            // Dropped before them: a shutdown waits for what that begins, too.
+            let undo = undo;
             let make_try = || release_in_time(catch_panic(undo()));
             shared.cleanup.until_confirmed(until, make_try).await;
         }));

@@ -44,7 +44,8 @@ mod tests {
         assert_eq!(late.read().now_or_never(), Some(Some(1)));
         let (sender, answer) = oneshot::channel();
         let late = Late::new(answer, |answer| unread.push(answer));
-        let reading = late.read();
+        let mut reading = Box::pin(late.read());
+        assert_eq!(reading.as_mut().now_or_never(), None);
         sender.send(2).expect("there is a receiver");
         drop(reading);
         let (sender, answer) = oneshot::channel();

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use dlock_core::{
-    Error, ErrorKind, Result,
+    Effect, Error, ErrorKind, Result,
     backend::{AcquireRequest, DistributedLock},
 };
 use futures_util::FutureExt as _;
@@ -54,7 +54,7 @@ impl Pending {
             }
             let result = result.map(|lease| Arc::new(Part::new(called, own.clone(), lease)));
             if let Err(Ok(part)) = answered.send(result) {
-                // So late that its undo has ended.
+                // Its undo has ended, or never began.
                 drop(start_undo(&own, part));
             }
         });
@@ -94,20 +94,25 @@ impl Pending {
         let mut answer = self.answer.take()?;
         match answer.try_recv() {
             Ok(answer) => Some(self.member(answer)),
-            Err(TryRecvError::Closed) => Some(self.member(Err(panicked()))),
-            Err(TryRecvError::Empty) => {
+            Err(why) => {
                 self.request.cancel_nested();
-                self.undo_late(answer);
-                None
+                match why {
+                    TryRecvError::Closed => Some(self.member(Err(panicked()))),
+                    TryRecvError::Empty => {
+                        self.undo_late(answer);
+                        None
+                    }
+                }
             }
         }
     }
 
-    /// Releases what a request that was given up is granted. A shutdown waits for its end (K9).
+    /// Releases what a request that was given up is granted. A shutdown waits for that, as long as a grant is expected
+    /// (K9).
     fn undo_late(&self, answer: oneshot::Receiver<Result<Arc<Part>>>) {
         let until = ends_by(&*self.store, &self.request);
         let request = self.request.clone();
-        // Its time begins with the grant.
+        // It is tried for a whole ttl from the grant on.
         let release = move |answer| {
             if let Ok(part) = answer {
                 drop(start_undo(&request, part));
@@ -157,5 +162,5 @@ fn is_answer<T>(result: &Result<T>) -> bool {
 
 fn panicked() -> Error {
     let why = "the store of a node panicked; this is a defect of it";
-    Error::new(ErrorKind::Internal, why)
+    Error::new(ErrorKind::Internal, why).with_effect(Effect::Unknown)
 }

@@ -61,11 +61,13 @@ impl Hold {
         if members.has(number) || members.is_released {
             return None;
         }
-        let identity = match members.renamed.contains(&number) {
-            true => Identity::New,
-            // Its release is not confirmed yet, and would free this one, too (K4).
-            false if members.leftovers.get(&number) > Some(&now) => return None,
-            false => Identity::OfRound,
+        let identity = match members.leftovers.get(&number) {
+            _ if members.renamed.contains(&number) => Identity::New,
+            // A release of this identity is not confirmed, and would free the new lock, too (K4).
+            Some(until) if *until > now => return None,
+            // It was given up, and may still be executed.
+            Some(_) => Identity::New,
+            None => Identity::OfRound,
         };
         members.requested.insert(number).then_some(identity)
     }

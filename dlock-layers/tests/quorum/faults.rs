@@ -8,7 +8,7 @@ use dlock_core::{
 };
 use dlock_layers::quorum::{Node, QuorumOptions};
 
-use crate::support::{Late, Nodes, Process, TTL, Waiting, program_of, refused, time_of};
+use crate::support::{Delayed, Nodes, Process, TTL, Waiting, program_of, refused, time_of};
 
 #[tokio::test(start_paused = true)]
 async fn a_minority_of_nodes_may_be_down() -> Result<()> {
@@ -153,7 +153,7 @@ async fn a_node_that_was_down_at_the_grant_takes_part_later() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn a_grant_that_comes_late_is_released() -> Result<()> {
     let nodes = Nodes::new(3);
-    let late = Late {
+    let late = Delayed {
         store: nodes.0[2].clone(),
         requests: Duration::ZERO,
         replies: Duration::from_secs(2),
@@ -186,7 +186,7 @@ async fn a_grant_that_comes_late_is_released() -> Result<()> {
 /// goes on with what it had received. The lock was released before.
 async fn with_a_late_grant(after: Duration) -> Result<(Nodes, Locker)> {
     let nodes = Nodes::new(3);
-    let late = Late {
+    let late = Delayed {
         store: nodes.0[2].clone(),
         requests: after,
         replies: Duration::ZERO,
@@ -235,7 +235,17 @@ async fn a_release_has_its_whole_time_from_a_late_grant_on() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_a_late_grant_and_its_release() -> Result<()> {
     let (nodes, locks) = with_a_late_grant(Duration::from_secs(7)).await?;
-    locks.shutdown(Duration::from_secs(60)).await?;
+    // Its release is not confirmed before this.
+    let back_after = Duration::from_secs(9);
+    nodes.0[2].inject(Operation::Release, Fault::LoseRequest);
+    let node = nodes.0[2].clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(back_after).await;
+        node.clear_faults();
+    });
+    let (took, ended) = time_of(locks.shutdown(back_after * 2)).await;
+    ended?;
+    assert!(took >= back_after, "{took:?}");
     assert_eq!(nodes.used(), 0);
     assert_granted(&nodes).await
 }
@@ -306,7 +316,7 @@ async fn nodes_without_an_end_do_not_keep_the_others_from_being_renewed() -> Res
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_slower_than_the_others_takes_part_again() -> Result<()> {
     let nodes = Nodes::new(3);
-    let late = Late {
+    let late = Delayed {
         store: nodes.0[2].clone(),
         requests: Duration::ZERO,
         replies: Duration::from_millis(5),

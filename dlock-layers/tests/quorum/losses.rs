@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dlock_core::{
-    Capabilities, Clock, ErrorKind, Holder, LockName, LostCause, Result,
+    Capabilities, Clock, ErrorKind, Holder, LockName, Locker, LostCause, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
-    memory::{Fault, Memory},
+    memory::{Fault, Memory, Operation},
 };
-use dlock_layers::quorum::{Node, QuorumOptions};
+use dlock_layers::quorum::{Node, QuorumLock, QuorumOptions};
 use tokio::runtime::Handle;
 
 use crate::support::{Nodes, TTL, program_of, refused, time_of};
@@ -149,5 +149,24 @@ async fn nothing_runs_on_after_a_lock_is_lost() -> Result<()> {
     drop(locks);
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
+    Ok(())
+}
+
+/// A release that no node has confirmed in time may still be executed, and would free a lock of the same identity.
+#[tokio::test(start_paused = true)]
+async fn a_node_is_taken_again_with_another_identity_while_a_release_may_come() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let all = nodes.0.iter().cloned().map(Node::new);
+    // The release is given up before its first try ends.
+    let locks = Locker::builder(QuorumLock::open(all, &QuorumOptions::new()).await?)
+        .ttl(Duration::from_secs(2))
+        .build()?;
+    let guard = locks.acquire("a").await?;
+    nodes.0[2].inject(Operation::Release, Fault::Stall);
+    nodes.forgets(2);
+    tokio::time::sleep(Duration::from_millis(4_500)).await;
+    let (first, again) = (nodes.holder(0).await?, nodes.holder(2).await?);
+    assert!(again.is_some() && again != first, "{again:?}");
+    guard.release().await?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use dlock_core::{
 };
 use dlock_layers::quorum::{Node, QuorumOptions};
 
-use crate::support::{Late, Nodes, TTL, Waiting, program_of, time_of};
+use crate::support::{Delayed, Nodes, TTL, Waiting, program_of, time_of};
 
 /// A store whose lock is taken, and whose waiters panic.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ async fn a_store_that_panics_costs_one_node_and_ends_nothing() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_left_to_release_of_a_waiter_that_panicked() -> Result<()> {
     let nodes = Nodes::new(3);
-    let late = Late {
+    let late = Delayed {
         store: nodes.0[1].clone(),
         requests: Duration::ZERO,
         replies: Duration::from_millis(30),

@@ -127,7 +127,7 @@ pub(crate) fn refused<T>(result: Result<T>, text: &str) -> ErrorKind {
 
 /// A store with a delay in each direction, and without a counter that can be raised.
 #[derive(Debug)]
-pub(crate) struct Late {
+pub(crate) struct Delayed {
     pub(crate) store: Memory,
     /// Before an acquire.
     pub(crate) requests: Duration,
@@ -136,7 +136,7 @@ pub(crate) struct Late {
 }
 
 #[async_trait]
-impl DistributedLock for Late {
+impl DistributedLock for Delayed {
     fn capabilities(&self) -> Capabilities {
         self.store.capabilities()
     }

@@ -9,7 +9,7 @@ use dlock_core::{
 };
 use dlock_layers::quorum::{Node, QuorumLock, QuorumOptions};
 
-use crate::support::{Late, Nodes, TTL, program_of, refused};
+use crate::support::{Delayed, Nodes, TTL, program_of, refused};
 
 #[tokio::test(start_paused = true)]
 async fn tokens_grow_with_any_nodes_down() -> Result<()> {
@@ -63,7 +63,7 @@ async fn without_a_counter_that_can_be_raised_there_is_no_fencing() -> Result<()
     let nodes = Nodes::new(3);
     let plain = || {
         nodes.0.iter().cloned().map(|store| {
-            Node::new(Late {
+            Node::new(Delayed {
                 store,
                 requests: Duration::ZERO,
                 replies: Duration::ZERO,
