@@ -1,6 +1,9 @@
 //! A store that panics is a defect of it, and costs one node.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use dlock_core::{
@@ -15,6 +18,13 @@ use crate::support::{Delayed, Nodes, TTL, Waiting, program_of, time_of};
 /// A store whose lock is taken, and whose waiters panic.
 #[derive(Debug)]
 struct PanicsAfter(Duration);
+
+/// A store that panics after its first acquire, which it has executed.
+#[derive(Debug)]
+struct PanicsOnce {
+    store: Memory,
+    has_panicked: AtomicBool,
+}
 
 /// A store whose counter, renewals, releases and inspections panic.
 #[derive(Debug)]
@@ -75,6 +85,69 @@ async fn nothing_is_left_to_release_of_a_waiter_that_panicked() -> Result<()> {
     ended?;
     assert_eq!(took, Duration::ZERO);
     Ok(())
+}
+
+/// The first request may still be executed, after a release of the second one.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_panicked_is_taken_again_with_another_identity() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let panics = PanicsOnce {
+        store: nodes.0[2].clone(),
+        has_panicked: AtomicBool::new(false),
+    };
+    let all = [
+        Node::new(nodes.0[0].clone()),
+        Node::new(nodes.0[1].clone()),
+        Node::new(panics),
+    ];
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    let guard = locks.acquire("a").await?;
+    tokio::time::sleep(TTL * 2).await;
+    let (first, again) = (nodes.holder(0).await?, nodes.holder(2).await?);
+    assert!(again.is_some() && again != first, "{again:?}");
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[async_trait]
+impl DistributedLock for PanicsOnce {
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    fn clock(&self) -> Clock {
+        self.store.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        let granted = self.store.acquire(request).await;
+        assert!(
+            self.has_panicked.swap(true, Ordering::SeqCst),
+            "a defect of this store"
+        );
+        granted
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.store.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.store.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.store.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.store.close().await
+    }
+
+    fn token_counter(&self) -> Option<&dyn TokenCounter> {
+        self.store.token_counter()
+    }
 }
 
 #[async_trait]
