@@ -108,6 +108,7 @@
 //! | `dlock_margin_ratio` | histogram | part of the ttl that was left when a renewal was confirmed |
 //! | `dlock_store_seconds` | histogram | time of a request by `op`: `acquire`, `renew`, `release`, `inspect` |
 //! | `dlock_releases_pending` | gauge | releases in the background that are not confirmed |
+//! | `dlock_stragglers_total` | counter | on `migrate:`, holders in the old store alone that were waited for |
 //!
 //! `dlock_store_seconds` leaves out acquires that waited for another holder or were given up. The directory
 //! `docs/observability` of the repository has alert rules and a dashboard of these metrics.

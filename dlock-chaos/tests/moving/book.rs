@@ -39,6 +39,8 @@ struct Inner {
     /// The names of open attempts.
     open: HashMap<(u32, u64), usize>,
     unexpected: Vec<String>,
+    /// Why the worker that was forgotten is refused.
+    refused: Vec<String>,
 }
 
 impl Book {
@@ -59,6 +61,7 @@ impl Book {
         match report {
             Report::Event(event) => self.record(event),
             Report::Unexpected(text) => self.inner.lock().unexpected.push(text),
+            Report::Refused(text) => self.inner.lock().refused.push(text),
         }
     }
 
@@ -135,6 +138,11 @@ impl Book {
         drop(inner);
         ensure!(first.is_none(), "unexpected: {}", first.unwrap_or_default());
         Ok(())
+    }
+
+    /// Why the worker that was forgotten is refused: the last reason.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.inner.lock().refused.last().cloned()
     }
 
     /// All events, as the checks read them.

@@ -1,4 +1,4 @@
-//! The faults of a phase: a kill, a stop of a worker, and an outage of each store.
+//! The faults of a phase: a kill and a stop of a worker, and of each store an outage and a restart.
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ enum Fault {
     Kill,
     Stop,
     Outage(Side),
+    Restart(Side),
 }
 
 impl Fault {
@@ -31,6 +32,8 @@ impl Fault {
             Self::Stop => "stop-worker",
             Self::Outage(Side::Old) => "old-store-stop",
             Self::Outage(Side::New) => "new-store-stop",
+            Self::Restart(Side::Old) => "old-store-restart",
+            Self::Restart(Side::New) => "new-store-restart",
         }
     }
 }
@@ -49,15 +52,17 @@ impl Faults {
         }
     }
 
-    /// Plays all of them, in any order. `outages` are the stores that still run.
+    /// Plays all of them, in any order. `running` are the stores that still run.
     pub(crate) async fn play(
         &mut self,
-        stores: &Stores,
+        stores: &mut Stores,
         fleet: &mut Fleet,
-        outages: &[Side],
+        running: &[Side],
     ) -> Outcome {
         let mut faults = vec![Fault::Kill, Fault::Stop];
-        faults.extend(outages.iter().map(|side| Fault::Outage(*side)));
+        for side in running {
+            faults.extend([Fault::Outage(*side), Fault::Restart(*side)]);
+        }
         while !faults.is_empty() {
             let chosen = self.random.below(faults.len() as u64);
             let fault = faults.swap_remove(usize::try_from(chosen)?);
@@ -74,7 +79,7 @@ impl Faults {
         Ok(())
     }
 
-    async fn strike(&mut self, stores: &Stores, fleet: &mut Fleet, fault: Fault) -> Outcome {
+    async fn strike(&mut self, stores: &mut Stores, fleet: &mut Fleet, fault: Fault) -> Outcome {
         let index = fleet.any();
         match fault {
             Fault::Kill => {
@@ -97,6 +102,7 @@ impl Faults {
                 sleep(OUTAGES[is_long]).await;
                 stores.resume(side)?;
             }
+            Fault::Restart(side) => stores.restart(side).await?,
         }
         Ok(())
     }

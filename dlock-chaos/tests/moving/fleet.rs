@@ -29,6 +29,8 @@ pub(crate) enum Ending {
 pub(crate) struct Fleet {
     pub(crate) book: Arc<Book>,
     members: Vec<Member>,
+    /// One with the URL of the old store, which nobody restarts.
+    forgotten: Option<Member>,
     /// The URL of each client, by its number less 1.
     pub(crate) urls: Vec<Url>,
     pub(crate) restarts: usize,
@@ -47,6 +49,7 @@ impl Fleet {
         Self {
             book: Arc::new(Book::new()),
             members: Vec::new(),
+            forgotten: None,
             urls: Vec::new(),
             restarts: 0,
             kills: 0,
@@ -56,12 +59,28 @@ impl Fleet {
 
     /// Starts a worker; its client number.
     pub(crate) fn start(&mut self, stores: &Stores, url: Url) -> Outcome<u32> {
+        let member = self.launch(stores, url, false)?;
+        let client = member.client;
+        self.members.push(member);
+        Ok(client)
+    }
+
+    /// Starts a worker with the old store alone, which is forgotten at the switch; its client number.
+    pub(crate) fn start_forgotten(&mut self, stores: &Stores) -> Outcome<u32> {
+        let member = self.launch(stores, Url::Old, true)?;
+        let client = member.client;
+        self.forgotten = Some(member);
+        Ok(client)
+    }
+
+    fn launch(&mut self, stores: &Stores, url: Url, is_forgotten: bool) -> Outcome<Member> {
         self.urls.push(url);
         let client = u32::try_from(self.urls.len())?;
         let assignment = Assignment {
             url: stores.url(url)?,
             client,
             seed: self.random.number(),
+            is_forgotten,
         };
         let mut command = Command::new(env::current_exe()?);
         command.env(WORKER_ENV, serde_json::to_string(&assignment)?);
@@ -70,12 +89,11 @@ impl Fleet {
             book.take(report);
             None::<Order>
         })?;
-        self.members.push(Member {
+        Ok(Member {
             client,
             url,
             process,
-        });
-        Ok(client)
+        })
     }
 
     /// Waits until each worker has been granted a lock.
@@ -109,6 +127,7 @@ impl Fleet {
     }
 
     pub(crate) async fn end_all(&mut self) -> Outcome {
+        self.members.extend(self.forgotten.take());
         while let Some(member) = self.members.pop() {
             self.end(member, Ending::Ordered).await?;
         }

@@ -1,9 +1,11 @@
-//! A move from Redis to etcd while worker processes lock, step by step as in `docs/moving.md`.
+//! A move between Redis and etcd while worker processes lock, step by step as in `docs/moving.md`.
 //!
-//! Workers are restarted with the URL of the next step, and of the one before. They are killed and stopped, and each
-//! store is silent for a while, in each phase. The history of all workers has no two holders, and its tokens grow.
+//! Workers are restarted with the URL of the next step, and of the one before. They are killed and stopped. Each store
+//! is silent for a while, and is restarted, in each phase and while the switch waits. A worker that keeps the old URL is
+//! refused then. The history of all workers has no two holders, and its tokens grow.
 //!
-//! `DLOCK_TEST_ROUNDS` says how many moves are made; the seed of a move is its number.
+//! `DLOCK_TEST_ROUNDS` says how many moves are made; the seed of a move is its number. Those with an odd one go from
+//! Redis to etcd, the others back.
 
 mod book;
 mod faults;

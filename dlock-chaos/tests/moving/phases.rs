@@ -4,8 +4,11 @@ use std::{
     collections::BTreeMap,
     env,
     io::{self, Write as _},
+    sync::Arc,
     time::Duration,
 };
+
+use dlock::layers::migrate::Steps;
 
 use dlock_verify::{
     checker::{Facts, Violation, exclusion, tokens},
@@ -18,7 +21,7 @@ use super::{
     faults::Faults,
     figures::{Calm, pauses},
     fleet::{Ending, Fleet},
-    stores::{Side, Stores, TOKEN_BASE, Url},
+    stores::{From, Side, Stores, TOKEN_BASE, Url},
 };
 
 /// The number of moves.
@@ -35,7 +38,7 @@ const RESTARTS: usize = 4;
 /// Each name is granted so often without faults and restarts, in each phase.
 const CALM_GRANTS: u64 = 60;
 
-/// Both stores answer, or may be stopped.
+/// Both stores run, and may be stopped.
 const BOTH: [Side; 2] = [Side::Old, Side::New];
 
 pub(crate) fn whole_moves() -> Outcome {
@@ -57,7 +60,7 @@ struct Move {
 
 async fn whole_move(seed: u64) -> Outcome {
     let mut moved = Move {
-        stores: Stores::start().await?,
+        stores: Stores::start(from(seed)).await?,
         fleet: Fleet::new(seed),
         faults: Faults::new(seed),
         random: Random::new(seed.rotate_left(32)),
@@ -72,7 +75,7 @@ async fn whole_move(seed: u64) -> Outcome {
     moved.phase("on the old store and on both", &BOTH).await?;
     moved.fleet.replace_all(&moved.stores, Url::Both).await?;
     moved.phase("all on both, before the switch", &BOTH).await?;
-    moved.stores.steps().await?.switch().await?;
+    moved.switch().await?;
     moved.phase("all on both, after the switch", &BOTH).await?;
     moved.mix(Url::Both, Url::New).await?;
     moved.phase("on both and on the new store", &BOTH).await?;
@@ -83,17 +86,52 @@ async fn whole_move(seed: u64) -> Outcome {
     moved.judge(seed)
 }
 
+/// The direction of a move.
+fn from(seed: u64) -> From {
+    match seed % 2 {
+        1 => From::Redis,
+        _ => From::Etcd,
+    }
+}
+
 impl Move {
     /// Locks are used for a while, then under faults.
-    async fn phase(&mut self, name: &str, outages: &[Side]) -> Outcome {
+    async fn phase(&mut self, name: &str, running: &[Side]) -> Outcome {
         let book = self.fleet.book.clone();
         self.fleet.all_work().await?;
         let from = book.now();
         book.granted(CALM_GRANTS, name).await?;
         self.calm.add(from, book.now());
         self.faults
-            .play(&self.stores, &mut self.fleet, outages)
+            .play(&mut self.stores, &mut self.fleet, running)
             .await
+    }
+
+    /// The switch, with faults while the old store is closed. A worker with its URL is left, and refused. The operator's
+    /// program may be killed, and is started again.
+    async fn switch(&mut self) -> Outcome {
+        let book = self.fleet.book.clone();
+        let forgotten = self.fleet.start_forgotten(&self.stores)?;
+        book.granted_to(forgotten, 1).await?;
+        let steps = Arc::new(self.stores.steps().await?);
+        let start = |steps: &Arc<Steps>| {
+            let steps = steps.clone();
+            tokio::spawn(async move { steps.switch().await })
+        };
+        steps.close().await?;
+        let mut switching = start(&steps);
+        self.faults
+            .play(&mut self.stores, &mut self.fleet, &BOTH)
+            .await?;
+        if self.random.chance(500) {
+            switching.abort();
+            switching = start(&steps);
+        }
+        let from = book.now();
+        switching.await??;
+        book.granted(1, "after the switch").await?;
+        self.calm.add(from, book.now());
+        Ok(())
     }
 
     /// Workers get the one URL or the other, back and forth, and some are killed for it.
@@ -119,6 +157,11 @@ impl Move {
 
     fn judge(&self, seed: u64) -> Outcome {
         self.fleet.book.expected()?;
+        let refusal = self.fleet.book.refusal().unwrap_or_default();
+        ensure!(
+            refusal.contains("moved to"),
+            "a worker with the old URL is refused: {refusal:?}"
+        );
         let facts = self.fleet.book.facts();
         let (holders, tokens) = violations(&facts)?;
         let broken = holders.iter().chain(&tokens).take(5);
@@ -143,8 +186,9 @@ impl Move {
         let (calm, ever) = pauses(&facts, &self.calm);
         let _ = writeln!(
             io::stderr(),
-            "seed {seed}: {} grants {grants:?}, {} restarts, {} of them kills, {} faults, 0 violations; a name was free \
+            "seed {seed}, from {:?}: {} grants {grants:?}, {} restarts, {} of them kills, {} faults, 0 violations; a name was free \
              for up to {calm:?} without faults, {ever:?} with them",
+            from(seed),
             facts.grant_count(),
             self.fleet.restarts,
             self.fleet.kills,
@@ -186,7 +230,7 @@ fn violations(facts: &Facts) -> Outcome<(Vec<Violation>, Vec<Violation>)> {
 /// A worker with the old store alone is left at the switch: the checks find it.
 pub(crate) fn without_barrier() -> Outcome {
     support::run(MOVE_MAX, async {
-        let stores = Stores::start().await?;
+        let stores = Stores::start(From::Redis).await?;
         let mut fleet = Fleet::new(1);
         stores.steps().await?.start().await?;
         let both = fleet.start(&stores, Url::Both)?;

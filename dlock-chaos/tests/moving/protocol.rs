@@ -20,6 +20,8 @@ pub(crate) struct Assignment {
     pub(crate) url: String,
     pub(crate) client: u32,
     pub(crate) seed: u64,
+    /// It keeps the URL of the old store after the switch, which refuses it then.
+    pub(crate) is_forgotten: bool,
 }
 
 /// A report of a worker to its parent.
@@ -30,6 +32,8 @@ pub(crate) enum Report {
     Event(Event),
     /// An error that no fault explains; its text.
     Unexpected(String),
+    /// The same of a worker that is forgotten at the switch.
+    Refused(String),
 }
 
 /// An order of the parent to its worker.

@@ -55,7 +55,7 @@ async fn work(assignment: &Assignment, mut ends: watch::Receiver<bool>) -> Outco
     let recorder = Recorder::new(assignment.client, |event| say(&Report::Event(event)));
     let mut ended = ends.clone();
     let locker = tokio::select! {
-        locker = connect(&assignment.url) => locker,
+        locker = connect(assignment) => locker,
         _ = ends.wait_for(|ends| *ends) => return Ok(()),
     };
     let mut random = Random::new(assignment.seed);
@@ -66,6 +66,7 @@ async fn work(assignment: &Assignment, mut ends: watch::Receiver<bool>) -> Outco
             recorder: recorder.clone(),
             random: random.fork(),
             ends: ended.clone(),
+            is_forgotten: assignment.is_forgotten,
         };
         tasks.spawn(task.run());
     }
@@ -79,11 +80,11 @@ async fn work(assignment: &Assignment, mut ends: watch::Receiver<bool>) -> Outco
 }
 
 /// Connects until that succeeds.
-async fn connect(url: &str) -> Locker {
+async fn connect(assignment: &Assignment) -> Locker {
     loop {
-        match dlock::connect(url).await {
+        match dlock::connect(&*assignment.url).await {
             Ok(locker) => return locker,
-            Err(error) => explain(&error),
+            Err(error) => explain(&error, assignment.is_forgotten),
         }
         sleep(AGAIN).await;
     }
@@ -94,6 +95,7 @@ struct Task {
     recorder: Recorder,
     random: Random,
     ends: watch::Receiver<bool>,
+    is_forgotten: bool,
 }
 
 impl Task {
@@ -123,7 +125,9 @@ impl Task {
         let (mode, wait) = (Mode::Exclusive, Wait::UntilCancelled);
         let recorder = &self.recorder;
         let result = recorder.acquire_noted(&name, mode, wait, acquire).await;
-        result.map_err(|error| explain(&error)).ok()
+        result
+            .map_err(|error| explain(&error, self.is_forgotten))
+            .ok()
     }
 
     async fn hold(&mut self, guard: RecordedGuard) {
@@ -139,10 +143,11 @@ impl Task {
 }
 
 /// Reports an error that no fault explains.
-fn explain(error: &Error) {
+fn explain(error: &Error, is_forgotten: bool) {
     match error.kind() {
         // A loss is a grant that came too late.
         ErrorKind::Contended | ErrorKind::Unavailable | ErrorKind::Lost => {}
+        _ if is_forgotten => say(&Report::Refused(error.to_string())),
         _ => say(&Report::Unexpected(error.to_string())),
     }
 }

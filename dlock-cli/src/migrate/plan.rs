@@ -69,7 +69,8 @@ fn with_base(old: &Config, new: &Config) -> Result<BackendUrl, Failure> {
         return match token_base(from, 0) {
             None => Ok(new.url().clone()),
             Some(_) => Err(Failure::usage(format!(
-                "no token_base= is large enough for a move from {old}: its tokens are too large already"
+                "no token_base= is large enough for a move from {old}: its tokens are too large already; its programs have \
+                 to be stopped for a move"
             ))),
         };
     };

@@ -158,6 +158,16 @@ fn steps_out_of_order_and_bases_are_refused() {
     let (code, _, err) = all.bare(&["migrate", "start", &all.old, small]);
     assert_eq!(code, Some(64));
     assert!(err.contains("needed is 9007199254740992"), "{err}");
+    let (largest, next) = (
+        "token_base=4611686018427387904",
+        "no token_base= is large enough",
+    );
+    let old = format!("{}?{largest}", all.old);
+    for step in ["plan", "start"] {
+        let (code, _, err) = all.bare(&["migrate", step, &old, &all.new]);
+        assert_eq!(code, Some(64));
+        assert!(err.contains(next), "{step}: {err}");
+    }
     let (code, _, err) = all.bare(&["migrate", "start", &all.old, &all.old]);
     assert_eq!(code, Some(64));
     assert!(err.contains("the same store"), "{err}");

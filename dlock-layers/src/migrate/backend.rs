@@ -41,6 +41,7 @@ impl MigrateLock {
     ///
     /// Dropping the future drops both stores.
     pub async fn open(old: Store, new: Store) -> Result<Self> {
+        stragglers::register_metric();
         Ok(Self {
             switch: opening::open(&old, &new).await?,
             old: OldStore::new(old),

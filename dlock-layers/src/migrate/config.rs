@@ -99,7 +99,10 @@ fn both(stores: &Registry, settings: &mut Settings) -> Result<(Nested, Nested)> 
     let from = nested(stores, settings, FROM)?;
     let to = nested(stores, settings, TO)?;
     if is_same(&from.config, &to.config) {
-        return Err(settings.invalid(format!("from= and to= are the same store, {}", to.config)));
+        return Err(settings.invalid(format!(
+            "from= and to= are the same store, {}; give another store, or another prefix=",
+            to.config
+        )));
     }
     Ok((from, to))
 }

@@ -101,7 +101,7 @@ fn other(old: Option<&Migration>, new: Option<&Migration>, new_base: u64) -> (Si
     use MigrationStage::{Arriving, Cancelled, Closed, Leaving};
     let why = match (old, new) {
         (Some(old), Some(new)) if is_swapped(old, new) => {
-            "from= and to= are swapped: the locks move from to= to from=".to_owned()
+            "from= and to= are swapped: the locks move from to= to from=; exchange them".to_owned()
         }
         (Some(old), Some(new))
             if old.id == new.id

@@ -37,14 +37,19 @@ impl Steps {
     /// Refuses a `token_base` below the tokens that the old store may still give, before any change.
     pub(super) fn check_base(&self) -> Result<()> {
         let (base, old) = (self.new.token_base, &self.old);
-        let least = token_base(old.name(), old.token_base).unwrap_or(0);
-        if base >= least {
-            return Ok(());
+        match token_base(old.name(), old.token_base) {
+            Some(least) if base < least => Err(invalid(format!(
+                "{} has token_base={base}, needed is {least}: all tokens of {} are smaller",
+                self.new_url, self.old_url
+            ))),
+            None if token_base(old.name(), 0).is_some() => Err(invalid(format!(
+                "no token_base= is large enough for a move from {}, which has token_base={}; its programs have to be \
+                 stopped for a move",
+                self.old_url, old.token_base
+            ))),
+            // The tokens of a store that is not dlock's are compared at each grant.
+            _ => Ok(()),
         }
-        Err(invalid(format!(
-            "{} has token_base={base}, needed is {least}: all tokens of {} are smaller",
-            self.new_url, self.old_url
-        )))
     }
 
     /// Refuses another `token_base` than the migration was begun with.

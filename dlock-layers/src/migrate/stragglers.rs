@@ -22,6 +22,13 @@ const INSPECT_EVERY: Duration = Duration::from_secs(10);
 /// The metric, a counter.
 const METRIC: &str = "dlock_stragglers_total";
 
+/// The metric exists from the start.
+pub(super) fn register_metric() {
+    let help = "Holders in the old store alone that were waited for.";
+    metrics::describe_counter!(METRIC, metrics::Unit::Count, help);
+    metrics::counter!(METRIC, "backend" => SCHEME).increment(0);
+}
+
 /// Reports the stragglers that `request` waits for in `old`, by `inspections` of them. Never ends.
 pub(super) async fn report(
     old: &Arc<dyn DistributedLock>,
@@ -51,10 +58,6 @@ pub(super) async fn report(
         let warning = warning(&holder);
         if last.as_ref() != Some(&warning) {
             tracing::warn!("{:?}: {warning}", request.name);
-            metrics::describe_counter!(
-                METRIC,
-                "Holders in the old store alone that were waited for."
-            );
             metrics::counter!(METRIC, "backend" => SCHEME).increment(1);
             last = Some(warning.clone());
         }

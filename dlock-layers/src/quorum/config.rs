@@ -87,8 +87,8 @@ fn open(stores: &Registry, settings: &mut Settings, scheme: Option<&str>) -> Res
 
 fn options(settings: &mut Settings) -> Result<QuorumOptions> {
     let mut options = QuorumOptions::new();
-    let most = u64::try_from(QuorumOptions::NODES_MAX).unwrap_or(u64::MAX);
-    if let Some(need) = settings.take_u64("need", 1..=most)? {
+    // What is allowed depends on the nodes.
+    if let Some(need) = settings.take_u64("need", 0..=u64::MAX)? {
         options = options.need(usize::try_from(need).unwrap_or(usize::MAX));
     }
     let timeout = settings.take_duration("node_timeout", QuorumOptions::NODE_TIMEOUTS)?;
@@ -121,7 +121,7 @@ fn check_places(settings: &Settings, configs: &[Config]) -> Result<()> {
         for (before, other) in configs[..at].iter().enumerate() {
             if let Some(place) = common_place(other.url(), config.url()) {
                 let why = format!(
-                    "nodes {} and {} are the same, {place}: it would count twice",
+                    "nodes {} and {} are the same, {place}: it would count twice; leave out one",
                     before + 1,
                     at + 1
                 );

@@ -2,9 +2,12 @@
 
 mod advice;
 mod faults;
+mod gone_record;
 mod lost_record;
 mod moved;
+mod new_store;
 mod opening;
+mod passed_over;
 mod proof;
 mod refused;
 mod steps;

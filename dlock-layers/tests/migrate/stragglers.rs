@@ -8,6 +8,8 @@ use dlock_core::{
     memory::{Fault, Operation},
 };
 
+use metrics_exporter_prometheus::PrometheusBuilder;
+
 use crate::support::{Stores, refused};
 
 /// Longer than it takes to inspect the holder.
@@ -25,6 +27,23 @@ async fn a_holder_in_the_old_store_alone_is_named() -> Result<()> {
     assert_eq!(refused(taken, &warning), ErrorKind::Contended);
     let holder = both.inspect("a").await?.expect("held");
     assert!(holder.warning.is_some_and(|it| it.starts_with(&warning)));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn holders_in_the_old_store_alone_are_counted() -> Result<()> {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let counted = |count: u32| {
+        let series = format!("dlock_stragglers_total{{backend=\"migrate\"}} {count}\n");
+        recorder.handle().render().contains(&series)
+    };
+    let stores = Stores::started().await?;
+    let (both, alone) = (stores.both().await?, stores.old_alone()?);
+    assert!(counted(0), "the series exists from the start");
+    let _held = alone.acquire("a").await?;
+    assert!(both.acquire("a").wait(WAIT).await.is_err());
+    assert!(counted(1), "{}", recorder.handle().render());
     Ok(())
 }
 

@@ -59,7 +59,14 @@ async fn wrong_settings_are_refused() -> Result<()> {
         ),
         ("redis-quorum://a,b,c?need=1", "need=1 of 3 nodes is out of"),
         ("redis-quorum://a,b,c?need=4", "need=4 of 3 nodes is out of"),
-        ("redis-quorum://a,b,c?need=0", "need"),
+        (
+            "redis-quorum://a,b,c?need=0",
+            "need=0 of 3 nodes is out of range (2 to 3)",
+        ),
+        (
+            "redis-quorum://a,b,c?need=99",
+            "need=99 of 3 nodes is out of range (2 to 3)",
+        ),
         ("redis-quorum://a,b?node_timeout=1us", "node_timeout"),
         ("redis-quorum://a,b?quorum=1", "a: unknown key \"quorum\""),
         (
