@@ -29,7 +29,7 @@ pub(crate) enum Ending {
 pub(crate) struct Fleet {
     pub(crate) book: Arc<Book>,
     members: Vec<Member>,
-    /// One with the URL of the old store, which nobody restarts.
+    /// A worker with the URL of the old store, which is not restarted.
     forgotten: Option<Member>,
     /// The URL of each client, by its number less 1.
     pub(crate) urls: Vec<Url>,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use dlock::layers::migrate::Steps;
+use dlock_core::ErrorKind;
 
 use dlock_verify::{
     checker::{Facts, Violation, exclusion, tokens},
@@ -116,7 +117,7 @@ impl Move {
         let steps = Arc::new(self.stores.steps().await?);
         let start = |steps: &Arc<Steps>| {
             let steps = steps.clone();
-            tokio::spawn(async move { steps.switch().await })
+            tokio::spawn(async move { switch(&steps).await })
         };
         steps.close().await?;
         let mut switching = start(&steps);
@@ -211,6 +212,14 @@ impl Move {
             *grants.entry(key((url, side))).or_default() += 1;
         }
         grants
+    }
+}
+
+/// The operator's command, once more if a store was down at its end.
+async fn switch(steps: &Steps) -> dlock_core::Result<()> {
+    match steps.switch().await {
+        Err(error) if error.kind() == ErrorKind::Unavailable => steps.switch().await,
+        ended => ended,
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Assignment {
     pub(crate) url: String,
     pub(crate) client: u32,
     pub(crate) seed: u64,
-    /// It keeps the URL of the old store after the switch, which refuses it then.
+    /// Whether it keeps the URL of the old store after the switch, which refuses it then.
     pub(crate) is_forgotten: bool,
 }
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{part::Part, reports::Reports};
 
 /// After it was passed over, it is not tried for so long.
-const SKIPPED_FOR: Duration = Duration::from_secs(60);
+const SKIPPED_FOR: Duration = Duration::from_secs(5);
 
 /// How long the inspections of stragglers may go on at the end. One takes 2 s where a holder of MySQL does not answer.
 const INSPECTION_MAX: Duration = Duration::from_secs(3);

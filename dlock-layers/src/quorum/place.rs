@@ -1,5 +1,7 @@
 //! Where the stores of two URLs are: one server must not be two nodes of a quorum.
 
+use std::path::{Path, PathBuf};
+
 use dlock_core::config::{BackendUrl, Host};
 
 /// The first server, or directory, that both URLs lead to.
@@ -13,7 +15,11 @@ fn of(url: &BackendUrl) -> Vec<String> {
     if url.hosts().is_empty() {
         return match url.path() {
             "" => Vec::new(),
-            path => vec![format!("{}:{path}", url.scheme())],
+            path => {
+                // Without slashes that are there twice, or at the end.
+                let path: PathBuf = Path::new(path).components().collect();
+                vec![format!("{}:{}", url.scheme(), path.display())]
+            }
         };
     }
     let server = |host: &Host| {
@@ -32,7 +38,7 @@ fn default_port(scheme: &str) -> Option<u16> {
         "redis" | "rediss" | "redis-cluster" | "rediss-cluster" => Some(6379),
         "redis-sentinel" | "rediss-sentinel" => Some(26379),
         "etcd" | "etcds" => Some(2379),
-        "zk" => Some(2181),
+        "zk" | "zks" => Some(2181),
         "mysql" | "mariadb" => Some(3306),
         _ => None,
     }
@@ -56,5 +62,6 @@ mod tests {
         assert_eq!(of("redis://a", "rediss://A:6379/1"), same("a:6379"));
         assert_eq!(of("etcd://a,b", "etcd://c,b?prefix=x"), same("b:2379"));
         assert_eq!(of("file:/a", "file:/a?prefix=x"), same("file:/a"));
+        assert_eq!(of("file:/a/b", "file:/a//b/"), same("file:/a/b"));
     }
 }

@@ -120,12 +120,14 @@ impl Move {
     }
 }
 
-/// Neither a try nor a wait is granted, and both say why.
+/// Neither a try nor a wait is granted, no holder is shown, and each says why.
 async fn is_refused(locks: &Locker) {
     let tried = locks.try_acquire("a").await;
     assert_eq!(refused(tried, GONE), ErrorKind::Unavailable);
     let waited = locks.acquire("a").wait(TTL).await;
     assert_eq!(refused(waited, GONE), ErrorKind::Unavailable);
+    let holder = locks.inspect("a").await;
+    assert_eq!(refused(holder, GONE), ErrorKind::Unavailable);
 }
 
 /// The lock is granted, by the new store.
@@ -193,8 +195,7 @@ async fn a_lock_is_held_without_the_record_while_both_stores_have_it() -> Result
 }
 
 #[tokio::test(start_paused = true)]
-async fn before_the_switch_there_are_no_grants_after_thirty_seconds_until_a_start_writes_it_again()
--> Result<()> {
+async fn before_the_switch_a_program_goes_on_for_thirty_seconds_and_after_a_start() -> Result<()> {
     let stores = Move::started().await?;
     let both = stores.both().await?;
     stores.new.forget();
@@ -209,6 +210,23 @@ async fn before_the_switch_there_are_no_grants_after_thirty_seconds_until_a_star
     guard.release().await?;
     stores.steps()?.switch().await?;
     is_granted_by_new(&both).await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn before_the_switch_a_cancel_ends_the_move() -> Result<()> {
+    let stores = Move::started().await?;
+    let both = stores.both().await?;
+    stores.new.forget();
+    sleep(Migration::READ_VALID).await;
+    is_refused(&both).await;
+    stores.steps()?.cancel().await?;
+    let over = both.acquire("a").wait_forever().await;
+    assert_eq!(
+        refused(over, "was cancelled: use redis://db-1 alone"),
+        ErrorKind::InvalidConfig
+    );
     assert!(stores.are_empty());
     Ok(())
 }

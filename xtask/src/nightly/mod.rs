@@ -15,8 +15,11 @@ use crate::{
 /// Random walks of each setting in the model of dlock-redis; 4,000 in every run of the tests.
 const MODEL_WALKS: &str = "1000000";
 
-/// Moves from Redis to etcd in the test of dlock-chaos; one in every run of the tests.
-const MOVE_ROUNDS: &str = "20";
+/// Moves between Redis and etcd in the test of dlock-chaos, in both directions; one in every run of the tests.
+const MOVE_ROUNDS: &str = "10";
+
+/// Every fault of the layers, on real servers. The backends have runs of their own, as `cargo xtask chaos` says.
+const CHAOS: &str = "migrate quorum --grants 4000 --minutes 5";
 
 /// Kills of server and holder in the tests of dlock-mysql; one at each point in every run of the tests.
 const KILL_ROUNDS: &str = "50";
@@ -48,6 +51,7 @@ const PARTS: &[Part] = &[
     ("migrations", || conformance(MIGRATIONS)),
     ("quorums", || conformance(QUORUMS)),
     ("moves", moves),
+    ("chaos", chaos),
     ("peers", || peers::run(&peers::Options::small())),
 ];
 
@@ -113,6 +117,12 @@ fn moves() -> Result<()> {
     Tool::cargo("test --quiet --package dlock-chaos --test moving")
         .env("DLOCK_TEST_REQUIRE", "all")
         .env("DLOCK_TEST_ROUNDS", MOVE_ROUNDS)
+        .run()
+}
+
+fn chaos() -> Result<()> {
+    Tool::cargo("run --quiet --package dlock-chaos --")
+        .args(CHAOS.split(' '))
         .run()
 }
 
