@@ -14,6 +14,7 @@ mod inspect;
 mod loss;
 mod migrate;
 mod not_named;
+mod quorum;
 mod run;
 mod secrets;
 mod setup;

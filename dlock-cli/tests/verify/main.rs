@@ -3,6 +3,7 @@
 mod etcd;
 mod file;
 mod mysql;
+mod quorum;
 mod redis;
 mod stop;
 mod support;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     trials.extend(usage::trials());
     trials.extend(etcd::trials());
     trials.extend(mysql::trials());
+    trials.extend(quorum::trials());
     trials.extend(redis::trials());
     trials.extend(zk::trials());
     dlock_verify::support::main(THREADS, trials)

@@ -1,0 +1,127 @@
+//! A quorum of three directories.
+
+use std::{ffi::OsString, fs, path::PathBuf};
+
+use dlock_verify::{
+    ensure,
+    support::Outcome,
+    verdict::{Clause, StoreVerdict},
+};
+use libtest_mimic::Trial;
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::{
+    stop::{begun, stopped},
+    support::{quick_holds, ran, trial, verify},
+};
+
+/// Files alone free a lock that is lost and not released; as nodes of a quorum they do not.
+const FREE_AFTER_A_LOSS: &str = "a_lock_of_two_seconds_is_lost_and_free_in_time";
+
+/// Files that a directory has while locks of the contract's cases are in it: the layout, and some locks.
+const BUSY: usize = 3;
+
+/// Far above the default of 50 ms: on a busy machine a thread waits longer for its turn.
+const PATIENT: &str = "node_timeout=10s";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial(
+            "quorum::directories_hold_and_no_lock_is_left",
+            directories_hold_and_no_lock_is_left,
+        ),
+        trial(
+            "quorum::ctrl_c_leaves_nothing_in_any_node",
+            ctrl_c_leaves_nothing_in_any_node,
+        ),
+    ]
+}
+
+/// Three directories, which are removed at the end, and the URL of their quorum.
+struct Quorum {
+    nodes: [PathBuf; 3],
+    url: String,
+    _parent: TempDir,
+}
+
+impl Quorum {
+    fn new() -> Outcome<Self> {
+        let parent = tempfile::tempdir()?;
+        let nodes = ["a", "b", "c"].map(|name| parent.path().join(name));
+        for node in &nodes {
+            fs::create_dir(node)?;
+        }
+        let [a, b, c] = nodes.each_ref().map(|node| node.display());
+        Ok(Self {
+            url: format!("quorum:?1=file:{a}&2=file:{b}&3=file:{c}&{PATIENT}"),
+            nodes,
+            _parent: parent,
+        })
+    }
+
+    /// Fails unless no node has more than its layout.
+    fn ensure_clean(&self) -> Outcome {
+        for node in &self.nodes {
+            let left = files(node)?;
+            let is_clean = left.iter().all(|file| file == "layout");
+            ensure!(is_clean, "left behind in {}: {left:?}", node.display());
+        }
+        Ok(())
+    }
+}
+
+fn files(node: &PathBuf) -> Outcome<Vec<OsString>> {
+    let entries = fs::read_dir(node)?;
+    let files: Result<_, std::io::Error> = entries.map(|entry| Ok(entry?.file_name())).collect();
+    Ok(files?)
+}
+
+fn has_case(store: &StoreVerdict, case: &str) -> bool {
+    let mut cases = store.clauses.iter().flat_map(|clause| &clause.cases);
+    cases.any(|tried| tried.name == case)
+}
+
+/// `--quick` is the shortest that surely has time for exclusion.
+async fn directories_hold_and_no_lock_is_left() -> Outcome {
+    let quorum = Quorum::new()?;
+    let store = quick_holds(&quorum.url, &[]).await?;
+    ensure!(store.url == quorum.url && store.grants > 0, "{store:#?}");
+    let residue = &store.residue;
+    ensure!(residue.removed > 0, "{residue:#?}");
+    ensure!(residue.left.is_empty(), "{residue:#?}");
+    ensure!(residue.unknown.is_none(), "{residue:#?}");
+    quorum.ensure_clean()?;
+
+    // Tokens of files grow, also in a quorum.
+    let tokens = store.clauses.iter().find(|clause| clause.id == Clause::K5);
+    let tokens = tokens.ok_or("no K5")?;
+    let grows = "they_grow_over_releases";
+    ensure!(
+        tokens.cases.iter().any(|case| case.name == grows),
+        "{tokens:#?}"
+    );
+    // What a quorum does not promise is not claimed. Files alone are the control: they promise it.
+    let case = FREE_AFTER_A_LOSS;
+    ensure!(!has_case(&store, case), "{case}: {store:#?}");
+    let alone = format!("file:{}", quorum.nodes[0].display());
+    let alone = ran(&[&alone, "--for", "1ms", "--json"]).await?.store()?;
+    ensure!(has_case(&alone, case), "{case}: {alone:#?}");
+    Ok(())
+}
+
+async fn ctrl_c_leaves_nothing_in_any_node() -> Outcome {
+    let quorum = Quorum::new()?;
+    let running = verify(&[&quorum.url])?;
+    begun("locks in each node", async || {
+        for node in &quorum.nodes {
+            if files(node)?.len() < BUSY {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+    .await?;
+    stopped(running, Signal::INT).await?;
+    quorum.ensure_clean()
+}
