@@ -1,6 +1,6 @@
 //! The sum of the verdicts about a store.
 
-use dlock_verify::verdict::{ClauseVerdict, Finding, Severity, StoreVerdict, Verdict};
+use dlock_verify::verdict::{Clause, ClauseVerdict, Finding, Severity, StoreVerdict, Verdict};
 
 /// The safety of a store in a word.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,9 +36,14 @@ impl Safety {
             (failed, ..) => return Self::Danger(format!("{} fails", failed.join(", "))),
         }
         let warnings = findings(verdict, Severity::Warning).count();
-        let open = clauses(verdict, Verdict::Unknown)
-            .filter(|clause| !clause.accepted)
-            .count()
+        let is_open = |clause: &&ClauseVerdict| match clause.verdict {
+            Verdict::Unknown => true,
+            // Locks of which exclusion is not known are not known.
+            Verdict::NotTried => clause.id == Clause::K1,
+            _ => false,
+        };
+        let open = verdict.clauses.iter().filter(is_open);
+        let open = open.filter(|clause| !clause.accepted).count()
             + findings(verdict, Severity::Unknown).count();
         match (warnings, open) {
             (0, 0) => Self::Holds,
@@ -86,4 +91,24 @@ pub(crate) fn findings(
 ) -> impl Iterator<Item = &Finding> {
     let all = verdict.findings.iter();
     all.filter(move |finding| finding.severity == severity && !finding.accepted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn safety(clause: Clause, verdict: Verdict) -> Safety {
+        let mut store = StoreVerdict::new("redis://db-1");
+        let mut tried = ClauseVerdict::unknown(clause, "");
+        tried.verdict = verdict;
+        store.clauses.push(tried);
+        Safety::of(Some(&store))
+    }
+
+    #[test]
+    fn exclusion_that_was_not_tried_is_not_known() {
+        assert_eq!(safety(Clause::K1, Verdict::Holds), Safety::Holds);
+        assert_eq!(safety(Clause::K1, Verdict::NotTried), Safety::Unknown(1));
+        assert_eq!(safety(Clause::K6, Verdict::NotTried), Safety::Holds);
+    }
 }

@@ -1,5 +1,6 @@
 //! From cases and grants to the verdict of each clause.
 
+use dlock_core::Fencing;
 use dlock_verify::verdict::{
     CaseResult, Clause, ClauseVerdict, StoreVerdict, Verdict, rare_at_most,
 };
@@ -13,7 +14,18 @@ use super::{
 const WITNESS_LINES_MAX: usize = 30;
 
 /// The verdict of each clause.
-pub(crate) fn verdicts(tried: &[Tried]) -> Vec<ClauseVerdict> {
+pub(crate) fn verdicts(tried: &[Tried], fencing: Fencing) -> Vec<ClauseVerdict> {
+    let verdict = |tried| match verdict(tried) {
+        mut unordered if unordered.id == Clause::K5 && fencing == Fencing::None => {
+            unordered.rare_at_most = None;
+            if unordered.verdict == Verdict::Holds {
+                let cases = counted(unordered.cases.len() as u64, "case");
+                unordered.evidence = format!("the tokens differ and have no order; {cases}");
+            }
+            unordered
+        }
+        verdict => verdict,
+    };
     tried.iter().map(verdict).collect()
 }
 
@@ -87,4 +99,30 @@ fn witness(cases: &[CaseResult]) -> Vec<String> {
         std::iter::once(format!("{} fails:", case.name)).chain(why)
     });
     lines.take(WITNESS_LINES_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn no_order_is_claimed_of_tokens_that_have_none() {
+        let tried = [Tried {
+            clause: Clause::K5,
+            cases: vec![CaseResult::new("a_retried_attempt", Verdict::Holds, "")],
+            meter: Arc::default(),
+            others: 3,
+        }];
+        let [growing, unordered] =
+            [Fencing::Growing, Fencing::None].map(|fencing| verdicts(&tried, fencing).remove(0));
+        assert!(growing.evidence.starts_with("0 of 3 tokens out of order"));
+        assert_eq!(unordered.verdict, Verdict::Holds);
+        assert_eq!(
+            unordered.evidence,
+            "the tokens differ and have no order; 1 case"
+        );
+        assert_eq!(unordered.rare_at_most, None);
+    }
 }

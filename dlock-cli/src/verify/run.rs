@@ -197,7 +197,7 @@ async fn tried(
         let played = faults::run(subject, plan.seed, left, stop).await;
         verdict.error = add_faults(verdict, &mut tried, played);
     }
-    verdict.clauses = clauses::verdicts(&tried);
+    verdict.clauses = clauses::verdicts(&tried, subject.capabilities.fencing);
     let slowest = tried.iter().map(|tried| tried.meter.slowest()).max();
     let slowest = slowest.unwrap_or_default();
     let allowed = "less than a third of the shortest ttl";

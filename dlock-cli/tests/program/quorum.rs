@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     bench::json,
@@ -195,7 +195,6 @@ fn inspect_shows_the_holder_and_then_that_the_lock_is_free() {
     ] {
         assert_eq!(by[key], value, "{key}");
     }
-    assert_eq!(by["doubt"], Value::Null);
 
     // An inspection does not disturb.
     holder.stdin = None;
@@ -278,4 +277,19 @@ fn a_bench_that_is_interrupted_removes_its_locks_from_all_nodes() {
     program.send(Signal::TERM);
     assert_eq!(program.end().0, 143);
     quorum.assert_clean();
+}
+
+#[test]
+fn a_move_of_a_quorum_is_not_planned() {
+    let quorum = Quorum::new();
+    let other = file_url(&quorum.store.file("other"));
+    for (old, new) in [(&quorum.url, &other), (&other, &quorum.url)] {
+        for step in ["plan", "start", "status"] {
+            let out = quorum.store.bare(&["migrate", step, old, new]).output();
+            let out = out.expect("dlock starts");
+            assert_eq!(out.status.code(), Some(64), "{step}");
+            let err = String::from_utf8_lossy(&out.stderr);
+            assert!(err.contains("made of other stores"), "{step}: {err}");
+        }
+    }
 }

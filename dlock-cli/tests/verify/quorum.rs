@@ -82,7 +82,7 @@ fn has_case(store: &StoreVerdict, case: &str) -> bool {
     cases.any(|tried| tried.name == case)
 }
 
-/// `--quick` is the shortest that surely has time for exclusion.
+/// `--quick` is the shortest that always has time for exclusion.
 async fn directories_hold_and_no_lock_is_left() -> Outcome {
     let quorum = Quorum::new()?;
     let store = quick_holds(&quorum.url, &[]).await?;

@@ -8,6 +8,7 @@ use dlock_core::{
 use super::{
     backend::MigrateLock, capabilities::SCHEME, status::Records, steps::Steps, stores::Store,
 };
+use crate::quorum::is_quorum;
 
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -124,9 +125,19 @@ fn store(settings: &mut Settings, key: &'static str) -> Result<Config> {
 /// Reads the settings of one of the stores, without I/O.
 fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Result<Nested> {
     let config = store(settings, key)?;
+    if is_quorum(config.url().scheme()) {
+        return Err(settings.invalid(no_record(key, &config)));
+    }
     stores.check(&config)?;
     let common = Settings::of(&config)?.common().clone();
     Ok(Nested { config, common })
+}
+
+fn no_record(key: &str, config: &Config) -> String {
+    format!(
+        "{key}={config} is made of other stores and keeps no record of a migration, so its locks cannot move while they \
+         are used"
+    )
 }
 
 async fn connect(stores: &Registry, nested: &Nested) -> Result<Store> {

@@ -35,12 +35,17 @@ pub fn register(registry: Registry) -> Registry {
         })
 }
 
+/// Whether a URL with this scheme is a quorum.
+pub(crate) fn is_quorum(scheme: &str) -> bool {
+    scheme == SCHEME || OF_HOSTS.iter().any(|(quorum, _)| *quorum == scheme)
+}
+
 /// The configurations of the nodes of a store with `scheme`; `None` for another scheme.
 pub(crate) fn nodes(scheme: &str, settings: &mut Settings) -> Result<Option<Vec<Config>>> {
-    let of_hosts = OF_HOSTS.iter().find(|(quorum, _)| *quorum == scheme);
-    if of_hosts.is_none() && scheme != SCHEME {
+    if !is_quorum(scheme) {
         return Ok(None);
     }
+    let of_hosts = OF_HOSTS.iter().find(|(quorum, _)| *quorum == scheme);
     options(settings)?;
     Ok(Some(match of_hosts {
         Some((_, node)) => settings.take_store_of_each_host(node),

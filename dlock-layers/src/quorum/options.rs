@@ -72,8 +72,12 @@ impl QuorumOptions {
         let majority = nodes / 2 + 1;
         let need = self.need.unwrap_or(majority);
         if !(majority..=nodes).contains(&need) {
+            let why = match need < majority {
+                true => ": fewer could be two holders",
+                false => "",
+            };
             return invalid(format!(
-                "need={need} of {nodes} nodes is out of range ({majority} to {nodes}): fewer could be two holders"
+                "need={need} of {nodes} nodes is out of range ({majority} to {nodes}){why}"
             ));
         }
         let node_timeout = self.node_timeout.unwrap_or(Self::NODE_TIMEOUT);

@@ -25,7 +25,7 @@ const GONE: &str = "is gone from the new store; run \"dlock migrate status FROM 
 #[derive(Clone, Debug, Default)]
 struct Forgetful {
     locks: Memory,
-    /// Its record is the one of this store.
+    /// The store with the record.
     record: Arc<Mutex<Memory>>,
 }
 

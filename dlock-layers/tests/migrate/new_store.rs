@@ -13,7 +13,7 @@ use crate::support::{Stores, TOKEN_BASE, Waiting, refused};
 
 const TTL: Duration = Duration::from_secs(10);
 
-/// What a timer may be late, and more.
+/// More than a timer may be late.
 const MOMENT: Duration = Duration::from_millis(5);
 
 /// How an operation fails, and the kind of that error.
@@ -23,7 +23,7 @@ const FAULTS: [(Fault, ErrorKind); 3] = [
     (Fault::Deny, ErrorKind::Denied),
 ];
 
-/// Those of a store that may also do what is asked.
+/// The faults of a store that may execute a request as well.
 const FAULTS_OF_HELD: [Fault; 4] = [
     Fault::LoseRequest,
     Fault::LoseReply,

@@ -16,7 +16,7 @@ const WAIT: Duration = Duration::from_millis(500);
 /// How long it is left out.
 const LEFT_OUT: Duration = Duration::from_secs(5);
 
-/// What an acquire takes without a wait, at the most.
+/// The most that an acquire takes without a wait.
 const AT_ONCE: Duration = Duration::from_millis(20);
 
 const FAULTS: [Fault; 3] = [Fault::Stall, Fault::LoseRequest, Fault::Deny];

@@ -125,6 +125,10 @@ async fn settings_that_are_wrong() -> Result<()> {
             "migrate:?from=migrate:&to=new:",
             "unknown scheme \"migrate\"",
         ),
+        (
+            "migrate:?from=old:&to=redis-quorum://a,b,c",
+            "its locks cannot move while they are used",
+        ),
     ] {
         let config = Config::from_url(url)?;
         assert_eq!(
