@@ -150,6 +150,10 @@ impl Hold {
         let (number, until) = (member.slot.number, member.part.ends_by());
         {
             let mut members = self.members.lock();
+            if members.is_released {
+                // The answer to the release says what is left: a renewal may have come after it.
+                return;
+            }
             let before = members.held.len();
             members.held.retain(|other| other.id != member.id);
             if members.held.len() == before {

@@ -1,15 +1,17 @@
 //! Releases while nodes are down, silent or slow.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use dlock_core::{
-    ErrorKind, LockName, Result,
-    backend::DistributedLock,
-    memory::{Fault, Operation},
+    Capabilities, Clock, ErrorKind, Holder, LockName, Result,
+    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    memory::{Fault, Memory, Operation},
 };
-use dlock_layers::quorum::QuorumOptions;
+use dlock_layers::quorum::{Node, QuorumOptions};
+use tokio::sync::Notify;
 
-use crate::support::{Nodes, TTL, refused, time_of};
+use crate::support::{Nodes, TTL, program_of, refused, time_of};
 
 #[tokio::test(start_paused = true)]
 async fn a_release_that_one_node_does_not_confirm_goes_on() -> Result<()> {
@@ -121,4 +123,66 @@ async fn a_node_that_turns_silent_during_a_release_does_not_fail_it() -> Result<
     drop(noticed.await.expect("no panic")?);
     nodes.back(2);
     Ok(())
+}
+
+/// A store whose renewals are executed late, and whose releases are answered late.
+#[derive(Debug)]
+struct Overtaken {
+    store: Memory,
+    renewal_began: Arc<Notify>,
+}
+
+/// A renewal that was sent before the release is executed after it, and finds no lock.
+#[tokio::test(start_paused = true)]
+async fn a_release_may_overtake_a_renewal() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let renewal_began = Arc::new(Notify::new());
+    let all = nodes.0.iter().map(|store| {
+        Node::new(Overtaken {
+            store: store.clone(),
+            renewal_began: renewal_began.clone(),
+        })
+    });
+    let options = QuorumOptions::new().node_timeout(Duration::from_secs(1));
+    let locks = program_of(all, &options).await?;
+    let guard = locks.acquire("a").await?;
+    renewal_began.notified().await;
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+#[async_trait]
+impl DistributedLock for Overtaken {
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    fn clock(&self) -> Clock {
+        self.store.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.store.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.renewal_began.notify_one();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.store.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        let released = self.store.release(lease).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        released
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.store.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.store.close().await
+    }
 }
