@@ -166,7 +166,9 @@ pub(crate) async fn clean_up(
             let floor = store.and_then(|store| store.floor.clone());
             let sweep = Sweep::open(config, floor).await?;
             sweep.remove(&names, &mut left).await?;
+            let unreached = sweep.unreached();
             sweep.close().await;
+            unreached.map_or(Ok(()), Err)?;
         }
         closed
     };

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dlock::config::Config;
-use dlock_core::{LockName, Result};
+use dlock_core::{Error, LockName, Result};
 use dlock_raw::{
     backend,
     baseline::Floor,
@@ -68,6 +68,11 @@ impl Sweep {
         }
     }
 
+    /// The error of a store inside that could not be reached, such as a node: what is left there is not known.
+    pub(crate) fn unreached(&self) -> Option<Error> {
+        self.traces.unreached()
+    }
+
     /// Ends the connection.
     pub(crate) async fn close(self) {
         if let Some(traces) = Arc::into_inner(self.traces) {
@@ -83,7 +88,7 @@ impl Sweep {
         left: &mut usize,
     ) -> Result<Vec<LockName>> {
         let (mut batches, mut running) = (names.chunks(BATCH), JoinSet::new());
-        let mut again = Vec::new();
+        let (mut again, mut failed) = (Vec::new(), None);
         loop {
             while running.len() < BATCHES_MAX
                 && let Some(batch) = batches.next()
@@ -96,9 +101,16 @@ impl Sweep {
             }
             let Some(cleared) = running.join_next().await else {
                 *left = again.len();
-                return Ok(again);
+                return failed.map_or(Ok(again), Err);
             };
-            let (batch, cleared) = cleared.map_err(defect)??;
+            let (batch, cleared) = match cleared.map_err(defect)? {
+                Ok(done) => done,
+                // The others are removed all the same.
+                Err(error) => {
+                    failed = failed.or(Some(error));
+                    continue;
+                }
+            };
             all.removed += cleared.removed;
             all.locks += cleared.locks;
             if cleared.stays > 0 {

@@ -17,6 +17,7 @@ use dlock_verify::{
     random::Random,
     support::{self, Outcome},
 };
+use tokio::time::sleep;
 
 use super::{
     faults::Faults,
@@ -35,6 +36,10 @@ const WORKERS: usize = 5;
 
 /// Restarts with another URL in a phase in which programs have two of them.
 const RESTARTS: usize = 4;
+
+/// How often the operator gives the command of the switch, and the pause between: longer than a store is down.
+const SWITCH_TRIES: u32 = 10;
+const SWITCH_AGAIN: Duration = Duration::from_secs(1);
 
 /// Each name is granted so often without faults and restarts, in each phase.
 const CALM_GRANTS: u64 = 60;
@@ -215,11 +220,17 @@ impl Move {
     }
 }
 
-/// The operator's command, once more if a store was down at its end.
+/// The operator's command, given again for as long as a store is down.
 async fn switch(steps: &Steps) -> dlock_core::Result<()> {
-    match steps.switch().await {
-        Err(error) if error.kind() == ErrorKind::Unavailable => steps.switch().await,
-        ended => ended,
+    let mut tries = 1;
+    loop {
+        match steps.switch().await {
+            Err(error) if error.kind() == ErrorKind::Unavailable && tries < SWITCH_TRIES => {
+                tries += 1;
+                sleep(SWITCH_AGAIN).await;
+            }
+            ended => return ended,
+        }
     }
 }
 

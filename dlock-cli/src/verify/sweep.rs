@@ -33,10 +33,11 @@ pub(crate) async fn run(residue: &mut Residue, subject: &Subject) {
             names = remove(residue, subject, &traces, &names).await?;
             is_listed = true;
             if names.is_empty() {
+                let unreached = traces.unreached();
                 if let Some(traces) = Arc::into_inner(traces) {
                     traces.close().await;
                 }
-                return Ok::<_, dlock::Error>(());
+                return unreached.map_or(Ok(()), Err);
             }
             sleep(SWEEP_AGAIN).await;
         }
@@ -57,7 +58,7 @@ async fn remove(
     names: &[LockName],
 ) -> Result<Vec<LockName>> {
     let (mut names, mut running) = (names.iter().cloned(), JoinSet::new());
-    let mut again = Vec::new();
+    let (mut again, mut failed) = (Vec::new(), None);
     loop {
         while running.len() < SWEEP_AT_ONCE
             && let Some(name) = names.next()
@@ -70,9 +71,16 @@ async fn remove(
         }
         // A task fails only when the runtime ends.
         let Some(Ok((cleared, name))) = running.join_next().await else {
-            return Ok(again);
+            return failed.map_or(Ok(again), Err);
         };
-        let cleared = cleared?;
+        let cleared = match cleared {
+            Ok(cleared) => cleared,
+            // The others are removed all the same.
+            Err(error) => {
+                failed = failed.or(Some(error));
+                continue;
+            }
+        };
         residue.removed += cleared.removed;
         if cleared.stays > 0 {
             again.push(name);

@@ -68,6 +68,11 @@ pub(super) trait Store: Send + Sync {
         Err(Error::new(ErrorKind::Unsupported, why))
     }
 
+    /// The first store inside that could not be reached.
+    fn unreached(&self) -> Option<Error> {
+        None
+    }
+
     /// Ends what the connection itself has in the store. By default that is nothing.
     async fn close(self: Box<Self>) {}
 }

@@ -72,7 +72,8 @@ impl Residue {
     /// # Errors
     ///
     /// `InvalidConfig` for a URL that dlock refuses, and for a store without traces, such as `memory:`. `Unavailable`
-    /// and others if the store does not answer.
+    /// and others if the store does not answer. Of a store that is made of others, if none of these does: see
+    /// [`unreached`](Self::unreached).
     ///
     /// # Cancel safety
     ///
@@ -173,6 +174,13 @@ impl Residue {
         self.remove_of(&[Kind::Lock], names).await
     }
 
+    /// The error of a store that this one is made of and that could not be reached, such as a node of a quorum. What is left
+    /// there is not known; in the others it is listed and removed. `None` if all were reached.
+    #[must_use]
+    pub fn unreached(&self) -> Option<Error> {
+        self.0.unreached()
+    }
+
     /// Ends the session with the store, if it has one: a program that ends at once would leave it until its time-out.
     ///
     /// # Cancel safety
@@ -198,12 +206,12 @@ type Opening<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Store>>> + Send + 
 /// Connects to all stores that a store is made of.
 fn open_parts(config: &Config) -> Opening<'_> {
     Box::pin(async move {
-        let mut stores = Vec::new();
+        let mut stores = nested::Nested::default();
         for part in parts(config)?.unwrap_or_default() {
-            let Residue(store) = Residue::open(&part.config).await?;
-            stores.push((part.label, store));
+            let store = Residue::open(&part.config).await;
+            stores.add(part.label, store.map(|Residue(store)| store));
         }
-        Ok(Box::new(nested::Nested(stores)) as Box<dyn Store>)
+        Ok(Box::new(stores.checked()?) as Box<dyn Store>)
     })
 }
 
