@@ -2,7 +2,7 @@
 
 use dlock::{
     config::{BackendUrl, Config, Settings},
-    layers::{migrate::token_base, parts},
+    layers::migrate::token_base,
 };
 use serde::Serialize;
 
@@ -25,14 +25,6 @@ impl Plan {
         else {
             return Err(Failure::usage("two stores are needed: OLD and NEW"));
         };
-        for store in [&old, &new] {
-            if parts(store)?.is_some() {
-                return Err(Failure::usage(format!(
-                    "{store} is made of other stores, so its locks cannot move while they are used; its programs have \
-                     to be stopped for a move"
-                )));
-            }
-        }
         let new = with_base(&old, &new)?;
         let both = BackendUrl::parse("migrate:")?
             .with_param("from", old.url().expose())

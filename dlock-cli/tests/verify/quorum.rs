@@ -32,6 +32,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             directories_hold_and_no_lock_is_left,
         ),
         trial(
+            "quorum::what_is_left_beside_a_broken_node_is_removed",
+            what_is_left_beside_a_broken_node_is_removed,
+        ),
+        trial(
             "quorum::ctrl_c_leaves_nothing_in_any_node",
             ctrl_c_leaves_nothing_in_any_node,
         ),
@@ -62,13 +66,17 @@ impl Quorum {
 
     /// Fails unless no node has more than its layout.
     fn ensure_clean(&self) -> Outcome {
-        for node in &self.nodes {
-            let left = files(node)?;
-            let is_clean = left.iter().all(|file| file == "layout");
-            ensure!(is_clean, "left behind in {}: {left:?}", node.display());
-        }
-        Ok(())
+        ensure_clean(&self.nodes)
     }
+}
+
+fn ensure_clean(nodes: &[PathBuf]) -> Outcome {
+    for node in nodes {
+        let left = files(node)?;
+        let is_clean = left.iter().all(|file| file == "layout");
+        ensure!(is_clean, "left behind in {}: {left:?}", node.display());
+    }
+    Ok(())
 }
 
 fn files(node: &PathBuf) -> Outcome<Vec<OsString>> {
@@ -108,6 +116,21 @@ async fn directories_hold_and_no_lock_is_left() -> Outcome {
     let alone = ran(&[&alone, "--for", "1ms", "--json"]).await?.store()?;
     ensure!(has_case(&alone, case), "{case}: {alone:#?}");
     Ok(())
+}
+
+async fn what_is_left_beside_a_broken_node_is_removed() -> Outcome {
+    let quorum = Quorum::new()?;
+    // The one that is cleared first.
+    let [broken, others @ ..] = &quorum.nodes;
+    fs::remove_dir(broken)?;
+    fs::write(broken, "")?;
+    let store = ran(&[&quorum.url, "--for", "2s", "--json"])
+        .await?
+        .store()?;
+    ensure!(store.grants > 0, "{store:#?}");
+    let unknown = store.residue.unknown.unwrap_or_default();
+    ensure!(unknown.contains("Not a directory"), "{unknown}");
+    ensure_clean(others)
 }
 
 async fn ctrl_c_leaves_nothing_in_any_node() -> Outcome {

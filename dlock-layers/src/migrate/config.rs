@@ -126,18 +126,14 @@ fn store(settings: &mut Settings, key: &'static str) -> Result<Config> {
 fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Result<Nested> {
     let config = store(settings, key)?;
     if is_quorum(config.url().scheme()) {
-        return Err(settings.invalid(no_record(key, &config)));
+        return Err(settings.invalid(format!(
+            "{key}={config} is made of other stores and keeps no record of a migration; its programs have to be stopped \
+             for a move"
+        )));
     }
     stores.check(&config)?;
     let common = Settings::of(&config)?.common().clone();
     Ok(Nested { config, common })
-}
-
-fn no_record(key: &str, config: &Config) -> String {
-    format!(
-        "{key}={config} is made of other stores and keeps no record of a migration, so its locks cannot move while they \
-         are used"
-    )
 }
 
 async fn connect(stores: &Registry, nested: &Nested) -> Result<Store> {

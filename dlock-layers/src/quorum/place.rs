@@ -62,6 +62,7 @@ mod tests {
         assert_eq!(of("redis://a", "rediss://A:6379/1"), same("a:6379"));
         assert_eq!(of("etcd://a,b", "etcd://c,b?prefix=x"), same("b:2379"));
         assert_eq!(of("file:/a", "file:/a?prefix=x"), same("file:/a"));
+        assert_eq!(of("zk://a", "zks://A:2181"), same("a:2181"));
         assert_eq!(of("file:/a/b", "file:/a//b/"), same("file:/a/b"));
     }
 }

@@ -127,7 +127,7 @@ async fn settings_that_are_wrong() -> Result<()> {
         ),
         (
             "migrate:?from=old:&to=redis-quorum://a,b,c",
-            "its locks cannot move while they are used",
+            "keeps no record of a migration; its programs have to be stopped",
         ),
     ] {
         let config = Config::from_url(url)?;
