@@ -39,6 +39,7 @@ mod workloads;
 pub use self::{
     bench::{Bench, Progress},
     plan::{Plan, Scope},
+    rounds::KeepAwake,
     store::Left,
     target::{Target, WorkerCommand},
     workloads::jain,

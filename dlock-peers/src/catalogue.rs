@@ -6,7 +6,7 @@ use dlock_servers::{clients::installed, zk::Java};
 use serde::Serialize;
 
 use crate::{
-    names::{DLOCK, RAW, VERB},
+    names::{DLOCK, FLOOR, RAW, VERB},
     store::Family,
 };
 
@@ -58,7 +58,7 @@ const REDIS: &[Client] = &[
     dlock("each release is published"),
     raw("`SET NX PX` and `DEL` by redis-rs"),
     Client {
-        name: "floor",
+        name: FLOOR,
         ..raw("dlock's scripts and batches by redis-rs")
     },
     Client {
@@ -274,8 +274,8 @@ impl Client {
         })
     }
 
-    /// Whether it can take a new name in each cycle.
-    pub(crate) fn takes_new_names(&self) -> bool {
+    /// Whether its program is this one, which has all workloads.
+    pub(crate) fn is_rust(&self) -> bool {
         matches!(self.program, Program::Rust)
     }
 

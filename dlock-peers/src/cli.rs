@@ -18,9 +18,13 @@ pub(crate) struct Cli {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
 
-    /// Seconds of a workload in a round; a hand-over has 2 and contention has 3 times as many
+    /// Seconds of a workload in a round; a hand-over has twice as many
     #[arg(long, default_value = "1", value_parser = seconds)]
     pub(crate) seconds: Duration,
+
+    /// Seconds of contention and of a herd, which are in the first three rounds only
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = contention)]
+    pub(crate) contention: Duration,
 
     /// Only these clients
     #[arg(
@@ -53,6 +57,7 @@ pub(crate) struct Cli {
 pub(crate) enum Workload {
     Cycles,
     Once,
+    Apart,
     #[value(name = "handover")]
     HandOver,
     Contention,
@@ -62,11 +67,18 @@ pub(crate) enum Workload {
 /// The shortest slice has some hundred cycles, the longest does not let a client's lock expire.
 const SECONDS: [f64; 2] = [0.05, 5.0];
 
+/// A client has half a minute for its answer.
+const CONTENTION_SECONDS: [f64; 2] = [0.05, 20.0];
+
 /// A lock is not to expire on its way.
 const DELAY_MS: [f64; 2] = [0.1, 500.0];
 
 fn seconds(text: &str) -> Result<Duration, String> {
     number(text, SECONDS).map(Duration::from_secs_f64)
+}
+
+fn contention(text: &str) -> Result<Duration, String> {
+    number(text, CONTENTION_SECONDS).map(Duration::from_secs_f64)
 }
 
 fn delay(text: &str) -> Result<Duration, String> {

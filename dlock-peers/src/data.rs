@@ -1,6 +1,6 @@
 //! The figures of a run, as `cargo xtask peers` reads them.
 
-use dlock_bench::data::Machine;
+use dlock_bench::data::{Awake, Machine};
 use serde::Serialize;
 
 use crate::catalogue::Client;
@@ -12,8 +12,12 @@ pub(crate) struct StoreRun {
     pub(crate) server: String,
     pub(crate) begun_at: String,
     pub(crate) machine: Machine,
+    /// Whether idle cores were kept from sleeping where one request at a time is measured.
+    pub(crate) awake: Awake,
     pub(crate) rounds: u32,
     pub(crate) seconds: f64,
+    /// Of contention, and of a herd.
+    pub(crate) contention_seconds: f64,
     /// Of each way between clients and server.
     pub(crate) delay_ms: f64,
     /// The driver's, to the server and back.
@@ -35,6 +39,8 @@ pub(crate) struct ClientRun {
     pub(crate) many: Option<Cycles>,
     pub(crate) once_one: Option<Cycles>,
     pub(crate) once_many: Option<Cycles>,
+    /// Of many tasks with a connection each.
+    pub(crate) apart: Option<Cycles>,
     pub(crate) hand_over: Option<HandOver>,
     pub(crate) contended: Option<Contended>,
     pub(crate) herds: Vec<Herd>,
@@ -49,6 +55,8 @@ pub(crate) struct Cycles {
     pub(crate) server_us: Interval,
     /// The same, as ratios to the driver in the same round.
     pub(crate) of_raw: Option<Ratios>,
+    /// The ratio of the rate to that of dlock's own requests by the driver.
+    pub(crate) of_floor: Option<Interval>,
     /// Of names used once: the ratio to the driver, as a part of that of names that are used again.
     pub(crate) of_again: Option<Interval>,
 }
@@ -78,6 +86,7 @@ pub(crate) struct Contended {
     /// Grants to another client than the holder before.
     pub(crate) moved_per_second: Interval,
     pub(crate) jain: Interval,
+    pub(crate) shares: Shares,
     pub(crate) longest_wait_ms: f64,
     /// Processor time, in microseconds a grant.
     pub(crate) client_us: Interval,
@@ -93,7 +102,15 @@ pub(crate) struct Herd {
     pub(crate) tries: Interval,
     pub(crate) moved_per_second: Interval,
     pub(crate) jain: Interval,
+    pub(crate) shares: Shares,
     pub(crate) longest_wait_ms: f64,
+}
+
+/// The shares of the clients in all rounds, as multiples of an equal one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Shares {
+    pub(crate) least: f64,
+    pub(crate) greatest: f64,
 }
 
 /// The median of the rounds, the least and the greatest.

@@ -20,12 +20,17 @@ use std::{env, process::ExitCode};
 
 use clap::Parser as _;
 
-use crate::{cli::Cli, names::VERB, say::complain};
+use crate::{
+    cli::Cli,
+    names::{SPIN, VERB},
+    say::complain,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().collect();
     let done = match &words[..] {
         [_, verb, name, url] if verb == VERB => rust::serve(name, url),
+        [_, verb] if verb == SPIN => dlock_bench::worker::spin().map_err(Into::into),
         _ => measure::run(&Cli::parse()),
     };
     match done {

@@ -19,6 +19,11 @@ pub(crate) enum Request {
         tasks: usize,
         window: Duration,
     },
+    /// Cycles over a connection for each task.
+    Apart {
+        tasks: usize,
+        window: Duration,
+    },
     HandOver {
         window: Duration,
     },
@@ -69,6 +74,7 @@ impl Request {
             Self::Version => "version".to_owned(),
             Self::Cycles { tasks, window } => format!("cycles {tasks} {}", window.as_secs_f64()),
             Self::Once { tasks, window } => format!("once {tasks} {}", window.as_secs_f64()),
+            Self::Apart { tasks, window } => format!("apart {tasks} {}", window.as_secs_f64()),
             Self::HandOver { window } => format!("handover {}", window.as_secs_f64()),
             Self::Contend { clients, window } => {
                 format!("contend {clients} {}", window.as_secs_f64())
@@ -100,6 +106,10 @@ pub(crate) fn parse(line: &str) -> Result<Request, Failure> {
             tasks: tasks.parse()?,
             window: window(seconds)?,
         },
+        ["apart", tasks, seconds] => Request::Apart {
+            tasks: tasks.parse()?,
+            window: window(seconds)?,
+        },
         ["handover", seconds] => Request::HandOver {
             window: window(seconds)?,
         },
@@ -127,6 +137,7 @@ mod tests {
             Request::Version,
             Request::Cycles { tasks: 64, window },
             Request::Once { tasks: 64, window },
+            Request::Apart { tasks: 64, window },
             Request::HandOver { window },
             Request::Contend {
                 clients: 16,

@@ -12,12 +12,13 @@ type Tried = Result<(), Box<dyn Error>>;
 
 const CLIENTS: &str = "dlock,raw,rslock,node-redlock,redis-py";
 
-/// The workloads that a client has figures of, if it waits and takes new names.
-const WORKLOADS: [&str; 6] = [
+/// The workloads that a client has figures of, if it waits and its program is in Rust.
+const WORKLOADS: [&str; 7] = [
     "one",
     "many",
     "once_one",
     "once_many",
+    "apart",
     "hand_over",
     "contended",
 ];
@@ -43,7 +44,8 @@ fn measured(words: &[&str]) -> Result<Value, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("peers.json");
     let status = Command::new(env!("CARGO_BIN_EXE_dlock-peers"))
-        .args(["--rounds", "1", "--seconds", "0.05", "--record"])
+        .args(["--rounds", "1", "--seconds", "0.05", "--contention", "0.2"])
+        .arg("--record")
         .arg(&file)
         .args(words)
         .status()?;
@@ -57,7 +59,7 @@ fn clients(run: &Value) -> Result<&Vec<Value>, Box<dyn Error>> {
 }
 
 fn smoke() -> Tried {
-    let workloads = "cycles,once,handover,contention";
+    let workloads = "cycles,once,apart,handover,contention";
     let run = measured(&["redis", "--only", CLIENTS, "--workloads", workloads])?;
     let count = |client: &Value| {
         let measured = WORKLOADS
@@ -78,7 +80,7 @@ fn smoke() -> Tried {
     }
     assert_eq!(
         (workloads["dlock"], workloads["rslock"], workloads["raw"]),
-        (6, 6, 4)
+        (7, 7, 5)
     );
     let others = ["node-redlock", "redis-py"].into_iter();
     assert!(

@@ -29,15 +29,19 @@ pub(crate) struct Options {
     #[arg(long)]
     rounds: Option<String>,
 
-    /// Seconds of a workload in a round; a hand-over has 2 and contention 3 times as many [default: 1]
+    /// Seconds of a workload in a round; a hand-over has twice as many [default: 1]
     #[arg(long)]
     seconds: Option<String>,
+
+    /// Seconds of contention and of a herd, which are in the first three rounds only [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    contention: Option<String>,
 
     /// Only these clients, separated by commas
     #[arg(long, value_name = "CLIENT")]
     only: Option<String>,
 
-    /// Only these of cycles, once, handover, contention, herd, separated by commas
+    /// Only these of cycles, once, apart, handover, contention, herd, separated by commas
     #[arg(long, value_name = "WORKLOAD")]
     workloads: Option<String>,
 
@@ -57,6 +61,7 @@ impl Options {
             stores: Vec::new(),
             rounds: Some("1".to_owned()),
             seconds: Some("0.2".to_owned()),
+            contention: Some("0.6".to_owned()),
             only: None,
             workloads: None,
             delay: None,
@@ -103,6 +108,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     tool.args([&file])
         .args(named("--rounds", &options.rounds))
         .args(named("--seconds", &options.seconds))
+        .args(named("--contention", &options.contention))
         .args(named("--only", &options.only))
         .args(named("--workloads", &options.workloads))
         .args(named("--delay", &options.delay))

@@ -1,4 +1,4 @@
-//! An uncontended cycle, as a multiple of one spawn and join of the same run.
+//! An uncontended cycle, as a multiple of one spawn and join of the same run, and the tasks that it spawns.
 
 use std::time::Duration;
 
@@ -21,15 +21,46 @@ pub(crate) fn measure() -> Vec<Figure> {
         .enable_all()
         .build();
     let runtime = runtime.expect("runtime");
-    let ratio = runtime.block_on(async {
+    let (ratio, spawned) = runtime.block_on(async {
         // In a task, as the main thread would cross to the workers at each spawn.
-        tokio::spawn(compare()).await.expect("no panic")
+        tokio::spawn(async { (compare().await, spawned().await) })
+            .await
+            .expect("no panic")
     });
-    vec![Figure {
-        what: "cycle, in spawns and joins".into(),
-        is: ratio,
-        at_most: 8.0,
-    }]
+    vec![
+        Figure {
+            what: "cycle, in spawns and joins".into(),
+            is: ratio,
+            at_most: 8.0,
+        },
+        Figure {
+            what: "spawned tasks a cycle".into(),
+            is: spawned,
+            at_most: 2.0,
+        },
+    ]
+}
+
+/// How many tasks a cycle spawns.
+async fn spawned() -> f64 {
+    let memory = Locker::builder(Memory::new()).build().expect("locker");
+    // One each, and the next number: so they are numbered in their order.
+    assert_eq!(spawned_by(spawn_and_join()).await, float(ROUNDS));
+    spawned_by(cycle(&memory)).await / float(ROUNDS)
+}
+
+/// How many tasks were spawned in this time.
+async fn spawned_by(work: impl Future<Output = ()>) -> f64 {
+    let before = number_of_a_task().await;
+    work.await;
+    let after = number_of_a_task().await;
+    float(after - before - 1)
+}
+
+async fn number_of_a_task() -> usize {
+    let task = tokio::spawn(async { tokio::task::id().to_string() });
+    let number = task.await.expect("no panic");
+    number.parse().expect("a number")
 }
 
 async fn compare() -> f64 {

@@ -1,8 +1,6 @@
 //! The load of the machine: by this run, by others, and by the hypervisor.
 
-use std::{fs, time::Duration};
-
-use rustix::param::clock_ticks_per_second;
+use std::fs;
 
 /// The times since the boot, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,16 +51,6 @@ impl Load {
             foreign: part(busy.saturating_sub(own)),
         })
     }
-}
-
-/// The processor time of the process `pid` and of its children that have ended, in whole ticks of the kernel (10 ms
-/// mostly); `None` when it is gone.
-///
-/// Unlike the times of threads it has those of threads that have ended.
-#[must_use]
-pub fn cpu_time_of(pid: u32) -> Option<Duration> {
-    let millis = ticks_of(&pid.to_string())? * 1000 / clock_ticks_per_second();
-    Some(Duration::from_millis(millis))
 }
 
 /// The ticks of a process, by its folder in `/proc`.
@@ -119,6 +107,5 @@ mod tests {
         assert!((parts.foreign - 0.2).abs() < 1e-9 && (parts.steal - 0.02).abs() < 1e-9);
         assert_eq!(load(5, 0, 0, 0).since(load(5, 0, 0, 0)), None);
         assert!(Load::read(&[]).is_some());
-        assert!(cpu_time_of(std::process::id()).is_some() && cpu_time_of(u32::MAX).is_none());
     }
 }

@@ -12,11 +12,18 @@ use crate::{
 
 /// The process that does it, or why there is none. It is killed with this value, and not waited for: on a busy machine its
 /// threads come to their end late.
-pub(crate) struct KeepAwake(Result<Worker, String>);
+///
+/// While it is on, the time of a core to wake up is no part of a request.
+#[derive(Debug)]
+pub struct KeepAwake(Result<Worker, String>);
 
 impl KeepAwake {
     /// Starts the process by `command`; the `servers` are on this machine.
-    pub(crate) async fn start(command: Option<&WorkerCommand>, servers: &[u32]) -> Self {
+    ///
+    /// # Cancel safety
+    ///
+    /// The process is killed.
+    pub async fn start(command: Option<&WorkerCommand>, servers: &[u32]) -> Self {
         let Some(command) = command else {
             return Self(Err("there is no store to measure".to_owned()));
         };
@@ -33,8 +40,12 @@ impl KeepAwake {
         Self(worker.map_err(|error| error.to_string()))
     }
 
-    /// Keeps the cores awake until the next call, and no longer than a slice; or lets them sleep.
-    pub(super) async fn set(&mut self, is_on: bool) {
+    /// Keeps the cores awake until the next call, and no longer than a minute; or lets them sleep.
+    ///
+    /// # Cancel safety
+    ///
+    /// It cannot be used any more.
+    pub async fn set(&mut self, is_on: bool) {
         let Ok(worker) = &mut self.0 else {
             return;
         };
@@ -50,7 +61,8 @@ impl KeepAwake {
     }
 
     /// Whether it keeps them awake; for the data of the run.
-    pub(crate) fn state(&self) -> Awake {
+    #[must_use]
+    pub fn state(&self) -> Awake {
         match &self.0 {
             Ok(_) => Awake::Cores(describe().cores),
             Err(why) => Awake::Not(why.clone()),

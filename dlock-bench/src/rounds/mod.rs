@@ -12,9 +12,9 @@ use dlock_core::{Clock, Error};
 use rand::{SeedableRng as _, rngs::Xoshiro256PlusPlus, seq::SliceRandom as _};
 use tokio::time::timeout;
 
+pub use self::awake::KeepAwake;
 use self::pace::SLICE_MAX;
 pub(crate) use self::{
-    awake::KeepAwake,
     entrant::{Entrant, Record},
     meter::Meter,
     pace::{HALF_WIDTH_MAX, Pace, SETTLE},

@@ -24,6 +24,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 const END_MAX: Duration = Duration::from_secs(10);
 
 /// A process that is connected to the store. It ends when this is dropped.
+#[derive(Debug)]
 pub(crate) struct Worker {
     child: Child,
     stdin: ChildStdin,

@@ -6,7 +6,7 @@ use dlock_bench::jain;
 
 use super::slice::{Done, Slice, micros};
 use crate::{
-    data::{Contended, HandOver, Herd, Interval},
+    data::{Contended, HandOver, Herd, Interval, Shares},
     process,
 };
 
@@ -58,7 +58,8 @@ pub(super) fn contended(slices: &[Slice]) -> Option<Contended> {
     Some(Contended {
         per_second: Interval::of(all.iter().map(|c| grants(c) / c.seconds))?,
         moved_per_second: moved_per_second(&all)?,
-        jain: shares(&all)?,
+        jain: evenness(&all)?,
+        shares: shares(&all),
         longest_wait_ms: longest_wait_ms(&all),
         client_us: cpu(|slice| slice.client_cpu)?,
         server_us: cpu(|slice| slice.server_cpu)?,
@@ -100,7 +101,8 @@ fn herd(slices: &[Slice], kind: (usize, Duration)) -> Option<Herd> {
         hold_ms: kind.1.as_secs_f64() * 1e3,
         tries: Interval::of(tries_of_rounds)?,
         moved_per_second: moved_per_second(&all)?,
-        jain: shares(&all)?,
+        jain: evenness(&all)?,
+        shares: shares(&all),
         longest_wait_ms: longest_wait_ms(&all),
     })
 }
@@ -110,11 +112,46 @@ fn moved_per_second(rounds: &[&process::Contended]) -> Option<Interval> {
     Interval::of(rounds.iter().map(|c| c.moved as f64 / c.seconds))
 }
 
-fn shares(rounds: &[&process::Contended]) -> Option<Interval> {
+fn evenness(rounds: &[&process::Contended]) -> Option<Interval> {
     Interval::of(rounds.iter().map(|c| jain(&c.grants)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of some seconds")]
+fn shares(rounds: &[&process::Contended]) -> Shares {
+    let (mut least, mut greatest) = (f64::INFINITY, 0.0_f64);
+    for contended in rounds {
+        let equal = contended.grants.iter().sum::<u64>().max(1) as f64;
+        let equal = equal / contended.grants.len() as f64;
+        for grants in &contended.grants {
+            least = least.min(*grants as f64 / equal);
+            greatest = greatest.max(*grants as f64 / equal);
+        }
+    }
+    Shares { least, greatest }
 }
 
 fn longest_wait_ms(rounds: &[&process::Contended]) -> f64 {
     let waits = rounds.iter().map(|c| c.longest_wait_ms);
     waits.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_those_of_all_rounds() {
+        let round = |grants: &[u64]| process::Contended {
+            grants: grants.to_vec(),
+            moved: 0,
+            longest_wait_ms: 1.0,
+            seconds: 1.0,
+            granted: 0,
+        };
+        let (even, uneven) = (round(&[2, 2]), round(&[1, 0, 8, 3]));
+        let all = shares(&[&even, &uneven]);
+        assert_eq!((all.least, all.greatest), (0.0, 8.0 / 3.0));
+        let even = shares(&[&even]);
+        assert_eq!((even.least, even.greatest), (1.0, 1.0));
+    }
 }

@@ -39,6 +39,7 @@ pub(super) async fn slice(
             tasks,
             cycles: entrant.request(request).await?,
         },
+        Request::Apart { .. } => Done::Apart(entrant.request(request).await?),
         Request::HandOver { .. } => Done::HandOver(entrant.request(request).await?),
         Request::Contend { .. } => Done::Contended(entrant.request(request).await?),
         Request::Herd { clients, hold, .. } => {

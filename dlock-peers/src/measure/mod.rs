@@ -9,8 +9,10 @@ mod rounds;
 mod slice;
 mod summary;
 
+use std::{env, process::Command};
+
 use clap::ValueEnum as _;
-use dlock_bench::machine;
+use dlock_bench::{KeepAwake, WorkerCommand, data::Awake, machine};
 use tokio::runtime::Runtime;
 
 use self::{entrant::Entrant, round_trip::RoundTrip, rounds::rounds, summary::summary};
@@ -68,7 +70,19 @@ async fn measure(cli: &Cli, store: Store, server: &Server) -> Result<StoreRun, F
         entrants.push(entrant);
     }
     let family = store.family();
-    rounds(cli, family, server, &mut round_trip, &mut entrants).await?;
+    let mut awake = keep_awake(server).await?;
+    if let Awake::Not(why) = awake.state() {
+        complain(&format!("{store}: the cores are not kept awake: {why}"));
+    }
+    rounds(
+        cli,
+        family,
+        server,
+        &mut awake,
+        &mut round_trip,
+        &mut entrants,
+    )
+    .await?;
     let round_trips = round_trip.close().await?;
     let clients = summary(&entrants, &round_trips);
     let ours = clients.iter().find(|run| run.client.name == DLOCK);
@@ -80,12 +94,21 @@ async fn measure(cli: &Cli, store: Store, server: &Server) -> Result<StoreRun, F
         server: version,
         begun_at,
         machine: machine::describe(),
+        awake: awake.state(),
         rounds: cli.rounds,
         seconds: cli.seconds.as_secs_f64(),
+        contention_seconds: cli.contention.as_secs_f64(),
         delay_ms: cli.delay.unwrap_or_default().as_secs_f64() * 1e3,
         round_trip_ms: Interval::of(round_trips.iter().map(|(_, millis)| *millis)),
         clients,
     })
+}
+
+/// Starts this program once more, to keep the cores from sleeping.
+async fn keep_awake(server: &Server) -> Result<KeepAwake, Failure> {
+    let program = env::current_exe()?;
+    let command = WorkerCommand::new(move || Command::new(&program));
+    Ok(KeepAwake::start(Some(&command), &server.pids()).await)
 }
 
 /// The clients of the store, and dlock once more at the end: the difference is noise.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dlock_bench::KeepAwake;
+
 use super::{entrant::Entrant, meter::slice, round_trip::RoundTrip};
 use crate::{
     cli::{Cli, Workload},
@@ -25,23 +27,27 @@ const HOLD: [Duration; 2] = [Duration::ZERO, Duration::from_millis(5)];
 /// The first round does not count: programs are compiled and connections made in it.
 const WARM_UP: u32 = 0;
 
+/// The last round with contention: what a client got in one long window is more than the median of short ones.
+const CONTENTION_ROUNDS: u32 = 3;
+
 /// Runs all rounds. A client that fails leaves them.
 pub(super) async fn rounds(
     cli: &Cli,
     family: Family,
     server: &Server,
+    awake: &mut KeepAwake,
     round_trip: &mut RoundTrip,
     entrants: &mut [Entrant],
 ) -> Result<(), Failure> {
-    let requests = requests(cli, family);
     for round in WARM_UP..=cli.rounds {
-        for &request in &requests {
+        for request in requests(cli, family, round) {
             for place in 0..entrants.len() {
                 let at = (place + round as usize) % entrants.len();
                 let entrant = &mut entrants[at];
                 if entrant.missing().is_some() || !takes_part(entrant, request) {
                     continue;
                 }
+                awake.set(is_latency(request)).await;
                 let done = slice(entrant, server, round, request).await;
                 if let Some(why) = entrant.missing() {
                     complain(&format!("{} failed: {why}", entrant.client.name));
@@ -52,6 +58,7 @@ pub(super) async fn rounds(
             }
         }
         if round != WARM_UP {
+            awake.set(true).await;
             round_trip.measure(round).await?;
         }
         say(&format!("  round {round} of {}", cli.rounds));
@@ -60,23 +67,28 @@ pub(super) async fn rounds(
 }
 
 /// The requests of a round.
-fn requests(cli: &Cli, family: Family) -> Vec<Request> {
+fn requests(cli: &Cli, family: Family, round: u32) -> Vec<Request> {
     let chosen = |workload| cli.workloads.is_empty() || cli.workloads.contains(&workload);
     let all = [
         Workload::Cycles,
         Workload::Once,
+        Workload::Apart,
         Workload::HandOver,
         Workload::Contention,
         Workload::Herd,
     ];
     let all = all.into_iter().filter(|workload| chosen(*workload));
-    all.flat_map(|workload| requests_of(workload, family, cli))
+    all.flat_map(|workload| requests_of(workload, family, cli, round))
         .collect()
 }
 
 /// A hand-over takes longer with a client that polls, and shares need many grants.
-fn requests_of(workload: Workload, family: Family, cli: &Cli) -> Vec<Request> {
+fn requests_of(workload: Workload, family: Family, cli: &Cli, round: u32) -> Vec<Request> {
     let window = cli.seconds;
+    let contention = match round {
+        WARM_UP => window,
+        _ => cli.contention,
+    };
     match workload {
         Workload::Cycles => [ONE, MANY]
             .map(|tasks| Request::Cycles { tasks, window })
@@ -84,10 +96,17 @@ fn requests_of(workload: Workload, family: Family, cli: &Cli) -> Vec<Request> {
         Workload::Once => [ONE, MANY]
             .map(|tasks| Request::Once { tasks, window })
             .into(),
+        // The others have as many connections as tasks, or one for all.
+        Workload::Apart if family != Family::Redis => Vec::new(),
+        Workload::Apart => vec![Request::Apart {
+            tasks: MANY,
+            window,
+        }],
         Workload::HandOver => vec![Request::HandOver { window: window * 2 }],
+        Workload::Contention | Workload::Herd if round > CONTENTION_ROUNDS => Vec::new(),
         Workload::Contention => vec![Request::Contend {
             clients: CLIENTS,
-            window: window * 3,
+            window: contention,
         }],
         // The others do not count their commands.
         Workload::Herd if family != Family::Redis => Vec::new(),
@@ -96,7 +115,7 @@ fn requests_of(workload: Workload, family: Family, cli: &Cli) -> Vec<Request> {
                 HOLD.map(|hold| Request::Herd {
                     clients,
                     hold,
-                    window: window * 3,
+                    window: contention,
                 })
             };
             cli.herd.iter().flat_map(of).collect()
@@ -104,12 +123,22 @@ fn requests_of(workload: Workload, family: Family, cli: &Cli) -> Vec<Request> {
     }
 }
 
+/// Whether client and server have one request at a time and sleep in turns, so that a core's time to wake up would be
+/// measured.
+fn is_latency(request: Request) -> bool {
+    match request {
+        Request::Cycles { tasks, .. } | Request::Once { tasks, .. } => tasks == ONE,
+        Request::Version | Request::Apart { .. } => false,
+        Request::HandOver { .. } | Request::Contend { .. } | Request::Herd { .. } => true,
+    }
+}
+
 fn takes_part(entrant: &Entrant, request: Request) -> bool {
     let client = &entrant.client;
     match request {
         Request::Version | Request::Cycles { .. } => true,
-        Request::Once { .. } => client.takes_new_names(),
+        Request::Once { .. } | Request::Apart { .. } => client.is_rust(),
         Request::HandOver { .. } | Request::Contend { .. } => client.waits,
-        Request::Herd { .. } => client.tries().is_some(),
+        Request::Herd { .. } => client.tries().is_some() && !entrant.again,
     }
 }

@@ -22,6 +22,7 @@ pub(crate) enum Done {
         tasks: usize,
         cycles: Cycles,
     },
+    Apart(Cycles),
     HandOver(HandOvers),
     Contended(Contended),
     Herd {

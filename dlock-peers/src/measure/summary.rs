@@ -8,29 +8,82 @@ use super::{
 };
 use crate::{
     data::{ClientRun, Cycles, Interval, Ratios},
-    names::RAW,
+    names::{FLOOR, RAW},
     process,
 };
 
 /// The figures of all clients. `round_trips` are the server's, in milliseconds by round.
 pub(crate) fn summary(entrants: &[Entrant], round_trips: &[(u32, f64)]) -> Vec<ClientRun> {
-    let mut raw = entrants.iter();
-    let raw = raw.find(|entrant| entrant.client.name == RAW);
-    let raw = raw.map_or(&[][..], |raw| &raw.slices);
-    let of = |entrant: &Entrant| ClientRun {
-        client: entrant.client,
-        version: entrant.version.clone(),
-        missing: entrant.missing().map(str::to_owned),
-        again: entrant.again,
-        one: cycles(&entrant.slices, raw, ONE),
-        many: cycles(&entrant.slices, raw, MANY),
-        once_one: once(&entrant.slices, raw, ONE),
-        once_many: once(&entrant.slices, raw, MANY),
-        hand_over: hand_over(&entrant.slices, round_trips),
-        contended: contended(&entrant.slices),
-        herds: herds(&entrant.slices),
+    let of = |entrant: &Entrant| {
+        let beside = Beside {
+            ours: &entrant.slices,
+            raw: slices_of(entrants, RAW),
+            floor: slices_of(entrants, FLOOR),
+        };
+        ClientRun {
+            client: entrant.client,
+            version: entrant.version.clone(),
+            missing: entrant.missing().map(str::to_owned),
+            again: entrant.again,
+            one: beside.cycles(again(ONE)),
+            many: beside.cycles(again(MANY)),
+            once_one: beside.once(ONE),
+            once_many: beside.once(MANY),
+            apart: beside.cycles(apart),
+            hand_over: hand_over(&entrant.slices, round_trips),
+            contended: contended(&entrant.slices),
+            herds: herds(&entrant.slices),
+        }
     };
     entrants.iter().map(of).collect()
+}
+
+fn slices_of<'a>(entrants: &'a [Entrant], name: &str) -> &'a [Slice] {
+    let mut entrants = entrants.iter();
+    let found = entrants.find(|entrant| entrant.client.name == name);
+    found.map_or(&[], |entrant| &entrant.slices)
+}
+
+/// The slices of a client, and those that it is compared with.
+struct Beside<'a> {
+    ours: &'a [Slice],
+    raw: &'a [Slice],
+    floor: &'a [Slice],
+}
+
+impl Beside<'_> {
+    /// The figures of the slices that `of` chooses.
+    fn cycles(&self, of: impl Fn(&Done) -> Option<&process::Cycles>) -> Option<Cycles> {
+        let [ours, raw, floor] = [self.ours, self.raw, self.floor].map(|all| rates(all, &of));
+        let pairs = pairs(&ours, &raw);
+        let ratio = |of: fn(&Rates) -> f64| Interval::of(pairs.iter().map(|(a, b)| of(a) / of(b)));
+        let all = |of: fn(&Rates) -> f64| Interval::of(ours.iter().map(of));
+        Some(Cycles {
+            per_second: all(|rates| rates.per_second)?,
+            client_us: all(|rates| rates.client_us)?,
+            server_us: all(|rates| rates.server_us)?,
+            of_raw: ratios(ratio),
+            of_floor: Interval::of(by_round(&ours, &floor).into_iter().map(|(_, ratio)| ratio)),
+            of_again: None,
+        })
+    }
+
+    /// Cycles on names that are used once.
+    fn once(&self, tasks: usize) -> Option<Cycles> {
+        let ratios = |of: &dyn Fn(&Done) -> Option<&process::Cycles>| {
+            by_round(&rates(self.ours, of), &rates(self.raw, of))
+        };
+        let of_again = ratios(&again(tasks));
+        let once = ratios(&new(tasks)).into_iter();
+        let parts = once.filter_map(|(round, once)| {
+            let (_, again) = of_again.iter().find(|(other, _)| *other == round)?;
+            Some(once / again)
+        });
+        Some(Cycles {
+            of_again: Interval::of(parts),
+            ..self.cycles(new(tasks))?
+        })
+    }
 }
 
 /// Figures of the cycles of one round.
@@ -42,53 +95,20 @@ struct Rates {
     server_us: f64,
 }
 
-/// Cycles on names that are used again and again.
-fn cycles(slices: &[Slice], raw: &[Slice], tasks: usize) -> Option<Cycles> {
-    let of = |slices| rates(slices, again(tasks));
-    figures(&of(slices), &of(raw))
-}
-
-/// Cycles on names that are used once.
-fn once(slices: &[Slice], raw: &[Slice], tasks: usize) -> Option<Cycles> {
-    let of = |slices| rates(slices, new(tasks));
-    let (ours, raw_once) = (of(slices), of(raw));
-    let ours_again = ratios_by_round(&rates(slices, again(tasks)), &rates(raw, again(tasks)));
-    let ours_once = ratios_by_round(&ours, &raw_once);
-    let of_again = ours_once.iter().filter_map(|(round, once)| {
-        let mut again = ours_again.iter();
-        let (_, again) = again.find(|(other, _)| other == round)?;
-        Some(once / again)
-    });
-    Some(Cycles {
-        of_again: Interval::of(of_again),
-        ..figures(&ours, &raw_once)?
-    })
-}
-
-fn figures(ours: &[Rates], raw: &[Rates]) -> Option<Cycles> {
-    let pairs = pairs(ours, raw);
-    let ratio = |of: fn(&Rates) -> f64| Interval::of(pairs.iter().map(|(a, b)| of(a) / of(b)));
-    let all = |of: fn(&Rates) -> f64| Interval::of(ours.iter().map(of));
-    Some(Cycles {
-        per_second: all(|rates| rates.per_second)?,
-        client_us: all(|rates| rates.client_us)?,
-        server_us: all(|rates| rates.server_us)?,
-        of_raw: ratios(ratio),
-        of_again: None,
-    })
-}
-
 /// The rates of one round beside each other.
-fn pairs<'a>(ours: &'a [Rates], raw: &'a [Rates]) -> Vec<(&'a Rates, &'a Rates)> {
-    ours.iter()
-        .filter_map(|ours| Some((ours, raw.iter().find(|raw| raw.round == ours.round)?)))
-        .collect()
+fn pairs<'a>(ours: &'a [Rates], other: &'a [Rates]) -> Vec<(&'a Rates, &'a Rates)> {
+    let with = |ours: &'a Rates| {
+        let mut other = other.iter();
+        Some((ours, other.find(|other| other.round == ours.round)?))
+    };
+    ours.iter().filter_map(with).collect()
 }
 
-fn ratios_by_round(ours: &[Rates], raw: &[Rates]) -> Vec<(u32, f64)> {
-    let pairs = pairs(ours, raw).into_iter();
+/// The ratios of the rates, by round.
+fn by_round(ours: &[Rates], other: &[Rates]) -> Vec<(u32, f64)> {
+    let pairs = pairs(ours, other).into_iter();
     pairs
-        .map(|(ours, raw)| (ours.round, ours.per_second / raw.per_second))
+        .map(|(ours, other)| (ours.round, ours.per_second / other.per_second))
         .collect()
 }
 
@@ -104,6 +124,14 @@ fn again(wanted: usize) -> impl Fn(&Done) -> Option<&process::Cycles> {
 fn new(wanted: usize) -> impl Fn(&Done) -> Option<&process::Cycles> {
     move |done| match done {
         Done::Once { tasks, cycles } if *tasks == wanted => Some(cycles),
+        _ => None,
+    }
+}
+
+/// Those of tasks with a connection each.
+fn apart(done: &Done) -> Option<&process::Cycles> {
+    match done {
+        Done::Apart(cycles) => Some(cycles),
         _ => None,
     }
 }
@@ -155,18 +183,30 @@ mod tests {
     fn ratios_are_of_the_same_round() {
         let ours = [slice(1, 100, 10), slice(2, 300, 60), slice(4, 7, 1)];
         let raw = [slice(2, 600, 30), slice(1, 400, 10), slice(3, 1, 1)];
-        let figures = cycles(&ours, &raw, ONE).unwrap();
+        let beside = Beside {
+            ours: &ours,
+            raw: &raw,
+            floor: &raw[1..],
+        };
+        let figures = beside.cycles(again(ONE)).unwrap();
         assert_eq!(figures.per_second.value, 200.0);
         assert_eq!(figures.client_us.value, 1e6 / 7.0 / 1e3);
         let ratios = figures.of_raw.unwrap();
         assert_eq!((ratios.per_second.low, ratios.per_second.high), (0.25, 0.5));
         assert_eq!(ratios.client_cpu.unwrap().value, 4.0);
-        assert!(cycles(&ours, &raw, MANY).is_none());
+        assert_eq!(figures.of_floor.unwrap().value, 0.25);
+        assert!(beside.cycles(again(MANY)).is_none());
     }
 
     #[test]
-    fn what_was_too_short_has_no_ratio_of_processor_time() {
-        let figures = cycles(&[slice(1, 5, 10)], &[slice(1, 5, 0)], ONE).unwrap();
+    fn without_processor_time_there_is_no_ratio_to_it() {
+        let beside = Beside {
+            ours: &[slice(1, 5, 10)],
+            raw: &[slice(1, 5, 0)],
+            floor: &[],
+        };
+        let figures = beside.cycles(again(ONE)).unwrap();
+        assert_eq!(figures.of_floor, None);
         let ratios = figures.of_raw.unwrap();
         assert_eq!(ratios.per_second.value, 1.0);
         assert_eq!(ratios.client_cpu, None);

@@ -3,7 +3,7 @@
 use super::{client::Client, cluster, dlock, etcd, floor, mysql, raw, redis};
 use crate::{
     failure::Failure,
-    names::{DLOCK, RAW},
+    names::{DLOCK, FLOOR, RAW},
 };
 
 /// Connects the client `name` to the server of dlock's `url`.
@@ -13,7 +13,7 @@ pub(super) async fn connect(name: &str, url: &str) -> Result<Box<dyn Client>, Fa
         RAW if url.starts_with("mysql") => Box::new(mysql::RowLock::connect(url)?),
         RAW if url.starts_with("redis-cluster") => Box::new(cluster::Cluster::connect(url).await?),
         RAW => Box::new(raw::Raw::connect(url).await?),
-        "floor" => Box::new(floor::Floor::connect(url).await?),
+        FLOOR => Box::new(floor::Floor::connect(url).await?),
         "rslock" => Box::new(redis::Rslock::connect(url)),
         "Lock RPC" => Box::new(etcd::LockRpc::connect(url).await?),
         "GET_LOCK" => Box::new(mysql::GetLock::connect(url)?),

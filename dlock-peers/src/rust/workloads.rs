@@ -26,14 +26,13 @@ use crate::{
 /// attaches new watches every 100 ms, has attached its own.
 const HELD_MS: Range<u64> = 100..200;
 
-/// Acquires and releases by `tasks` tasks, each with a name of its own.
+/// Acquires and releases by a task for each of the `clients`, which may be the same. Each has a name of its own.
 pub(super) async fn cycles(
-    client: &dyn Client,
-    tasks: usize,
+    clients: impl Iterator<Item = &dyn Client>,
     window: Duration,
 ) -> Result<Cycles, Failure> {
     let mut locks = Vec::new();
-    for task in 0..tasks {
+    for (task, client) in clients.enumerate() {
         locks.push(client.lock(&format!("peers-{task}")).await?);
     }
     repeat_all(locks, window, |_| None).await

@@ -82,7 +82,8 @@ impl CommandBatcher {
     }
 }
 
-/// Sends a batch as two commands.
+/// Sends a batch as two commands, which the driver writes together. As one pipeline of the driver they would have one
+/// error, and one hedge.
 async fn execute(router: &Router, clock: &Clock, commands: Vec<Command>) -> BatchReply<Reply> {
     let (mut acquires, mut releases, mut order) = (Vec::new(), Vec::new(), Vec::new());
     for command in commands {

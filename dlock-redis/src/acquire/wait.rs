@@ -159,7 +159,7 @@ impl Waiting<'_> {
     }
 
     async fn sleep(self, waiter: &Waiter, after: Duration) {
-        let spread = |waiter: &Waiter| spread::pause(waiter.listeners());
+        let spread = |waiter: &Waiter| spread::pause(waiter.listeners(), waiter.releases());
         let mut pause = pin!(sleep(after + spread(waiter).unwrap_or_default()));
         loop {
             tokio::select! {

@@ -91,6 +91,11 @@ impl Waiter {
         self.wake_up.listeners()
     }
 
+    /// The number of releases that were published while it waited.
+    pub(crate) fn releases(&self) -> u32 {
+        self.wake_up.count()
+    }
+
     /// Ends the waiter. The server is unsubscribed in the background: neither a grant nor the end of a wait
     /// depends on a connection that may be half-open.
     pub(crate) fn close(self) {

@@ -9,17 +9,24 @@ use tokio::sync::Notify;
 pub(super) struct WakeUp {
     notify: Notify,
     listeners: AtomicU32,
+    count: AtomicU32,
 }
 
 impl WakeUp {
     /// Wakes the waiter, also one that does not wait yet.
     pub(super) fn wake(&self, listeners: u32) {
+        self.count.fetch_add(1, Ordering::Relaxed);
         self.listeners.store(listeners, Ordering::Release);
         self.notify.notify_one();
     }
 
     pub(super) fn listeners(&self) -> u32 {
         self.listeners.load(Ordering::Acquire)
+    }
+
+    /// How often it was woken.
+    pub(super) fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
     }
 
     /// Returns after a wake-up since the last call.

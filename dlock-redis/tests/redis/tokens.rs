@@ -10,6 +10,7 @@ use dlock_servers::{
 
 use crate::support::{
     COUNTER, Outcome, cases, connect, follow, start, start_keeping, start_pair, take, until,
+    until_clean,
 };
 
 cases![
@@ -205,7 +206,7 @@ async fn k05_a_counter_that_is_none_heals(program: Program) -> Outcome {
         node.command(&["LPUSH", COUNTER, value]).await?;
         tokens.grow(&locker, 3).await?;
     }
-    Ok(())
+    until_clean(&node).await
 }
 
 /// Waits until `replica` has the counter that `primary` has.

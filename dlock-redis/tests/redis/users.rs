@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use dlock::ErrorKind;
+use dlock::{Effect, ErrorKind};
 use dlock_servers::Program;
+use tokio::task::JoinSet;
 
 use crate::support::{
     Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take,
@@ -12,6 +13,7 @@ use crate::support::{
 
 cases![
     k04_a_user_who_may_not_publish_releases,
+    k04_an_acquire_that_is_denied_in_its_middle_leaves_no_lock,
     k06_a_user_without_permission_to_subscribe_is_denied,
     k13_a_refused_subscription_harms_no_other,
     a_user_without_permission_for_a_database_is_denied,
@@ -32,6 +34,42 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     let guard = within(most, "the waiter polls", waiter).await???;
     guard.release().await?;
     until_clean(&node).await
+}
+
+/// Whatever command the user may not execute any more: the acquires of a batch are denied, or granted and released.
+async fn k04_an_acquire_that_is_denied_in_its_middle_leaves_no_lock(program: Program) -> Outcome {
+    const NAMES: u32 = 20;
+    let node = start(&program, &[]).await?;
+    let locker = connect_as_user(&node, &[]).await?;
+    let set_rule = async |rule: &str| node.command(&["ACL", "SETUSER", "shop", rule]).await;
+    for command in ["evalsha", "get", "time", "set", "info", "pttl", "pexpire"] {
+        set_rule(&format!("-{command}")).await?;
+        let mut acquires = JoinSet::new();
+        for number in 0..NAMES {
+            acquires.spawn(
+                locker
+                    .try_acquire(format!("{command}-{number}"))
+                    .into_future(),
+            );
+        }
+        let mut held = Vec::new();
+        while let Some(acquired) = acquires.join_next().await {
+            match acquired? {
+                Ok(guard) => held.extend(guard),
+                Err(error) => assert_eq!(
+                    (error.kind(), error.effect()),
+                    (ErrorKind::Denied, Effect::None),
+                    "{command}: {error}"
+                ),
+            }
+        }
+        set_rule(&format!("+{command}")).await?;
+        for guard in held {
+            guard.release().await?;
+        }
+        until_clean(&node).await?;
+    }
+    Ok(())
 }
 
 async fn k06_a_user_without_permission_to_subscribe_is_denied(program: Program) -> Outcome {

@@ -1,6 +1,6 @@
 //! Numbers as the cells of a table.
 
-use super::data::Interval;
+use super::{super::table::NONE, data::Interval};
 
 /// The value with half of its spread.
 pub(super) fn plain(interval: Interval) -> String {
@@ -20,6 +20,11 @@ pub(super) fn sure(interval: Interval) -> String {
         Some([low, high]) => format!("{value} ({}–{})", short(low), short(high)),
         None => value,
     }
+}
+
+/// The cell of a figure that a client may not have.
+pub(super) fn cell<T>(figure: Option<T>, text: impl Fn(T) -> String) -> String {
+    figure.map_or_else(|| NONE.to_owned(), text)
 }
 
 /// How many digits behind the point are of use.

@@ -13,12 +13,20 @@ pub(super) struct Store {
     pub(super) server: String,
     pub(super) begun_at: String,
     pub(super) machine: Machine,
+    pub(super) awake: Awake,
     pub(super) rounds: u32,
     pub(super) seconds: f64,
-    #[serde(default)]
+    pub(super) contention_seconds: f64,
     pub(super) delay_ms: f64,
     pub(super) round_trip_ms: Option<Interval>,
     pub(super) clients: Vec<Client>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Awake {
+    Cores(u32),
+    Not(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -42,15 +50,16 @@ pub(super) struct Client {
     pub(super) many: Option<Cycles>,
     pub(super) once_one: Option<Cycles>,
     pub(super) once_many: Option<Cycles>,
+    pub(super) apart: Option<Cycles>,
     pub(super) hand_over: Option<HandOver>,
     pub(super) contended: Option<Contended>,
-    #[serde(default)]
     pub(super) herds: Vec<Herd>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Cycles {
     pub(super) of_raw: Option<Ratios>,
+    pub(super) of_floor: Option<Interval>,
     pub(super) of_again: Option<Interval>,
 }
 
@@ -71,6 +80,8 @@ pub(super) struct HandOver {
 pub(super) struct Contended {
     pub(super) moved_per_second: Interval,
     pub(super) jain: Interval,
+    pub(super) shares: Shares,
+    pub(super) longest_wait_ms: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,7 +91,14 @@ pub(super) struct Herd {
     pub(super) tries: Interval,
     pub(super) moved_per_second: Interval,
     pub(super) jain: Interval,
+    pub(super) shares: Shares,
     pub(super) longest_wait_ms: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Shares {
+    pub(super) least: f64,
+    pub(super) greatest: f64,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

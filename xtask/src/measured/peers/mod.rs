@@ -1,36 +1,26 @@
 //! The run of `cargo xtask peers`: dlock beside other lock clients. Rates are shown as ratios: they depend on the machine.
 
 mod cells;
+mod contention;
 mod data;
 mod detail;
+mod overview;
+mod rows;
 
 use std::path::Path;
 
 pub(super) use self::data::Peers;
 use self::{
-    cells::{plain, short},
-    data::{Client, Store},
-    detail::{detail, herds},
+    contention::contention,
+    data::{Awake, Client, Store},
+    detail::{again, apart, once},
+    overview::overview,
 };
 use super::{
     data::read,
     table::{NONE, Table},
 };
 use crate::failure::Result;
-
-/// The columns of a store's table.
-const COLUMNS: [&str; 10] = [
-    "client",
-    "cycles, one task",
-    "64 tasks",
-    "client CPU, one task",
-    "64 tasks",
-    "server CPU, one task",
-    "64 tasks",
-    "hand-over, of dlock's",
-    "to another client, of dlock's",
-    "Jain's index",
-];
 
 impl Peers {
     pub(super) fn read(file: &Path) -> Result<Self> {
@@ -101,24 +91,16 @@ impl Store {
             delay => format!(", {delay} ms each way"),
         };
         let mut parts = vec![format!("## {}: {}{delay}\n", self.store, self.server)];
-        parts.extend(self.beside_each_other());
-        parts.extend(detail(self));
-        parts.extend(herds(self));
+        let tables = [
+            overview(self),
+            again(self),
+            once(self),
+            apart(self),
+            contention(self),
+        ];
+        parts.extend(tables.into_iter().flatten());
         parts.push(self.words());
         parts.join("\n")
-    }
-
-    fn beside_each_other(&self) -> Option<String> {
-        let ours = self.clients.iter().find(|client| client.name == "dlock");
-        let rows: Vec<_> = self.measured().map(|client| client.cells(ours)).collect();
-        let is_measured = rows
-            .iter()
-            .any(|cells| cells[1..].iter().any(|cell| cell != NONE));
-        is_measured.then(|| {
-            let mut table = Table::new(&COLUMNS);
-            rows.iter().for_each(|cells| table.row(cells));
-            table.text()
-        })
     }
 
     fn words(&self) -> String {
@@ -134,41 +116,20 @@ impl Store {
         let round_trip = self.round_trip_ms.map_or_else(String::new, |time| {
             format!(" A round trip took {:.2} ms.", time.value)
         });
+        let asleep = match &self.awake {
+            Awake::Cores(_) => String::new(),
+            Awake::Not(why) => format!(" Idle cores slept: {why}."),
+        };
         let day = self.begun_at.split('T').next().unwrap_or_default();
         let processor = self.machine.processor.as_deref();
         format!(
-            "{} rounds of {} s on {day}; {} cores of {}.{round_trip}{absent}\n",
+            "{} rounds of {} s on {day}, contention for {} s; {} cores of {}.{round_trip}{absent}{asleep}\n",
             self.rounds,
             self.seconds,
+            self.contention_seconds,
             self.machine.cores,
             processor.unwrap_or("a processor of unknown make")
         )
-    }
-}
-
-impl Client {
-    fn cells(&self, dlock: Option<&Self>) -> [String; COLUMNS.len()] {
-        let [one, many] = [&self.one, &self.many].map(|cycles| cycles.as_ref()?.of_raw.as_ref());
-        let hand_over = |client: &Self| Some(client.hand_over.as_ref()?.median_ms);
-        let moved = |client: &Self| Some(client.contended.as_ref()?.moved_per_second.value);
-        let of_dlock = |of: &dyn Fn(&Self) -> Option<f64>| Some(short(of(self)? / of(dlock?)?));
-        let jain = self
-            .contended
-            .as_ref()
-            .map(|contended| plain(contended.jain));
-        let cells = [
-            Some(self.shown_name()),
-            one.map(|of_raw| plain(of_raw.per_second)),
-            many.map(|of_raw| plain(of_raw.per_second)),
-            one.and_then(|of_raw| of_raw.client_cpu).map(plain),
-            many.and_then(|of_raw| of_raw.client_cpu).map(plain),
-            one.and_then(|of_raw| of_raw.server_cpu).map(plain),
-            many.and_then(|of_raw| of_raw.server_cpu).map(plain),
-            of_dlock(&hand_over),
-            of_dlock(&moved),
-            jain,
-        ];
-        cells.map(|cell| cell.unwrap_or_else(|| NONE.to_owned()))
     }
 }
 
@@ -187,28 +148,36 @@ mod tests {
         let cycles = r#"{"of_raw": {"per_second": {"value": 0.5, "low": 0.25, "high": 0.75, "sure": [0.3, 0.6]},
             "client_cpu": {"value": 1, "low": 1, "high": 1}, "server_cpu": {"value": 20, "low": 19, "high": 23}}}"#;
         let two = r#"{"value": 2, "low": 1, "high": 3}"#;
+        let shared = format!(
+            r#""moved_per_second": {two}, "jain": {two}, "shares": {{"least": 0.5, "greatest": 3}},
+                "longest_wait_ms": 9.6"#
+        );
         let text = format!(
             r#"{{"stores": [{{"store": "etcd", "server": "etcd 3", "begun_at": "2026-01-02T03:04:05Z", "delay_ms": 0.5,
-                "round_trip_ms": {two}, "machine": {{"cores": 2}}, "rounds": 5, "seconds": 1.0, "clients": [{}, {}]}}]}}"#,
+                "round_trip_ms": {two}, "machine": {{"cores": 2}}, "awake": {{"not": "refused"}}, "rounds": 5,
+                "seconds": 1.0, "contention_seconds": 10, "clients": [{}, {}]}}]}}"#,
             client(
                 "dlock",
                 &format!(
-                    r#", "version": "0.1.0", "one": {cycles}, "hand_over": {{"median_ms": 2}}, "herds": [{{"clients": 20,
-                        "hold_ms": 5, "tries": {two}, "moved_per_second": {two}, "jain": {two}, "longest_wait_ms": 9.6}}]"#
+                    r#", "version": "0.1.0", "one": {cycles}, "apart": {cycles}, "hand_over": {{"median_ms": 2}},
+                        "contended": {{{shared}}},
+                        "herds": [{{"clients": 20, "hold_ms": 5, "tries": {two}, {shared}}}]"#
                 )
             ),
-            client("jetcd", r#", "missing": "no Java""#),
+            client("jetcd", r#", "missing": "no Java", "herds": []"#),
         );
         let peers: Peers = serde_json::from_str(&text).expect("a run");
         let tables = peers.tables();
-        let row = "| dlock | 0.50 ± 0.25 | – | 1.00 ± 0.00 | – | 20 ± 2 | – | 1.00 | – | – |\n";
+        let row = "| dlock | 1.00 ± 0.00 | – | 20 ± 2 | – | 0.50 ± 0.25 | – | 1.00 | 1.00 | 2.00 ± 1.00 |\n";
         assert!(tables.contains(row), "{tables}");
         for part in [
             "## etcd: etcd 3, 0.5 ms each way\n\n| client |",
             "| dlock | 0.50 (0.30–0.60) | – | – |",
-            "| dlock | 20 | 5 ms | 2.00 | 2.00 | 2.00 | 10 ms |",
-            "on 2026-01-02;",
-            "A round trip took 2.00 ms. Not measured: jetcd.",
+            "| dlock | 1.00 | 20 | 0.50 (0.30–0.60) | – |\n",
+            "| dlock | 16 | 0 ms | 2.00 | 2.00 | 0.50 to 3.00 | 10 ms | – |\n",
+            "| dlock | 20 | 5 ms | 2.00 | 2.00 | 0.50 to 3.00 | 10 ms | 2.00 |\n",
+            "on 2026-01-02, contention for 10 s;",
+            "A round trip took 2.00 ms. Not measured: jetcd. Idle cores slept: refused.",
             "| dlock | etcd | 0.1.0 |",
         ] {
             assert!(tables.contains(part), "{part}: {tables}");
