@@ -25,7 +25,7 @@ pub(super) struct Store {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Awake {
-    Cores(u32),
+    Cores(serde::de::IgnoredAny),
     Not(String),
 }
 
