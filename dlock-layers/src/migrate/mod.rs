@@ -30,6 +30,7 @@ mod watch;
 
 pub use dlock_core::backend::{Migration, MigrationStage};
 
+pub(crate) use self::config::stores;
 pub use self::{
     backend::MigrateLock,
     base::token_base,
@@ -40,4 +41,3 @@ pub use self::{
     steps::Steps,
     stores::Store,
 };
-pub(crate) use self::{capabilities::SCHEME, config::stores};

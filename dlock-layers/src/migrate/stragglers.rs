@@ -10,8 +10,8 @@ use dlock_core::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{capabilities::SCHEME, switch::Switch, tag::untagged};
-use crate::reports::Reports;
+use super::{switch::Switch, tag::untagged};
+use crate::{reports::Reports, schemes::MIGRATE};
 
 /// A holder is inspected after it has been waited for so long.
 const INSPECT_AFTER: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ const METRIC: &str = "dlock_stragglers_total";
 pub(super) fn register_metric() {
     let help = "Holders in the old store alone that were waited for.";
     metrics::describe_counter!(METRIC, metrics::Unit::Count, help);
-    metrics::counter!(METRIC, "backend" => SCHEME).increment(0);
+    metrics::counter!(METRIC, "backend" => MIGRATE).increment(0);
 }
 
 /// Reports the stragglers that `request` waits for in `old`, by `inspections` of them. Never ends.
@@ -58,7 +58,7 @@ pub(super) async fn report(
         let warning = warning(&holder);
         if last.as_ref() != Some(&warning) {
             tracing::warn!("{:?}: {warning}", request.name);
-            metrics::counter!(METRIC, "backend" => SCHEME).increment(1);
+            metrics::counter!(METRIC, "backend" => MIGRATE).increment(1);
             last = Some(warning.clone());
         }
         if reports.is_contended() {
