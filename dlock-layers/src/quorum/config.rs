@@ -11,7 +11,7 @@ use crate::schemes::{QUORUM, QUORUM_OF_HOSTS, is_layer, is_quorum};
 /// Adds the schemes `quorum`, `redis-quorum` and `rediss-quorum` for the stores that `registry` has.
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
-    let stores = registry.clone().without(QUORUM);
+    let stores = registry.clone();
     let of_keys = stores.clone();
     let registry = registry.register(QUORUM, move |settings| open(&of_keys, settings, None));
     QUORUM_OF_HOSTS
@@ -61,11 +61,12 @@ fn open(stores: &Registry, settings: &mut Settings, scheme: Option<&str>) -> Res
     let stores = stores.clone();
     Ok(Box::pin(async move {
         let node = |config: Config| {
-            let stores = stores.clone();
+            let (stores, place) = (stores.clone(), config.to_string());
             Node::opened_by(move || {
                 let (stores, config) = (stores.clone(), config.clone());
                 Box::pin(async move { Ok(stores.open(&config).await?.0) })
             })
+            .at(place)
         };
         let nodes = configs.into_iter().map(node);
         Ok(Box::new(QuorumLock::open(nodes, &options).await?) as _)

@@ -1,7 +1,7 @@
 //! The settings of a quorum, and those that are refused before any I/O.
 
 use dlock_core::{
-    ErrorKind, Result,
+    Error, ErrorKind, Result,
     config::{Config, Registry},
     memory::Memory,
 };
@@ -39,6 +39,23 @@ async fn a_quorum_of_a_url_or_a_file() -> Result<()> {
         assert!(guard.remaining().as_secs() < 10, "{config}");
         guard.release().await?;
     }
+    Ok(())
+}
+
+/// The URLs of the nodes that cannot be reached are in the error, without their passwords.
+#[tokio::test]
+async fn nodes_that_cannot_be_reached_are_named() -> Result<()> {
+    let registry = registry().register("down", |settings| {
+        let _ = (settings.take_hosts(), settings.take_password());
+        let refused = || Error::new(ErrorKind::Unavailable, "connection refused");
+        Ok(Box::pin(async move { Err(refused()) }))
+    });
+    let registry = dlock_layers::register(registry);
+    let url = "quorum:?1=down://:hunter2%40a&2=memory:&3=down://c&node_timeout=1s";
+    let opened = registry.connect(&Config::from_url(url)?).await;
+    let text = "1 of 3 nodes can be reached, 2 are needed; not reached: node 1 (down://:***@a), node 3 (down://c); \
+                node 1: connection refused";
+    assert_eq!(refused(opened, text), ErrorKind::Unavailable);
     Ok(())
 }
 
