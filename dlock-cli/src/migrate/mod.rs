@@ -3,6 +3,8 @@
 mod in_use;
 mod next;
 mod plan;
+mod probe;
+mod rights;
 mod status;
 
 use std::time::Duration;
@@ -26,14 +28,8 @@ use crate::{
     migrate::{next::CLOSED, plan::Plan, status::Shown},
 };
 
-/// The lock that `check` takes.
-const PROBE: &str = "dlock-migrate/check";
-
 /// How long `check` waits for its lock: another one may check, too.
 const PROBE_WAIT: Duration = Duration::from_secs(10);
-
-/// How long closing the stores may keep dlock from ending.
-const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) fn main(registry: &Registry, global: &Global, args: &Migrate) -> Result<Exit, Failure> {
     if global.url.is_some() || global.config.is_some() {
@@ -80,14 +76,14 @@ async fn take(
     is_json: bool,
 ) -> Result<String, Failure> {
     if matches!(step, Step::Check(_)) {
-        probe(registry, config).await?;
+        check(registry, config).await?;
     }
     let steps = match open_steps(registry, config).await {
         Ok(steps) => steps,
         Err(error) => return Err(unopened(registry, config, error.into()).await),
     };
     match step {
-        Step::Start(_) => start(&steps, config).await?,
+        Step::Start(_) => start(registry, &steps, config).await?,
         Step::Switch(_) => switch(&steps).await?,
         Step::Cancel(_) => cancel(&steps, config).await?,
         Step::Plan(_) | Step::Check(_) | Step::Status(_) => {}
@@ -96,10 +92,11 @@ async fn take(
     show(&Shown::of(&status), is_json)
 }
 
-/// Begins the migration, unless programs use the new store already.
-async fn start(steps: &Steps, config: &Config) -> Result<(), Failure> {
+/// Begins the migration, unless programs use the new store already, or may not use one of both.
+async fn start(registry: &Registry, steps: &Steps, config: &Config) -> Result<(), Failure> {
     let status = steps.status().await?;
     in_use::refuse(config, &status).await?;
+    rights::refuse(registry, config).await?;
     steps.start().await?;
     let is_back = status
         .new
@@ -162,15 +159,9 @@ async fn switch(steps: &Steps) -> Result<(), Failure> {
 }
 
 /// Takes a lock as the programs do.
-async fn probe(registry: &Registry, config: &Config) -> Result<(), Failure> {
+async fn check(registry: &Registry, config: &Config) -> Result<(), Failure> {
     let locker = registry.connect(config).await?;
-    let released = async {
-        let guard = locker.acquire(PROBE).wait(PROBE_WAIT).await?;
-        guard.release().await
-    };
-    let released = released.await;
-    let _ = locker.shutdown(CLOSE_MAX).await;
-    Ok(released?)
+    Ok(probe::take(locker, PROBE_WAIT).await?)
 }
 
 /// Both records, also if only one store answers.

@@ -3,6 +3,7 @@
 
 mod fresh;
 mod migrate;
+mod rights;
 mod server;
 mod support;
 mod unfenced;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     let mut trials = unreachable::trials();
     trials.extend(fresh::trials());
     trials.extend(migrate::trials());
+    trials.extend(rights::trials());
     trials.extend(unfenced::trials());
     dlock_verify::support::main(THREADS, trials)
 }
