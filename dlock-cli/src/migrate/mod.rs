@@ -2,6 +2,7 @@
 
 mod in_use;
 mod next;
+mod old_alone;
 mod plan;
 mod probe;
 mod rights;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use dlock::{
     ErrorKind,
     config::{Config, Registry, Settings},
-    layers::migrate::{MigrationStage, Steps, open_steps, read_records},
+    layers::migrate::{Migration, MigrationStage, Steps, open_steps, read_records},
 };
 use tokio::time::sleep;
 
@@ -25,7 +26,7 @@ use crate::{
         args::Global,
         migrate::{Migrate, Step, Stores},
     },
-    migrate::{next::CLOSED, plan::Plan, status::Shown},
+    migrate::{next::CLOSED, old_alone::OldAlone, plan::Plan, status::Shown},
 };
 
 /// How long `check` waits for its lock: another one may check, too.
@@ -89,7 +90,23 @@ async fn take(
         Step::Plan(_) | Step::Check(_) | Step::Status(_) => {}
     }
     let status = steps.status().await?;
-    show(&Shown::of(&status), is_json)
+    let mut shown = Shown::of(&status);
+    if matches!(step, Step::Check(_)) {
+        shown.old_alone = old_alone(registry, config, status.old.as_ref()).await;
+    }
+    show(&shown, is_json)
+}
+
+/// The holders in the old store alone, whose record is `old`; `None` if it does not matter.
+async fn old_alone(
+    registry: &Registry,
+    config: &Config,
+    old: Option<&Migration>,
+) -> Option<OldAlone> {
+    if !old_alone::matters(old) {
+        return None;
+    }
+    Some(old_alone::find(registry, config).await)
 }
 
 /// Begins the migration, unless programs use the new store already, or may not use one of both.
@@ -171,7 +188,11 @@ async fn status(registry: &Registry, config: &Config, is_json: bool) -> Result<S
         let why = format!("neither store can be read: {old}; {new}");
         return Err(Failure::new(old.kind().into(), why));
     }
-    show(&Shown::of_records(&records), is_json)
+    let mut shown = Shown::of_records(&records);
+    if let Ok(old) = &records.old {
+        shown.old_alone = old_alone(registry, config, old.as_ref()).await;
+    }
+    show(&shown, is_json)
 }
 
 fn show(shown: &Shown<'_>, is_json: bool) -> Result<String, Failure> {

@@ -40,4 +40,5 @@ pub use self::{
     status::{Records, Status, since},
     steps::Steps,
     stores::Store,
+    stragglers::straggler,
 };

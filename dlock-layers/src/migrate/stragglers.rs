@@ -77,9 +77,27 @@ pub(super) fn warned(holder: Holder) -> Holder {
     holder
 }
 
+/// The process of a holder in the old store, as `PID@HOST`; `None` for one that is on `migrate:`.
+///
+/// ```
+/// use dlock_core::Holder;
+/// use dlock_layers::migrate::straggler;
+///
+/// let mut holder = Holder::this_process();
+/// assert!(straggler(holder.clone()).is_some_and(|process| process.contains('@')));
+/// holder.note = Some("[migrate] checkout 77".to_owned());
+/// assert_eq!(straggler(holder), None);
+/// ```
+#[must_use]
+pub fn straggler(holder: Holder) -> Option<String> {
+    let (holder, is_on_migrate) = untagged(holder);
+    (!is_on_migrate).then(|| process(&holder))
+}
+
 fn warning(holder: &Holder) -> String {
+    let comma = if holder.host.is_none() { "," } else { "" };
     format!(
-        "{} holds the lock in the old store alone; change the URL of that program to migrate: before the switch",
+        "{}{comma} holds the lock in the old store alone; change the URL of that program to migrate: before the switch",
         process(holder)
     )
 }
@@ -89,6 +107,6 @@ fn process(holder: &Holder) -> String {
     match (holder.pid, &holder.host) {
         (Some(pid), Some(host)) => format!("{pid}@{host}"),
         (_, Some(host)) => format!("a process on {host}"),
-        _ => "a client of another kind, or one that does not answer,".to_owned(),
+        _ => "a client of another kind, or one that does not answer".to_owned(),
     }
 }

@@ -22,7 +22,7 @@ pub(super) const ALL: &[Check] = &[UNREACHABLE];
 
 /// The reports of the stores inside another one.
 pub(super) struct Nested {
-    /// Their word: nodes or stores.
+    /// The word for them: nodes or stores.
     word: &'static str,
     abouts: Vec<About>,
     report: Report,
