@@ -112,10 +112,13 @@ fn perform(registry: &Registry, arguments: &[OsString]) -> Result<Exit, Failure>
     };
     let is_quiet = match &args.action {
         Action::Run(run) => run.quiet,
+        // The program that started it says so.
+        Action::BenchWorker(_) => true,
         _ => verifies,
     };
     trace::init(match args.global.verbose {
         0 if is_quiet => Detail::Nothing,
+        0 if matches!(&args.action, Action::Bench(_)) => Detail::FewWaits,
         verbose => Detail::of(verbose),
     });
     match &args.action {

@@ -14,6 +14,7 @@ mod part;
 mod parts;
 pub mod quorum;
 mod reports;
+mod schemes;
 mod undo;
 
 use dlock_core::config::Registry;
@@ -36,6 +37,6 @@ pub use self::parts::{NestedStore, parts};
 /// ```
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
-    // A quorum has no record of a migration, so neither is a part of the other.
+    // None of them is a part of another one.
     migrate::register(quorum::register(registry))
 }

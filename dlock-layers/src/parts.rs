@@ -5,7 +5,7 @@ use dlock_core::{
     config::{Config, Settings},
 };
 
-use crate::{migrate, quorum};
+use crate::{migrate, quorum, schemes::MIGRATE};
 
 /// A store inside another one.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct NestedStore {
 pub fn parts(config: &Config) -> Result<Option<Vec<NestedStore>>> {
     let scheme = config.url().scheme();
     let mut settings = Settings::of(config)?;
-    if scheme == migrate::SCHEME {
+    if scheme == MIGRATE {
         let stores = migrate::stores(&mut settings)?;
         let nested = |(label, config)| NestedStore {
             label: str::to_owned(label),

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{self, IsTerminal as _},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 use tracing::{
@@ -25,6 +26,9 @@ const WAITING: &str = "dlock_core::waiting";
 /// The tracing target of the messages who holds a lock in the old store of a migration alone.
 const STRAGGLERS: &str = "dlock_layers::migrate::stragglers";
 
+/// So many waits are reported in a run of `bench`, whose tasks all wait for the same server.
+const WAITS_MAX: usize = 3;
+
 /// All crates of dlock: targets are compared by their beginning.
 const DLOCK: &str = "dlock";
 
@@ -34,6 +38,8 @@ pub(crate) enum Detail {
     Nothing,
     /// Why a wait goes on.
     Waits,
+    /// Why the first ones of many waits go on.
+    FewWaits,
     /// The actions of dlock, in words.
     Words,
     /// The traces of dlock.
@@ -59,11 +65,17 @@ pub(crate) fn init(detail: Detail) {
     let targets = Targets::new();
     let filter = match detail {
         Detail::Nothing => return,
-        Detail::Waits => {
+        Detail::Waits | Detail::FewWaits => {
             let waits = [WAITING, STRAGGLERS].map(|target| (target, LevelFilter::WARN));
-            return in_words(targets.with_targets(waits));
+            let max = match detail {
+                Detail::FewWaits => WAITS_MAX,
+                _ => usize::MAX,
+            };
+            return in_words(targets.with_targets(waits), max);
         }
-        Detail::Words => return in_words(targets.with_target(DLOCK, LevelFilter::INFO)),
+        Detail::Words => {
+            return in_words(targets.with_target(DLOCK, LevelFilter::INFO), usize::MAX);
+        }
         Detail::Traces => targets.with_target(DLOCK, LevelFilter::DEBUG),
         Detail::Drivers => targets.with_default(LevelFilter::TRACE),
     };
@@ -78,29 +90,48 @@ pub(crate) fn init(detail: Detail) {
         .try_init();
 }
 
-fn in_words(filter: Targets) {
+fn in_words(filter: Targets, waits_max: usize) {
+    let waits = AtomicUsize::new(waits_max);
     let _ = tracing_subscriber::registry()
         .with(filter)
-        .with(Words)
+        .with(Words { waits })
         .try_init();
 }
 
 /// Says what happens, as `dlock` says everything else.
-struct Words;
+struct Words {
+    /// How many waits are still reported.
+    waits: AtomicUsize,
+}
+
+impl Words {
+    /// How many waits are still reported after this one; `None` if it is not.
+    fn one_wait_less(&self) -> Option<usize> {
+        let one_less = |left: usize| left.checked_sub(1);
+        let before = self.waits.fetch_update(Relaxed, Relaxed, one_less);
+        before.ok()?.checked_sub(1)
+    }
+}
 
 impl<S: Subscriber> Layer<S> for Words {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut line = Line::default();
         event.record(&mut line);
         let Line { message, fields } = line;
-        let prefix = match event.metadata().target() {
-            WAITING | STRAGGLERS => "waiting: ",
-            _ => "",
+        let is_wait = matches!(event.metadata().target(), WAITING | STRAGGLERS);
+        let left = match is_wait {
+            true => self.one_wait_less(),
+            false => Some(usize::MAX),
         };
+        let Some(left) = left else { return };
+        let prefix = if is_wait { "waiting: " } else { "" };
         say(&match fields.as_str() {
             "" => format!("{prefix}{message}"),
             fields => format!("{prefix}{message} ({fields})"),
         });
+        if left == 0 {
+            say("waiting: further waits are not shown; -v shows them");
+        }
     }
 }
 

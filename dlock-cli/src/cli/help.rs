@@ -49,7 +49,8 @@ says once that it waits. A wrong URL, user or password ends it at once.
 Environment of the command:
   DLOCK_NAME   the name of the lock
   DLOCK_TOKEN  the fencing token: a number that grows with each grant. A resource that refuses
-               smaller numbers than its largest one is safe from late writes.
+               smaller numbers than its largest one is safe from late writes. It is not set if the
+               store has no such tokens, as a quorum of etcd or ZooKeeper.
   DLOCK_URL    as dlock has it. One with a password is withheld, unless --keep-url is given.
 
 Exit codes: the code of the command, 128 + n if signal n ended it, or one of these:

@@ -10,7 +10,7 @@ use dlock::{
     config::{Config, Settings},
     layers::migrate::{MigrationStage, Status},
 };
-use dlock_raw::residue::Residue;
+use dlock_raw::residue::{InUse, Residue};
 use tokio::time::timeout;
 
 use crate::base::{exit::Failure, output::say};
@@ -33,7 +33,7 @@ pub(super) async fn refuse(config: &Config, status: &Status) -> Result<(), Failu
         return Ok(());
     };
     let places = match list(&new).await {
-        Ok(places) => places,
+        Ok(locks) => locks.into_iter().map(|lock| lock.place).collect::<Vec<_>>(),
         Err(error) => {
             say(&format!(
                 "it is not known whether programs use locks in {new}, as these cannot be listed ({error}); if one does, \
@@ -64,12 +64,12 @@ pub(super) async fn refuse(config: &Config, status: &Status) -> Result<(), Failu
     )))
 }
 
-async fn list(new: &Config) -> Result<Vec<String>> {
+async fn list(new: &Config) -> Result<Vec<InUse>> {
     let listing = async {
         let residue = Residue::open(new).await?;
-        let places = residue.in_use(NAMED_MAX).await;
+        let locks = residue.in_use(NAMED_MAX).await;
         residue.close().await;
-        places
+        locks
     };
     timeout(LIST_MAX, listing).await.unwrap_or_else(|_| {
         let why = format!("there are too many to list within {LIST_MAX:?}");

@@ -2,7 +2,10 @@
 
 mod in_use;
 mod next;
+mod old_alone;
 mod plan;
+mod probe;
+mod rights;
 mod status;
 
 use std::time::Duration;
@@ -10,7 +13,7 @@ use std::time::Duration;
 use dlock::{
     ErrorKind,
     config::{Config, Registry, Settings},
-    layers::migrate::{MigrationStage, Steps, open_steps, read_records},
+    layers::migrate::{Migration, MigrationStage, Steps, open_steps, read_records},
 };
 use tokio::time::sleep;
 
@@ -23,17 +26,11 @@ use crate::{
         args::Global,
         migrate::{Migrate, Step, Stores},
     },
-    migrate::{next::CLOSED, plan::Plan, status::Shown},
+    migrate::{next::CLOSED, old_alone::OldAlone, plan::Plan, status::Shown},
 };
-
-/// The lock that `check` takes.
-const PROBE: &str = "dlock-migrate/check";
 
 /// How long `check` waits for its lock: another one may check, too.
 const PROBE_WAIT: Duration = Duration::from_secs(10);
-
-/// How long closing the stores may keep dlock from ending.
-const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) fn main(registry: &Registry, global: &Global, args: &Migrate) -> Result<Exit, Failure> {
     if global.url.is_some() || global.config.is_some() {
@@ -80,26 +77,43 @@ async fn take(
     is_json: bool,
 ) -> Result<String, Failure> {
     if matches!(step, Step::Check(_)) {
-        probe(registry, config).await?;
+        check(registry, config).await?;
     }
     let steps = match open_steps(registry, config).await {
         Ok(steps) => steps,
         Err(error) => return Err(unopened(registry, config, error.into()).await),
     };
     match step {
-        Step::Start(_) => start(&steps, config).await?,
+        Step::Start(_) => start(registry, &steps, config).await?,
         Step::Switch(_) => switch(&steps).await?,
         Step::Cancel(_) => cancel(&steps, config).await?,
         Step::Plan(_) | Step::Check(_) | Step::Status(_) => {}
     }
     let status = steps.status().await?;
-    show(&Shown::of(&status), is_json)
+    let mut shown = Shown::of(&status);
+    if matches!(step, Step::Check(_)) {
+        shown.old_alone = old_alone(registry, config, status.old.as_ref()).await;
+    }
+    show(&shown, is_json)
 }
 
-/// Begins the migration, unless programs use the new store already.
-async fn start(steps: &Steps, config: &Config) -> Result<(), Failure> {
+/// The holders in the old store alone, whose record is `old`; `None` if it does not matter.
+async fn old_alone(
+    registry: &Registry,
+    config: &Config,
+    old: Option<&Migration>,
+) -> Option<OldAlone> {
+    if !old_alone::matters(old) {
+        return None;
+    }
+    Some(old_alone::find(registry, config).await)
+}
+
+/// Begins the migration, unless programs use the new store already, or may not use one of both.
+async fn start(registry: &Registry, steps: &Steps, config: &Config) -> Result<(), Failure> {
     let status = steps.status().await?;
     in_use::refuse(config, &status).await?;
+    rights::refuse(registry, config).await?;
     steps.start().await?;
     let is_back = status
         .new
@@ -162,15 +176,9 @@ async fn switch(steps: &Steps) -> Result<(), Failure> {
 }
 
 /// Takes a lock as the programs do.
-async fn probe(registry: &Registry, config: &Config) -> Result<(), Failure> {
+async fn check(registry: &Registry, config: &Config) -> Result<(), Failure> {
     let locker = registry.connect(config).await?;
-    let released = async {
-        let guard = locker.acquire(PROBE).wait(PROBE_WAIT).await?;
-        guard.release().await
-    };
-    let released = released.await;
-    let _ = locker.shutdown(CLOSE_MAX).await;
-    Ok(released?)
+    Ok(probe::take(locker, PROBE_WAIT).await?)
 }
 
 /// Both records, also if only one store answers.
@@ -180,7 +188,11 @@ async fn status(registry: &Registry, config: &Config, is_json: bool) -> Result<S
         let why = format!("neither store can be read: {old}; {new}");
         return Err(Failure::new(old.kind().into(), why));
     }
-    show(&Shown::of_records(&records), is_json)
+    let mut shown = Shown::of_records(&records);
+    if let Ok(old) = &records.old {
+        shown.old_alone = old_alone(registry, config, old.as_ref()).await;
+    }
+    show(&shown, is_json)
 }
 
 fn show(shown: &Shown<'_>, is_json: bool) -> Result<String, Failure> {

@@ -14,8 +14,11 @@ pub(super) struct Plan {
     format: &'static str,
     old: String,
     both: String,
-    /// With a `token_base=` that is large enough.
+    /// With a `token_base=` that is large enough, if the tokens of `old` are known.
     new: String,
+    /// Why there is no `token_base=`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_base: Option<String>,
 }
 
 impl Plan {
@@ -26,6 +29,10 @@ impl Plan {
             return Err(Failure::usage("two stores are needed: OLD and NEW"));
         };
         let new = with_base(&old, &new)?;
+        let without_base = new
+            .param("token_base")
+            .is_none()
+            .then(|| without_base(&old));
         let both = BackendUrl::parse("migrate:")?
             .with_param("from", old.url().expose())
             .with_param("to", new.expose());
@@ -34,12 +41,13 @@ impl Plan {
             old: old.to_string(),
             both: both.to_string(),
             new: new.to_string(),
+            without_base,
         })
     }
 
     pub(super) fn text(&self) -> String {
         let Self { old, both, new, .. } = self;
-        format!(
+        let mut text = format!(
         "\
 1. This plan. Passwords are not shown: give a URL with one by a variable, as env:OLD_URL.
 2. Begin. Programs with the old URL go on. No program may use the new store under its prefix= yet.
@@ -56,8 +64,21 @@ impl Plan {
      DLOCK_URL='{new}'
 7. When all have it, take away the rights to the old store. The way back is a migration from the new store to the old one.
 "
-        )
+        );
+        if let Some(why) = &self.without_base {
+            text = format!("{text}{why}\n");
+        }
+        text
     }
+}
+
+/// Why there is no `token_base=` for a move from `old`.
+fn without_base(old: &Config) -> String {
+    format!(
+        "The new URL has no token_base=: dlock does not know how large the tokens of {old} become. If a resource compares \
+         tokens, give NEW a token_base= above all of them. Until the switch a grant with a token that is too large for \
+         it is refused."
+    )
 }
 
 /// `new` with a `token_base=` that is large enough, if dlock knows the tokens of `old`.
@@ -80,4 +101,29 @@ fn with_base(old: &Config, new: &Config) -> Result<BackendUrl, Failure> {
     } else {
         url
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(from: &str, to: &str) -> Plan {
+        let config = Config::from_url("migrate:").expect("a URL");
+        let config = config.with_param("from", from).with_param("to", to);
+        Plan::new(&config).unwrap_or_else(|failure| panic!("{}", failure.message))
+    }
+
+    #[test]
+    fn a_plan_from_a_store_of_another_project_says_why_it_has_no_base() {
+        let text = plan("jobs://a", "redis://b").text();
+        assert!(text.contains("DLOCK_URL='redis://b'\n"), "{text}");
+        assert!(text.contains("The new URL has no token_base="), "{text}");
+        for (from, to) in [
+            ("jobs://a", "redis://b?token_base=7"),
+            ("etcd://a", "redis://b"),
+        ] {
+            let text = plan(from, to).text();
+            assert!(!text.contains("has no token_base"), "{text}");
+        }
+    }
 }

@@ -3,7 +3,10 @@
 use dlock::layers::migrate::{Migration, MigrationStage, Records, Status, since};
 use serde::Serialize;
 
-use super::next::{Found, Next, next};
+use super::{
+    next::{Found, Next, next},
+    old_alone::OldAlone,
+};
 use crate::base::{
     exit::Failure,
     output::{self, one_line},
@@ -13,6 +16,8 @@ use crate::base::{
 pub(super) struct Shown<'a> {
     old: Found<'a>,
     new: Found<'a>,
+    /// The holders in the old store alone, if they were searched for.
+    pub(super) old_alone: Option<OldAlone>,
 }
 
 impl<'a> Shown<'a> {
@@ -20,6 +25,7 @@ impl<'a> Shown<'a> {
         Self {
             old: Ok(status.old.as_ref()),
             new: Ok(status.new.as_ref()),
+            old_alone: None,
         }
     }
 
@@ -27,6 +33,7 @@ impl<'a> Shown<'a> {
         Self {
             old: records.old.as_ref().map(Option::as_ref),
             new: records.new.as_ref().map(Option::as_ref),
+            old_alone: None,
         }
     }
 
@@ -36,6 +43,10 @@ impl<'a> Shown<'a> {
 
     pub(super) fn text(&self) -> String {
         let mut text = line("old", self.old) + &line("new", self.new);
+        text += &self
+            .old_alone
+            .as_ref()
+            .map_or_else(String::new, OldAlone::text);
         text += self.next().text;
         text.push('\n');
         text
@@ -49,6 +60,7 @@ impl<'a> Shown<'a> {
             old_error: self.old.err().map(ToString::to_string),
             new: self.new.ok().flatten().map(Record::of),
             new_error: self.new.err().map(ToString::to_string),
+            old_alone: self.old_alone.as_ref(),
             next: word,
             next_text: text,
         })
@@ -85,6 +97,8 @@ struct Report<'a> {
     new: Option<Record<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_alone: Option<&'a OldAlone>,
     next: &'static str,
     next_text: &'static str,
 }

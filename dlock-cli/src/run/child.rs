@@ -9,7 +9,7 @@ use std::{
     process::ExitStatus,
 };
 
-use dlock::Guard;
+use dlock::{Fencing, Guard};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
@@ -58,7 +58,12 @@ pub(crate) struct Running {
 impl Running {
     /// Starts `command` under `guard`. To be called from the main thread. The parent-death signal is tied to the
     /// thread that forked, and this one lives as long as the process.
-    pub(crate) fn start(args: &Run, guard: &Guard, terminal: Terminal) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        args: &Run,
+        guard: &Guard,
+        fencing: Fencing,
+        terminal: Terminal,
+    ) -> Result<Self, Failure> {
         let command = &args.command;
         let leads_group = terminal == Terminal::Absent;
         let program = command.first().map(OsString::as_os_str).unwrap_or_default();
@@ -77,7 +82,7 @@ impl Running {
             .arg0("dlock")
             .args(reexec::arguments(command))
             .kill_on_drop(true);
-        environment::set(&mut dlock, guard, args.keep_url);
+        environment::set(&mut dlock, guard, fencing, args.keep_url);
         if leads_group {
             dlock.process_group(0);
         }

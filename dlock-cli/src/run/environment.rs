@@ -3,19 +3,26 @@
 use std::{env, ffi::OsStr};
 
 use dlock::{
-    Guard,
+    Fencing, Guard,
     config::{BackendUrl, URL_VARIABLE},
 };
 use tokio::process::Command;
 
 use crate::store::WITHHELD;
 
-/// Adds the name and the token of the lock. Withholds a `DLOCK_URL` with a password, unless `keep_url`: what a command
+/// The variable with the token.
+const TOKEN: &str = "DLOCK_TOKEN";
+
+/// Adds the name of the lock, and its token if that is a fencing token: a resource would take any other number for one.
+/// Withholds a `DLOCK_URL` with a password, unless `keep_url`: what a command
 /// has in its environment ends up in its logs and reports.
-pub(crate) fn set(command: &mut Command, guard: &Guard, keep_url: bool) {
-    command
-        .env("DLOCK_NAME", guard.name().as_str())
-        .env("DLOCK_TOKEN", guard.token().to_string());
+pub(crate) fn set(command: &mut Command, guard: &Guard, fencing: Fencing, keep_url: bool) {
+    command.env("DLOCK_NAME", guard.name().as_str());
+    match fencing {
+        // Also not that of a lock around this one.
+        Fencing::None => command.env_remove(TOKEN),
+        _ => command.env(TOKEN, guard.token().to_string()),
+    };
     let is_withheld = |url: &OsStr| !keep_url && may_have_secret(url);
     if env::var_os(URL_VARIABLE).is_some_and(|url| is_withheld(&url)) {
         command.env(URL_VARIABLE, WITHHELD);

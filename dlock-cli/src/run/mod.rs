@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use dlock::{BootInstant, Clock, ErrorKind, Guard, LockName, Locker, config::Registry};
+use dlock::{BootInstant, Clock, ErrorKind, Fencing, Guard, LockName, Locker, config::Registry};
 use rustix::process::Signal;
 use tokio::{select, time::timeout};
 
@@ -111,12 +111,15 @@ impl Session<'_> {
         let (result, was_granted) = match self.unless_ended(WAIT_SIGNALS, acquire).await {
             Ok(Ok(guard)) => {
                 let waited = duration::measured(clock.now().since(began));
-                tracing::info!(
-                    "waited {waited} for {:?}, token {}",
-                    self.name,
-                    guard.token()
-                );
-                (self.hold(guard, &clock).await, true)
+                let fencing = locker.capabilities().fencing;
+                match fencing {
+                    Fencing::None => tracing::info!("waited {waited} for {:?}", self.name),
+                    _ => {
+                        let token = guard.token();
+                        tracing::info!("waited {waited} for {:?}, token {token}", self.name);
+                    }
+                }
+                (self.hold(guard, fencing, &clock).await, true)
             }
             Ok(Err(failure)) => (contended::end(failure, &self.name, self.args), false),
             Err(signal) => (Ok(Exit::by_signal(signal)), false),
@@ -138,9 +141,14 @@ impl Session<'_> {
     }
 
     /// Runs the command under `guard`, and releases it.
-    async fn hold(&mut self, guard: Guard, clock: &Clock) -> Result<Exit, Failure> {
+    async fn hold(
+        &mut self,
+        guard: Guard,
+        fencing: Fencing,
+        clock: &Clock,
+    ) -> Result<Exit, Failure> {
         let granted = clock.now();
-        let result = self.command(&guard).await;
+        let result = self.command(&guard, fencing).await;
         let ended_before = self.hold_on(&guard, &result, granted).await;
         let released = self
             .unless_ended(CLEANUP_SIGNALS, timeout(CLEANUP_MAX, guard.release()))
@@ -182,7 +190,7 @@ impl Session<'_> {
         }
     }
 
-    async fn command(&mut self, guard: &Guard) -> Result<Outcome, Failure> {
+    async fn command(&mut self, guard: &Guard, fencing: Fencing) -> Result<Outcome, Failure> {
         // A Ctrl-C of just now must not start the command.
         if let Some(signal) = self.signals.arrived_ending().await {
             return Ok(Outcome::Signalled(signal));
@@ -199,7 +207,7 @@ impl Session<'_> {
                 program.display()
             ));
         }
-        let mut command = Running::start(self.args, guard, self.terminal)?;
+        let mut command = Running::start(self.args, guard, fencing, self.terminal)?;
         // One that comes from now on, the terminal sends to the command, too.
         let was_early = self.signals.send_early(&command).await;
         let deadlines = self.deadlines.within(guard.remaining());

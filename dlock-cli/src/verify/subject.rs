@@ -69,7 +69,8 @@ pub(crate) async fn open(
     })
 }
 
-/// Whether a store inside the one of `config` keeps its locks as files.
+/// Whether a store inside the one of `config` keeps its locks as files. A store that is made of others is not inside
+/// another one.
 fn has_files(config: &Config) -> Result<bool> {
     let parts = dlock::layers::parts(config)?.unwrap_or_default();
     Ok(parts

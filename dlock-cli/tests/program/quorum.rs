@@ -264,6 +264,23 @@ fn bench_measures_it_and_leaves_no_lock() {
     quorum.assert_clean();
 }
 
+/// Each of 64 tasks waits for nodes that are too slow for it, in each round.
+#[test]
+fn a_bench_whose_tasks_wait_says_so_a_few_times() {
+    let quorum = Quorum::new();
+    let url = quorum.url.replace(PATIENT, "node_timeout=1ms");
+    let output = quorum.by(&url, &["bench", "--for", "1ms"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let waits: Vec<_> = said
+        .lines()
+        .filter(|line| line.starts_with("dlock: waiting: "))
+        .collect();
+    let end = "dlock: waiting: further waits are not shown; -v shows them";
+    // Fewer on a machine that is fast enough.
+    assert!(waits.len() <= 4, "{said}");
+    assert!(waits.len() < 4 || waits.last() == Some(&end), "{said}");
+}
+
 #[test]
 fn a_bench_that_is_interrupted_removes_its_locks_from_all_nodes() {
     let quorum = Quorum::new();

@@ -56,8 +56,34 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn of<S: Server>() -> Vec<Trial> {
-    let name = format!("{}::a_new_store_in_use", S::NAME);
-    if_available(S::NAME, S::find(), vec![trial(name, in_use::<S>)])
+    let name = |case: &str| format!("{}::{case}", S::NAME);
+    let trials = vec![
+        trial(name("a_new_store_in_use"), in_use::<S>),
+        trial(name("holders_in_the_old_store_alone"), old_alone::<S>),
+    ];
+    if_available(S::NAME, S::find(), trials)
+}
+
+/// A holder in the old store is listed, unless it has the lock in both.
+async fn old_alone<S: Server>() -> Outcome {
+    let server = S::start().await?;
+    let folder = TempDir::new()?;
+    let (old, new) = (
+        server.url(),
+        format!("file:{}?{BASE}", folder.path().display()),
+    );
+    let begun = step(&["start", &old, &new]).output().await?;
+    ensure!(begun.status.success(), "{}", said(&begun));
+    let both = [("OLD", &*old), ("NEW", &*new)];
+    let on_both = hold_as("both", "migrate:?from=env:OLD&to=env:NEW", &both).await?;
+    let on_old = hold_as("seat {14}/50%", &old, &[]).await?;
+    let status = step(&["status", &old, &new]).output().await?;
+    let out = String::from_utf8_lossy(&status.stdout);
+    let pid = on_old.id().unwrap_or_default();
+    let alone = format!("held in the old store alone: \"seat {{14}}/50%\" by {pid}@");
+    ensure!(out.contains(&alone) && !out.contains("\"both\""), "{out}");
+    drop((on_both, on_old));
+    Ok(())
 }
 
 async fn in_use<S: Server>() -> Outcome {
@@ -146,8 +172,14 @@ async fn refuses_locks(url: &str) -> Outcome {
 
 /// A program that holds `report` until its stdin ends.
 async fn hold(url: &str) -> Outcome<Child> {
-    let words = ["run", "report", "--url", url, "--", "sh", "-c"];
+    hold_as("report", url, &[]).await
+}
+
+/// As [`hold`], with a name and an environment.
+async fn hold_as(name: &str, url: &str, environment: &[(&str, &str)]) -> Outcome<Child> {
+    let words = ["run", name, "--url", url, "--", "sh", "-c"];
     let mut holder = dlock(&words)
+        .envs(environment.iter().copied())
         .arg("echo held; read -r line")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

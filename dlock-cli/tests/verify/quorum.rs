@@ -5,7 +5,7 @@ use std::{ffi::OsString, fs, path::PathBuf};
 use dlock_verify::{
     ensure,
     support::Outcome,
-    verdict::{Clause, StoreVerdict},
+    verdict::{Clause, Severity, StoreVerdict},
 };
 use libtest_mimic::Trial;
 use rustix::process::Signal;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     stop::{begun, stopped},
-    support::{quick_holds, ran, trial, verify},
+    support::{expect, quick_holds, ran, trial, verify},
 };
 
 /// Files alone free a lock that is lost and not released; as nodes of a quorum they do not.
@@ -34,6 +34,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(
             "quorum::what_is_left_beside_a_broken_node_is_removed",
             what_is_left_beside_a_broken_node_is_removed,
+        ),
+        #[cfg(feature = "redis")]
+        trial(
+            "quorum::a_node_that_is_down_is_named_once_and_the_others_are_verified",
+            a_node_that_is_down_is_named_once_and_the_others_are_verified,
         ),
         trial(
             "quorum::ctrl_c_leaves_nothing_in_any_node",
@@ -131,6 +136,27 @@ async fn what_is_left_beside_a_broken_node_is_removed() -> Outcome {
     let unknown = store.residue.unknown.unwrap_or_default();
     ensure!(unknown.contains("Not a directory"), "{unknown}");
     ensure_clean(others)
+}
+
+#[cfg(feature = "redis")]
+async fn a_node_that_is_down_is_named_once_and_the_others_are_verified() -> Outcome {
+    let quorum = Quorum::new()?;
+    let [a, b, _] = quorum.nodes.each_ref().map(|node| node.display());
+    // Nothing listens there.
+    let url = format!("quorum:?1=file:{a}&2=redis://:hunter2%40127.0.0.1:1&3=file:{b}&{PATIENT}");
+    let args = [&*url, "--for", "2s"];
+    let text = ran(&args).await?;
+    ensure!(!text.stdout.contains("hunter2"), "{text:#?}");
+    let store = ran(&[&args[..], &["--json"]].concat()).await?.store()?;
+    ensure!(store.grants > 0 && store.error.is_none(), "{store:#?}");
+    let server = store.server.as_ref().ok_or("no server")?;
+    ensure!(server.product == "files (2 nodes)", "{server:#?}");
+    let found = expect(&store, "store.unreachable", Severity::Warning)?;
+    let begin = "node 2 (redis://:***@127.0.0.1:1) cannot be reached: ";
+    ensure!(found.found.starts_with(begin), "{found:#?}");
+    let same = store.findings.iter().filter(|other| other.id == found.id);
+    ensure!(same.count() == 1, "{store:#?}");
+    Ok(())
 }
 
 async fn ctrl_c_leaves_nothing_in_any_node() -> Outcome {

@@ -20,11 +20,27 @@ use crate::base::error::{Error, Result};
 pub struct Config {
     url: BackendUrl,
     source: Source,
+    /// Keys of the same URL that another store has a use for.
+    beside: Vec<&'static str>,
 }
 
 impl Config {
     pub(super) fn new(url: BackendUrl, source: Source) -> Self {
-        Self { url, source }
+        Self {
+            url,
+            source,
+            beside: Vec::new(),
+        }
+    }
+
+    /// This configuration with the `keys` that the store around it has taken from the same URL.
+    pub(super) fn beside(mut self, keys: Vec<&'static str>) -> Self {
+        self.beside = keys;
+        self
+    }
+
+    pub(super) fn keys_beside(&self) -> &[&'static str] {
+        &self.beside
     }
 
     /// Makes the configuration of `url`.

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{Capabilities, Expiry, Modes, Order, Waiting};
 
-/// The scheme of the URL, and the name of the backend.
-pub(crate) const SCHEME: &str = "migrate";
+use crate::schemes::MIGRATE;
 
 /// The capabilities of a migration from the store with `old` to that with `new`, without I/O.
 #[must_use]
@@ -17,7 +16,7 @@ pub fn capabilities(old: &Capabilities, new: &Capabilities) -> Capabilities {
         ttl_max = ttl_max.min(shorter);
     }
     Capabilities {
-        backend: SCHEME,
+        backend: MIGRATE,
         modes: if old.modes == new.modes {
             old.modes
         } else {

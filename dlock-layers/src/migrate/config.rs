@@ -5,10 +5,8 @@ use dlock_core::{
     config::{CommonSettings, Config, ConnectFuture, Registry, Settings},
 };
 
-use super::{
-    backend::MigrateLock, capabilities::SCHEME, status::Records, steps::Steps, stores::Store,
-};
-use crate::quorum::is_quorum;
+use super::{backend::MigrateLock, status::Records, steps::Steps, stores::Store};
+use crate::schemes::{MIGRATE, is_quorum};
 
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -17,7 +15,7 @@ const TO: &str = "to";
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
     let stores = registry.clone();
-    registry.register(SCHEME, move |settings| open(&stores, settings))
+    registry.register(MIGRATE, move |settings| open(&stores, settings))
 }
 
 /// A store in the settings, which are checked.
@@ -125,7 +123,13 @@ fn store(settings: &mut Settings, key: &'static str) -> Result<Config> {
 /// Reads the settings of one of the stores, without I/O.
 fn nested(stores: &Registry, settings: &mut Settings, key: &'static str) -> Result<Nested> {
     let config = store(settings, key)?;
-    if is_quorum(config.url().scheme()) {
+    let scheme = config.url().scheme();
+    if scheme == MIGRATE {
+        return Err(settings.invalid(format!(
+            "{key}={config} is a migration itself; end that one first, and give one of its stores"
+        )));
+    }
+    if is_quorum(scheme) {
         return Err(settings.invalid(format!(
             "{key}={config} is made of other stores and keeps no record of a migration; its programs have to be stopped \
              for a move"

@@ -30,6 +30,7 @@ mod watch;
 
 pub use dlock_core::backend::{Migration, MigrationStage};
 
+pub(crate) use self::config::stores;
 pub use self::{
     backend::MigrateLock,
     base::token_base,
@@ -39,5 +40,5 @@ pub use self::{
     status::{Records, Status, since},
     steps::Steps,
     stores::Store,
+    stragglers::straggler,
 };
-pub(crate) use self::{capabilities::SCHEME, config::stores};

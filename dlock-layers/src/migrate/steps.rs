@@ -96,7 +96,8 @@ impl Steps {
     /// # Errors
     ///
     /// `InvalidConfig` when one of the stores is in another migration, when both are the same store, and for a
-    /// `token_base` of the new one that is too small. Others as [`status`](Self::status).
+    /// `token_base` of the new one that is too small. `Denied`, before any change, where a record may not be written.
+    /// Others as [`status`](Self::status).
     ///
     /// # Cancel safety
     ///
@@ -125,6 +126,8 @@ impl Steps {
             Some(found) if found.stage == Arriving && found.id == id => return Ok(id),
             Some(found) => return Err(self.not_startable(&self.new, found, old.as_ref())),
         }
+        // The first change of the old store would be left alone without the right to the second one.
+        tokio::try_join!(self.old.check_writable(), self.new.check_writable())?;
         let leaving = self.record(Leaving, id, &self.new_url);
         self.old.advance(old.as_ref(), &leaving).await?;
         if self.new.migration().await?.as_ref() == Some(&leaving) {

@@ -47,6 +47,22 @@ impl Store {
             .map_err(|error| self.in_context(error))
     }
 
+    /// Fails if the record cannot be written. Tries to replace one that is not there, which changes nothing.
+    pub(super) async fn check_writable(&self) -> Result<()> {
+        let other = AttemptId::random().to_string();
+        let tried = self.record()?.compare_and_set(Some(&other), &other).await;
+        let denied = |error: Error| match error.kind() {
+            ErrorKind::Denied => {
+                let why = "the record of a migration may not be written, so nothing was begun";
+                Error::new(ErrorKind::Denied, why).with_source(error)
+            }
+            _ => error,
+        };
+        tried
+            .map(drop)
+            .map_err(|error| self.in_context(denied(error)))
+    }
+
     pub(super) fn check_tokens(&self) -> Result<()> {
         if self.backend.capabilities().fencing == Fencing::Growing {
             return Ok(());

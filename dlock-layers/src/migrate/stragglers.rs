@@ -10,8 +10,8 @@ use dlock_core::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{capabilities::SCHEME, switch::Switch, tag::untagged};
-use crate::reports::Reports;
+use super::{switch::Switch, tag::untagged};
+use crate::{reports::Reports, schemes::MIGRATE};
 
 /// A holder is inspected after it has been waited for so long.
 const INSPECT_AFTER: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ const METRIC: &str = "dlock_stragglers_total";
 pub(super) fn register_metric() {
     let help = "Holders in the old store alone that were waited for.";
     metrics::describe_counter!(METRIC, metrics::Unit::Count, help);
-    metrics::counter!(METRIC, "backend" => SCHEME).increment(0);
+    metrics::counter!(METRIC, "backend" => MIGRATE).increment(0);
 }
 
 /// Reports the stragglers that `request` waits for in `old`, by `inspections` of them. Never ends.
@@ -58,7 +58,7 @@ pub(super) async fn report(
         let warning = warning(&holder);
         if last.as_ref() != Some(&warning) {
             tracing::warn!("{:?}: {warning}", request.name);
-            metrics::counter!(METRIC, "backend" => SCHEME).increment(1);
+            metrics::counter!(METRIC, "backend" => MIGRATE).increment(1);
             last = Some(warning.clone());
         }
         if reports.is_contended() {
@@ -77,9 +77,27 @@ pub(super) fn warned(holder: Holder) -> Holder {
     holder
 }
 
+/// The process of a holder in the old store, as `PID@HOST`; `None` for one that is on `migrate:`.
+///
+/// ```
+/// use dlock_core::Holder;
+/// use dlock_layers::migrate::straggler;
+///
+/// let mut holder = Holder::this_process();
+/// assert!(straggler(holder.clone()).is_some_and(|process| process.contains('@')));
+/// holder.note = Some("[migrate] checkout 77".to_owned());
+/// assert_eq!(straggler(holder), None);
+/// ```
+#[must_use]
+pub fn straggler(holder: Holder) -> Option<String> {
+    let (holder, is_on_migrate) = untagged(holder);
+    (!is_on_migrate).then(|| process(&holder))
+}
+
 fn warning(holder: &Holder) -> String {
+    let comma = if holder.host.is_none() { "," } else { "" };
     format!(
-        "{} holds the lock in the old store alone; change the URL of that program to migrate: before the switch",
+        "{}{comma} holds the lock in the old store alone; change the URL of that program to migrate: before the switch",
         process(holder)
     )
 }
@@ -89,6 +107,6 @@ fn process(holder: &Holder) -> String {
     match (holder.pid, &holder.host) {
         (Some(pid), Some(host)) => format!("{pid}@{host}"),
         (_, Some(host)) => format!("a process on {host}"),
-        _ => "a client of another kind, or one that does not answer,".to_owned(),
+        _ => "a client of another kind, or one that does not answer".to_owned(),
     }
 }

@@ -6,28 +6,15 @@ use dlock_core::{
 };
 
 use super::{backend::QuorumLock, node::Node, options::QuorumOptions, place::common_place};
-
-/// The schemes of a quorum of any stores.
-const SCHEME: &str = "quorum";
-
-/// The schemes with a host for each node, and those of the nodes.
-const OF_HOSTS: [(&str, &str); 2] = [("redis-quorum", "redis"), ("rediss-quorum", "rediss")];
-
-/// The keys of the nodes, and one more: it is given if there are too many.
-const KEYS: [&str; QuorumOptions::NODES_MAX + 1] = [
-    "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17",
-    "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31", "32", "33",
-    "34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47", "48", "49",
-    "50", "51",
-];
+use crate::schemes::{QUORUM, QUORUM_OF_HOSTS, is_layer, is_quorum};
 
 /// Adds the schemes `quorum`, `redis-quorum` and `rediss-quorum` for the stores that `registry` has.
 #[must_use]
 pub fn register(registry: Registry) -> Registry {
-    let stores = registry.clone().without(SCHEME);
+    let stores = registry.clone();
     let of_keys = stores.clone();
-    let registry = registry.register(SCHEME, move |settings| open(&of_keys, settings, None));
-    OF_HOSTS
+    let registry = registry.register(QUORUM, move |settings| open(&of_keys, settings, None));
+    QUORUM_OF_HOSTS
         .into_iter()
         .fold(registry, |registry, (scheme, node)| {
             let stores = stores.clone();
@@ -35,17 +22,12 @@ pub fn register(registry: Registry) -> Registry {
         })
 }
 
-/// Whether a URL with this scheme is a quorum.
-pub(crate) fn is_quorum(scheme: &str) -> bool {
-    scheme == SCHEME || OF_HOSTS.iter().any(|(quorum, _)| *quorum == scheme)
-}
-
 /// The configurations of the nodes of a store with `scheme`; `None` for another scheme.
 pub(crate) fn nodes(scheme: &str, settings: &mut Settings) -> Result<Option<Vec<Config>>> {
     if !is_quorum(scheme) {
         return Ok(None);
     }
-    let of_hosts = OF_HOSTS.iter().find(|(quorum, _)| *quorum == scheme);
+    let of_hosts = QUORUM_OF_HOSTS.iter().find(|(quorum, _)| *quorum == scheme);
     options(settings)?;
     Ok(Some(match of_hosts {
         Some((_, node)) => settings.take_store_of_each_host(node),
@@ -79,11 +61,12 @@ fn open(stores: &Registry, settings: &mut Settings, scheme: Option<&str>) -> Res
     let stores = stores.clone();
     Ok(Box::pin(async move {
         let node = |config: Config| {
-            let stores = stores.clone();
+            let (stores, place) = (stores.clone(), config.to_string());
             Node::opened_by(move || {
                 let (stores, config) = (stores.clone(), config.clone());
                 Box::pin(async move { Ok(stores.open(&config).await?.0) })
             })
+            .at(place)
         };
         let nodes = configs.into_iter().map(node);
         Ok(Box::new(QuorumLock::open(nodes, &options).await?) as _)
@@ -105,17 +88,19 @@ fn options(settings: &mut Settings) -> Result<QuorumOptions> {
 
 /// The nodes of the keys `1`, `2` and so on.
 fn of_keys(settings: &mut Settings) -> Result<Vec<Config>> {
-    let mut nodes = Vec::new();
-    for key in KEYS {
-        match settings.take_store(key)? {
-            Some(node) => nodes.push(settings.with_ttl(node)),
-            // A key after a gap is an unknown one.
-            None => break,
-        }
-    }
+    let nodes = settings.take_numbered_stores()?;
     if nodes.is_empty() {
         let why = "the nodes are missing, as in quorum:?1=redis://a&2=redis://b&3=redis://c";
         return Err(settings.invalid(why));
+    }
+    for (number, node) in (1..).zip(&nodes) {
+        let scheme = node.url().scheme();
+        if is_layer(scheme) {
+            let why = format!(
+                "node {number} is a {scheme}: store, which is made of other stores and cannot be a node"
+            );
+            return Err(settings.invalid(why));
+        }
     }
     Ok(nodes)
 }

@@ -105,7 +105,7 @@ impl Hold {
             match renewal {
                 None => {}
                 Some((member, Found::Held)) => deadlines.push(member.part.deadline()),
-                Some((_, Found::Unknown(error))) => unknown = Some(error),
+                Some((member, Found::Unknown(error))) => unknown = Some((&member.slot, error)),
                 Some((member, Found::Lost(cause))) => {
                     self.lose(member, cause);
                     left -= 1;
@@ -124,7 +124,10 @@ impl Hold {
         let expiry = self.nodes.capabilities.expiry;
         match of_grant(expiry, deadlines, need, sent, self.round.request.ttl) {
             Some(deadline) => Ok(Renewed::Until(deadline)),
-            None => Err(too_few(&self.nodes, answered, unknown.as_ref())),
+            None => {
+                let cause = unknown.as_ref().map(|(slot, error)| (&***slot, error));
+                Err(too_few(&self.nodes, answered, cause))
+            }
         }
     }
 

@@ -14,26 +14,27 @@ pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Hol
         match slot.store() {
             Some(_) if is_skipping && slot.silence.is_silent() => {}
             Some(store) => {
-                requests.push(async move { store.inspect(name).await });
+                requests.push(async move { (slot, store.inspect(name).await) });
             }
-            None => cause = Some(slot.why_not_open()),
+            None => cause = Some((slot, slot.why_not_open())),
         }
     }
     let (mut answered, mut found) = (0, Vec::new());
     gather(requests, nodes.options.node_timeout, |answer| {
         match answer {
             None => {}
-            Some(Ok(holder)) => {
+            Some((_, Ok(holder))) => {
                 answered += 1;
                 found.extend(holder);
             }
-            Some(Err(error)) => cause = Some(error),
+            Some((slot, Err(error))) => cause = Some((slot, error)),
         }
         answered >= need
     })
     .await;
+    let cause = cause.as_ref().map(|(slot, error)| (&***slot, error));
     if answered < need {
-        return Err(too_few(nodes, answered, cause.as_ref()));
+        return Err(too_few(nodes, answered, cause));
     }
     if let Some(mut holder) = named_by(need, &found) {
         if nodes.capabilities.fencing == Fencing::None {
@@ -49,7 +50,7 @@ pub(super) async fn inspect(nodes: &Nodes, name: &LockName) -> Result<Option<Hol
     let is_held_or_unknown = |most| most + nodes.slots.len() - answered >= need;
     match most.is_some_and(is_held_or_unknown) {
         // The others may name the same attempt.
-        true => Err(too_few(nodes, answered, cause.as_ref())),
+        true => Err(too_few(nodes, answered, cause)),
         false => Ok(None),
     }
 }

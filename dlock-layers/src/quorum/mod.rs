@@ -33,7 +33,7 @@ mod tally;
 mod token;
 mod wait;
 
-pub(crate) use self::config::{is_quorum, nodes};
+pub(crate) use self::config::nodes;
 pub use self::{
     backend::QuorumLock, capabilities::capabilities, config::register, node::Node,
     options::QuorumOptions,

@@ -9,7 +9,11 @@ use dlock_core::{
 use super::silence::Silence;
 
 /// A store that is one node of a quorum.
-pub struct Node(pub(super) Opening);
+pub struct Node {
+    pub(super) opening: Opening,
+    /// The URL, without passwords; empty if it has none.
+    pub(super) place: String,
+}
 
 /// The opening of a node's store.
 type Open = Box<dyn Fn() -> ConnectFuture + Send + Sync>;
@@ -22,7 +26,7 @@ pub(super) enum Opening {
 impl Node {
     /// A node with a store that is open.
     pub fn new(backend: impl DistributedLock) -> Self {
-        Self(Opening::Done(Arc::new(backend)))
+        Self::of(Opening::Done(Arc::new(backend)))
     }
 
     /// A node whose store is opened by `open`: again and again, until it succeeds.
@@ -34,7 +38,20 @@ impl Node {
     /// let node = Node::opened_by(|| Box::pin(async { Ok(Box::new(Memory::new()) as _) }));
     /// ```
     pub fn opened_by(open: impl Fn() -> ConnectFuture + Send + Sync + 'static) -> Self {
-        Self(Opening::By(Box::new(open)))
+        Self::of(Opening::By(Box::new(open)))
+    }
+
+    /// This node with its URL, which errors name. It has no password.
+    pub(super) fn at(mut self, place: String) -> Self {
+        self.place = place;
+        self
+    }
+
+    fn of(opening: Opening) -> Self {
+        Self {
+            opening,
+            place: String::new(),
+        }
     }
 }
 
@@ -49,6 +66,8 @@ impl fmt::Debug for Node {
 pub(super) struct Slot {
     /// From 1, as in the URL.
     pub(super) number: usize,
+    /// The number, and the URL if it has one.
+    pub(super) label: String,
     pub(super) silence: Silence,
     state: Lock<State>,
 }
@@ -62,9 +81,14 @@ enum State {
 }
 
 impl Slot {
-    pub(super) fn new(number: usize) -> Self {
+    pub(super) fn new(number: usize, place: &str) -> Self {
+        let label = match place {
+            "" => format!("node {number}"),
+            place => format!("node {number} ({place})"),
+        };
         Self {
             number,
+            label,
             silence: Silence::default(),
             state: Lock::new(State::Opening(None)),
         }
@@ -126,10 +150,10 @@ impl Slot {
     pub(super) fn is_closed(&self) -> bool {
         matches!(*self.state.lock(), State::Closed)
     }
+}
 
-    /// The error of a node that was silent for `timeout`.
-    pub(super) fn no_answer(&self, timeout: Duration) -> Error {
-        let why = format!("node {} gave no answer in {timeout:?}", self.number);
-        Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
-    }
+/// The error of a node that was silent for `timeout`.
+pub(super) fn no_answer(timeout: Duration) -> Error {
+    let why = format!("no answer in {timeout:?}");
+    Error::new(ErrorKind::Unavailable, why).with_effect(Effect::Unknown)
 }

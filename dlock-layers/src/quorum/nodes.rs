@@ -25,6 +25,9 @@ const OPEN_MAX: Duration = Duration::from_secs(30);
 /// When enough nodes are open, the others are waited for during this time. They are opened in the background then.
 const OTHERS_MAX: Duration = Duration::from_millis(500);
 
+/// An error names so many nodes.
+const NAMED_MAX: usize = 5;
+
 /// The nodes, and what they have in common.
 #[derive(Debug)]
 pub(super) struct Nodes {
@@ -51,8 +54,8 @@ impl Nodes {
         let (joint, mut opening) = (Arc::new(Joint::default()), JoinSet::new());
         let mut slots = Vec::with_capacity(nodes.len());
         for (number, node) in (1..).zip(nodes) {
-            let slot = Arc::new(Slot::new(number));
-            match node.0 {
+            let slot = Arc::new(Slot::new(number, &node.place));
+            match node.opening {
                 Opening::Done(store) => {
                     let _ = slot.opened(store);
                 }
@@ -138,17 +141,30 @@ async fn wait_until_open(slots: &[Arc<Slot>], options: Checked, joint: &Joint) -
 
 fn too_few_open(slots: &[Arc<Slot>], need: usize) -> Error {
     let closed = slots.iter().filter(|slot| slot.store().is_none());
-    let errors: Vec<_> = closed.map(|slot| slot.why_not_open()).collect();
-    let (nodes, open) = (slots.len(), slots.len() - errors.len());
+    let closed: Vec<_> = closed.map(|slot| (slot, slot.why_not_open())).collect();
+    let (nodes, open) = (slots.len(), slots.len() - closed.len());
     // A setting that is wrong is not mended by trying again.
-    let cause = errors.iter().find(|error| !error.is_retryable());
-    let cause = cause.or_else(|| errors.first());
-    let kind = cause.map_or(ErrorKind::Unavailable, Error::kind);
-    let why = format!("{open} of {nodes} nodes can be reached, {need} are needed");
-    let error = Error::new(kind, why);
-    match cause {
-        Some(cause) => error.with_source(cause.to_string()),
-        None => error,
+    let is_final = |(_, error): &&(&Arc<Slot>, Error)| !error.is_retryable();
+    let cause = closed.iter().find(is_final).or_else(|| closed.first());
+    let kind = cause.map_or(ErrorKind::Unavailable, |(_, error)| error.kind());
+    let labels: Vec<_> = closed.iter().map(|(slot, _)| slot.label.as_str()).collect();
+    let mut why = format!(
+        "{open} of {nodes} nodes can be reached, {need} are needed; not reached: {}",
+        named(&labels)
+    );
+    if let Some((slot, cause)) = cause {
+        why = format!("{why}; node {}: {cause}", slot.number);
+    }
+    Error::new(kind, why)
+}
+
+/// The first ones of `labels`, and how many more there are.
+fn named(labels: &[&str]) -> String {
+    let shown = &labels[..labels.len().min(NAMED_MAX)];
+    let text = shown.join(", ");
+    match labels.len() - shown.len() {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
 }
 
@@ -175,8 +191,8 @@ async fn open_until_done(
             }
             Err(error) => {
                 if !slot.has_failed() {
-                    let number = slot.number;
-                    tracing::warn!(%error, "node {number} of the quorum is not open; it is tried again");
+                    let label = &slot.label;
+                    tracing::warn!(%error, "{label} of the quorum is not open; it is tried again");
                 }
                 slot.failed(error);
                 joint.changed.notify_one();
@@ -204,5 +220,18 @@ async fn accept(slot: &Slot, store: Arc<dyn DistributedLock>, joint: &Joint) -> 
             let _ = tokio::spawn(async move { store.close().await }).await;
             result
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_some_nodes() {
+        let labels = ["a", "b", "c", "d", "e", "f", "g"];
+        assert_eq!(named(&labels[..1]), "a");
+        assert_eq!(named(&labels[..NAMED_MAX]), "a, b, c, d, e");
+        assert_eq!(named(&labels), "a, b, c, d, e and 2 more");
     }
 }

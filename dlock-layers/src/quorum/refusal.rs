@@ -2,7 +2,7 @@
 
 use dlock_core::{Effect, Error, ErrorKind};
 
-use super::{nodes::Nodes, round::Refusal};
+use super::{node::Slot, nodes::Nodes, round::Refusal};
 
 /// The error if `held` nodes hold the lock, which are too few, and the others have refused.
 ///
@@ -27,17 +27,24 @@ pub(super) fn refusal(nodes: &Nodes, held: usize, refusals: &[Refusal]) -> Error
     {
         return error.duplicate().with_effect(effect);
     }
-    let cause = errors().find(|error| !error.is_contended());
+    let is_cause = |refusal: &&Refusal| !refusal.error.is_contended();
+    let cause = refusals.iter().find(is_cause).and_then(|refusal| {
+        let slot = nodes
+            .slots
+            .iter()
+            .find(|slot| slot.number == refusal.number)?;
+        Some((&**slot, &refusal.error))
+    });
     too_few(nodes, answered, cause).with_effect(effect)
 }
 
-/// The error if only `answered` nodes have answered, and the others have not because of `cause`.
-pub(super) fn too_few(nodes: &Nodes, answered: usize, cause: Option<&Error>) -> Error {
+/// The error if only `answered` nodes have answered, and the others have not: one of them because of `cause`.
+pub(super) fn too_few(nodes: &Nodes, answered: usize, cause: Option<(&Slot, &Error)>) -> Error {
     let (all, need) = (nodes.slots.len(), nodes.options.need);
     let why = format!("{answered} of {all} nodes answered, {need} are needed");
     let error = Error::new(ErrorKind::Unavailable, why);
     match cause {
-        Some(cause) => error.with_source(cause.to_string()),
+        Some((slot, cause)) => error.with_source(format!("{}: {cause}", slot.label)),
         None => error,
     }
 }

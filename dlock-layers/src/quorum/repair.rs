@@ -8,7 +8,7 @@ use dlock_core::{BootInstant, Result, backend::Wait};
 
 use super::{
     hold::Hold,
-    node::Slot,
+    node::{Slot, no_answer},
     pending::{Member, Pending},
     round::Identity,
     silence::Role,
@@ -50,7 +50,7 @@ impl Hold {
         if answer.is_none() && !self.members.lock().is_released {
             slot.silence.begin(self.round.request.clock().now());
         }
-        let answer = answer.unwrap_or_else(|| Err(slot.no_answer(self.nodes.options.node_timeout)));
+        let answer = answer.unwrap_or_else(|| Err(no_answer(self.nodes.options.node_timeout)));
         self.end(&slot, Some(answer));
     }
 

@@ -8,7 +8,7 @@ use dlock_core::{
 };
 
 use super::{
-    node::Slot,
+    node::{Slot, no_answer},
     nodes::Nodes,
     pending::{Member, Pending},
     probe::probe,
@@ -157,7 +157,7 @@ impl Round {
             }
             Some(Err(error)) => answers.refused(slot, error),
             None => {
-                let error = slot.no_answer(nodes.options.node_timeout);
+                let error = no_answer(nodes.options.node_timeout);
                 answers.refused(slot, error);
             }
         }

@@ -123,7 +123,11 @@ async fn settings_that_are_wrong() -> Result<()> {
         ("migrate:?from=old:&to=new:&too=new:", "unknown key \"too\""),
         (
             "migrate:?from=migrate:&to=new:",
-            "unknown scheme \"migrate\"",
+            "from=migrate: is a migration itself; end that one first",
+        ),
+        (
+            "migrate:?from=old:&to=migrate:",
+            "to=migrate: is a migration itself",
         ),
         (
             "migrate:?from=old:&to=redis-quorum://a,b,c",

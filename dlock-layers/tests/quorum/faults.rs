@@ -258,7 +258,7 @@ async fn too_few_grants_are_given_back() -> Result<()> {
         nodes.down(node);
     }
     let none = locks.try_acquire("a").await;
-    let text = "2 of 5 nodes answered, 3 are needed: ";
+    let text = "2 of 5 nodes answered, 3 are needed: node 1: ";
     assert_eq!(refused(none, text), ErrorKind::Unavailable);
     assert_eq!(nodes.used(), 0);
     Ok(())

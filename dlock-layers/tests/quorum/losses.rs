@@ -23,7 +23,7 @@ async fn with_too_many_nodes_down_there_is_no_grant_and_no_loss_before_the_deadl
         nodes.fail(0, fault);
         nodes.fail(1, fault);
         let none = other.try_acquire("b").await;
-        let unavailable = refused(none, "1 of 3 nodes answered, 2 are needed: ");
+        let unavailable = refused(none, "1 of 3 nodes answered, 2 are needed: node 1: ");
         assert_eq!(unavailable, ErrorKind::Unavailable);
         let waited = other.acquire("b").wait(Duration::from_secs(1)).await;
         assert_eq!(refused(waited, "1 of 3 nodes"), ErrorKind::Unavailable);

@@ -58,7 +58,7 @@ async fn too_few_nodes_open_no_quorum() -> Result<()> {
         node(&nodes.0[2], &down),
     ];
     let opened = QuorumLock::open(all, &QuorumOptions::new()).await;
-    let text = "1 of 3 nodes can be reached, 2 are needed: connection refused";
+    let text = "1 of 3 nodes can be reached, 2 are needed; not reached: node 1, node 3; node 1: connection refused";
     assert_eq!(refused(opened, text), ErrorKind::Unavailable);
     Ok(())
 }

@@ -14,6 +14,7 @@ mod finding;
 mod foreign;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod nested;
 #[cfg(feature = "redis")]
 mod redis;
 mod report;
@@ -50,7 +51,7 @@ const WATCH_MIN: Duration = Duration::from_secs(1);
 /// # Errors
 ///
 /// `InvalidConfig` for a URL that dlock refuses, `Unavailable` and others if no server answers, also within
-/// [`PROBE_MAX`]. A refusal of a single request is no error: it is in [`Report::unknown`].
+/// [`PROBE_MAX`]. Of a store that is made of others, if none of these answers; a finding names each that does not. A refusal of a single request is no error: it is in [`Report::unknown`].
 ///
 /// # Cancel safety
 ///
@@ -83,6 +84,7 @@ pub fn checks() -> Vec<Check> {
         client::checks::ALL,
         file::checks::ALL,
         foreign::ALL,
+        nested::ALL,
         #[cfg(feature = "etcd")]
         etcd::checks::ALL,
         #[cfg(feature = "mysql")]

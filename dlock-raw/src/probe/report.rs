@@ -76,22 +76,6 @@ pub struct Assumption {
     pub allowed: &'static str,
 }
 
-impl About {
-    /// Adds the servers of another store.
-    pub(crate) fn join(&mut self, other: &Self) {
-        let join = |text: &mut String, other: &str| {
-            if !text.is_empty() {
-                text.push_str(" and ");
-            }
-            text.push_str(other);
-        };
-        join(&mut self.product, &other.product);
-        join(&mut self.version, &other.version);
-        join(&mut self.role, &other.role);
-        self.servers.extend(other.servers.iter().cloned());
-    }
-}
-
 impl Report {
     /// The gravest severity; `None` if nothing was found.
     #[must_use]

@@ -13,8 +13,8 @@ use super::mysql;
 use super::redis;
 #[cfg(feature = "zk")]
 use super::zk;
-use super::{clock::ServerClock, file, foreign, report::Report};
-use crate::backend;
+use super::{clock::ServerClock, file, foreign, nested::Nested, report::Report};
+use crate::{backend, family::Family};
 
 type Probing<'a> = Pin<Box<dyn Future<Output = Result<Report>> + Send + 'a>>;
 
@@ -47,14 +47,16 @@ pub(super) async fn probe(config: &Config) -> Result<Report> {
 /// Reads the settings of all stores that a store is made of, one after another.
 fn probe_parts(config: &Config) -> Probing<'_> {
     Box::pin(async move {
-        let mut all = Report::default();
+        let word = match Family::of(config.url().scheme()) {
+            Some(Family::Quorum) => "nodes",
+            _ => "stores",
+        };
+        let mut all = Nested::of(word);
         for part in parts(config)?.unwrap_or_default() {
-            let report = probe(&part.config).await?;
-            all.about.join(&report.about);
-            all.evictions = all.evictions.max(report.evictions);
-            all.add(report);
+            let name = format!("{} ({})", part.label, part.config);
+            all.add(&name, probe(&part.config).await);
         }
-        Ok(all)
+        all.ended()
     })
 }
 

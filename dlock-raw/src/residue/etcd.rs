@@ -8,7 +8,7 @@ use dlock_core::{
 use etcd_client::{Client, GetOptions};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
-use super::left::{Kind, Left, Store, without_prefix};
+use super::left::{InUse, Kind, Left, Store, unescaped, without_prefix};
 use crate::driver::etcd::{Members, failed};
 
 /// The characters that dlock-etcd escapes.
@@ -77,6 +77,16 @@ impl Etcd {
             .collect())
     }
 
+    /// The lock of a key.
+    fn in_use_at(&self, key: String) -> InUse {
+        let rest = key.strip_prefix(&self.prefix).unwrap_or_default();
+        let name = match (self.format, rest.rsplit_once('/')) {
+            (Format::Concurrency, Some((name, _))) => unescaped(name),
+            _ => rest.to_owned(),
+        };
+        InUse::new(key, name)
+    }
+
     /// The keys of a queue, and the tombstones of attempts that were undone.
     async fn of_queue(&self, name: &LockName) -> Result<Vec<String>> {
         let name = utf8_percent_encode(name.as_str(), ESCAPED);
@@ -115,7 +125,7 @@ impl Store for Etcd {
         Ok(left.collect())
     }
 
-    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         if self.prefix.is_empty() {
             return Err(without_prefix());
         }
@@ -130,7 +140,7 @@ impl Store for Etcd {
             is_lock && !rest.starts_with(OWN)
         });
         keys.truncate(max);
-        Ok(keys)
+        Ok(keys.into_iter().map(|key| self.in_use_at(key)).collect())
     }
 
     async fn remove(&self, left: &Left) -> Result<bool> {

@@ -13,10 +13,13 @@ use dlock_core::{
 };
 use dlock_file::FileConfig;
 
-use super::left::{Kind, Left, Store};
+use super::left::{InUse, Kind, Left, Store, unescaped};
 
 /// The end of the names of lock files.
 const SUFFIX: &str = ".lock";
+
+/// dlock-file's mark between a long name and its hash, which is escaped elsewhere.
+const HASH_MARK: char = '~';
 
 /// A name that no file name escapes.
 const PLAIN: &str = "x";
@@ -56,7 +59,7 @@ impl Store for Files {
         Ok(vec![Left::new(name, path.display().to_string(), kind)])
     }
 
-    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         let begin = self.begin()?;
         let directory = self.config.directory();
         let entries = match fs::read_dir(directory) {
@@ -67,9 +70,17 @@ impl Store for Files {
         for entry in entries {
             let path = entry.map_err(|error| failed(directory, error))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_lock = name.starts_with(&begin) && name.ends_with(SUFFIX);
-            if is_lock && matches!(try_lock(&path)?, Some((_, false))) {
-                places.push(path.display().to_string());
+            let lock = name.strip_prefix(&begin);
+            let Some(lock) = lock.and_then(|rest| rest.strip_suffix(SUFFIX)) else {
+                continue;
+            };
+            if matches!(try_lock(&path)?, Some((_, false))) {
+                // That of a long name is cut, and ends with a hash.
+                let name = match lock.contains(HASH_MARK) {
+                    true => String::new(),
+                    false => unescaped(lock),
+                };
+                places.push(InUse::new(path.display().to_string(), name));
                 if places.len() == max {
                     break;
                 }

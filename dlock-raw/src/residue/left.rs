@@ -24,6 +24,25 @@ pub struct Left {
     pub kind: Kind,
 }
 
+/// A lock that is held or waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InUse {
+    /// The key, path or row in the store.
+    pub place: String,
+    /// The name of the lock; `None` where the place does not have it whole, as the file of a long name.
+    pub name: Option<LockName>,
+}
+
+impl InUse {
+    pub(super) fn new(place: impl Into<String>, name: impl AsRef<str>) -> Self {
+        Self {
+            place: place.into(),
+            name: LockName::new(name.as_ref()).ok(),
+        }
+    }
+}
+
 /// The count of what was removed of locks, and of what stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -60,9 +79,9 @@ pub(super) trait Store: Send + Sync {
         Ok(cleared)
     }
 
-    /// Lists at most `max` places of locks that are held or waited for, of all names. Places of other data may be among
-    /// them only if they have the form of a lock.
-    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    /// Lists at most `max` locks that are held or waited for, of all names. Places of other data may be among them only if
+    /// they have the form of a lock.
+    async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         let _ = max;
         let why = "the locks of this store cannot be listed";
         Err(Error::new(ErrorKind::Unsupported, why))
@@ -92,4 +111,12 @@ impl Left {
 pub(super) fn without_prefix() -> Error {
     let why = "with an empty prefix= the keys of locks cannot be separated from other keys";
     Error::new(ErrorKind::Unsupported, why)
+}
+
+/// The text `escaped` without its percent-encoding; empty, which is no name, if that is not text.
+pub(super) fn unescaped(escaped: &str) -> String {
+    let bytes = percent_encoding::percent_decode_str(escaped);
+    bytes
+        .decode_utf8()
+        .map_or_else(|_| String::new(), Into::into)
 }

@@ -21,7 +21,7 @@ use dlock_core::{Error, ErrorKind, LockName, Result, config::Config};
 use dlock_layers::parts;
 
 use self::left::Store;
-pub use self::left::{Cleared, Kind, Left};
+pub use self::left::{Cleared, InUse, Kind, Left};
 use crate::family::Family;
 
 /// The traces of locks in one store.
@@ -116,7 +116,7 @@ impl Residue {
         Ok(all)
     }
 
-    /// Lists places of locks that are held or waited for, of all names under the prefix: at most `max`.
+    /// Lists locks that are held or waited for, of all names under the prefix: at most `max` places. A lock may have several.
     ///
     /// Under a prefix that is the begin of another one, the locks of that one are listed, too.
     ///
@@ -128,7 +128,7 @@ impl Residue {
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    pub async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         self.0.in_use(max).await
     }
 

@@ -9,7 +9,7 @@ use dlock_core::{
 };
 use tokio::sync::Mutex;
 
-use super::left::{Cleared, Kind, Left, Store};
+use super::left::{Cleared, InUse, Kind, Left, Store};
 use crate::driver::mysql::{Connection, Failure, Server};
 
 /// The table does not exist: then nothing is left.
@@ -84,7 +84,7 @@ impl Store for MySql {
         Ok(left)
     }
 
-    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         let (length, prefix) = (self.prefix.len(), literal(&self.prefix));
         let names = format!(
             "SELECT HEX(name), CONVERT(name USING utf8mb4) FROM dlock_locks WHERE LEFT(name, {length}) = {prefix} LIMIT {ROWS_MAX}"
@@ -104,7 +104,8 @@ impl Store for MySql {
                 format!("SELECT 1 FROM dlock_locks WHERE name = x'{name}' FOR UPDATE SKIP LOCKED");
             if !self.finds(lock).await? {
                 let shown = shown.as_deref().unwrap_or(name);
-                places.push(format!("dlock_locks {shown}"));
+                let name = shown.strip_prefix(&self.prefix).unwrap_or_default();
+                places.push(InUse::new(format!("dlock_locks {shown}"), name));
                 if places.len() == max {
                     break;
                 }

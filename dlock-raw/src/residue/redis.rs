@@ -10,7 +10,7 @@ use dlock_core::{
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 use tokio::sync::Mutex;
 
-use super::left::{Kind, Left, Store, without_prefix};
+use super::left::{InUse, Kind, Left, Store, unescaped, without_prefix};
 use crate::driver::redis::{Address, Connection, Servers, Topology, failed};
 
 /// dlock-redis's own default.
@@ -121,6 +121,16 @@ impl Redis {
         !rest.is_empty() && !is_own
     }
 
+    /// The lock of a key.
+    fn in_use_at(&self, key: String) -> InUse {
+        let name = key.strip_prefix(&self.prefix).unwrap_or_default();
+        let name = match self.escapes {
+            true => unescaped(name),
+            false => name.to_owned(),
+        };
+        InUse::new(key, name)
+    }
+
     async fn connection(&self, address: &Address) -> Result<Connection> {
         let mut connections = self.connections.lock().await;
         if let Some(connection) = connections.get(address) {
@@ -144,7 +154,7 @@ impl Store for Redis {
             .collect())
     }
 
-    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         if self.prefix.is_empty() {
             return Err(without_prefix());
         }
@@ -160,7 +170,8 @@ impl Store for Redis {
                 let keys = keys
                     .iter()
                     .map(|key| String::from_utf8_lossy(key).into_owned());
-                places.extend(keys.filter(|key| self.is_lock(key)));
+                let locks = keys.filter(|key| self.is_lock(key));
+                places.extend(locks.map(|key| self.in_use_at(key)));
                 if places.len() >= max {
                     places.truncate(max);
                     return Ok(places);

@@ -10,7 +10,7 @@ use dlock_core::{
 use tokio::time::timeout;
 use zookeeper_client::{Client, Error as ZkError};
 
-use super::left::{Kind, Left, Store};
+use super::left::{InUse, Kind, Left, Store, unescaped};
 use crate::driver::zk::{Servers, failed};
 
 /// dlock-zk's own default.
@@ -75,7 +75,7 @@ impl Store for ZooKeeper {
         Ok(left)
     }
 
-    async fn in_use(&self, max: usize) -> Result<Vec<String>> {
+    async fn in_use(&self, max: usize) -> Result<Vec<InUse>> {
         let top = match self.prefix.as_str() {
             "" => "/",
             prefix => prefix,
@@ -85,10 +85,11 @@ impl Store for ZooKeeper {
             if is_own(&directory, self.prefix.is_empty()) {
                 continue;
             }
+            let name = unescaped(&directory);
             let directory = format!("{}/{directory}", self.prefix);
             let nodes = self.children_of(&directory).await?.unwrap_or_default();
             let attempts = nodes.iter().filter(|node| is_attempt(node));
-            places.extend(attempts.map(|node| format!("{directory}/{node}")));
+            places.extend(attempts.map(|node| InUse::new(format!("{directory}/{node}"), &name)));
             if places.len() >= max {
                 places.truncate(max);
                 break;

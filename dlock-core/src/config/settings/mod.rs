@@ -5,7 +5,10 @@ mod nodes;
 mod readers;
 mod store;
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 pub use self::common::CommonSettings;
 use super::{configuration::Config, secret::Secret, source::Source, suggest::suggest, url::Host};
@@ -73,7 +76,7 @@ impl Settings {
             hosts: url.hosts,
             path: url.path,
             params: url.params,
-            known: Vec::new(),
+            known: config.keys_beside().to_vec(),
             common: CommonSettings::default(),
         };
         settings.common = settings.take_common()?;
@@ -156,9 +159,9 @@ impl Settings {
         let Some(key) = self.params.keys().next() else {
             return Ok(());
         };
-        let hint = suggest(key, &self.known);
-        let mut known = self.known.clone();
-        known.sort_unstable();
+        let known: BTreeSet<&str> = self.known.iter().copied().collect();
+        let known = Vec::from_iter(known);
+        let hint = suggest(key, &known);
         let known = known.join(", ");
         Err(self.invalid(format!("unknown key {key:?}{hint}; known keys: {known}")))
     }

@@ -41,9 +41,14 @@ impl Settings {
     /// is nested in [`BackendUrl::STORES_NESTED_MAX`] others already; and for a variable without a name, and one that is
     /// not set, empty or not UTF-8. The message has the URL, its passwords masked.
     pub fn take_store(&mut self, key: &'static str) -> Result<Option<Config>> {
-        let Some(value) = self.take(key) else {
-            return Ok(None);
-        };
+        match self.take(key) {
+            Some(value) => self.store_of(key, &value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The configuration of the store that `value` of `key` names.
+    pub(super) fn store_of(&self, key: &str, value: &str) -> Result<Config> {
         let source = |variable: Option<&str>| Source::Nested {
             outer: Box::new(self.source.clone()),
             key: key.to_owned(),
@@ -57,7 +62,7 @@ impl Settings {
             )));
         }
         let (source, url) = match value.strip_prefix(VARIABLE) {
-            None => (given, value),
+            None => (given, value.to_owned()),
             // Not quoted: it may be a password.
             Some(name) if !is_variable(name) => {
                 return Err(given.invalid(
@@ -72,7 +77,7 @@ impl Settings {
             }
         };
         let url = BackendUrl::parse(&url).map_err(|why| source.invalid(why))?;
-        Ok(Some(Config::new(url, source)))
+        Ok(Config::new(url, source))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     super::table::{NONE, Table},
-    cells::{short, sure},
+    cells::{cell, short, sure},
     data::{Shares, Store},
 };
 
@@ -33,7 +33,7 @@ pub(super) fn contention(store: &Store) -> Option<String> {
                 "0 ms".to_owned(),
                 sure(contended.moved_per_second),
                 sure(contended.jain),
-                shares(contended.shares),
+                cell(contended.shares, shares),
                 wait(contended.longest_wait_ms),
                 NONE.to_owned(),
             ]);
@@ -46,7 +46,7 @@ pub(super) fn contention(store: &Store) -> Option<String> {
                 format!("{} ms", herd.hold_ms),
                 sure(herd.moved_per_second),
                 sure(herd.jain),
-                shares(herd.shares),
+                cell(herd.shares, shares),
                 wait(herd.longest_wait_ms),
                 sure(herd.tries),
             ]);

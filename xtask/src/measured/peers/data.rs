@@ -13,10 +13,12 @@ pub(super) struct Store {
     pub(super) server: String,
     pub(super) begun_at: String,
     pub(super) machine: Machine,
-    pub(super) awake: Awake,
+    /// None in runs that did not keep them awake.
+    pub(super) awake: Option<Awake>,
     pub(super) rounds: u32,
     pub(super) seconds: f64,
-    pub(super) contention_seconds: f64,
+    pub(super) contention_seconds: Option<f64>,
+    #[serde(default)]
     pub(super) delay_ms: f64,
     pub(super) round_trip_ms: Option<Interval>,
     pub(super) clients: Vec<Client>,
@@ -53,6 +55,7 @@ pub(super) struct Client {
     pub(super) apart: Option<Cycles>,
     pub(super) hand_over: Option<HandOver>,
     pub(super) contended: Option<Contended>,
+    #[serde(default)]
     pub(super) herds: Vec<Herd>,
 }
 
@@ -80,7 +83,7 @@ pub(super) struct HandOver {
 pub(super) struct Contended {
     pub(super) moved_per_second: Interval,
     pub(super) jain: Interval,
-    pub(super) shares: Shares,
+    pub(super) shares: Option<Shares>,
     pub(super) longest_wait_ms: f64,
 }
 
@@ -91,7 +94,7 @@ pub(super) struct Herd {
     pub(super) tries: Interval,
     pub(super) moved_per_second: Interval,
     pub(super) jain: Interval,
-    pub(super) shares: Shares,
+    pub(super) shares: Option<Shares>,
     pub(super) longest_wait_ms: f64,
 }
 

@@ -117,16 +117,19 @@ impl Store {
             format!(" A round trip took {:.2} ms.", time.value)
         });
         let asleep = match &self.awake {
-            Awake::Cores(_) => String::new(),
-            Awake::Not(why) => format!(" Idle cores slept: {why}."),
+            Some(Awake::Cores(_)) => String::new(),
+            Some(Awake::Not(why)) => format!(" Idle cores slept: {why}."),
+            None => " Idle cores slept.".to_owned(),
         };
+        let contention = self.contention_seconds;
+        let contention =
+            contention.map_or_else(String::new, |time| format!(", contention for {time} s"));
         let day = self.begun_at.split('T').next().unwrap_or_default();
         let processor = self.machine.processor.as_deref();
         format!(
-            "{} rounds of {} s on {day}, contention for {} s; {} cores of {}.{round_trip}{absent}{asleep}\n",
+            "{} rounds of {} s on {day}{contention}; {} cores of {}.{round_trip}{absent}{asleep}\n",
             self.rounds,
             self.seconds,
-            self.contention_seconds,
             self.machine.cores,
             processor.unwrap_or("a processor of unknown make")
         )
