@@ -128,7 +128,7 @@ fn new(wanted: usize) -> impl Fn(&Done) -> Option<&process::Cycles> {
     }
 }
 
-/// Those of tasks with a connection each.
+/// The cycles of tasks with a connection each.
 fn apart(done: &Done) -> Option<&process::Cycles> {
     match done {
         Done::Apart(cycles) => Some(cycles),

@@ -28,7 +28,7 @@ const GROUP_MAX: f64 = 8.0;
 /// The bound on a pause. It is part of `takeover_max`: a lock may expire while its waiters pause.
 const PAUSE_MAX: Duration = Duration::from_millis(256);
 
-/// The pause before the next try of one of `listeners` waiters, which has been told of `releases` while it waited; `None`
+/// The pause before the next try of one of `listeners` waiters, which was notified of `releases` while it waited; `None`
 /// for a try at once.
 pub(crate) fn pause(listeners: u32, releases: u32) -> Option<Duration> {
     let waits_for_long = releases > listeners / 2;

@@ -36,7 +36,7 @@ async fn k04_a_user_who_may_not_publish_releases(program: Program) -> Outcome {
     until_clean(&node).await
 }
 
-/// Whatever command the user may not execute any more: the acquires of a batch are denied, or granted and released.
+/// The user may not execute one command any more: the acquires of a batch are denied, or granted and released.
 async fn k04_an_acquire_that_is_denied_in_its_middle_leaves_no_lock(program: Program) -> Outcome {
     const NAMES: u32 = 20;
     let node = start(&program, &[]).await?;
