@@ -19,6 +19,10 @@ const AT_ONCE: f64 = 2.0;
 const SHORT_WAIT: f64 = 0.25;
 const LONG_WAIT: f64 = 2.0 - SHORT_WAIT;
 
+/// The rule is for no more waiters. Of hundreds that are new at the same time none would try at once for hundreds of
+/// releases, and the client that released would take the lock again.
+const FEW: u32 = 32;
+
 /// The pause doubles from group to group; the first group makes none.
 const PAUSE_UNIT: Duration = Duration::from_millis(1);
 
@@ -31,16 +35,16 @@ const PAUSE_MAX: Duration = Duration::from_millis(256);
 /// The pause before the next try of one of `listeners` waiters, which was notified of `releases` while it waited; `None`
 /// for a try at once.
 pub(crate) fn pause(listeners: u32, releases: u32) -> Option<Duration> {
-    let waits_for_long = releases > listeners / 2;
+    let weight = match releases > listeners / 2 {
+        _ if listeners > FEW => 1.0,
+        true => LONG_WAIT,
+        false => SHORT_WAIT,
+    };
     let listeners = f64::from(listeners);
     if listeners <= AT_ONCE {
         return None;
     }
-    let at_once = match waits_for_long {
-        true => AT_ONCE * LONG_WAIT,
-        false => AT_ONCE * SHORT_WAIT,
-    };
-    let group = (random_fraction() * listeners / at_once).floor();
+    let group = (random_fraction() * listeners / (AT_ONCE * weight)).floor();
     if group < 1.0 {
         return None;
     }
