@@ -12,7 +12,13 @@ pub(crate) fn own_cpu_time() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// The processor time of all threads of the process `pid`; `None` when it is gone, or the system does not say.
+/// The processor time of all threads of the process `pid`; `None` when it is gone, or the system does not say. Source:
+/// `clock_getcpuclockid`. On other systems than Linux it is `None`.
+///
+/// ```
+/// let time = dlock_bench::machine::cpu_time_of(std::process::id());
+/// assert_eq!(time.is_some(), cfg!(target_os = "linux"));
+/// ```
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn cpu_time_of(pid: u32) -> Option<Duration> {

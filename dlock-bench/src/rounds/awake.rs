@@ -14,6 +14,19 @@ use crate::{
 /// threads come to their end late.
 ///
 /// While it is on, the time of a core to wake up is no part of a request.
+///
+/// ```
+/// use std::process::Command;
+/// use dlock_bench::{KeepAwake, WorkerCommand, data::Awake};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// // A program that does not answer `--spin` by `dlock_bench::worker::spin`.
+/// let other = WorkerCommand::new(|| Command::new("true"));
+/// let mut awake = KeepAwake::start(Some(&other), &[]).await;
+/// awake.set(true).await;
+/// assert!(matches!(awake.state(), Awake::Not(_)));
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct KeepAwake(Result<Worker, String>);
 

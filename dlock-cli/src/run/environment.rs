@@ -14,8 +14,8 @@ use crate::store::WITHHELD;
 const TOKEN: &str = "DLOCK_TOKEN";
 
 /// Adds the name of the lock, and its token if that is a fencing token: a resource would take any other number for one.
-/// Withholds a `DLOCK_URL` with a password, unless `keep_url`: what a command
-/// has in its environment ends up in its logs and reports.
+/// Withholds a `DLOCK_URL` with a password, unless `keep_url`: what a command has in its environment ends up in its logs
+/// and reports.
 pub(crate) fn set(command: &mut Command, guard: &Guard, fencing: Fencing, keep_url: bool) {
     command.env("DLOCK_NAME", guard.name().as_str());
     match fencing {

@@ -50,7 +50,7 @@ fn every_workload_is_measured_and_nothing_is_left() {
     let (store, other) = (Store::new(), Store::new());
     let (first, second) = (store.url(), other.url());
     let args = [
-        "bench", &first, &second, "--for", "1s", "--seed", "7f", "--json",
+        "bench", &first, &second, "--for", "3s", "--seed", "7f", "--json",
     ];
     let output = store.bare(&args).output().expect("dlock runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -94,11 +94,8 @@ fn every_workload_is_measured_and_nothing_is_left() {
                 assert!(row[side]["client_cpu_ns"].as_f64() > Some(0.0), "{row}");
             }
             for ratio in ["of_floor", "same_twice", "client_cpu_of_floor"] {
-                let [low, value, high] =
-                    ["low", "value", "high"].map(|part| row[ratio][part].as_f64());
-                // On a busy machine a slice may be without a cycle.
-                assert!(low >= Some(0.0) && value > Some(0.0), "{ratio}: {row}");
-                assert!(low <= value && value <= high, "{ratio}: {row}");
+                let [low, high] = ["low", "high"].map(|end| row[ratio][end].as_f64());
+                assert!(low > Some(0.0) && high >= low, "{ratio}: {row}");
             }
         }
         assert_new_names(found);

@@ -237,7 +237,8 @@ fn step(words: &[&str]) -> Command {
     command
 }
 
-fn dlock(words: &[&str]) -> Command {
+/// `dlock …`, without settings from outside.
+pub(super) fn dlock(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dlock"));
     command
         .args(words)

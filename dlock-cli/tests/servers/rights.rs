@@ -13,9 +13,8 @@ use dlock_verify::{
 use libtest_mimic::Trial;
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::process::Command;
 
-use crate::{server::Server, support::trial};
+use crate::{migrate::dlock, server::Server, support::trial};
 
 /// Above the tokens of all stores.
 const BASE: &str = "token_base=9007199254740992";
@@ -146,16 +145,6 @@ async fn refuses(poor: &str, all: &str, why: &str) -> Outcome {
     let begun = dlock(&["migrate", "start", &old, &new]).output().await?;
     ensure!(begun.status.success(), "{}", text(&begun));
     Ok(())
-}
-
-fn dlock(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dlock"));
-    command
-        .args(words)
-        .env_remove("DLOCK_URL")
-        .env_remove("DLOCK_CONFIG")
-        .kill_on_drop(true);
-    command
 }
 
 fn text(output: &Output) -> String {

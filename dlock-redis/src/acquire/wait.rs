@@ -18,7 +18,7 @@ use crate::{
     },
     keys::Keys,
     longest_ttl::LongestTtl,
-    pubsub::{Subscriptions, Waiter, spread},
+    pubsub::{Subscriptions, Waiter},
     scripts::{Contended, Waits, Written},
 };
 
@@ -159,11 +159,10 @@ impl Waiting<'_> {
     }
 
     async fn sleep(self, waiter: &Waiter, after: Duration) {
-        let spread = |waiter: &Waiter| spread::pause(waiter.listeners(), waiter.releases());
-        let mut pause = pin!(sleep(after + spread(waiter).unwrap_or_default()));
+        let mut pause = pin!(sleep(after + waiter.spread().unwrap_or_default()));
         loop {
             tokio::select! {
-                () = waiter.woken() => match spread(waiter) {
+                () = waiter.woken() => match waiter.spread() {
                     Some(spread) => pause.set(sleep(spread.min(after))),
                     None => return,
                 },

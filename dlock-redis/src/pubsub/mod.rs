@@ -1,6 +1,6 @@
 //! Notifications of releases, for waiters.
 
-pub(crate) mod spread;
+mod spread;
 mod subscriptions;
 mod waiter;
 mod wake_up;

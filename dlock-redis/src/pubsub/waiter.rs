@@ -1,6 +1,6 @@
 //! One waiter for the release of one name.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use dlock_core::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
@@ -91,9 +91,9 @@ impl Waiter {
         self.wake_up.listeners()
     }
 
-    /// The number of releases that were published while it waited.
-    pub(crate) fn releases(&self) -> u32 {
-        self.wake_up.count()
+    /// The [pause](super::spread) before its next try, as others wait, too.
+    pub(crate) fn spread(&self) -> Option<Duration> {
+        self.wake_up.spread()
     }
 
     /// Ends the waiter. The server is unsubscribed in the background: neither a grant nor the end of a wait
